@@ -1,0 +1,145 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours is compiled in Swift 6 mode, and a warning is an error.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+let package = Package(
+    name: "sluice",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "Operations", targets: ["Operations"]),
+        .library(name: "Sluice", targets: ["Sluice"]),
+        .library(name: "SluiceCLI", targets: ["SluiceCLI"]),
+        .library(name: "SluiceTesting", targets: ["SluiceTesting"]),
+        .executable(name: "sluice", targets: ["sluice"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio.git", .upToNextMinor(from: "2.101.0")),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", .upToNextMinor(from: "2.37.0")),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", .upToNextMinor(from: "1.8.0")),
+        .package(url: "https://github.com/apple/swift-log.git", .upToNextMinor(from: "1.16.0")),
+        .package(url: "https://github.com/apple/swift-crypto.git", .upToNextMinor(from: "4.5.0")),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", .upToNextMinor(from: "2.13.0")),
+        .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
+    ],
+    targets: [
+        // Libraries, in the order in which they may import each other (see STYLE in CONTRIBUTING.md).
+        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+        .target(name: "Operations", swiftSettings: strict),
+        .target(
+            name: "RedisClient",
+            dependencies: [
+                "CHiredis",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "EmbeddedRedis",
+            dependencies: ["RedisClient", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "RedisBroker",
+            dependencies: ["Operations", "RedisClient", .product(name: "Logging", package: "swift-log")],
+            resources: [.embedInCode("Scripts")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SluiceWorker",
+            dependencies: [
+                "Operations",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "BuiltinOperations",
+            dependencies: [
+                "Operations",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Sluice",
+            dependencies: [
+                "Operations", "RedisClient", "EmbeddedRedis", "RedisBroker",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(name: "SluiceMonitor", dependencies: ["Operations"], swiftSettings: strict),
+        .target(
+            name: "SluiceCLI",
+            dependencies: [
+                "Operations", "RedisClient", "EmbeddedRedis", "RedisBroker", "SluiceWorker", "BuiltinOperations",
+                "Sluice", "SluiceMonitor",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(name: "sluice", dependencies: ["SluiceCLI"], path: "Sources/sluice-main", swiftSettings: strict),
+        .target(name: "SluiceTesting", dependencies: ["Operations"], swiftSettings: strict),
+        .target(
+            name: "TestSupport",
+            dependencies: ["RedisClient", "EmbeddedRedis", "RedisBroker"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        // Whole programs.
+        .executableTarget(
+            name: "image-run",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "Examples/ImageRun",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "thumbnails",
+            dependencies: ["SluiceCLI"],
+            path: "Examples/Thumbnails",
+            swiftSettings: strict
+        ),
+        // Tests.
+        .testTarget(name: "OperationsTests", dependencies: ["Operations"], swiftSettings: strict),
+        .testTarget(
+            name: "RedisClientTests",
+            dependencies: ["RedisClient", "EmbeddedRedis", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RedisBrokerTests",
+            dependencies: ["RedisBroker", "SluiceTesting", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SluiceWorkerTests",
+            dependencies: ["SluiceWorker", "BuiltinOperations", "SluiceTesting"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "SluiceMonitorTests", dependencies: ["SluiceMonitor"], swiftSettings: strict),
+        .testTarget(name: "SluiceCLITests", dependencies: ["SluiceCLI"], swiftSettings: strict),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["Sluice", "SluiceCLI", "TestSupport", "sluice", "image-run", "thumbnails"],
+            swiftSettings: strict
+        ),
+    ]
+)

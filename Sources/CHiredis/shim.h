@@ -1,0 +1,2 @@
+// The only door to C: hiredis' reply reader, nothing else of the library.
+#include <hiredis/read.h>
