@@ -1,0 +1,58 @@
+/// What a worker and a producer need of a queue server. `RedisBroker` is the real one, `InMemoryBroker` (SluiceTesting) its model.
+///
+/// Every call is atomic: it happens as a whole or not at all. A call that throws `.outcomeUnknown` may have happened; all of
+/// them except `claim` may then be repeated as they are. After such a claim, raise the epoch and reconcile.
+package protocol Broker: Sendable {
+    /// Puts operations into a queue, at most `Defaults.batch` and 1 MiB a call. Repeats itself safely while it reconnects.
+    ///
+    /// - Returns: one outcome for each operation, in order.
+    func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome]
+
+    /// Hands out up to `capacity` operations in order of effective priority.
+    func claim(_ request: ClaimRequest, queue: String) async throws -> Claim
+
+    /// Ends operations well and, in the same step, claims again. A repeat is never fused with a claim.
+    func complete(
+        _ completions: [Completion],
+        isRepeat: Bool,
+        worker: WorkerID,
+        thenClaim: ClaimRequest?,
+        queue: String
+    ) async throws -> (outcomes: [SettleOutcome], claim: Claim?)
+
+    /// Ends attempts that did not end well.
+    func fail(_ failures: [Failure], worker: WorkerID, queue: String) async throws -> [SettleOutcome]
+
+    /// Gives operations back untried; those given to the front keep their order.
+    func giveBack(_ returns: [Return], worker: WorkerID, queue: String) async throws -> [SettleOutcome]
+
+    /// Stores progress, log lines, checkpoints and acknowledged cancels under their fences.
+    ///
+    /// - Returns: for each report whether its fence is still valid.
+    func report(_ reports: [Report], worker: WorkerID, queue: String) async throws -> [Bool]
+
+    /// Renews the worker's lease. Blocks the calling thread: the heartbeat has a thread and a connection of its own, so that
+    /// neither a busy cooperative pool nor a full command queue delays it.
+    func beat(_ beat: Beat, queue: String) throws -> BeatReply
+
+    /// Makes the worker and the server agree on what the worker owns, and stores the worker's epoch.
+    func reconcile(known: [Int64], worker: WorkerID, epoch: Int, queue: String) async throws -> Reconciliation
+
+    /// Hands back what a lapsed worker held, and clears away the rest of a cancelled queue, one bounded step.
+    func sweep(queue: String) async throws -> SweepReply
+
+    /// Gives up the worker's lease, once it holds nothing.
+    func retire(worker: WorkerID, queue: String) async throws
+
+    /// Waits until something could be started in one of the queues. The caller then owns that queue's doorbell token: it claims
+    /// there, or puts the token back with `ring`.
+    ///
+    /// - Returns: the queue that rang; nil after `timeout`. Throws `CancellationError` when the task is cancelled.
+    func waitForBell(queues: [String], timeout: Duration) async throws -> String?
+
+    /// Puts a queue's doorbell token back.
+    func ring(queue: String) async throws
+
+    /// Messages to this worker, for ever, whatever the connection does.
+    func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage>
+}

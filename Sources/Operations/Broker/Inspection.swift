@@ -1,0 +1,243 @@
+/// What user interfaces and handles exchange with the broker.
+
+/// One tracked operation, as a whole.
+package struct OperationDetail: Sendable, Equatable {
+    package var queue: String
+    package var record: OperationRecord
+    /// The state that counts: a record of a cancelled queue that was not yet cleared away says `ready`, this says `cancelled`.
+    package var state: OperationState
+    /// Its owner, while it runs.
+    package var worker: String?
+    package var result: [UInt8]?
+    /// The last failed attempts, oldest first.
+    package var errors: [FailedAttempt]
+    package var progress: (fraction: Double, message: String)?
+    package var cancel: CancelTrace?
+    package var checkpoint: [UInt8]?
+
+    package init(queue: String, record: OperationRecord, state: OperationState) {
+        self.queue = queue
+        self.record = record
+        self.state = state
+        errors = []
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.queue == right.queue && left.record == right.record && left.state == right.state
+            && left.worker == right.worker
+            && left.result == right.result && left.errors == right.errors && left.cancel == right.cancel
+            && left.progress?.fraction == right.progress?.fraction && left.progress?.message == right.progress?.message
+            && left.checkpoint == right.checkpoint
+    }
+}
+
+/// An error as it is stored: when, and the JSON that the worker wrote (`OperationFailure`).
+package struct FailedAttempt: Sendable, Equatable {
+    package var at: Int64
+    package var error: [UInt8]
+
+    package init(at: Int64, error: [UInt8]) {
+        self.at = at
+        self.error = error
+    }
+}
+
+/// The three visible steps of a cancel, in milliseconds of server time.
+package struct CancelTrace: Sendable, Equatable {
+    package var requestedAt: Int64
+    package var acknowledgedAt: Int64?
+    package var stoppedAt: Int64?
+    package var reason: String
+    package var by: String
+
+    package init(requestedAt: Int64, acknowledgedAt: Int64? = nil, stoppedAt: Int64? = nil, reason: String, by: String)
+    {
+        self.requestedAt = requestedAt
+        self.acknowledgedAt = acknowledgedAt
+        self.stoppedAt = stoppedAt
+        self.reason = reason
+        self.by = by
+    }
+}
+
+package enum CancelOutcome: Sendable, Equatable {
+    /// It was waiting and has ended as cancelled.
+    case cancelled
+    /// It runs; its owner has been told.
+    case requested(worker: String)
+    /// Its end was there before: cancelled (nothing changed), or finished, dead or expired (too late).
+    case ended(OperationState, at: Int64)
+    /// Not here; if asked for, the intent is stored for an untracked one that may still be claimed.
+    case unknown(intentStored: Bool)
+}
+
+package enum ChangeOutcome: Sendable, Equatable {
+    case done
+    /// The state forbids it.
+    case refused(OperationState)
+    case unknown
+}
+
+/// Everything that a screen shows of one queue, read in one step.
+package struct QueueSnapshot: Sendable {
+    package var queue: String
+    /// Milliseconds of server time.
+    package var time: Int64
+    package var paused: Bool
+    /// When a timed pause ends; nil = not timed.
+    package var pausedUntil: Int64?
+    package var counts: [OperationState: Int]
+    /// Monotonic: enqueued, started, finished, retried, dead, cancelled, expired, recovered, returned, removed.
+    package var totals: [String: Int64]
+    /// Milliseconds that the oldest ready operation has waited; nil = none ready.
+    package var oldestReadyMilliseconds: Int64?
+    package var eventSequence: Int64
+    package var workers: [WorkerRow]
+    package var executing: [ExecutingRow]
+
+    package init(queue: String, time: Int64) {
+        self.queue = queue
+        self.time = time
+        paused = false
+        counts = [:]
+        totals = [:]
+        eventSequence = 0
+        workers = []
+        executing = []
+    }
+}
+
+package struct WorkerRow: Sendable, Equatable {
+    package var worker: String
+    /// Milliseconds of server time; in the past = lapsed.
+    package var leaseUntil: Int64
+    package var beatAt: Int64
+    package var inFlight: Int
+    /// Encoded `WorkerInfo`.
+    package var info: [UInt8]
+
+    package init(worker: String, leaseUntil: Int64, beatAt: Int64, inFlight: Int, info: [UInt8]) {
+        self.worker = worker
+        self.leaseUntil = leaseUntil
+        self.beatAt = beatAt
+        self.inFlight = inFlight
+        self.info = info
+    }
+}
+
+package struct ExecutingRow: Sendable {
+    package var worker: String
+    package var fence: Int64
+    package var header: OperationHeader
+    package var name: String
+    package var maxAttempts: Int
+    /// Milliseconds of server time; nil for an untracked one, whose start is not stored.
+    package var startedAt: Int64?
+    package var progress: (fraction: Double, message: String)?
+    package var cancelRequestedAt: Int64?
+
+    package init(worker: String, fence: Int64, header: OperationHeader, name: String, maxAttempts: Int) {
+        self.worker = worker
+        self.fence = fence
+        self.header = header
+        self.name = name
+        self.maxAttempts = maxAttempts
+    }
+}
+
+/// One page of a list.
+package struct OperationPage: Sendable {
+    package var operations: [OperationDetail]
+    /// Where the next page begins; nil = this was the last.
+    package var cursor: String?
+
+    package init(operations: [OperationDetail], cursor: String?) {
+        self.operations = operations
+        self.cursor = cursor
+    }
+}
+
+/// Transitions `from` to `to` of one queue.
+package struct EventBatch: Sendable, Equatable {
+    package var queue: String
+    package var from: Int64
+    package var to: Int64
+    /// How many went to each state.
+    package var counts: [OperationState: Int]
+    /// The transitions themselves; fewer than `to − from + 1` when many happened in one step.
+    package var transitions: [(id: OperationID, state: OperationState)]
+
+    package init(
+        queue: String,
+        from: Int64,
+        to: Int64,
+        counts: [OperationState: Int],
+        transitions: [(id: OperationID, state: OperationState)]
+    ) {
+        self.queue = queue
+        self.from = from
+        self.to = to
+        self.counts = counts
+        self.transitions = transitions
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.queue == right.queue && left.from == right.from && left.to == right.to && left.counts == right.counts
+            && left.transitions.elementsEqual(right.transitions, by: ==)
+    }
+}
+
+package struct CancelRequest: Sendable, Equatable {
+    package var reason: String
+    /// Who asks: a label for people.
+    package var by: String
+    /// Store the intent for ids that are not found, so that an untracked waiting operation is dropped when it is claimed.
+    package var storesIntent: Bool
+
+    package init(reason: String, by: String, storesIntent: Bool = false) {
+        self.reason = reason
+        self.by = by
+        self.storesIntent = storesIntent
+    }
+}
+
+/// Reading and administration: what handles, the command line and the monitor need. Nothing here is on the hot path.
+package protocol BrokerInspection: Sendable {
+    /// The queues of the namespace, sorted.
+    func queues() async throws -> [String]
+
+    func snapshot(queue: String, executingRows: Int) async throws -> QueueSnapshot
+
+    /// Tracked operations by id, in order; nil where there is none.
+    func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?]
+
+    /// One page of a state's place, newest first. Ready: lanes from the highest priority, next to run first.
+    func page(state: OperationState, queue: String, cursor: String?, limit: Int) async throws -> OperationPage
+
+    /// Log lines of an operation from a line number on (0 = the oldest kept).
+    func log(_ id: OperationID, queue: String, from line: Int, limit: Int) async throws -> [[UInt8]]
+
+    func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome]
+
+    /// Cancels everything that is in the queue at this moment, in constant time.
+    ///
+    /// - Returns: how many were waiting, and how many run and have been told.
+    func cancelQueue(_ queue: String, request: CancelRequest) async throws -> (waiting: Int, executing: Int)
+
+    /// Makes dead, cancelled, expired (fresh attempts) or retrying, scheduled (at once) operations ready.
+    func retry(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome]
+
+    /// Removes operations that do not run, with all that is stored about them.
+    func remove(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome]
+
+    /// Pauses (for a time, or until resumed) or resumes a queue. What runs goes on.
+    func setPaused(_ paused: Bool, forMilliseconds: Int64?, queue: String) async throws
+
+    /// Waits until all of the operations are terminal; ends early when `timeout` passes.
+    ///
+    /// - Returns: the states at the end; nil where there is no such operation.
+    func awaitEnd(of ids: [OperationID], queue: String, timeout: Duration?) async throws -> [OperationState?]
+
+    /// Events of the queues from now on. A gap in the numbers means that messages were lost: read a snapshot.
+    func events(queues: [String]) -> AsyncStream<EventBatch>
+}

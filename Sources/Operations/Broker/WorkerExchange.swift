@@ -1,0 +1,300 @@
+/// What goes between a worker and the broker.
+
+/// One operation on its way into a queue. Times are durations: only the server's clock makes instants of them.
+package struct NewOperation: Sendable, Equatable {
+    package var id: OperationID
+    package var tracked: Bool
+    package var priority: OperationPriority
+    /// Milliseconds until it may start; 0 = at once. A delayed operation is always tracked.
+    package var delayMilliseconds: Int64
+    /// Milliseconds after which it is no longer started; 0 = never.
+    package var expiresMilliseconds: Int64
+    /// An encoded `OperationEnvelope`.
+    package var envelope: [UInt8]
+
+    package init(
+        id: OperationID = OperationID(),
+        tracked: Bool = true,
+        priority: OperationPriority = .normal,
+        delayMilliseconds: Int64 = 0,
+        expiresMilliseconds: Int64 = 0,
+        envelope: [UInt8]
+    ) {
+        self.id = id
+        self.tracked = tracked || delayMilliseconds > 0
+        self.priority = priority
+        self.delayMilliseconds = delayMilliseconds
+        self.expiresMilliseconds = expiresMilliseconds
+        self.envelope = envelope
+    }
+
+    /// The bytes that the enqueue script takes: header with durations, then the envelope.
+    package var element: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(OperationHeader.byteCount + envelope.count)
+        OperationHeader(
+            id: id,
+            tracked: tracked,
+            priority: priority,
+            readyAt: delayMilliseconds,
+            expiresAt: expiresMilliseconds
+        ).write(into: &bytes)
+        bytes += envelope
+        return bytes
+    }
+}
+
+/// What became of one operation of an enqueue call.
+package enum EnqueueOutcome: Sendable, Equatable {
+    case created
+    /// An operation with this id is there already; nothing was changed.
+    case exists
+}
+
+/// One process incarnation of a worker. Random, so that a restarted container is never taken for its predecessor.
+public struct WorkerID: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+    public init() { description = OperationID().description }
+    package init(_ text: String) { description = text }
+}
+
+package struct ClaimRequest: Sendable, Equatable {
+    package var worker: WorkerID
+    /// The worker's connection epoch: it grows whenever the outcome of a claim is unknown, so that a late one takes nothing.
+    package var epoch: Int
+    /// Most operations to take, 1 to `Defaults.batch`.
+    package var capacity: Int
+
+    package init(worker: WorkerID, epoch: Int, capacity: Int) {
+        self.worker = worker
+        self.epoch = epoch
+        self.capacity = capacity
+    }
+}
+
+/// One hand-out: this worker owns the operation as long as the fence is in its in-flight hash.
+package struct ClaimedOperation: Sendable, Equatable {
+    package var fence: Int64
+    package var header: OperationHeader
+    package var envelope: [UInt8]
+
+    package init(fence: Int64, header: OperationHeader, envelope: [UInt8]) {
+        self.fence = fence
+        self.header = header
+        self.envelope = envelope
+    }
+
+    package var id: OperationID { header.id }
+    package var attempt: Int { header.failedAttempts + 1 }
+}
+
+package struct Claim: Sendable, Equatable {
+    package enum Status: String, Sendable {
+        case ok
+        case paused
+        /// The worker has no valid lease; a heartbeat gives it one.
+        case noLease
+        /// A newer epoch of this worker is known.
+        case staleEpoch
+    }
+
+    package var status: Status
+    package var operations: [ClaimedOperation]
+    /// More is ready than was taken.
+    package var more: Bool
+    /// Milliseconds until the next scheduled or retrying operation is due, as this worker should time it; nil = none.
+    package var nextDueMilliseconds: Int64?
+
+    package init(
+        status: Status,
+        operations: [ClaimedOperation] = [],
+        more: Bool = false,
+        nextDueMilliseconds: Int64? = nil
+    ) {
+        self.status = status
+        self.operations = operations
+        self.more = more
+        self.nextDueMilliseconds = nextDueMilliseconds
+    }
+}
+
+/// An operation that ended well.
+package struct Completion: Sendable, Equatable {
+    package var fence: Int64
+    package var id: OperationID
+    package var tracked: Bool
+    /// JSON; kept for tracked operations only. Empty = none.
+    package var result: [UInt8]
+
+    package init(fence: Int64, id: OperationID, tracked: Bool, result: [UInt8] = []) {
+        self.fence = fence
+        self.id = id
+        self.tracked = tracked
+        self.result = result
+    }
+}
+
+/// What a write under a fence did.
+package enum SettleOutcome: Sendable, Equatable {
+    /// Done; the operation now is in this state.
+    case done(OperationState)
+    /// The same write was done before: its first answer was lost.
+    case already
+    /// The fence is no longer valid; nothing was changed.
+    case stale
+}
+
+/// An attempt that did not end well.
+package struct Failure: Sendable, Equatable {
+    package enum Disposition: Sendable, Equatable {
+        /// Try again after this many milliseconds, unless its cancel was requested meanwhile.
+        case retry(afterMilliseconds: Int64)
+        case dead
+        case cancelled
+    }
+
+    package var fence: Int64
+    package var id: OperationID
+    package var disposition: Disposition
+    /// An encoded `OperationFailure`, or empty for a cancel without an error.
+    package var error: [UInt8]
+
+    package init(fence: Int64, id: OperationID, disposition: Disposition, error: [UInt8]) {
+        self.fence = fence
+        self.id = id
+        self.disposition = disposition
+        self.error = error
+    }
+}
+
+/// An operation that goes back without having been tried. Neither attempt nor delivery changes.
+package struct Return: Sendable, Equatable {
+    package enum Place: Sendable, Equatable {
+        /// The head of its lane: a drain, or prefetch that was not needed.
+        case front
+        /// Scheduled, because nobody here knows its name.
+        case later(milliseconds: Int64)
+    }
+
+    package var fence: Int64
+    package var id: OperationID
+    package var place: Place
+
+    package init(fence: Int64, id: OperationID, place: Place = .front) {
+        self.fence = fence
+        self.id = id
+        self.place = place
+    }
+}
+
+/// What a running operation writes about itself.
+package struct Report: Sendable, Equatable {
+    package enum Content: Sendable, Equatable {
+        case progress(fraction: Double, message: String)
+        /// One line, at most `Defaults.logLineBytes`.
+        case log(line: [UInt8])
+        case checkpoint([UInt8])
+        /// The operation has seen that its cancel is requested.
+        case cancelAcknowledged
+    }
+
+    package var fence: Int64
+    package var id: OperationID
+    package var content: Content
+
+    package init(fence: Int64, id: OperationID, content: Content) {
+        self.fence = fence
+        self.id = id
+        self.content = content
+    }
+}
+
+/// A worker's proof of life for one queue.
+package struct Beat: Sendable, Equatable {
+    package var worker: WorkerID
+    package var epoch: Int
+    package var leaseMilliseconds: Int64
+    package var intervalMilliseconds: Int64
+    /// Encoded `WorkerInfo`: opaque to Redis.
+    package var info: [UInt8]
+
+    package init(worker: WorkerID, epoch: Int, leaseMilliseconds: Int64, intervalMilliseconds: Int64, info: [UInt8]) {
+        self.worker = worker
+        self.epoch = epoch
+        self.leaseMilliseconds = leaseMilliseconds
+        self.intervalMilliseconds = intervalMilliseconds
+        self.info = info
+    }
+}
+
+package struct BeatReply: Sendable, Equatable {
+    /// Operations in this worker's in-flight hash.
+    package var inFlight: Int
+    /// Something could be started now.
+    package var startable: Bool
+    /// Another worker's lease has lapsed, or a cancelled queue's grave is to be emptied: a sweep is due.
+    package var sweepDue: Bool
+    /// Fences of this worker whose cancel is requested, with the reason.
+    package var cancels: [CancelOrder]
+    /// Everything handed out up to this fence is cancelled.
+    package var cancelledThroughFence: Int64
+
+    package init(inFlight: Int, startable: Bool, sweepDue: Bool, cancels: [CancelOrder], cancelledThroughFence: Int64) {
+        self.inFlight = inFlight
+        self.startable = startable
+        self.sweepDue = sweepDue
+        self.cancels = cancels
+        self.cancelledThroughFence = cancelledThroughFence
+    }
+}
+
+package struct CancelOrder: Sendable, Equatable {
+    package var fence: Int64
+    package var reason: String
+
+    package init(fence: Int64, reason: String) {
+        self.fence = fence
+        self.reason = reason
+    }
+}
+
+package struct Reconciliation: Sendable, Equatable {
+    /// Handed out to this worker, but unknown to it: a claim's reply was lost.
+    package var found: [ClaimedOperation]
+    /// Known to the worker, but no longer its own.
+    package var lost: [Int64]
+    /// There are more to find: reconcile again.
+    package var more: Bool
+
+    package init(found: [ClaimedOperation], lost: [Int64], more: Bool) {
+        self.found = found
+        self.lost = lost
+        self.more = more
+    }
+}
+
+package struct SweepReply: Sendable, Equatable {
+    /// Operations handed back to their lanes.
+    package var recovered: Int
+    /// Operations that met `Defaults.maxDeliveries`.
+    package var dead: Int
+    /// Waiting operations of a cancelled queue that were cleared away.
+    package var buried: Int
+    /// More is left to sweep now.
+    package var more: Bool
+
+    package init(recovered: Int = 0, dead: Int = 0, buried: Int = 0, more: Bool = false) {
+        self.recovered = recovered
+        self.dead = dead
+        self.buried = buried
+        self.more = more
+    }
+}
+
+/// A message to a worker. A hint: whatever it says is also in the next heartbeat's reply.
+package enum ControlMessage: Sendable, Equatable {
+    case cancel(queue: String, CancelOrder)
+    case cancelThrough(queue: String, fence: Int64)
+    /// The subscription is new; messages may have been missed: beat now.
+    case resubscribed
+}

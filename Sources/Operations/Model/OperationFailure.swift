@@ -1,0 +1,43 @@
+import Foundation
+
+/// An error as it is stored with an operation: what kind, what it said, which run.
+public struct OperationFailure: Sendable, Codable, Equatable {
+    /// The error's type, a word to group by: `HTTPError`, `exit`, `timeout`, `lost`.
+    public var type: String
+    /// What it said, at most 4 KiB.
+    public var message: String
+    public var attempt: Int
+    public var delivery: Int
+    /// Facts for programs, for example `exitCode`.
+    public var details: [String: Int]?
+
+    public init(type: String, message: String, attempt: Int, delivery: Int, details: [String: Int]? = nil) {
+        self.type = type
+        self.message = String(decoding: message.utf8.prefix(Defaults.errorBytes), as: UTF8.self)
+        self.attempt = attempt
+        self.delivery = delivery
+        self.details = details
+    }
+
+    package func encoded() -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(self)).map(Array.init)
+            ?? Array(#"{"type":"unknown","message":"","attempt":0,"delivery":0}"#.utf8)
+    }
+}
+
+/// An error that decides itself what follows.
+public protocol OperationFailing: Error {
+    /// A word to group by.
+    var failureType: String { get }
+    /// False = another attempt is pointless: the operation is dead at once.
+    var isRetryable: Bool { get }
+    /// Facts for programs.
+    var failureDetails: [String: Int]? { get }
+}
+
+extension OperationFailing {
+    public var isRetryable: Bool { true }
+    public var failureDetails: [String: Int]? { nil }
+}

@@ -1,0 +1,52 @@
+/// Where an operation stands. The raw values are the words used in JSON, tables and documentation.
+public enum OperationState: String, Sendable, Codable, CaseIterable {
+    /// Waits for its time.
+    case scheduled
+    /// Waits for other operations.
+    case blocked
+    /// Waits for a free slot.
+    case ready
+    /// Runs in a worker.
+    case executing
+    /// Failed, and waits for its next attempt.
+    case retrying
+    /// Ended with a result. Terminal.
+    case finished
+    /// Ended with an error, attempts used up; an operator may retry it. Terminal.
+    case dead
+    /// Ended because somebody cancelled it. Terminal.
+    case cancelled
+    /// Was not started in time. Terminal.
+    case expired
+
+    /// True for the four states that nothing changes except an explicit retry by an operator.
+    public var isTerminal: Bool {
+        switch self {
+        case .finished, .dead, .cancelled, .expired: true
+        case .scheduled, .blocked, .ready, .executing, .retrying: false
+        }
+    }
+
+    /// True for states from which the operation can still be started.
+    public var isWaiting: Bool { !isTerminal && self != .executing }
+
+    /// The letter that stands for the state in a record's head and in event messages.
+    package var code: UInt8 {
+        switch self {
+        case .scheduled: UInt8(ascii: "s")
+        case .blocked: UInt8(ascii: "b")
+        case .ready: UInt8(ascii: "r")
+        case .executing: UInt8(ascii: "x")
+        case .retrying: UInt8(ascii: "t")
+        case .finished: UInt8(ascii: "f")
+        case .dead: UInt8(ascii: "d")
+        case .cancelled: UInt8(ascii: "c")
+        case .expired: UInt8(ascii: "e")
+        }
+    }
+
+    package init?(code: UInt8) {
+        guard let state = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = state
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+
+/// What a worker says about itself with each heartbeat. Labels for people; nothing is decided by it.
+package struct WorkerInfo: Sendable, Codable, Equatable {
+    package var host: String
+    package var pid: Int
+    package var name: String
+    package var slots: Int
+    package var busy: Int
+    package var queues: [String]
+    /// Operation names that it handles.
+    package var handles: [String]
+    package var version: String
+    /// Milliseconds since 1970 by the worker's clock.
+    package var startedAt: Int64
+    package var finished: Int64
+    package var failed: Int64
+    /// `running`, `quiet` or `draining`.
+    package var phase: String
+    /// Resident memory in bytes.
+    package var residentBytes: Int64
+
+    package init(
+        host: String,
+        pid: Int,
+        name: String,
+        slots: Int,
+        busy: Int = 0,
+        queues: [String],
+        handles: [String],
+        version: String,
+        startedAt: Int64,
+        finished: Int64 = 0,
+        failed: Int64 = 0,
+        phase: String = "running",
+        residentBytes: Int64 = 0
+    ) {
+        self.host = host
+        self.pid = pid
+        self.name = name
+        self.slots = slots
+        self.busy = busy
+        self.queues = queues
+        self.handles = handles
+        self.version = version
+        self.startedAt = startedAt
+        self.finished = finished
+        self.failed = failed
+        self.phase = phase
+        self.residentBytes = residentBytes
+    }
+
+    package func encoded() -> [UInt8] { (try? JSONEncoder().encode(self)).map(Array.init) ?? [] }
+
+    package init?(_ bytes: [UInt8]) {
+        guard let info = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
+        self = info
+    }
+}

@@ -1,0 +1,70 @@
+/// What a running operation knows about itself, and where it writes.
+public struct OperationContext: Sendable {
+    public let id: OperationID
+    public let name: String
+    public let queue: String
+    /// 1 for the first run; only a failure of the operation itself leads to the next.
+    public let attempt: Int
+    public let maxAttempts: Int
+    /// 1, plus the number of workers that were lost while they held this attempt.
+    public let delivery: Int
+    public let tags: [String]
+    private let validFence: Int64
+    private let link: any OperationLink
+
+    package init(claimed: ClaimedOperation, envelope: OperationEnvelope, queue: String, link: any OperationLink) {
+        id = claimed.id
+        name = envelope.name
+        self.queue = queue
+        attempt = claimed.attempt
+        maxAttempts = envelope.retry.attempts
+        delivery = claimed.header.delivery
+        tags = envelope.tags
+        validFence = claimed.fence
+        self.link = link
+    }
+
+    /// A number that grows with every hand-out in this queue. Pass it to a store that refuses lower ones, and a run that lost
+    /// its lease cannot overwrite what its successor wrote.
+    ///
+    /// - Throws: `OperationsError` with `.leaseLost` once this run is no longer known to own the operation.
+    public var fence: Int64 {
+        get throws {
+            guard link.ownsLease else {
+                throw OperationsError(
+                    .leaseLost,
+                    "the lease of this run has lapsed; another worker may own the operation",
+                    id: id
+                )
+            }
+            return validFence
+        }
+    }
+
+    /// Why its cancel was requested; nil while it is not. `Task.isCancelled` turns true with it.
+    public var cancelReason: String? { link.cancelReason }
+
+    /// Says how far the work is. Sent at most every 250 ms; the last value always arrives.
+    ///
+    /// - Parameters:
+    ///   - fraction: 0 to 1; others are clamped, and what is no number is ignored.
+    ///   - message: a few words for people.
+    public func progress(_ fraction: Double, _ message: String = "") {
+        guard !fraction.isNaN else { return }
+        link.write(.progress(fraction: min(max(fraction, 0), 1), message: message))
+    }
+
+    /// Adds lines to the operation's log: `sluice logs ID`. The last 1,000 lines or 256 KiB are kept.
+    public func log(_ text: String) {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            link.write(.log(line: Array(line.utf8.prefix(Defaults.logLineBytes))))
+        }
+    }
+}
+
+/// A running operation's connection to its executor.
+package protocol OperationLink: Sendable {
+    var ownsLease: Bool { get }
+    var cancelReason: String? { get }
+    func write(_ content: Report.Content)
+}
