@@ -1,0 +1,95 @@
+/// The members of a JSON object, in order, each key once.
+///
+/// Keys are told apart by their code points, as JSON does, and not by Swift's canonical equivalence. Looking up is
+/// a search for a few members and a table look-up for many; setting a known key keeps its place.
+public struct JSONObject: Sendable, Hashable {
+    /// One member.
+    public struct Member: Sendable, Hashable {
+        /// The key.
+        public let key: String
+        /// The value.
+        public var value: JSONValue
+    }
+
+    /// The members in order.
+    public private(set) var members: [Member] = []
+    /// Where a key is in `members`; kept from `indexedCount` members on.
+    private var positions: [ExactKey: Int] = [:]
+
+    /// Below this many members a search is faster than a table, and most objects are smaller.
+    private static let indexedCount = 12
+
+    /// An object without members.
+    public init() {}
+
+    /// An object of members in the given order; of equal keys the last value counts, at the first one's place.
+    /// - Parameter members: Keys and values.
+    public init(_ members: some Sequence<(String, JSONValue)>) {
+        for (key, value) in members { self[key] = value }
+    }
+
+    /// The number of members.
+    public var count: Int { members.count }
+
+    /// Whether there are no members.
+    public var isEmpty: Bool { members.isEmpty }
+
+    /// The keys in order.
+    public var keys: [String] { members.map(\.key) }
+
+    /// The value of a key. Setting an unknown key appends it; setting `nil` removes the member.
+    /// - Parameter key: The key.
+    public subscript(key: String) -> JSONValue? {
+        get { position(of: key).map { members[$0].value } }
+        set {
+            guard let newValue else { return remove(key) }
+            if let position = position(of: key) { members[position].value = newValue } else { append(key, newValue) }
+        }
+    }
+
+    /// Appends a member whose key is known to be new.
+    mutating func append(_ key: String, _ value: JSONValue) {
+        members.append(Member(key: key, value: value))
+        if members.count == Self.indexedCount {
+            index()
+        } else if members.count > Self.indexedCount {
+            positions[ExactKey(text: key)] = members.count - 1
+        }
+    }
+
+    private mutating func remove(_ key: String) {
+        guard let position = position(of: key) else { return }
+        members.remove(at: position)
+        index()
+    }
+
+    private mutating func index() {
+        positions.removeAll()
+        guard members.count >= Self.indexedCount else { return }
+        for (position, member) in members.enumerated() { positions[ExactKey(text: member.key)] = position }
+    }
+
+    private func position(of key: String) -> Int? {
+        let wanted = ExactKey(text: key)
+        guard members.count >= Self.indexedCount else {
+            return members.firstIndex { ExactKey(text: $0.key) == wanted }
+        }
+        return positions[wanted]
+    }
+
+    public static func == (left: JSONObject, right: JSONObject) -> Bool { left.members == right.members }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(members) }
+}
+
+/// A key compared by code points: `é` as one code point and as two are different keys in JSON.
+private struct ExactKey: Sendable, Hashable {
+    let text: String
+
+    static func == (left: ExactKey, right: ExactKey) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}

@@ -1,0 +1,22 @@
+import Foundation
+
+extension JSONValue {
+    /// The JSON of an encodable value, members sorted by key.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - limits: What its JSON may be.
+    /// - Throws: What encoding throws (`EncodingError`), or `JSONSyntaxError` beyond the limits.
+    public init(encoding value: some Encodable, limits: JSONLimits = JSONLimits()) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try self.init(parsing: encoder.encode(value), limits: limits)
+    }
+
+    /// Reads this value as a decodable type.
+    /// - Parameter type: The type.
+    /// - Returns: The decoded value.
+    /// - Throws: `DecodingError` if the value does not fit the type.
+    public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(serializedBytes()))
+    }
+}

@@ -1,0 +1,11 @@
+extension Unicode.Scalar {
+    /// Whether a terminal or a reader may be misled by this code point: control characters (C0, DEL, C1), which
+    /// start escape sequences; bidirectional controls, which reorder what is shown; line and paragraph separators.
+    package var isTerminalHazard: Bool {
+        switch value {
+        case 0x00...0x1F, 0x7F...0x9F: true
+        case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+}
