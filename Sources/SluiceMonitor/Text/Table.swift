@@ -1,0 +1,92 @@
+/// A column of a table.
+package struct TableColumn: Sendable, Hashable {
+    /// The header.
+    package var title: String
+    /// On which side the cells' text stands.
+    package var alignment: TextAlignment
+    /// Columns with higher numbers are left out first where the width does not suffice; 0 = never.
+    package var dropPriority: Int
+    /// Cells are cut down to this before a column is left out.
+    package var minimumWidth: Int
+    /// Cells are cut to this even where there is space; `nil` = no limit.
+    package var maximumWidth: Int?
+
+    package init(
+        _ title: String,
+        alignment: TextAlignment = .left,
+        dropPriority: Int = 0,
+        minimumWidth: Int = 4,
+        maximumWidth: Int? = nil
+    ) {
+        self.title = title
+        self.alignment = alignment
+        self.dropPriority = dropPriority
+        self.minimumWidth = minimumWidth
+        self.maximumWidth = maximumWidth
+    }
+}
+
+/// A cell: untrusted text and its meaning.
+package struct TableCell: Sendable, Hashable, ExpressibleByStringLiteral {
+    /// The text; made safe when drawn.
+    package var text: String
+    /// What the text means.
+    package var role: TextRole
+
+    package init(_ text: String, _ role: TextRole = .plain) {
+        self.text = text
+        self.role = role
+    }
+
+    package init(stringLiteral value: String) { self.init(value) }
+}
+
+/// What a table is drawn for.
+package enum TableTarget: Sendable, Hashable {
+    /// A terminal this many cells wide: columns are left out and cells cut until a row fits one line.
+    case terminal(width: Int)
+    /// A pipe or a file: every column, nothing cut, no colour, `-` in empty cells so that fields can be counted.
+    case plain
+
+    /// A terminal whose width is unknown.
+    package static let defaultWidth = 80
+}
+
+/// Rows under a header, one line each, never wrapped.
+package struct Table: Sendable {
+    package var columns: [TableColumn]
+    package private(set) var rows: [[TableCell]] = []
+
+    package init(_ columns: [TableColumn]) { self.columns = columns }
+
+    /// Adds a row; missing cells are empty, cells beyond the columns are not shown.
+    package mutating func append(_ row: [TableCell]) {
+        rows.append(row)
+    }
+
+    /// The lines of the table, without newlines at their ends.
+    package func lines(for target: TableTarget, style: Style = Style(), showsHeader: Bool = true) -> [String] {
+        let safe = rows.map { row in
+            columns.indices.map { safeCell(row.indices.contains($0) ? row[$0] : "", for: target) }
+        }
+        let layout = TableLayout(columns: columns, widths: naturalWidths(safe, showsHeader: showsHeader), for: target)
+        let style = target == .plain ? Style(usesColor: false, usesASCII: style.usesASCII) : style
+        let header = columns.map { TableCell(SafeText.line($0.title), .heading) }
+        return ((showsHeader ? [header] : []) + safe).map { layout.line($0, style: style) }
+    }
+
+    private func safeCell(_ cell: TableCell, for target: TableTarget) -> TableCell {
+        let text = SafeText.line(cell.text)
+        return TableCell(text.isEmpty && target == .plain ? "-" : text, cell.role)
+    }
+
+    private func naturalWidths(_ rows: [[TableCell]], showsHeader: Bool) -> [Int] {
+        var widths = columns.map { showsHeader ? SafeText.line($0.title).displayWidth : 0 }
+        for row in rows {
+            for (position, cell) in row.enumerated() {
+                widths[position] = max(widths[position], cell.text.displayWidth)
+            }
+        }
+        return widths
+    }
+}

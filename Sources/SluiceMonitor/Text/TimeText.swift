@@ -1,0 +1,152 @@
+import Foundation
+
+/// How times are shown, as the flag says it.
+package enum TimeStyle: String, Sendable, CaseIterable {
+    case relative, iso, unix
+}
+
+/// Points in time as text. Times are milliseconds since 1970 (UTC), as Redis' clock gives them.
+package enum TimeText {
+    /// RFC 3339 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`.
+    package static func rfc3339(_ milliseconds: Int64) -> String {
+        let day = milliseconds.flooredQuotient(by: 86_400_000)
+        let date = CivilDate(daysSince1970: day)
+        return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))T"
+            + clock(milliseconds, fraction: true) + "Z"
+    }
+
+    /// The time of day in UTC: `12:04:31` or `12:04:31.204`.
+    package static func clock(_ milliseconds: Int64, fraction: Bool = false) -> String {
+        let time = milliseconds - milliseconds.flooredQuotient(by: 86_400_000) * 86_400_000
+        let seconds = time / 1_000
+        let clock = "\(padded(seconds / 3_600, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2))"
+        return fraction ? "\(clock).\(padded(time % 1_000, 3))" : clock
+    }
+
+    /// The distance to now: `2m ago`, `in 34s`, `now`.
+    package static func relative(_ milliseconds: Int64, now: Int64) -> String {
+        let distance = Duration.milliseconds(milliseconds) - Duration.milliseconds(now)
+        if distance >= .seconds(1) { return "in " + DurationText.coarse(distance) }
+        return distance <= .seconds(-1) ? DurationText.coarse(.zero - distance) + " ago" : "now"
+    }
+
+    /// A time in the style that was asked for; Unix times are seconds with three decimals.
+    package static func format(_ milliseconds: Int64, _ style: TimeStyle, now: Int64) -> String {
+        switch style {
+        case .relative: relative(milliseconds, now: now)
+        case .iso: rfc3339(milliseconds)
+        case .unix:
+            "\(milliseconds.flooredQuotient(by: 1_000))."
+                + padded(milliseconds - milliseconds.flooredQuotient(by: 1_000) * 1_000, 3)
+        }
+    }
+
+    /// Reads an RFC 3339 time; a space may stand for the `T`, and decimals beyond milliseconds are cut.
+    /// - Throws: `TextError` that names the text and shows a right one.
+    package static func parse(_ text: String) throws(TextError) -> Int64 {
+        guard let milliseconds = TimeParser(text)?.milliseconds else {
+            throw TextError(
+                code: .time,
+                message: "\"\(SafeText.line(text))\" is no time; write date, time and zone, like 2026-01-31T17:30:00Z "
+                    + "or 2026-01-31T18:30:00+01:00"
+            )
+        }
+        return milliseconds
+    }
+
+    fileprivate static func padded(_ number: Int64, _ length: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, length - digits.count)) + digits
+    }
+}
+
+extension Int64 {
+    /// The quotient rounded down, also below zero.
+    fileprivate func flooredQuotient(by divisor: Int64) -> Int64 {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+/// A day of the proleptic Gregorian calendar; counted in years that begin in March, so that leap days come last.
+struct CivilDate: Hashable {
+    let year: Int64
+    let month: Int64
+    let day: Int64
+
+    /// - Returns: `nil` if there is no such day.
+    init?(year: Int64, month: Int64, day: Int64) {
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        guard (1...12).contains(month), day >= 1, day <= lengths[Int(month) - 1] else { return nil }
+        (self.year, self.month, self.day) = (year, month, day)
+    }
+
+    init(daysSince1970 days: Int64) {
+        let shifted = days + 719_468  // since 1 March of year 0
+        let era = shifted.flooredQuotient(by: 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+        month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    var daysSince1970: Int64 {
+        let marchYear = month <= 2 ? year - 1 : year
+        let era = marchYear.flooredQuotient(by: 400)
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}
+
+/// Reads the fixed fields of an RFC 3339 time one after the other.
+private struct TimeParser {
+    private(set) var milliseconds: Int64 = 0
+    private var rest: Substring.UTF8View
+
+    init?(_ text: String) {
+        rest = text[...].utf8
+        guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2),
+            let date = CivilDate(year: year, month: month, day: day), take("T") || take("t") || take(" "),
+            let hour = number(2), hour < 24, take(":"), let minute = number(2), minute < 60, take(":"),
+            let second = number(2), second <= 60, let fraction = fraction(), let offset = offset(), rest.isEmpty
+        else { return nil }
+        let minutes = date.daysSince1970 * 1_440 + hour * 60 + minute - offset
+        milliseconds = (minutes * 60 + second) * 1_000 + fraction
+    }
+
+    private mutating func number(_ digits: Int) -> Int64? {
+        let field = rest.prefix(digits)
+        guard field.count == digits, field.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        rest = rest.dropFirst(digits)
+        return Int64(Substring(field))
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard let byte = rest.first, UInt32(byte) == character.value else { return false }
+        rest = rest.dropFirst()
+        return true
+    }
+
+    /// Milliseconds after the point; 0 without one.
+    private mutating func fraction() -> Int64? {
+        guard take(".") else { return 0 }
+        let digits = rest.prefix { (0x30...0x39).contains($0) }
+        guard !digits.isEmpty else { return nil }
+        rest = rest.dropFirst(digits.count)
+        return Int64(String(Substring(digits.prefix(3))).padding(toLength: 3, withPad: "0", startingAt: 0))
+    }
+
+    /// Minutes east of UTC.
+    private mutating func offset() -> Int64? {
+        if take("Z") || take("z") { return 0 }
+        let isEast = take("+")
+        guard isEast || take("-"), let hours = number(2), hours < 24, take(":"), let minutes = number(2), minutes < 60
+        else { return nil }
+        return (hours * 60 + minutes) * (isEast ? 1 : -1)
+    }
+}
