@@ -1,0 +1,94 @@
+/// An operation by its id, without its type: state, progress, raw result, cancel.
+public struct OperationReference: Sendable {
+    /// Its id.
+    public let id: OperationID
+    /// The queue that it is in.
+    public let queue: String
+    /// False for the fast path, of which only failures and cancels are recorded.
+    public let isTracked: Bool
+    /// False if the enqueue found an operation with this id and changed nothing.
+    public let isNew: Bool
+    package let client: SluiceClient
+
+    package init(id: OperationID, queue: String, isTracked: Bool = true, isNew: Bool = false, client: SluiceClient) {
+        self.id = id
+        self.queue = queue
+        self.isTracked = isTracked
+        self.isNew = isNew
+        self.client = client
+    }
+
+    /// What is stored about it now.
+    ///
+    /// - Throws: `OperationsError` with `.notFound` for an operation that is untracked, was removed or is beyond its retention;
+    ///   `.unavailable` if Redis cannot be reached.
+    public func status() async throws -> OperationStatus { OperationStatus(try await detail()) }
+
+    /// Where it stands now.
+    ///
+    /// - Throws: as `status()`.
+    public func state() async throws -> OperationState { try await detail().state }
+
+    /// How far it says it is; nil if it said nothing yet.
+    ///
+    /// - Throws: as `status()`.
+    public func progress() async throws -> OperationProgress? { try await status().progress }
+
+    /// Waits until it ended, and returns the stored result: JSON, or nothing for an operation that returns `Void`.
+    ///
+    /// - Returns: the result's bytes.
+    /// - Throws: `OperationsError` with `.dead`, `.cancelled` or `.expired` and the stored reason if it ended so; otherwise as
+    ///   `status()`. `CancellationError` when the waiting task is cancelled; the operation goes on then.
+    public func result() async throws -> [UInt8] {
+        guard isTracked else {
+            throw OperationsError(.refused, "an untracked operation keeps no result: enqueue it tracked", id: id)
+        }
+        let ends = try await client.broker.awaitEnd(of: [id], queue: queue, timeout: nil)
+        try Task.checkCancellation()
+        guard ends.first.flatMap({ $0 }) != nil else { throw notFound }
+        let detail = try await detail()
+        switch detail.state {
+        case .finished: return detail.result ?? []
+        case .dead: throw OperationsError(.dead, detail.errors.last?.failure.sentence ?? "it is dead", id: id)
+        case .cancelled: throw OperationsError(.cancelled, Self.sentence(detail.cancel), id: id)
+        case .expired: throw OperationsError(.expired, "it expired before a worker could start it", id: id)
+        case .scheduled, .blocked, .ready, .executing, .retrying:
+            // An operator retried it between the two reads.
+            return try await result()
+        }
+    }
+
+    /// Asks to cancel it. Durable when this returns: a waiting operation has ended, a running one is told at once.
+    ///
+    /// - Parameter reason: for people, kept with the operation.
+    /// - Returns: what the cancel met.
+    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
+    @discardableResult
+    public func cancel(reason: String = "") async throws -> CancelResult {
+        try await client.cancel([id], queue: queue, reason: reason)[0]
+    }
+
+    package func detail() async throws -> OperationDetail {
+        guard let detail = try await client.broker.details([id], queue: queue).first.flatMap({ $0 }) else {
+            throw notFound
+        }
+        return detail
+    }
+
+    private var notFound: OperationsError {
+        OperationsError(.notFound, "no operation \(id) in queue \(queue) (namespace \(client.namespace))", id: id)
+    }
+
+    private static func sentence(_ cancel: CancelTrace?) -> String {
+        guard let reason = cancel?.reason, !reason.isEmpty else { return "it was cancelled" }
+        return "it was cancelled: \(reason)"
+    }
+}
+
+extension OperationFailure {
+    /// Type and message on one line, without repeating one of them; untrusted text.
+    package var sentence: String {
+        if message.isEmpty { return type }
+        return type.isEmpty ? message : "\(type): \(message)"
+    }
+}

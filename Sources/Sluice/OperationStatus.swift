@@ -1,0 +1,52 @@
+import Foundation
+
+/// How far a running operation says it is.
+public struct OperationProgress: Sendable, Equatable {
+    /// 0 to 1.
+    public let fraction: Double
+    /// A few words for people; untrusted text.
+    public let message: String
+
+    package init(fraction: Double, message: String) {
+        self.fraction = fraction
+        self.message = message
+    }
+}
+
+/// What is stored about a tracked operation at one moment.
+public struct OperationStatus: Sendable, Equatable {
+    /// Where it stands.
+    public let state: OperationState
+    /// The number of its current or last run: 0 before the first.
+    public let attempt: Int
+    /// 1, plus the number of workers that were lost while they held this attempt.
+    public let delivery: Int
+    /// What it last said about itself; nil if nothing.
+    public let progress: OperationProgress?
+    /// True once somebody asked to cancel it.
+    public let isCancelRequested: Bool
+    /// Its last failed attempt; nil if none failed.
+    public let lastFailure: OperationFailure?
+
+    package init(_ detail: OperationDetail) {
+        state = detail.state
+        attempt = detail.record.attempt
+        delivery = detail.record.header.delivery
+        progress = detail.progress.map { OperationProgress(fraction: $0.fraction, message: $0.message) }
+        isCancelRequested = detail.cancel != nil
+        lastFailure = detail.errors.last?.failure
+    }
+}
+
+extension FailedAttempt {
+    /// The stored JSON as a value; what cannot be read becomes a failure that says so.
+    package var failure: OperationFailure {
+        if let failure = try? JSONDecoder().decode(OperationFailure.self, from: Data(error)) { return failure }
+        return OperationFailure(
+            type: "unreadable",
+            message: String(decoding: error, as: UTF8.self),
+            attempt: 0,
+            delivery: 0
+        )
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+
+extension SluiceClient {
+    /// Enqueues one operation.
+    ///
+    /// Atomic, and safe to repeat with the same `id`: an operation that is there already stays as it is, and the handle is of that
+    /// one. When this returns, Redis has the operation.
+    ///
+    /// - Parameters:
+    ///   - operation: its stored properties are the arguments.
+    ///   - queue: the queue's name.
+    ///   - priority: how urgently it wants a slot.
+    ///   - delay: time before which it is not started, counted by the server.
+    ///   - at: time of the server's clock before which it is not started; not together with `delay`.
+    ///   - tags: at most 16 labels of at most 64 bytes each.
+    ///   - id: the id to use; nil = a new one.
+    ///   - attempts: how often it may run, 1 to 999; nil = what the type's `retryPolicy` says.
+    ///   - expires: time after which it is no longer started; nil = never.
+    ///   - runTimeout: longest time for one attempt; nil = what the type says.
+    ///   - tracked: false for the fast path without record, result and handle; see `EnqueueOptions.tracked`.
+    /// - Returns: a handle to wait for the result, follow or cancel.
+    /// - Throws: `OperationsError`: `.invalidName`, `.invalidOption`, `.tooLarge`; `.unavailable` if Redis cannot be reached or
+    ///   refuses; `.outcomeUnknown` if no answer came (repeat with the same `id`).
+    @discardableResult
+    public func enqueue<Body: DistributedOperation>(
+        _ operation: Body,
+        queue: String = Defaults.queue,
+        priority: OperationPriority = .normal,
+        delay: Duration? = nil,
+        at date: Date? = nil,
+        tags: [String] = [],
+        id: OperationID? = nil,
+        attempts: Int? = nil,
+        expires: Duration? = nil,
+        runTimeout: Duration? = nil,
+        tracked: Bool = true
+    ) async throws -> OperationHandle<Body> {
+        guard delay == nil || date == nil else {
+            throw OperationsError(.invalidOption, "both a delay and a date are given: drop one of them")
+        }
+        let options = EnqueueOptions(
+            priority: priority,
+            start: delay.map { .after($0) } ?? date.map { .at($0) } ?? .now,
+            tags: tags,
+            id: id,
+            attempts: attempts,
+            expires: expires,
+            runTimeout: runTimeout,
+            tracked: tracked
+        )
+        return try await enqueue([operation], queue: queue, options: options)[0]
+    }
+
+    /// Enqueues many operations of one type in order, in calls of at most 500 operations or 1 MiB.
+    ///
+    /// Each call is atomic; if a later one throws, what went before it is enqueued.
+    ///
+    /// - Parameters:
+    ///   - operations: the operations.
+    ///   - queue: the queue's name.
+    ///   - options: for each of them. An id is allowed for one operation only.
+    /// - Returns: one handle for each operation, in order.
+    /// - Throws: as `enqueue(_:queue:priority:…)`; nothing was enqueued if an argument is wrong.
+    @discardableResult
+    public func enqueue<Body: DistributedOperation>(
+        _ operations: [Body],
+        queue: String = Defaults.queue,
+        options: EnqueueOptions = EnqueueOptions()
+    ) async throws -> [OperationHandle<Body>] {
+        guard operations.count <= 1 || options.id == nil else {
+            throw OperationsError(.invalidOption, "one id was given for \(operations.count) operations")
+        }
+        let serverTime = try await serverTime(ifNeededBy: options, queue: queue)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        let new = try operations.map {
+            try options.operation(
+                name: Body.name,
+                arguments: Array(encoder.encode($0)),
+                retry: Body.retryPolicy,
+                serverTime: serverTime
+            )
+        }
+        return try await enqueue(new, queue: queue).map { OperationHandle(reference: $0) }
+    }
+
+    /// Enqueues an operation by its name, for programs that do not have its type.
+    ///
+    /// - Parameters:
+    ///   - name: the name under which workers registered it.
+    ///   - arguments: one JSON value, usually an object.
+    ///   - queue: the queue's name.
+    ///   - options: priority, start and so on.
+    /// - Returns: a reference to wait for, follow or cancel it.
+    /// - Throws: as `enqueue(_:queue:priority:…)`.
+    @discardableResult
+    public func enqueue(
+        name: String,
+        arguments: JSONValue = [:],
+        queue: String = Defaults.queue,
+        options: EnqueueOptions = EnqueueOptions()
+    ) async throws -> OperationReference {
+        let new = try options.operation(
+            name: name,
+            arguments: arguments.serializedBytes(),
+            serverTime: try await serverTime(ifNeededBy: options, queue: queue)
+        )
+        return try await enqueue([new], queue: queue)[0]
+    }
+
+    /// Enqueues prepared operations in order, one call of the broker after another.
+    ///
+    /// - Parameters:
+    ///   - operations: the operations.
+    ///   - queue: the queue's name.
+    ///   - progress: called after each call with the number of operations that are in.
+    package func enqueue(
+        _ operations: [NewOperation],
+        queue: String,
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> [OperationReference] {
+        try NameRule.check(queue, role: "queue")
+        var references: [OperationReference] = []
+        references.reserveCapacity(operations.count)
+        for batch in EnqueueBatches(operations) {
+            let outcomes = try await broker.enqueue(Array(batch), queue: queue)
+            for (operation, outcome) in zip(batch, outcomes) {
+                references.append(
+                    OperationReference(
+                        id: operation.id,
+                        queue: queue,
+                        isTracked: operation.tracked,
+                        isNew: outcome == .created,
+                        client: self
+                    )
+                )
+            }
+            progress(references.count)
+        }
+        return references
+    }
+
+    /// The server's clock, asked for only where a date is to become a delay.
+    private func serverTime(ifNeededBy options: EnqueueOptions, queue: String) async throws -> Int64? {
+        guard case .at = options.start else { return nil }
+        try NameRule.check(queue, role: "queue")
+        return try await broker.snapshot(queue: queue, executingRows: 0).time
+    }
+}
+
+/// Cuts operations into calls of at most `Defaults.batch` and 1 MiB.
+package struct EnqueueBatches: Sequence, IteratorProtocol {
+    package static let maximumBytes = 1 << 20
+    private var rest: ArraySlice<NewOperation>
+
+    package init(_ operations: [NewOperation]) { rest = operations[...] }
+
+    package mutating func next() -> ArraySlice<NewOperation>? {
+        guard !rest.isEmpty else { return nil }
+        var bytes = 0
+        var end = rest.startIndex
+        while end < rest.endIndex, end - rest.startIndex < Defaults.batch {
+            bytes += OperationHeader.byteCount + rest[end].envelope.count
+            if bytes > Self.maximumBytes, end > rest.startIndex { break }
+            end += 1
+        }
+        defer { rest = rest[end...] }
+        return rest[..<end]
+    }
+}
