@@ -214,8 +214,10 @@ package protocol BrokerInspection: Sendable {
     /// One page of a state's place, newest first. Ready: lanes from the highest priority, next to run first.
     func page(state: OperationState, queue: String, cursor: String?, limit: Int) async throws -> OperationPage
 
-    /// Log lines of an operation from a line number on (0 = the oldest kept).
-    func log(_ id: OperationID, queue: String, from line: Int, limit: Int) async throws -> [[UInt8]]
+    /// Log lines of an operation from a line number on. Numbers start at 0 and go on growing while old lines are dropped.
+    ///
+    /// - Returns: the lines, and the number of the first of them.
+    func log(_ id: OperationID, queue: String, from line: Int, limit: Int) async throws -> (first: Int, lines: [[UInt8]])
 
     func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome]
 

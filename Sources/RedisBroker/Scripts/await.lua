@@ -1,0 +1,30 @@
+-- Says that somebody waits for these operations, and reads how they stand.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  waiter: its channel is {namespace/queue}:waiter:WAITER  ARGV[2…] ids, at most 500
+-- Output   a character for each: the letter of its state, 0 = no such operation
+-- Events   none
+-- include: base
+-- include: limits
+-- include: records
+local waiter, states = ARGV[1], {}
+local awaited = PREFIX .. 'awaited'
+call('ZREMRANGEBYSCORE', awaited, '-inf', now - AWAITED_MS)
+
+local function wait_for(id, head)
+  call('SETRANGE', record_key(id), 85, '1')
+  local waiters = call('HGET', extras_key(id), 'waiters') or ''
+  if string.find(' ' .. waiters .. ' ', ' ' .. waiter .. ' ', 1, true) then return end
+  -- At most 8 are told; the others find out by reading again.
+  local _, count = string.gsub(waiters, '%S+', '')
+  if count < 8 then call('HSET', extras_key(id), 'waiters', waiters == '' and waiter or waiters .. ' ' .. waiter) end
+end
+
+for i = 2, #ARGV do
+  local head = head_of(ARGV[i])
+  states[i - 1] = head and state_of(head) or '0'
+  if head then
+    wait_for(ARGV[i], head)
+    call('ZADD', awaited, now, ARGV[i])
+  end
+end
+return concat(states)

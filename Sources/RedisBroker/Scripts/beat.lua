@@ -1,0 +1,47 @@
+-- Renews a worker's lease and tells it what it should know.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  worker  ARGV[2] lease in ms  ARGV[3] beat interval in ms  ARGV[4] epoch  ARGV[5] what the worker says about itself
+-- Output   operations in its in-flight hash, 1 if something could be started, 1 if a sweep is due,
+--          fence up to which everything is cancelled, then fence and reason of each requested cancel
+-- Events   none
+-- include: base
+local worker, lease, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+-- A removing command first: a lease must be renewed when Redis is full.
+call('HDEL', META, '')
+local m = call('HMGET', META, 'lastSeen', 'leaseFloor', 'paused', 'pausedUntil', 'cancelledFence')
+
+-- Nobody beat for longer than an interval (Redis was away), or the clock went back: nobody is taken for dead before one lease.
+local floor_at = tonumber(m[2] or 0)
+local seen = tonumber(m[1] or now)
+if now - seen > interval + 2000 or now < seen then
+  floor_at = now + lease
+  call('HSET', META, 'leaseFloor', format('%.0f', floor_at))
+end
+call('HSET', META, 'lastSeen', format('%.0f', now))
+call('ZADD', PREFIX .. 'leases', now + lease, worker)
+local key = PREFIX .. 'worker:' .. worker
+local epoch = max(tonumber(call('HGET', key, 'epoch') or 0), tonumber(ARGV[4]))
+call('HSET', key, 'epoch', format('%.0f', epoch), 'beatAt', format('%.0f', now), 'info', ARGV[5])
+call('PEXPIRE', key, 3600000)
+
+local paused = m[3] == '1' and (not m[4] or tonumber(m[4]) > now)
+local startable = 0
+if not paused then
+  for lane = 0, 4 do
+    if call('EXISTS', PREFIX .. 'lane:' .. lane) == 1 then startable = 1 end
+  end
+  for _, place in ipairs({ 'scheduled', 'retrying', 'expiring' }) do
+    local first = call('ZRANGE', PREFIX .. place, 0, 0, 'WITHSCORES')[2]
+    if first and tonumber(first) <= now then startable = 1 end
+  end
+end
+
+local lapsed = floor_at < now and #call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', now, 'LIMIT', 0, 1) > 0
+local sweep = (lapsed or call('EXISTS', PREFIX .. 'graves') == 1) and 1 or 0
+local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0' }
+local orders = call('HGETALL', PREFIX .. 'cancelling:' .. worker)
+for i = 1, #orders, 2 do
+  reply[#reply + 1] = orders[i]
+  reply[#reply + 1] = string.match(orders[i + 1], '^%d+ %S* ?(.*)$') or ''
+end
+return reply

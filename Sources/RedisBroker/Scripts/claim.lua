@@ -1,0 +1,19 @@
+-- Hands out ready operations in order of effective priority; promotes what is due first.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  worker  ARGV[2] its epoch  ARGV[3] capacity, 1 to 500
+-- Output   status (ok | paused | noLease | staleEpoch), first fence − 1, milliseconds until the next due (−1 = none),
+--          1 if more is ready, then the elements: header + envelope; the n-th has the fence "first − 1 + n"
+-- Events   x for each, e and c for those that may no longer start, r for promoted ones
+-- include: base
+-- include: limits
+-- include: events
+-- include: doorbell
+-- include: records
+-- include: ending
+-- include: promote
+-- include: take
+-- include: flush
+local reply = take(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))
+flush_ended()
+flush()
+return reply

@@ -1,0 +1,85 @@
+-- Ends operations well (group commit), then claims again if asked to.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  worker  ARGV[2] 1 = a repeat  ARGV[3] epoch  ARGV[4] capacity to claim, 0 = none
+-- ARGV[5]  number u of untracked operations  ARGV[6] number of their ids that follow, at most 50
+-- ARGV[7…] u fences, the ids for the event, then for each tracked one: fence, id, result ('' = none)
+-- Output   1: '' = all are done, or a character for each, untracked first: 1 done, 2 already, 0 stale
+--          2: the reply of a claim, or an empty array
+-- Events   f for each that ended
+-- include: base
+-- include: limits
+-- include: events
+-- include: doorbell
+-- include: records
+-- include: ending
+-- include: promote
+-- include: take
+-- include: flush
+local FIRST = 7
+local worker, untracked, ids = ARGV[1], tonumber(ARGV[5]), tonumber(ARGV[6])
+local inflight = PREFIX .. 'inflight:' .. worker
+local outcomes, done, all = {}, 0, true
+
+-- A worker that was never swept owns what it was given, so one HDEL settles the batch; otherwise each fence is asked for.
+local function settle_untracked()
+  if untracked == 0 then return end
+  local last = FIRST + untracked - 1
+  local swept = call('HGET', PREFIX .. 'worker:' .. worker, 'swept')
+  if ARGV[2] ~= '1' and not swept then
+    done = call('HDEL', inflight, unpack(ARGV, FIRST, last))
+    for i = 1, untracked do outcomes[i] = '1' end
+    if done == untracked then return end
+    all = false
+    return
+  end
+  for i = 1, untracked do
+    local removed = call('HDEL', inflight, ARGV[FIRST + i - 1])
+    outcomes[i] = removed == 1 and '1' or '0'
+    done = done + removed
+    if removed == 0 then all = false end
+  end
+end
+
+local settled = {}
+
+local function settle_tracked(fence, id, result)
+  if call('HDEL', inflight, fence) == 0 then
+    local head = head_of(id)
+    all = false
+    return head and tonumber(sub(head, 75, 85), 16) == tonumber(fence) and sub(head, 65, 65) == 'f' and '2' or '0'
+  end
+  done = done + 1
+  local head = head_of(id)
+  if head then
+    if result ~= '' then call('HSET', extras_key(id), 'result', result) end
+    end_record(id, head, 'f', format('%03d', tonumber(sub(head, 5, 7)) + 1))
+  end
+  settled[#settled + 1] = id
+  return '1'
+end
+
+settle_untracked()
+local from = FIRST + untracked
+local plain = done
+for i = from, from + ids - 1 do
+  if i - from < plain then event(ARGV[i], 'f', false) end
+end
+for _ = ids + 1, plain do event('', 'f', false) end
+add('finished', plain)
+for i = from + ids, #ARGV, 3 do
+  outcomes[#outcomes + 1] = settle_tracked(ARGV[i], ARGV[i + 1], ARGV[i + 2])
+end
+if #settled > 0 then call('HDEL', PREFIX .. 'run', unpack(settled)) end
+local cancelling = PREFIX .. 'cancelling:' .. worker
+if call('EXISTS', cancelling) == 1 then
+  if untracked > 0 then call('HDEL', cancelling, unpack(ARGV, FIRST, from - 1)) end
+  for i = from + ids, #ARGV, 3 do call('HDEL', cancelling, ARGV[i]) end
+end
+add('executing', -done)
+
+local claimed = {}
+local capacity = tonumber(ARGV[4])
+if capacity > 0 and ARGV[2] ~= '1' then claimed = take(worker, tonumber(ARGV[3]), capacity) end
+flush_ended()
+flush()
+return { all and '' or concat(outcomes), claimed }

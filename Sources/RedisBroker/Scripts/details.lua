@@ -1,0 +1,12 @@
+-- Reads operations as a whole.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV     ids, at most 500
+-- Output   for each: an empty array (no such operation), or record, state, owner ('' or "fence worker"), errors, extras as
+--          field and value in turn
+-- Events   none (reads only)
+-- include: base
+-- include: records
+-- include: detail
+local reply = {}
+for i = 1, #ARGV do reply[i] = detail(ARGV[i]) end
+return reply

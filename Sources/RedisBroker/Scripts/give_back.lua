@@ -1,0 +1,61 @@
+-- Gives operations back untried: neither attempt nor delivery changes. Pass them newest first, so that the oldest ends at the head.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  worker; then for each operation: fence, id, pause in ms (-1 = to the head of its lane)
+-- Output   a character for each: r ready, s scheduled, c cancelled (it was requested meanwhile), = repeated, 0 stale
+-- Events   the same states
+-- include: base
+-- include: limits
+-- include: events
+-- include: doorbell
+-- include: records
+-- include: ending
+-- include: held
+-- include: flush
+local worker = ARGV[1]
+local outcomes, earliest, ready = {}, nil, false
+
+local function later(element, id, pause)
+  local head = head_for(element, 'x')
+  if not head then return '0' end
+  local due = now + pause
+  call('SETRANGE', record_key(id), 64, 's' .. sub(head, 66, 95) .. time36(due))
+  call('ZADD', PREFIX .. 'scheduled', due, id)
+  if sub(head, 19, 27) ~= ZERO9 then call('ZADD', PREFIX .. 'expiring', tonumber(sub(head, 19, 27), 36), id) end
+  if not earliest or due < earliest then earliest = due end
+  event(id, 's', true)
+  return 's'
+end
+
+local function settle(fence, id, pause)
+  local element, order = release(worker, fence)
+  if not element then
+    local head = head_of(id)
+    local mine = head and tonumber(sub(head, 75, 85), 16) == tonumber(fence)
+    return mine and (sub(head, 65, 65) == 'r' or sub(head, 65, 65) == 's') and '=' or '0'
+  end
+  add('returned', 1)
+  if is_cancelled(fence, order) then
+    local head = head_for(element, 'x')
+    if not head then return '0' end
+    cancel_released(element, head, order, sub(head, 5, 7))
+    return 'c'
+  end
+  if pause >= 0 then return later(element, id, pause) end
+  local tracked = sub(element, 2, 2) ~= '0'
+  if tracked and not head_of(id) then return '0' end
+  put_back(element, tracked, sub(element, 8, 9), true)
+  if tracked and sub(element, 19, 27) ~= ZERO9 then
+    call('ZADD', PREFIX .. 'expiring', tonumber(sub(element, 19, 27), 36), id)
+  end
+  ready = true
+  return 'r'
+end
+
+for i = 2, #ARGV, 3 do
+  outcomes[#outcomes + 1] = settle(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]))
+end
+if ready then ring() end
+if earliest then announce_due(earliest) end
+flush_ended()
+flush()
+return concat(outcomes)

@@ -1,0 +1,24 @@
+-- One numbered message per script call: "from to kind=n,… KIND+ID KIND+ID …". The kind is the letter of the state that
+-- the operation went to. At most 50 transitions are spelled out; the counts are always complete.
+local event_count, event_kinds, event_text = 0, {}, {}
+local event_durable = false
+
+-- durable: also kept in the capped stream when nobody watches (all but plain starts and finishes of tracked operations).
+local function event(id, kind, durable)
+  event_count = event_count + 1
+  event_kinds[kind] = (event_kinds[kind] or 0) + 1
+  if durable then event_durable = true end
+  if event_count <= 50 then event_text[event_count] = kind .. id end
+end
+
+local function flush_events()
+  if event_count == 0 then return end
+  local last = call('HINCRBY', META, 'eventSequence', event_count)
+  local counts = {}
+  for kind, n in pairs(event_kinds) do counts[#counts + 1] = kind .. '=' .. n end
+  local text = format('%.0f %.0f ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. concat(event_text, ' ')
+  call('PUBLISH', PREFIX .. 'events', text)
+  if event_durable or tonumber(call('HGET', META, 'watchedUntil') or 0) > now then
+    call('XADD', PREFIX .. 'stream', 'MAXLEN', '~', 10000, '*', 'e', text)
+  end
+end

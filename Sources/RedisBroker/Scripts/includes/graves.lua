@@ -1,0 +1,34 @@
+-- A cancelled queue's lanes and sets were renamed to a grave; its operations count as cancelled already. Here they are cleared
+-- away, a bounded number at a time.
+local function bury_record(id, sequence_limit)
+  local head = head_of(id)
+  local state = head and sub(head, 65, 65)
+  if not state or not (state == 'r' or state == 's' or state == 't') then return end
+  if tonumber(sub(head, 28, 38), 16) > sequence_limit then return end
+  note_cancel(id, nil)
+  end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)))
+  add('cancelled', -1) -- the cancel of the queue has counted it
+end
+
+local function bury()
+  local grave = call('LINDEX', PREFIX .. 'graves', 0)
+  if not grave then return 0 end
+  local number, limit = string.match(grave, '^(%d+) (%d+)$')
+  local prefix = PREFIX .. 'grave:' .. number .. ':'
+  for lane = 0, 4 do
+    local elements = call('LPOP', prefix .. 'lane:' .. lane, SWEEP_LIMIT)
+    if elements then
+      for i = 1, #elements do
+        if sub(elements[i], 2, 2) ~= '0' then bury_record(sub(elements[i], 39, 64), tonumber(limit)) end
+      end
+      return #elements
+    end
+  end
+  for _, place in ipairs({ 'scheduled', 'retrying' }) do
+    local popped = call('ZPOPMIN', prefix .. place, SWEEP_LIMIT)
+    for i = 1, #popped, 2 do bury_record(popped[i], tonumber(limit)) end
+    if #popped > 0 then return #popped / 2 end
+  end
+  call('LPOP', PREFIX .. 'graves')
+  return 0
+end

@@ -1,0 +1,15 @@
+-- The defaults and limits that scripts need; Defaults.swift holds them too, and a test compares the two.
+local MAX_DELIVERIES = 3
+local ERRORS_KEPT = 10
+local LOG_LINES = 1000
+local LOG_BYTES = 262144
+local PROMOTE_LIMIT = 200
+local SWEEP_LIMIT = 200
+local AGEING_MS = 30000
+local INTENTS_KEPT = 10000
+local INTENT_MS = 86400000
+local RETENTION_MS = { f = 3600000, c = 86400000, e = 86400000, d = 7776000000 }
+local RETENTION_COUNT = { f = 100000, c = 10000, e = 10000, d = 100000 }
+-- Never removed earlier than this after their end, and while somebody waited for them within that long.
+local RETENTION_LEAST_MS = 10000
+local AWAITED_MS = 60000

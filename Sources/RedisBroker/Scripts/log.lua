@@ -1,0 +1,13 @@
+-- Reads log lines. Numbers go on growing while old lines are dropped.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  id  ARGV[2] number of the first line, from 0  ARGV[3] most lines
+-- Output   number of the first line that follows, then the lines
+-- Events   none (reads only)
+-- include: base
+-- include: records
+local base = tonumber(call('HGET', extras_key(ARGV[1]), 'logBase') or 0)
+local first = max(tonumber(ARGV[2]), base)
+local lines = call('LRANGE', PREFIX .. 'log:' .. ARGV[1], first - base, first - base + tonumber(ARGV[3]) - 1)
+local reply = { format('%.0f', first) }
+for i = 1, #lines do reply[i + 1] = lines[i] end
+return reply

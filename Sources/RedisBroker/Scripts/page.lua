@@ -1,0 +1,90 @@
+-- One page of a state's place.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  letter of the state  ARGV[2] cursor, '' = the beginning  ARGV[3] rows, at most 200
+-- Output   cursor of the next page ('' = none), then for each row: a detail (see details.lua), or for an untracked operation
+--          element, state, owner
+-- Events   none (reads only)
+-- include: base
+-- include: records
+-- include: detail
+local state, cursor, limit = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local reply = { '' }
+
+local function row_of(element, owner)
+  if sub(element, 2, 2) == '0' then
+    reply[#reply + 1] = { element, state, owner }
+    return
+  end
+  local row = detail(sub(element, 39, 64))
+  if row[2] == state and (owner ~= '' or sub(row[1], 4, 4) == sub(element, 4, 4)) then reply[#reply + 1] = row end
+end
+
+-- Zsets: newest first; the cursor is "score id" of the last row, so that rows ending meanwhile do not shift the page.
+local function page_of_set(key, ascending)
+  local range = ascending and 'ZRANGEBYSCORE' or 'ZREVRANGEBYSCORE'
+  local first, last = ascending and '-inf' or '+inf', ascending and '+inf' or '-inf'
+  local score, skip = string.match(cursor, '^(%d+) (%d+)$')
+  local entries = call(range, key, score or first, last, 'WITHSCORES', 'LIMIT', tonumber(skip or 0), limit)
+  for i = 1, #entries, 2 do
+    local row = detail(entries[i])
+    if row[1] then reply[#reply + 1] = row end
+  end
+  if #entries < 2 * limit then return end
+  local final, equal = entries[#entries], 0
+  for i = #entries, 2, -2 do
+    if entries[i] == final then equal = equal + 1 end
+  end
+  if final == score then equal = equal + tonumber(skip) end
+  reply[1] = final .. ' ' .. equal
+end
+
+-- Lanes: the highest priority first, next to run first; the cursor is "lane position".
+local function page_of_lanes()
+  local lane, position = string.match(cursor, '^(%d) (%d+)$')
+  lane, position = tonumber(lane or 4), tonumber(position or 0)
+  local looked = 0
+  while lane >= 0 and #reply - 1 < limit and looked < 5 * limit do
+    local elements = call('LRANGE', PREFIX .. 'lane:' .. lane, position, position + limit - (#reply - 1) - 1)
+    for i = 1, #elements do row_of(elements[i], '') end
+    looked = looked + #elements + 1
+    position = position + #elements
+    if #elements == 0 then lane, position = lane - 1, 0 end
+  end
+  if lane >= 0 then reply[1] = lane .. ' ' .. position end
+end
+
+-- What runs: worker by worker, each in order of fences; the cursor is the number of rows that went before.
+local function page_of_executing()
+  local skip, seen = tonumber(cursor == '' and 0 or cursor), 0
+  for _, worker in ipairs(call('ZRANGE', PREFIX .. 'leases', 0, 999)) do
+    local key = PREFIX .. 'inflight:' .. worker
+    local held = call('HLEN', key)
+    if seen + held > skip then
+      local fences = call('HKEYS', key)
+      for i = 1, #fences do fences[i] = tonumber(fences[i]) end
+      table.sort(fences)
+      for i = max(1, skip - seen + 1), #fences do
+        if #reply - 1 == limit then
+          reply[1] = tostring(seen + i - 1)
+          return
+        end
+        local fence = format('%.0f', fences[i])
+        row_of(call('HGET', key, fence), fence .. ' ' .. worker)
+      end
+    end
+    seen = seen + held
+  end
+end
+
+if state == 'r' then
+  page_of_lanes()
+elseif state == 'x' then
+  page_of_executing()
+elseif state == 's' then
+  page_of_set(PREFIX .. 'scheduled', true)
+elseif state == 't' then
+  page_of_set(PREFIX .. 'retrying', true)
+else
+  page_of_set(PREFIX .. 'ended:' .. state, false)
+end
+return reply

@@ -1,0 +1,38 @@
+-- Makes a worker and Redis agree on what the worker owns.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  worker  ARGV[2] epoch, stored: older claims take nothing from now on  ARGV[3…] the fences that the worker knows
+-- Output   1 if there are more to find, number of lost fences, the lost fences, then fence and element (header + envelope)
+--          of at most 200 that the worker does not know, oldest first
+-- Events   none
+-- include: base
+-- include: limits
+-- include: records
+local worker = ARGV[1]
+call('HDEL', META, '')
+local key = PREFIX .. 'worker:' .. worker
+if tonumber(call('HGET', key, 'epoch') or 0) < tonumber(ARGV[2]) then call('HSET', key, 'epoch', ARGV[2]) end
+
+local held, known, unknown, lost = {}, {}, {}, {}
+local fences = call('HKEYS', PREFIX .. 'inflight:' .. worker)
+for i = 3, #ARGV do known[ARGV[i]] = true end
+for i = 1, #fences do
+  held[fences[i]] = true
+  if not known[fences[i]] then unknown[#unknown + 1] = tonumber(fences[i]) end
+end
+for i = 3, #ARGV do
+  if not held[ARGV[i]] then lost[#lost + 1] = ARGV[i] end
+end
+table.sort(unknown)
+
+local reply = { #unknown > SWEEP_LIMIT and 1 or 0, #lost }
+for i = 1, #lost do reply[#reply + 1] = lost[i] end
+for i = 1, min(#unknown, SWEEP_LIMIT) do
+  local fence = format('%.0f', unknown[i])
+  local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
+  if sub(element, 2, 2) ~= '0' then
+    element = element .. sub(call('GET', record_key(sub(element, 39, 64))) or '', HEAD + 1)
+  end
+  reply[#reply + 1] = fence
+  reply[#reply + 1] = element
+end
+return reply

@@ -1,0 +1,44 @@
+-- Stores what running operations write about themselves, each under its fence.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  worker; then for each report: fence, id, kind (p progress | l log line | k checkpoint | a cancel acknowledged), content
+-- Output   a character for each: 1 stored, 0 the fence is stale
+-- Events   none
+-- include: base
+-- include: limits
+-- include: records
+call('HDEL', META, '')
+local inflight = PREFIX .. 'inflight:' .. ARGV[1]
+local outcomes = {}
+
+-- The log keeps its last lines; `logBase` counts those that went, so that a reader's line numbers stay valid.
+local function keep_line(id, line)
+  local key, extras = PREFIX .. 'log:' .. id, extras_key(id)
+  local lines = call('RPUSH', key, line)
+  local bytes = call('HINCRBY', extras, 'logBytes', #line)
+  while lines > LOG_LINES or bytes > LOG_BYTES do
+    local gone = call('LPOP', key)
+    lines = lines - 1
+    bytes = call('HINCRBY', extras, 'logBytes', -#gone)
+    call('HINCRBY', extras, 'logBase', 1)
+  end
+end
+
+local function store(fence, id, kind, content)
+  if call('HEXISTS', inflight, fence) == 0 then return '0' end
+  if call('EXISTS', record_key(id)) == 0 then return '1' end
+  if kind == 'l' then
+    keep_line(id, content)
+  elseif kind == 'p' then
+    call('HSET', extras_key(id), 'progress', content)
+  elseif kind == 'k' then
+    call('HSET', extras_key(id), 'checkpoint', content)
+  elseif kind == 'a' then
+    call('HSETNX', extras_key(id), 'cancelAcknowledgedAt', format('%.0f', now))
+  end
+  return '1'
+end
+
+for i = 2, #ARGV, 4 do
+  outcomes[#outcomes + 1] = store(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+end
+return concat(outcomes)

@@ -1,0 +1,56 @@
+-- Everything that a screen shows of one queue, in one step; bounded by the workers (200) and the executing rows asked for.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  executing rows, at most 200  ARGV[2] for how many ms events shall be kept whole because somebody watches, 0 = nobody
+-- Output   time, ready, scheduled, retrying, finished, dead, cancelled, expired, milliseconds that the oldest ready has waited
+--          (-1 none), meta fields, totals, workers (id, lease until, in flight, beat at, info, …), executing rows (worker, fence,
+--          element or record cut to 1 KiB, 1 if it is a record, extras …)
+-- Events   none
+-- include: base
+-- include: records
+local rows = tonumber(ARGV[1])
+local ready, oldest = 0, -1
+for lane = 0, 4 do
+  local key = PREFIX .. 'lane:' .. lane
+  ready = ready + call('LLEN', key)
+  local head = call('LINDEX', key, 0)
+  if head then oldest = max(oldest, now - tonumber(sub(head, 10, 18), 36)) end
+end
+ready = ready - tonumber(call('HGET', TOTALS, 'ghosts') or 0)
+
+local workers, executing = {}, {}
+local leases = call('ZRANGE', PREFIX .. 'leases', 0, 199, 'WITHSCORES')
+
+local function executing_row(worker, fence)
+  local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
+  local tracked = sub(element, 2, 2) ~= '0'
+  local id = sub(element, 39, 64)
+  local shown = tracked and call('GETRANGE', record_key(id), 0, 1023) or sub(element, 1, 1024)
+  local extras = tracked and call('HMGET', extras_key(id), 'progress', 'cancelAt') or {}
+  local order = call('HGET', PREFIX .. 'cancelling:' .. worker, fence)
+  for _, value in ipairs({ worker, fence, shown, tracked and '1' or '0', extras[1] or '',
+    extras[2] or (order and string.match(order, '^%d+')) or '' }) do
+    executing[#executing + 1] = value
+  end
+end
+
+for i = 1, #leases, 2 do
+  local worker = leases[i]
+  local key = PREFIX .. 'inflight:' .. worker
+  local held = call('HLEN', key)
+  local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'beatAt', 'info')
+  for _, value in ipairs({ worker, leases[i + 1], held, about[1] or '0', about[2] or '' }) do workers[#workers + 1] = value end
+  if held > 0 and #executing / 6 < rows then
+    local fences = call('HKEYS', key)
+    for n = 1, #fences do fences[n] = tonumber(fences[n]) end
+    table.sort(fences)
+    for n = 1, min(#fences, rows - #executing / 6) do executing_row(worker, format('%.0f', fences[n])) end
+  end
+end
+
+if ARGV[2] ~= '0' then call('HSET', META, 'watchedUntil', format('%.0f', now + tonumber(ARGV[2]))) end
+return {
+  format('%.0f', now), ready, call('ZCARD', PREFIX .. 'scheduled'), call('ZCARD', PREFIX .. 'retrying'),
+  call('ZCARD', PREFIX .. 'ended:f'), call('ZCARD', PREFIX .. 'ended:d'), call('ZCARD', PREFIX .. 'ended:c'),
+  call('ZCARD', PREFIX .. 'ended:e'), format('%.0f', ready > 0 and oldest or -1),
+  call('HGETALL', META), call('HGETALL', TOTALS), workers, executing,
+}

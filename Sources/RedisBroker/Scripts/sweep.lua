@@ -1,0 +1,74 @@
+-- Hands back what one lapsed worker held (at most 200, the oldest first), or clears 200 operations of a cancelled queue away.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV     none
+-- Output   recovered, dead, buried, 1 if more is left to sweep now
+-- Events   r for each recovered, d for those delivered too often, c where a cancel was requested or a queue cancelled
+-- include: base
+-- include: limits
+-- include: events
+-- include: doorbell
+-- include: records
+-- include: ending
+-- include: held
+-- include: graves
+-- include: flush
+call('HDEL', META, '')
+local recovered, dead = 0, 0
+
+local function lapsed_worker()
+  if tonumber(call('HGET', META, 'leaseFloor') or 0) >= now then return nil end
+  return call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%.0f', now), 'LIMIT', 0, 1)[1]
+end
+
+local function oldest_fences(worker)
+  local fences = call('HKEYS', PREFIX .. 'inflight:' .. worker)
+  for i = 1, #fences do fences[i] = tonumber(fences[i]) end
+  table.sort(fences)
+  return fences
+end
+
+local function lost_error(head, delivery)
+  return format('%.0f {"attempt":%d,"delivery":%d,"message":"the worker was lost %d times while it ran this attempt","type":"lost"}',
+    now, tonumber(sub(head, 5, 7)) + 1, delivery, delivery)
+end
+
+local function recover(worker, fence)
+  local element, order = release(worker, format('%.0f', fence))
+  local id, delivery = sub(element, 39, 64), tonumber(sub(element, 8, 9))
+  local tracked = sub(element, 2, 2) ~= '0'
+  if tracked and not head_of(id) then return end
+  if is_cancelled(fence, order) then
+    local head = head_for(element, 'x')
+    cancel_released(element, head, order, format('%03d', tonumber(sub(head, 5, 7)) + 1))
+  elseif delivery >= MAX_DELIVERIES then
+    local head = head_for(element, 'x')
+    call('RPUSH', PREFIX .. 'errors:' .. id, lost_error(head, delivery))
+    call('LTRIM', PREFIX .. 'errors:' .. id, -ERRORS_KEPT, -1)
+    end_record(id, head, 'd', format('%03d', tonumber(sub(head, 5, 7)) + 1))
+    dead = dead + 1
+  else
+    put_back(element, tracked, format('%02d', delivery + 1), false)
+    recovered = recovered + 1
+  end
+end
+
+local function sweep_worker(worker)
+  local fences = oldest_fences(worker)
+  call('HSET', PREFIX .. 'worker:' .. worker, 'swept', '1')
+  call('PEXPIRE', PREFIX .. 'worker:' .. worker, 3600000)
+  for i = min(#fences, SWEEP_LIMIT), 1, -1 do recover(worker, fences[i]) end
+  if #fences <= SWEEP_LIMIT then
+    call('ZREM', PREFIX .. 'leases', worker)
+    call('DEL', PREFIX .. 'cancelling:' .. worker)
+  end
+  if recovered > 0 then ring() end
+  add('recovered', recovered)
+end
+
+local worker = lapsed_worker()
+local buried = 0
+if worker then sweep_worker(worker) else buried = bury() end
+flush_ended()
+flush()
+local more = lapsed_worker() or call('EXISTS', PREFIX .. 'graves') == 1
+return { recovered, dead, buried, more and 1 or 0 }
