@@ -1,0 +1,319 @@
+import NIOCore
+
+/// Writes commands and matches replies to them by order. Knows nothing of reconnecting.
+///
+/// Sendable because every method but `init` runs on the channel's event loop (asserted), which owns all of its state.
+final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// A written call whose reply is awaited.
+    struct Pending {
+        var submission: Submission
+        var queue: CommandQueue?
+        var values: [RedisValue] = []
+    }
+
+    let endpoint: String
+    private let eventLoop: any EventLoop
+    private let reader: ReplyReader
+    private var context: ChannelHandlerContext?
+    private var out = ByteBuffer()
+    private var pending = CircularBuffer<Pending>()
+    private var deadlineTimer: Scheduled<Void>?
+    private var timerDeadline: NIODeadline = .distantFuture
+    private var released = ReleasedRoom()
+    private var recovery = ScriptRecovery()
+    private var isRetired = false
+    /// Set once, when the connection is given up.
+    private(set) var failure: RedisError?
+    /// From here on replies are not matched to commands but handed over (pub/sub).
+    private var push: ((RedisValue) -> Void)?
+    /// Called for an error reply that says "not this server".
+    var onRefusal: ((RedisServerError) -> Void)?
+
+    init(endpoint: String, eventLoop: any EventLoop, limits: ReplyLimits) {
+        self.endpoint = endpoint
+        self.eventLoop = eventLoop
+        reader = ReplyReader(limits: limits)
+    }
+
+    // MARK: Writing
+
+    /// Puts a call into the write buffer; `flush` sends it.
+    func perform(_ submission: Submission, from queue: CommandQueue?) {
+        eventLoop.assertInEventLoop()
+        if let failure {
+            release(submission, queue)
+            return submission.sink.fail(notSent(failure))
+        }
+        let call = Pending(submission: submission, queue: queue)
+        if recovery.holds(call) { return }
+        write(call)
+    }
+
+    func flush() {
+        releaseRoom()
+        guard out.readableBytes > 0, let context else { return }
+        let full = out
+        out = context.channel.allocator.buffer(capacity: min(full.readableBytes, 64 << 10))
+        context.writeAndFlush(wrapOutboundOut(full), promise: nil)
+    }
+
+    /// Takes no more calls, answers those that are pending, then closes.
+    func retire() {
+        isRetired = true
+        closeIfDone()
+    }
+
+    /// Hands every later reply to this closure; there are no pending commands from here on.
+    func startPush(_ push: @escaping (RedisValue) -> Void) { self.push = push }
+
+    /// Sends without expecting a matched reply; for pub/sub.
+    func writeUnmatched(_ command: RedisCommand) {
+        encode(command.arguments)
+        flush()
+    }
+
+    private func write(_ call: Pending) {
+        switch call.submission.payload {
+        case .command(let command): encode(command.arguments)
+        case .pipeline(let commands): for command in commands { encode(command.arguments) }
+        case .script(let script): encode(script)
+        }
+        pending.append(call)
+        watch(call.submission.deadline)
+    }
+
+    private func encode(_ arguments: RedisArguments) {
+        writeHeader(count: arguments.count)
+        out.writeBytes(arguments.bytes)
+    }
+
+    private func encode(_ script: ScriptCall) {
+        guard let prefix = script.set.prefix(script.index) else {
+            // Never loaded: EVAL runs it and makes the server remember it.
+            return encode(RedisCommand("EVAL", script.set.scripts[script.index].source).arguments, script.tail)
+        }
+        encode(prefix, script.tail)
+    }
+
+    private func encode(_ first: RedisArguments, _ second: RedisArguments) {
+        writeHeader(count: first.count + second.count)
+        out.writeBytes(first.bytes)
+        out.writeBytes(second.bytes)
+    }
+
+    private func writeHeader(count: Int) {
+        out.writeInteger(UInt8(ascii: "*"))
+        withDecimalDigits(of: Int64(count)) { _ = out.writeBytes($0) }
+        out.writeStaticString("\r\n")
+    }
+
+    // MARK: Reading
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = unwrapInboundIn(data)
+        guard failure == nil else { return }
+        do {
+            try buffer.withUnsafeReadableBytes { bytes throws(RedisError) in
+                try reader.feed(bytes) { receive($0) }
+            }
+        } catch {
+            giveUp(error)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        flush()
+        closeIfDone()
+        context.fireChannelReadComplete()
+    }
+
+    private func receive(_ value: RedisValue) {
+        if failure != nil { return }
+        if let push { return push(value) }
+        guard !pending.isEmpty else {
+            return giveUp(RedisError(.protocolViolation, "Redis sent a reply that nobody asked for"))
+        }
+        if case .error(let error) = value, error.code.demandsReconnect { onRefusal?(error) }
+        if case .pipeline(let commands) = pending[pending.startIndex].submission.payload {
+            receivePart(value, of: commands.count)
+        } else {
+            receiveWhole(value, pending.removeFirst())
+        }
+        if recovery.countReply() { resendRefusedScripts() }
+    }
+
+    private func receivePart(_ value: RedisValue, of count: Int) {
+        let first = pending.startIndex
+        pending[first].values.append(value)
+        guard pending[first].values.count == count else { return }
+        let call = pending.removeFirst()
+        release(call.submission, call.queue)
+        call.submission.sink.succeed(all: call.values)
+    }
+
+    private func receiveWhole(_ value: RedisValue, _ call: Pending) {
+        if value.error?.code == .noScript, recovery.takes(call, scriptsBehind: scriptsInFlight) { return }
+        release(call.submission, call.queue)
+        call.submission.sink.succeed(value, endpoint: endpoint)
+    }
+
+    // MARK: Scripts that the server has forgotten
+
+    /// Entries up to and including the last script that is in flight.
+    private func scriptsInFlight() -> Int {
+        let last = pending.lastIndex { if case .script = $0.submission.payload { true } else { false } }
+        return last.map { pending.distance(from: pending.startIndex, to: $0) + 1 } ?? 0
+    }
+
+    private func resendRefusedScripts() {
+        let (refused, held) = recovery.finish()
+        for script in ScriptRecovery.distinct(refused) { reload(script) }
+        for call in refused { write(call) }
+        for call in held { write(call) }
+        // The caller's channelReadComplete flushes: loads and calls leave in one write.
+    }
+
+    private func reload(_ script: ScriptCall) {
+        let sink = Submission.Sink.callback { result in
+            // A refused load shows as NOSCRIPT of the call behind it.
+            if case .success(let digest) = result { try? script.set.learn(script.index, from: digest) }
+        }
+        write(
+            Pending(
+                submission: Submission(
+                    payload: .command(script.set.loadCommand(script.index)),
+                    sink: sink,
+                    deadline: .distantFuture
+                )
+            )
+        )
+    }
+
+    // MARK: Deadlines
+
+    private func watch(_ deadline: NIODeadline) {
+        guard deadline < timerDeadline else { return }
+        deadlineTimer?.cancel()
+        timerDeadline = deadline
+        deadlineTimer = eventLoop.scheduleTask(deadline: deadline) { self.checkDeadlines() }
+    }
+
+    private func checkDeadlines() {
+        timerDeadline = .distantFuture
+        let now = NIODeadline.now()
+        let calls = Array(pending) + recovery.calls
+        guard let earliest = calls.map(\.submission.deadline).min() else { return }
+        guard earliest <= now else { return watch(earliest) }
+        giveUp(RedisError(.timeout, "Redis did not answer within the deadline", outcomeIsUnknown: true))
+    }
+
+    // MARK: The end
+
+    func channelInactive(context: ChannelHandlerContext) {
+        giveUp(RedisError(.closed, "the connection to Redis was closed"))
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        giveUp(ConnectFailure.describe(error, during: .use))
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        giveUp(RedisError(.closed, "the connection to Redis was closed"))
+        self.context = nil
+    }
+
+    /// Ends the connection for this reason; whatever was written and not answered fails. The order of replies is lost
+    /// with the first missing one, so nothing of this connection is used afterwards.
+    func giveUp(_ error: RedisError) {
+        guard failure == nil else { return }
+        var error = error
+        error.endpoint = error.endpoint ?? endpoint
+        failure = error
+        deadlineTimer?.cancel()
+        let calls = Array(pending)
+        let unsent = recovery.calls
+        pending.removeAll()
+        recovery = ScriptRecovery()
+        let now = NIODeadline.now()
+        for call in calls {
+            release(call.submission, call.queue)
+            call.submission.sink.fail(lost(error, isLate: call.submission.deadline <= now))
+        }
+        for call in unsent {
+            release(call.submission, call.queue)
+            call.submission.sink.fail(notSent(error))
+        }
+        releaseRoom()
+        push = nil
+        context?.close(promise: nil)
+    }
+
+    private func closeIfDone() {
+        guard isRetired, pending.isEmpty, recovery.calls.isEmpty, failure == nil else { return }
+        giveUp(RedisError(.closed, "the connection was given up for a new one"))
+    }
+
+    /// What a call is told that was written: its own missed deadline, else that the connection ended.
+    private func lost(_ error: RedisError, isLate: Bool) -> RedisError {
+        var lost = error
+        if error.code == .timeout, !isLate {
+            lost = RedisError(
+                .closed,
+                "the connection was given up because another command missed its deadline",
+                cause: error,
+                endpoint: endpoint
+            )
+        }
+        lost.outcomeIsUnknown = true
+        return lost
+    }
+
+    private func notSent(_ error: RedisError) -> RedisError {
+        RedisError(.closed, "not sent: \(error.message)", cause: error, endpoint: endpoint)
+    }
+
+    // MARK: Room
+
+    private func release(_ submission: Submission, _ queue: CommandQueue?) {
+        guard let queue else { return }
+        if let (full, room) = released.add(submission, queue) {
+            full.release(commands: room.commands, bytes: room.bytes)
+        }
+    }
+
+    private func releaseRoom() {
+        if let (queue, room) = released.take() { queue.release(commands: room.commands, bytes: room.bytes) }
+    }
+}
+
+/// Gathers what answered calls give back, so that a queue is told once per read and not once per reply.
+struct ReleasedRoom {
+    struct Room {
+        var commands = 0
+        var bytes = 0
+    }
+
+    private var queue: CommandQueue?
+    private var room = Room()
+
+    /// - Returns: what was gathered for another queue and must be told now.
+    mutating func add(_ submission: Submission, _ queue: CommandQueue) -> (CommandQueue, Room)? {
+        let previous = self.queue === queue ? nil : take()
+        self.queue = queue
+        room.commands += submission.replyCount
+        room.bytes += submission.weight
+        return previous
+    }
+
+    mutating func take() -> (CommandQueue, Room)? {
+        guard let queue, room.commands > 0 else { return nil }
+        defer { room = Room() }
+        return (queue, room)
+    }
+}

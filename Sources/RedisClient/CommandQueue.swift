@@ -1,0 +1,194 @@
+import NIOCore
+import Synchronization
+
+/// The bounded way from any thread to the event loop that writes. It outlives connections: while no writer is attached,
+/// submissions stay here in their order until their deadlines.
+final class CommandQueue: Sendable {
+    struct Limits: Sendable {
+        var commands: Int
+        var bytes: Int
+    }
+
+    private struct State {
+        /// Admitted, not yet handed to a writer.
+        var admitted: [Submission] = []
+        /// Beyond the bounds; in the order in which they came.
+        var waiting = CircularBuffer<Submission>()
+        /// Admitted or unanswered.
+        var commands = 0
+        var bytes = 0
+        /// No submission held here has an earlier deadline.
+        var earliest: NIODeadline = .distantFuture
+        var pumpScheduled = false
+        var closed: RedisError?
+    }
+
+    /// Belongs to the event loop.
+    private struct LoopState {
+        var writer: CommandHandler?
+        var expiry: Scheduled<Void>?
+        var expiryDeadline: NIODeadline = .distantFuture
+        /// What a submission is told that waited here until its deadline.
+        var absence: @Sendable () -> RedisError = { RedisError(.unreachable, "no connection to Redis") }
+    }
+
+    let eventLoop: any EventLoop
+    private let limits: Limits
+    private let state = Mutex(State())
+    private let loop: NIOLoopBoundBox<LoopState>
+
+    init(eventLoop: any EventLoop, limits: Limits) {
+        self.eventLoop = eventLoop
+        self.limits = limits
+        loop = NIOLoopBoundBox.makeBoxSendingValue(LoopState(), eventLoop: eventLoop)
+    }
+
+    // MARK: Any thread
+
+    /// Takes a submission in, or fails its sink.
+    /// - Parameter mayWait: beyond the bounds, wait for room (until the deadline) instead of failing as overloaded.
+    func enqueue(_ submission: Submission, mayWait: Bool) {
+        enum Verdict {
+            case refused(RedisError)
+            case taken(needsPump: Bool)
+        }
+        let verdict: Verdict = state.withLock { state in
+            if let error = state.closed { return .refused(error) }
+            if state.waiting.isEmpty, hasRoom(state, for: submission) {
+                admit(submission, &state)
+            } else if mayWait {
+                state.waiting.append(submission)
+            } else {
+                return .refused(Self.overloaded(state))
+            }
+            state.earliest = min(state.earliest, submission.deadline)
+            defer { state.pumpScheduled = true }
+            return .taken(needsPump: !state.pumpScheduled)
+        }
+        switch verdict {
+        case .refused(let error): submission.sink.fail(error)
+        case .taken(needsPump: true): eventLoop.execute { self.pump() }
+        case .taken(needsPump: false): break
+        }
+    }
+
+    /// Ends the queue: everything held and everything later fails with this error.
+    func close(_ error: RedisError) {
+        let held = state.withLock { state in
+            state.closed = state.closed ?? error
+            defer {
+                state.admitted = []
+                state.waiting = CircularBuffer()
+            }
+            return state.admitted + state.waiting
+        }
+        for submission in held { submission.sink.fail(error) }
+    }
+
+    private func hasRoom(_ state: State, for submission: Submission) -> Bool {
+        // One command larger than the bound may pass when nothing else is pending.
+        state.commands == 0
+            || (state.commands < limits.commands && state.bytes + submission.weight <= limits.bytes)
+    }
+
+    private func admit(_ submission: Submission, _ state: inout State) {
+        state.admitted.append(submission)
+        state.commands += submission.replyCount
+        state.bytes += submission.weight
+    }
+
+    private static func overloaded(_ state: State) -> RedisError {
+        RedisError(.overloaded, "\(state.commands) commands (\(state.bytes) bytes) are pending already")
+    }
+
+    // MARK: Event loop
+
+    func attach(_ writer: CommandHandler) {
+        loop.value.writer = writer
+        pump()
+    }
+
+    func detach() { loop.value.writer = nil }
+
+    func explainAbsence(_ explanation: @escaping @Sendable () -> RedisError) { loop.value.absence = explanation }
+
+    /// Hands everything admitted to the writer, in order, as one write; without a writer watches the deadlines.
+    func pump() {
+        if let writer = loop.value.writer {
+            for submission in take() { writer.perform(submission, from: self) }
+            writer.flush()
+        } else {
+            state.withLock { $0.pumpScheduled = false }
+        }
+        armExpiry()
+    }
+
+    /// Answered or failed submissions give their room back.
+    func release(commands: Int, bytes: Int) {
+        let admittedMore = state.withLock { state in
+            state.commands -= commands
+            state.bytes -= bytes
+            let before = state.admitted.count
+            while let next = state.waiting.first, hasRoom(state, for: next) {
+                admit(state.waiting.removeFirst(), &state)
+            }
+            guard state.admitted.count > before, !state.pumpScheduled else { return false }
+            state.pumpScheduled = true
+            return true
+        }
+        if admittedMore { eventLoop.execute { self.pump() } }
+    }
+
+    /// Fails everything that is held, but stays open.
+    func failHeld(_ error: RedisError) {
+        expire(before: .distantFuture, because: error)
+    }
+
+    private func take() -> [Submission] {
+        state.withLock { state in
+            state.pumpScheduled = false
+            defer { state.admitted = [] }
+            if state.waiting.isEmpty { state.earliest = .distantFuture }
+            return state.admitted
+        }
+    }
+
+    private func armExpiry() {
+        let earliest = state.withLock { $0.admitted.isEmpty && $0.waiting.isEmpty ? .distantFuture : $0.earliest }
+        guard earliest < loop.value.expiryDeadline else { return }
+        loop.value.expiry?.cancel()
+        loop.value.expiryDeadline = earliest
+        loop.value.expiry = eventLoop.scheduleTask(deadline: earliest) {
+            self.loop.value.expiryDeadline = .distantFuture
+            self.expire(before: .now(), because: nil)
+            self.armExpiry()
+        }
+    }
+
+    /// Fails what is held with a deadline up to this instant.
+    private func expire(before now: NIODeadline, because error: RedisError?) {
+        let isConnected = loop.value.writer != nil
+        let late = state.withLock { state in
+            var late: [Submission] = []
+            let admitted = state.admitted
+            state.admitted = []
+            for submission in admitted {
+                guard submission.deadline <= now else {
+                    state.admitted.append(submission)
+                    continue
+                }
+                state.commands -= submission.replyCount
+                state.bytes -= submission.weight
+                late.append(submission)
+            }
+            late += state.waiting.filter { $0.deadline <= now }
+            state.waiting.removeAll { $0.deadline <= now }
+            state.earliest =
+                (state.admitted.map(\.deadline) + state.waiting.map(\.deadline)).min() ?? .distantFuture
+            return late
+        }
+        guard !late.isEmpty else { return }
+        let reason = error ?? (isConnected ? state.withLock { Self.overloaded($0) } : loop.value.absence())
+        for submission in late { submission.sink.fail(reason) }
+    }
+}

@@ -1,0 +1,26 @@
+/// How long to wait before the next try: doubles from the minimum to the maximum, with jitter, and begins anew only
+/// after a connection that lived. A pure value.
+struct ReconnectPolicy: Sendable {
+    let minimum: Duration
+    let maximum: Duration
+    private var failures = 0
+
+    init(minimum: Duration, maximum: Duration) {
+        self.minimum = minimum
+        self.maximum = maximum
+    }
+
+    /// The pause before the next try.
+    /// - Parameter random: 0 to 1; half of each pause is chance, so that clients that were cut together do not
+    ///   return together.
+    mutating func nextPause(random: Double) -> Duration {
+        let full = min(maximum, minimum * (1 << min(failures, 20)))
+        failures += 1
+        return full * (0.5 + random / 2)
+    }
+
+    /// A connection that ended at once (a replica that refuses writes, a crashing server) counts as a failed try.
+    mutating func connectionEnded(afterLiving life: Duration) {
+        if life >= maximum { failures = 0 }
+    }
+}

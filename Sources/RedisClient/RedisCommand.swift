@@ -1,0 +1,146 @@
+/// Something that can stand in a command: it appends itself as one bulk string.
+package protocol RedisArgument: Sendable {
+    func append(to arguments: inout RedisArguments)
+}
+
+extension String: RedisArgument {
+    package func append(to arguments: inout RedisArguments) { arguments.append(self) }
+}
+
+extension Int: RedisArgument {
+    package func append(to arguments: inout RedisArguments) { arguments.append(self) }
+}
+
+extension Int64: RedisArgument {
+    package func append(to arguments: inout RedisArguments) { arguments.append(self) }
+}
+
+extension Array: RedisArgument where Element == UInt8 {
+    package func append(to arguments: inout RedisArguments) { arguments.append(self) }
+}
+
+extension ArraySlice: RedisArgument where Element == UInt8 {
+    package func append(to arguments: inout RedisArguments) { arguments.append(self) }
+}
+
+/// A row of arguments, kept in the form in which they go over the wire: one byte array, no object per argument.
+package struct RedisArguments: Sendable {
+    /// The encoded bulk strings, one behind the other.
+    package private(set) var bytes: [UInt8] = []
+    /// How many there are.
+    package private(set) var count = 0
+
+    /// - Parameter capacity: bytes to reserve; arguments cost their length and up to 15 bytes each.
+    package init(capacity: Int = 0) {
+        if capacity > 0 { bytes.reserveCapacity(capacity) }
+    }
+
+    /// The tail of EVALSHA: number of keys and the keys; a script's arguments are appended behind them.
+    package init(keys: [String], capacity: Int = 0) {
+        self.init(capacity: capacity)
+        append(keys.count)
+        for key in keys { append(key) }
+    }
+
+    package mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append($0) }
+    }
+
+    package mutating func append(_ value: [UInt8]) {
+        value.withUnsafeBufferPointer { append($0) }
+    }
+
+    package mutating func append(_ value: ArraySlice<UInt8>) {
+        value.withUnsafeBufferPointer { append($0) }
+    }
+
+    package mutating func append(_ value: UnsafeBufferPointer<UInt8>) {
+        beginBulk(length: value.count)
+        bytes.append(contentsOf: value)
+        endBulk()
+    }
+
+    package mutating func append(_ value: Int64) {
+        withDecimalDigits(of: value) { append($0) }
+    }
+
+    package mutating func append(_ value: Int) { append(Int64(value)) }
+
+    /// Appends another row, byte for byte.
+    package mutating func append(contentsOf other: RedisArguments) {
+        bytes.append(contentsOf: other.bytes)
+        count += other.count
+    }
+
+    private mutating func beginBulk(length: Int) {
+        bytes.append(dollar)
+        appendDecimal(Int64(length), to: &bytes)
+        bytes.append(contentsOf: lineEnd)
+    }
+
+    private mutating func endBulk() {
+        bytes.append(contentsOf: lineEnd)
+        count += 1
+    }
+}
+
+/// A command in wire form, built once. Sending it copies its bytes into the connection's buffer and nothing else.
+package struct RedisCommand: Sendable {
+    package private(set) var arguments: RedisArguments
+
+    package init(_ name: String, _ arguments: any RedisArgument...) {
+        self.arguments = RedisArguments(capacity: 64)
+        self.arguments.append(name)
+        for argument in arguments { argument.append(to: &self.arguments) }
+    }
+
+    /// For large commands: reserves once.
+    package init(_ name: String, capacity: Int) {
+        arguments = RedisArguments(capacity: capacity)
+        arguments.append(name)
+    }
+
+    package init(_ name: String, tail: RedisArguments) {
+        self.init(name, capacity: name.utf8.count + 16 + tail.bytes.count)
+        arguments.append(contentsOf: tail)
+    }
+
+    package mutating func append(_ value: String) { arguments.append(value) }
+    package mutating func append(_ value: [UInt8]) { arguments.append(value) }
+    package mutating func append(_ value: ArraySlice<UInt8>) { arguments.append(value) }
+    package mutating func append(_ value: Int) { arguments.append(value) }
+    package mutating func append(_ value: Int64) { arguments.append(value) }
+    package mutating func append(contentsOf tail: RedisArguments) { arguments.append(contentsOf: tail) }
+
+    /// Bytes on the wire, near enough for accounting.
+    var weight: Int { arguments.bytes.count + 16 }
+}
+
+private let dollar = UInt8(ascii: "$")
+private let lineEnd: [UInt8] = [13, 10]
+
+private func appendDecimal(_ value: Int64, to bytes: inout [UInt8]) {
+    if value >= 0, value < 10 {
+        bytes.append(UInt8(48 + value))
+    } else {
+        withDecimalDigits(of: value) { bytes.append(contentsOf: $0) }
+    }
+}
+
+func withDecimalDigits<Result>(of value: Int64, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { scratch in
+        var rest = value.magnitude
+        var index = 20
+        repeat {
+            index -= 1
+            scratch[index] = UInt8(48 + rest % 10)
+            rest /= 10
+        } while rest > 0
+        if value < 0 {
+            index -= 1
+            scratch[index] = UInt8(ascii: "-")
+        }
+        return body(UnsafeBufferPointer(rebasing: scratch[index..<20]))
+    }
+}

@@ -1,0 +1,81 @@
+import Logging
+import NIOCore
+
+/// One socket to one Redis server, ready for commands: AUTH, SELECT and CLIENT SETNAME are done.
+///
+/// Calls from any thread are pipelined; those of one event-loop tick leave in one write. Nothing here needs the Swift
+/// cooperative pool: a thread may block in `wait()` on the futures as long as it is not the event loop's.
+package final class RedisConnection: Sendable {
+    package let endpoint: RedisEndpoint
+    package let eventLoop: any EventLoop
+    let configuration: RedisConnectionConfiguration
+    let channel: any Channel
+    let handler: CommandHandler
+    let queue: CommandQueue
+
+    init(connector: RedisConnector, channel: any Channel, handler: CommandHandler) {
+        endpoint = connector.endpoint
+        configuration = connector.configuration
+        eventLoop = channel.eventLoop
+        self.channel = channel
+        self.handler = handler
+        queue = CommandQueue(eventLoop: channel.eventLoop, limits: connector.configuration.queueLimits)
+        queue.attach(handler)
+        let queue = queue
+        channel.closeFuture.whenComplete { _ in
+            queue.close(handler.failure ?? RedisError(.closed, "the connection to Redis was closed"))
+        }
+    }
+
+    /// Connects and greets the server within the configured connect time-out.
+    /// - Returns: a connection that has answered a PING, or ``RedisError``: `unreachable`, `timeout`, `tls`,
+    ///   `authentication`, `permission`, or `server` (for example LOADING).
+    package static func connect(
+        _ endpoint: RedisEndpoint,
+        configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
+        on eventLoop: any EventLoop,
+        logger: Logger
+    ) -> EventLoopFuture<RedisConnection> {
+        RedisConnector(endpoint: endpoint, configuration: configuration, logger: logger).connect(on: eventLoop)
+    }
+
+    /// Sends one command. Fails at once as `overloaded` when too much is pending.
+    /// - Parameter deadline: from now to the reply; nil takes the configured one. A missed deadline closes the
+    ///   connection, because the order of replies is lost.
+    /// - Returns: the reply; an error reply fails the future with ``RedisError/serverError`` set.
+    package func submit(_ command: RedisCommand, deadline: Duration? = nil) -> EventLoopFuture<RedisValue> {
+        queue.submit(.command(command), configuration.deadline(deadline))
+    }
+
+    /// Sends one pipeline.
+    /// - Returns: the replies in order; error replies stay in their places as ``RedisValue/error(_:)``.
+    package func submit(_ commands: [RedisCommand], deadline: Duration? = nil) -> EventLoopFuture<[RedisValue]> {
+        queue.submit(all: commands, configuration.deadline(deadline))
+    }
+
+    /// As `submit`, but waits for room instead of failing as `overloaded`.
+    @discardableResult
+    package func send(_ command: RedisCommand, deadline: Duration? = nil) async throws -> RedisValue {
+        try await queue.send(.command(command), configuration.deadline(deadline))
+    }
+
+    @discardableResult
+    package func send(_ commands: [RedisCommand], deadline: Duration? = nil) async throws -> [RedisValue] {
+        try await queue.send(all: commands, configuration.deadline(deadline))
+    }
+
+    /// Completes when the socket is closed, whatever the reason.
+    package var closeFuture: EventLoopFuture<Void> { channel.closeFuture }
+
+    /// Closes the socket; what is unanswered fails as `closed`.
+    package func close() {
+        channel.close(promise: nil)
+    }
+}
+
+extension RedisConnectionConfiguration {
+    var queueLimits: CommandQueue.Limits { .init(commands: maxPendingCommands, bytes: maxPendingBytes) }
+    var replyLimits: ReplyLimits { .init(maxBytes: maxReplyBytes, maxArrayElements: maxArrayElements) }
+
+    func deadline(_ own: Duration?) -> NIODeadline { .after(own ?? commandDeadline) }
+}

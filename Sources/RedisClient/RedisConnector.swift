@@ -1,0 +1,211 @@
+import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Makes connections to one endpoint, always from scratch.
+struct RedisConnector: Sendable {
+    let endpoint: RedisEndpoint
+    let configuration: RedisConnectionConfiguration
+    let logger: Logger
+
+    func connect(on eventLoop: any EventLoop) -> EventLoopFuture<RedisConnection> {
+        let promise = eventLoop.makePromise(of: RedisConnection.self)
+        let attempt = eventLoop.flatSubmit { open(on: eventLoop, isWanted: promise.futureResult) }
+        let timer = eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
+            promise.fail(timeout)
+        }
+        attempt.whenComplete { result in
+            timer.cancel()
+            promise.completeWith(result.mapError { located(ConnectFailure.describe($0, during: .connect)) })
+        }
+        return promise.futureResult
+    }
+
+    private var timeout: RedisError {
+        RedisError(
+            .unreachable,
+            "cannot connect to Redis: no answer within \(configuration.connectTimeout)",
+            endpoint: endpoint.description
+        )
+    }
+
+    private func located(_ error: RedisError) -> RedisError {
+        var error = error
+        error.endpoint = error.endpoint ?? endpoint.description
+        return error
+    }
+
+    /// - Parameter isWanted: when this fails first, the half-made connection is closed.
+    private func open(
+        on eventLoop: any EventLoop,
+        isWanted: EventLoopFuture<RedisConnection>
+    ) -> EventLoopFuture<RedisConnection> {
+        let handler = CommandHandler(
+            endpoint: endpoint.description,
+            eventLoop: eventLoop,
+            limits: configuration.replyLimits
+        )
+        let tls: NIOSSLContext?
+        do { tls = try makeTLSContext() } catch { return eventLoop.makeFailedFuture(error) }
+        return bootstrap(on: eventLoop, tls: tls, handler: handler).flatMap { channel in
+            isWanted.whenFailure { _ in channel.close(promise: nil) }
+            let connection = RedisConnection(connector: self, channel: channel, handler: handler)
+            return greet(connection).flatMapErrorThrowing { error in
+                channel.close(promise: nil)
+                throw error
+            }
+        }
+    }
+
+    private func bootstrap(
+        on eventLoop: any EventLoop,
+        tls: NIOSSLContext?,
+        handler: CommandHandler
+    ) -> EventLoopFuture<any Channel> {
+        let bootstrap = ClientBootstrap(group: eventLoop)
+            .connectTimeout(TimeAmount(configuration.connectTimeout))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(tlsHandler(tls)) }
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                }
+            }
+        switch endpoint.address {
+        case .unix(let path): return bootstrap.connect(unixDomainSocketPath: path)
+        case .tcp(let host, let port): return withSocketOptions(bootstrap).connect(host: host, port: port)
+        }
+    }
+
+    /// A dead peer must be noticed although nothing is sent (keepalive) and although something is (user time-out).
+    private func withSocketOptions(_ bootstrap: ClientBootstrap) -> ClientBootstrap {
+        var bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        if let keepalive = configuration.keepalive {
+            bootstrap = bootstrap.channelOption(.socketOption(.so_keepalive), value: 1)
+            #if os(Linux)
+                let seconds = SocketOptionValue(max(1, keepalive.components.seconds))
+                bootstrap = bootstrap.channelOption(LinuxTCP.keepIdle, value: seconds)
+                    .channelOption(LinuxTCP.keepInterval, value: max(1, seconds / 3))
+                    .channelOption(LinuxTCP.keepCount, value: 3)
+            #endif
+        }
+        #if os(Linux)
+            if let userTimeout = configuration.userTimeout {
+                let milliseconds = TimeAmount(userTimeout).nanoseconds / 1_000_000
+                bootstrap = bootstrap.channelOption(LinuxTCP.userTimeout, value: .init(milliseconds))
+            }
+        #endif
+        return bootstrap
+    }
+}
+
+/// Socket options of linux/tcp.h that NIO has no name for.
+private enum LinuxTCP {
+    static let keepIdle = option(4)
+    static let keepInterval = option(5)
+    static let keepCount = option(6)
+    static let userTimeout = option(18)
+
+    private static func option(_ number: CInt) -> ChannelOptions.Types.SocketOption {
+        ChannelOptions.Types.SocketOption(level: .tcp, name: NIOBSDSocket.Option(rawValue: number))
+    }
+}
+
+// TLS: certificate and host name are always verified.
+extension RedisConnector {
+    private func makeTLSContext() throws -> NIOSSLContext? {
+        guard let tls = endpoint.tls else { return nil }
+        var options = TLSConfiguration.makeClientConfiguration()
+        options.minimumTLSVersion = .tlsv12
+        if let file = tls.caCertificateFile { options.trustRoots = .file(file) }
+        do {
+            return try NIOSSLContext(configuration: options)
+        } catch {
+            let source = tls.caCertificateFile.map { "the CA file \($0)" } ?? "the system's certificates"
+            throw RedisError(.tls, "cannot read \(source): \(error)", cause: error, endpoint: endpoint.description)
+        }
+    }
+
+    private func tlsHandler(_ context: NIOSSLContext) throws -> NIOSSLClientHandler {
+        guard case .tcp(let host, _) = endpoint.address, !Self.isAddress(host) else {
+            // Without a name the certificate is verified against the address that was connected to.
+            return try NIOSSLClientHandler(context: context, serverHostname: nil)
+        }
+        return try NIOSSLClientHandler(context: context, serverHostname: host)
+    }
+
+    private static func isAddress(_ host: String) -> Bool {
+        (try? SocketAddress(ipAddress: host, port: 0)) != nil
+    }
+}
+
+// The greeting: who we are, which database, what we are called, and whether the server answers.
+extension RedisConnector {
+    private enum Step {
+        case auth, select, name, ping
+    }
+
+    private func greet(_ connection: RedisConnection) -> EventLoopFuture<RedisConnection> {
+        let steps = greeting()
+        return connection.submit(steps.map(\.command), deadline: configuration.connectTimeout)
+            .flatMapErrorThrowing { throw lostDuringGreeting($0) }
+            .flatMapThrowing { replies in
+                for (step, reply) in zip(steps, replies) { try check(step.step, reply) }
+                return connection
+            }
+    }
+
+    private func greeting() -> [(step: Step, command: RedisCommand)] {
+        var steps: [(step: Step, command: RedisCommand)] = []
+        if let user = endpoint.user {
+            steps.append((.auth, RedisCommand("AUTH", user, endpoint.password ?? "")))
+        } else if let password = endpoint.password {
+            steps.append((.auth, RedisCommand("AUTH", password)))
+        }
+        if endpoint.database != 0 { steps.append((.select, RedisCommand("SELECT", endpoint.database))) }
+        if let name = configuration.clientName {
+            steps.append((.name, RedisCommand("CLIENT", "SETNAME", Self.clientName(name))))
+        }
+        steps.append((.ping, RedisCommand("PING")))
+        return steps
+    }
+
+    private func check(_ step: Step, _ reply: RedisValue) throws(RedisError) {
+        guard let refusal = reply.error else { return }
+        var error = RedisError(server: refusal, endpoint: endpoint.description)
+        switch step {
+        case .auth:
+            // LOADING and the like are the server's state, not a wrong password.
+            if !refusal.code.demandsReconnect || refusal.code == .noAuth { error.code = .authentication }
+        case .select: error.message = "cannot select database \(endpoint.database): \(refusal.message)"
+        case .name:
+            logger.debug("Redis refused the client name", metadata: ["error": "\(refusal.message)"])
+            return
+        case .ping:
+            // An ACL user without +ping: the refusal is an answer.
+            if refusal.code == .noPermission { return }
+        }
+        throw error
+    }
+
+    private func lostDuringGreeting(_ error: any Error) -> RedisError {
+        guard var error = error as? RedisError else { return ConnectFailure.describe(error, during: .connect) }
+        error.outcomeIsUnknown = false
+        switch error.code {
+        case .closed:
+            let hint = endpoint.tls == nil ? " (does it expect TLS? then use rediss://)" : ""
+            error.code = .unreachable
+            error.message = "the server closed the connection during the greeting\(hint): \(error.message)"
+        case .timeout:
+            error.code = .unreachable
+            error.message = "the server accepted the connection but did not answer"
+        default: break
+        }
+        return error
+    }
+
+    /// CLIENT SETNAME refuses spaces and control characters.
+    private static func clientName(_ name: String) -> String {
+        String(decoding: name.utf8.map { (33...126).contains($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,175 @@
+import Logging
+import NIOCore
+import Synchronization
+
+/// A supervised connection that comes back by itself, for ever, until `close()`.
+///
+/// While it is down, calls wait in their order until their own deadlines, then fail as `unreachable` with what was
+/// tried. A call that was written and whose reply was lost fails as `closed` or `timeout` with an unknown outcome: it is
+/// never sent again by the link. Server answers that mean "not this server" (READONLY, LOADING, MASTERDOWN, UNBLOCKED …)
+/// reach their caller and end the connection.
+package final class RedisLink: Sendable {
+    /// Work to do on every new connection before any call is let through.
+    package typealias ConnectHook = @Sendable (RedisConnection) -> EventLoopFuture<Void>
+
+    package var endpoint: RedisEndpoint { connector.endpoint }
+    package let eventLoop: any EventLoop
+    package let scripts: RedisScriptSet
+    let configuration: RedisConnectionConfiguration
+    let queue: CommandQueue
+    private let connector: RedisConnector
+    private let onConnect: ConnectHook?
+    private let logger: Logger
+    private let epochs = Atomic<Int>(0)
+    private let connected = Atomic<Bool>(false)
+    private let loop: NIOLoopBoundBox<LinkState>
+
+    /// Begins to connect at once.
+    /// - Parameters:
+    ///   - scripts: loaded on every connection before anything else.
+    ///   - onConnect: runs after the scripts are loaded; a failure counts as a failed try.
+    package init(
+        _ endpoint: RedisEndpoint,
+        configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
+        on eventLoop: any EventLoop,
+        scripts: RedisScriptSet = RedisScriptSet([]),
+        logger: Logger,
+        onConnect: ConnectHook? = nil
+    ) {
+        self.eventLoop = eventLoop
+        self.configuration = configuration
+        self.scripts = scripts
+        self.onConnect = onConnect
+        self.logger = logger
+        connector = RedisConnector(endpoint: endpoint, configuration: configuration, logger: logger)
+        queue = CommandQueue(eventLoop: eventLoop, limits: configuration.queueLimits)
+        loop = NIOLoopBoundBox.makeBoxSendingValue(LinkState(configuration), eventLoop: eventLoop)
+        eventLoop.execute { self.begin() }
+    }
+
+    // MARK: Calls
+
+    /// The number of the current connection; grows with every new one. 0 before the first.
+    package var epoch: Int { epochs.load(ordering: .acquiring) }
+
+    package var isConnected: Bool { connected.load(ordering: .acquiring) }
+
+    /// See ``RedisConnection/submit(_:deadline:)-(RedisCommand,_)``.
+    package func submit(_ command: RedisCommand, deadline: Duration? = nil) -> EventLoopFuture<RedisValue> {
+        queue.submit(.command(command), configuration.deadline(deadline))
+    }
+
+    package func submit(_ commands: [RedisCommand], deadline: Duration? = nil) -> EventLoopFuture<[RedisValue]> {
+        queue.submit(all: commands, configuration.deadline(deadline))
+    }
+
+    @discardableResult
+    package func send(_ command: RedisCommand, deadline: Duration? = nil) async throws -> RedisValue {
+        try await queue.send(.command(command), configuration.deadline(deadline))
+    }
+
+    @discardableResult
+    package func send(_ commands: [RedisCommand], deadline: Duration? = nil) async throws -> [RedisValue] {
+        try await queue.send(all: commands, configuration.deadline(deadline))
+    }
+
+    /// Ends the link for good. What waits or is unanswered fails as `closed`.
+    package func close() {
+        let error = RedisError(.closed, "the link to Redis was closed", endpoint: endpoint.description)
+        queue.close(error)
+        eventLoop.execute { self.end(error) }
+    }
+
+    // MARK: Supervision (event loop)
+
+    private func begin() {
+        queue.explainAbsence { self.absence() }
+        connect()
+    }
+
+    private func connect() {
+        guard case .down = loop.value.phase else { return }
+        loop.value.tries += 1
+        connector.connect(on: eventLoop)
+            .flatMap { connection in self.prepare(connection) }
+            .whenComplete { result in
+                switch result {
+                case .success(let connection): self.come(up: connection)
+                case .failure(let error): self.failed(ConnectFailure.describe(error, during: .connect))
+                }
+            }
+    }
+
+    private func prepare(_ connection: RedisConnection) -> EventLoopFuture<RedisConnection> {
+        scripts.load(on: connection)
+            .flatMap { self.onConnect?(connection) ?? self.eventLoop.makeSucceededVoidFuture() }
+            .map { connection }
+            .flatMapErrorThrowing { error in
+                connection.close()
+                throw error
+            }
+    }
+
+    private func come(up connection: RedisConnection) {
+        guard case .down = loop.value.phase, connection.handler.failure == nil else {
+            connection.close()
+            return failed(connection.handler.failure ?? RedisError(.closed, "the link to Redis was closed"))
+        }
+        loop.value.rise(connection)
+        let epoch = epochs.add(1, ordering: .acquiringAndReleasing).newValue
+        connected.store(true, ordering: .releasing)
+        logger.info("connected to Redis", metadata: ["redis": "\(endpoint)", "epoch": "\(epoch)"])
+        connection.handler.onRefusal = { self.leave(connection, because: RedisError(server: $0)) }
+        connection.closeFuture.whenComplete { _ in
+            self.leave(connection, because: connection.handler.failure ?? RedisError(.closed, "the connection ended"))
+        }
+        queue.attach(connection.handler)
+    }
+
+    /// The current connection is no longer the one to use: what it still owes is answered or fails, nothing new goes in.
+    private func leave(_ connection: RedisConnection, because error: RedisError) {
+        guard case .up(let current, _) = loop.value.phase, current === connection else { return }
+        queue.detach()
+        connected.store(false, ordering: .releasing)
+        loop.value.fall()
+        connection.handler.retire()
+        failed(error)
+    }
+
+    private func failed(_ error: RedisError) {
+        guard case .down = loop.value.phase else { return }
+        let pause = loop.value.noteFailure(error)
+        logger.warning(
+            "no connection to Redis",
+            metadata: [
+                "redis": "\(endpoint)", "error": "\(error.message)", "tries": "\(loop.value.tries)",
+                "nextTryIn": "\(pause)",
+            ]
+        )
+        if configuration.failsFastWhenRefused, error.isRefusal { queue.failHeld(error) }
+        loop.value.retry = eventLoop.scheduleTask(in: TimeAmount(pause)) { self.connect() }
+        queue.pump()
+    }
+
+    private func end(_ error: RedisError) {
+        loop.value.retry?.cancel()
+        if case .up(let connection, _) = loop.value.phase {
+            queue.detach()
+            connection.handler.giveUp(error)
+        }
+        connected.store(false, ordering: .releasing)
+        loop.value.phase = .closed
+    }
+
+    private func absence() -> RedisError { loop.value.absence(endpoint: endpoint.description) }
+}
+
+extension RedisError {
+    /// True where trying again changes nothing until somebody acts.
+    var isRefusal: Bool {
+        switch code {
+        case .authentication, .permission, .tls, .badURL: true
+        default: false
+        }
+    }
+}
