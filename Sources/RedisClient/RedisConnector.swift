@@ -8,6 +8,8 @@ struct RedisConnector: Sendable {
     let endpoint: RedisEndpoint
     let configuration: RedisConnectionConfiguration
     let logger: Logger
+    /// A connection counts as made when PING was answered; a probe wants to talk to a server that is LOADING, too.
+    var greetsWithPing = true
 
     func connect(on eventLoop: any EventLoop) -> EventLoopFuture<RedisConnection> {
         let promise = eventLoop.makePromise(of: RedisConnection.self)
@@ -166,7 +168,7 @@ extension RedisConnector {
         if let name = configuration.clientName {
             steps.append((.name, RedisCommand("CLIENT", "SETNAME", Self.clientName(name))))
         }
-        steps.append((.ping, RedisCommand("PING")))
+        if greetsWithPing { steps.append((.ping, RedisCommand("PING"))) }
         return steps
     }
 

@@ -1,0 +1,243 @@
+import Foundation
+import RedisClient
+
+/// A private redis-server of this user, on a unix socket in the state folder, shared by all commands that name no Redis.
+///
+/// Whoever needs it first starts it; it lives on in a session of its own until `stop()`. Its data is in an append-only
+/// file, written to disk every second. All methods block the calling thread for a moment and are meant for start-up.
+package struct EmbeddedRedis: Sendable {
+    package struct Status: Sendable, Equatable {
+        package var pid: Int32
+        package var socketPath: String
+        package var directory: String
+        /// False if it was alive already.
+        package var startedNow: Bool
+        /// Of the server, for example `7.0.15`.
+        package var version: String
+    }
+
+    private enum Answer {
+        case nobody
+        case alive(pid: Int32, version: String, isLoading: Bool)
+    }
+
+    let place: ServerPlace
+    private let environment: [String: String]
+
+    /// - Parameters:
+    ///   - directory: where its files are; nil takes `$SLUICE_STATE_DIR/redis`, `$XDG_STATE_HOME/sluice/redis` or
+    ///     `~/.local/state/sluice/redis`, whichever is set first.
+    ///   - environment: the variables that are looked at (also PATH and SLUICE_REDIS_SERVER).
+    package init(directory: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment) {
+        self.environment = environment
+        place = ServerPlace(directory: directory, environment: environment)
+    }
+
+    /// At most 100 bytes long; under the run-time or temporary directory if the folder's own path is longer.
+    package var socketPath: String { place.socketPath }
+    package var directory: String { place.directory }
+    package var endpoint: RedisEndpoint { .unix(path: place.socketPath) }
+
+    // MARK: Start
+
+    /// Makes sure that it runs: adopts a live one, else starts it, and waits until it answers and has loaded its data.
+    /// Any number of processes may call this at the same time; one of them starts it.
+    /// - Throws: ``EmbeddedRedisError``.
+    package func start() throws(EmbeddedRedisError) -> Status {
+        try place.prepare()
+        let startLock = try lockStart()
+        defer { startLock.release() }
+        if case .alive(let pid, let version, let isLoading) = try ask() {
+            if isLoading { try awaitLoaded(pid: pid) }
+            return status(pid, version, startedNow: false)
+        }
+        return try startNew()
+    }
+
+    private func startNew() throws(EmbeddedRedisError) -> Status {
+        let program = try ServerProcess.find(environment)
+        let pid = try spawn(program)
+        var patience = Patience(.seconds(15))
+        repeat {
+            if ServerProcess.isGone(pid) { throw startFailed("it ended at once") }
+            guard case .alive(let answering, let version, let isLoading) = try ask() else { continue }
+            guard answering == pid else { throw startFailed("another server (pid \(answering)) has its socket") }
+            if isLoading { try awaitLoaded(pid: pid) }
+            return status(pid, version, startedNow: true)
+        } while patience.wait()
+        throw startFailed("it did not answer within 15 s")
+    }
+
+    private func spawn(_ program: String) throws(EmbeddedRedisError) -> Int32 {
+        try ServerProcess.writeConfiguration(place)
+        let lifeLock = try lockLife()
+        defer { lifeLock.release() }
+        unlink(place.socketPath)
+        return try ServerProcess.spawn(program, place, lifeLock: lifeLock)
+    }
+
+    /// A dataset is loaded before the first command is answered; that may take a while and is no failure.
+    private func awaitLoaded(pid: Int32) throws(EmbeddedRedisError) {
+        var patience = Patience(.seconds(120))
+        while patience.wait() {
+            guard case .alive(_, _, let isLoading) = try ask() else {
+                throw startFailed("it ended while loading its data")
+            }
+            if !isLoading { return }
+        }
+        throw EmbeddedRedisError(
+            .notAnswering,
+            "the embedded Redis (pid \(pid)) is still loading its data from \(place.directory) after 120 s"
+        )
+    }
+
+    private func startFailed(_ what: String) -> EmbeddedRedisError {
+        EmbeddedRedisError(
+            .startFailed,
+            "the embedded Redis could not be started: \(what). The end of \(place.logPath):\n  \(ServerProcess.lastWords(place))"
+        )
+    }
+
+    // MARK: Status
+
+    /// - Returns: nil if it does not run.
+    package func status() throws(EmbeddedRedisError) -> Status? {
+        guard case .alive(let pid, let version, _) = try ask() else { return nil }
+        return status(pid, version, startedNow: false)
+    }
+
+    private func status(_ pid: Int32, _ version: String, startedNow: Bool) -> Status {
+        Status(
+            pid: pid,
+            socketPath: place.socketPath,
+            directory: place.directory,
+            startedNow: startedNow,
+            version: version
+        )
+    }
+
+    /// Only a server that listens on our socket is ours, and only its own word tells its pid.
+    private func ask() throws(EmbeddedRedisError) -> Answer {
+        guard access(place.socketPath, F_OK) == 0 else { return .nobody }
+        do {
+            let replies = try RedisProbe.ask(endpoint, [RedisCommand("INFO", "server"), RedisCommand("PING")])
+            let info = try replies[0].expectString("INFO server")
+            guard let pid = Self.field("process_id", of: info).flatMap(Int32.init) else {
+                throw RedisError(.unexpectedReply, "INFO has no process_id")
+            }
+            let version = Self.field("redis_version", of: info) ?? "unknown"
+            return .alive(pid: pid, version: version, isLoading: replies[1].error?.code == .loading)
+        } catch let error as RedisError where error.code == .unreachable && isRefused() {
+            return .nobody
+        } catch {
+            throw EmbeddedRedisError(
+                .notAnswering,
+                "a server listens on \(place.socketPath) but does not answer as Redis: \(error)",
+                cause: error
+            )
+        }
+    }
+
+    /// True if nobody listens on the socket: connecting fails at once, without a time-out.
+    private func isRefused() -> Bool {
+        let descriptor = socket(AF_UNIX, Self.stream, 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: place.socketPath.utf8) }
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        return status != 0 && (errno == ECONNREFUSED || errno == ENOENT)
+    }
+
+    #if os(Linux)
+        private static let stream = CInt(SOCK_STREAM.rawValue)
+    #else
+        private static let stream = SOCK_STREAM
+    #endif
+
+    private static func field(_ name: String, of info: String) -> String? {
+        info.split(whereSeparator: \.isNewline).first { $0.hasPrefix(name + ":") }.map {
+            String($0.dropFirst(name.count + 1))
+        }
+    }
+
+    // MARK: Stop
+
+    /// Asks it to write its data and end, and waits until the process is gone and the socket is removed.
+    /// - Returns: false if it did not run.
+    /// - Throws: ``EmbeddedRedisError``.
+    @discardableResult
+    package func stop() throws(EmbeddedRedisError) -> Bool {
+        guard access(place.directory, F_OK) == 0 else { return false }
+        let startLock = try lockStart()
+        defer { startLock.release() }
+        guard case .alive(let pid, _, _) = try ask() else {
+            unlink(place.socketPath)
+            return false
+        }
+        try shutDown()
+        try awaitEnd(of: pid)
+        unlink(place.socketPath)
+        return true
+    }
+
+    private func shutDown() throws(EmbeddedRedisError) {
+        do {
+            let replies = try RedisProbe.ask(endpoint, [RedisCommand("SHUTDOWN")], timeout: .seconds(10))
+            guard let refusal = replies.first?.error else { return }
+            throw EmbeddedRedisError(
+                .stopFailed,
+                "the embedded Redis refuses to stop: \(refusal.message) (see \(place.logPath))"
+            )
+        } catch let error as EmbeddedRedisError {
+            throw error
+        } catch {
+            // The answer to SHUTDOWN is the end of the connection.
+        }
+    }
+
+    private func awaitEnd(of pid: Int32) throws(EmbeddedRedisError) {
+        var patience = Patience(.seconds(10))
+        while !ServerProcess.isGone(pid) {
+            if patience.wait() { continue }
+            // Its own INFO named this pid a moment ago, and the process has been there ever since.
+            kill(pid, SIGKILL)
+            patience = Patience(.seconds(5))
+            while !ServerProcess.isGone(pid) {
+                guard patience.wait() else {
+                    throw EmbeddedRedisError(.stopFailed, "the embedded Redis (pid \(pid)) does not end")
+                }
+            }
+        }
+    }
+
+    // MARK: Locks
+
+    private func lockStart() throws(EmbeddedRedisError) -> FileLock {
+        var patience = Patience(.seconds(30))
+        repeat {
+            if let lock = try FileLock.take(place.startLockPath) { return lock }
+        } while patience.wait()
+        throw EmbeddedRedisError(
+            .startLocked,
+            "another process has been starting or stopping the embedded Redis for 30 s (\(place.startLockPath))"
+        )
+    }
+
+    /// Two servers must never write one append-only file: the lock of a server whose socket was removed still holds.
+    private func lockLife() throws(EmbeddedRedisError) -> FileLock {
+        var patience = Patience(.seconds(5))
+        repeat {
+            if let lock = try FileLock.take(place.lifeLockPath) { return lock }
+        } while patience.wait()
+        throw EmbeddedRedisError(
+            .notAnswering,
+            "a redis-server still uses \(place.directory), but its socket \(place.socketPath) is gone; end that process first"
+        )
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+
+/// Where the files of one embedded server are.
+struct ServerPlace: Sendable {
+    let directory: String
+    let socketPath: String
+
+    var configurationPath: String { directory + "/redis.conf" }
+    var logPath: String { directory + "/redis.log" }
+    /// Held by whoever is starting or stopping the server.
+    var startLockPath: String { directory + "/start.lock" }
+    /// Held by the server itself for as long as it lives.
+    var lifeLockPath: String { directory + "/server.lock" }
+
+    init(directory: String?, environment: [String: String]) {
+        let directory = Self.absolute(directory ?? Self.stateFolder(environment))
+        self.directory = directory
+        socketPath = Self.socketPath(in: directory, environment)
+    }
+
+    /// `$SLUICE_STATE_DIR/redis`, else `$XDG_STATE_HOME/sluice/redis`, else `~/.local/state/sluice/redis`.
+    private static func stateFolder(_ environment: [String: String]) -> String {
+        if let own = environment["SLUICE_STATE_DIR"], !own.isEmpty { return own + "/redis" }
+        // The XDG specification says that a relative path is to be ignored.
+        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return state + "/sluice/redis" }
+        return home(environment) + "/.local/state/sluice/redis"
+    }
+
+    private static func home(_ environment: [String: String]) -> String {
+        if let home = environment["HOME"], home.hasPrefix("/") { return home }
+        return NSHomeDirectory()
+    }
+
+    private static func absolute(_ path: String) -> String {
+        let full = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        return full.count > 1 && full.hasSuffix("/") ? String(full.dropLast()) : full
+    }
+
+    /// A socket's path has at most 107 bytes; long folders get a short one under the run-time or temporary directory.
+    private static func socketPath(in directory: String, _ environment: [String: String]) -> String {
+        let path = directory + "/redis.sock"
+        if path.utf8.count <= maxSocketPathBytes { return path }
+        let folder = "/sluice-\(getuid())-\(fingerprint(directory))/redis.sock"
+        let bases = ["XDG_RUNTIME_DIR", "TMPDIR"].compactMap { environment[$0] }.filter { $0.hasPrefix("/") }
+        return (bases.map { $0 + folder }.first { $0.utf8.count <= maxSocketPathBytes }) ?? "/tmp" + folder
+    }
+
+    private static let maxSocketPathBytes = 100
+
+    /// FNV-1a: the same folder always gets the same short name.
+    private static func fingerprint(_ text: String) -> String {
+        let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 36)
+    }
+
+    /// Makes the folders, readable by this user only.
+    func prepare() throws(EmbeddedRedisError) {
+        try Self.makePrivate(directory)
+        let socketFolder = String(socketPath[..<(socketPath.lastIndex(of: "/") ?? socketPath.endIndex)])
+        if socketFolder != directory { try Self.makePrivate(socketFolder) }
+    }
+
+    private static func makePrivate(_ folder: String) throws(EmbeddedRedisError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw EmbeddedRedisError(
+                .folder,
+                "cannot make the folder \(folder): \(error.localizedDescription)",
+                cause: error
+            )
+        }
+        var info = stat()
+        guard lstat(folder, &info) == 0, info.st_mode & S_IFMT == S_IFDIR, info.st_uid == getuid() else {
+            throw EmbeddedRedisError(
+                .folder,
+                "\(folder) is not a folder of this user; the embedded Redis is not started there"
+            )
+        }
+        // A folder that was there before may be open to others: the socket in it has no password.
+        guard info.st_mode & 0o077 == 0 || chmod(folder, 0o700) == 0 else {
+            throw EmbeddedRedisError(.folder, "cannot make \(folder) private (chmod 700): \(lastSystemError())")
+        }
+    }
+}
+
+func lastSystemError() -> String { String(cString: strerror(errno)) }

@@ -1,0 +1,37 @@
+import Logging
+import NIOCore
+import NIOPosix
+
+/// Asks a server something from a thread that may block; for start-up and tools, not for work.
+package enum RedisProbe {
+    /// Opens a connection, sends one pipeline, closes it.
+    /// - Parameter timeout: for connecting, and again for the answers.
+    /// - Returns: the replies in order; error replies stay in their places (so LOADING is an answer, not a failure).
+    /// - Throws: ``RedisError``; `unreachable` if nobody listens.
+    package static func ask(
+        _ endpoint: RedisEndpoint,
+        _ commands: [RedisCommand],
+        timeout: Duration = .seconds(2)
+    ) throws -> [RedisValue] {
+        let configuration = RedisConnectionConfiguration(connectTimeout: timeout, commandDeadline: timeout)
+        var connector = RedisConnector(
+            endpoint: endpoint,
+            configuration: configuration,
+            logger: Logger(label: "sluice.redis.probe") { _ in SwiftLogNoOpLogHandler() }
+        )
+        connector.greetsWithPing = false
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        return try connector.connect(on: eventLoop).flatMap { connection in
+            connection.submit(commands).flatMap { replies in
+                closed(connection).map { replies }
+            }.flatMapError { error in
+                closed(connection).flatMapThrowing { throw error }
+            }
+        }.wait()
+    }
+
+    private static func closed(_ connection: RedisConnection) -> EventLoopFuture<Void> {
+        connection.close()
+        return connection.closeFuture
+    }
+}
