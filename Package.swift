@@ -49,7 +49,12 @@ let package = Package(
         ),
         .target(
             name: "RedisBroker",
-            dependencies: ["Operations", "RedisClient", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "Operations", "RedisClient",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             resources: [.embedInCode("Scripts")],
             swiftSettings: strict
         ),

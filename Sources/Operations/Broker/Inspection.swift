@@ -217,7 +217,9 @@ package protocol BrokerInspection: Sendable {
     /// Log lines of an operation from a line number on. Numbers start at 0 and go on growing while old lines are dropped.
     ///
     /// - Returns: the lines, and the number of the first of them.
-    func log(_ id: OperationID, queue: String, from line: Int, limit: Int) async throws -> (first: Int, lines: [[UInt8]])
+    func log(_ id: OperationID, queue: String, from line: Int, limit: Int) async throws -> (
+        first: Int, lines: [[UInt8]]
+    )
 
     func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome]
 

@@ -26,8 +26,12 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         case timedOut
         /// No answer came, so whether the call took effect is unknown.
         case outcomeUnknown
-        /// The broker cannot be reached or refuses to work.
+        /// The broker cannot be reached, or is not ready to work.
         case unavailable
+        /// The broker refused user, password or permission.
+        case denied
+        /// The broker has no memory left for more operations. What is there can still be run, ended and cancelled.
+        case full
     }
 
     public let code: Code

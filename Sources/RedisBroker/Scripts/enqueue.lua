@@ -72,10 +72,10 @@ if earliest then announce_due(earliest) end
 
 local answer = concat(outcomes)
 if producer ~= '' then
-  for number = tonumber(call('HGET', calls, 'floor') or ARGV[3]), tonumber(ARGV[3]) - 1 do
-    call('HDEL', calls, format('%.0f', number))
-  end
-  call('HSET', calls, 'floor', ARGV[3], ARGV[2], answer)
+  local floor_now = tonumber(call('HGET', calls, 'floor') or ARGV[3])
+  local floor_next = min(tonumber(ARGV[3]), floor_now + 500)
+  for number = floor_now, floor_next - 1 do call('HDEL', calls, format('%.0f', number)) end
+  call('HSET', calls, 'floor', format('%.0f', floor_next), ARGV[2], answer)
   call('PEXPIRE', calls, 600000)
 end
 flush()

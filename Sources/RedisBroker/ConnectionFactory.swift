@@ -1,0 +1,45 @@
+import Logging
+import NIOCore
+import RedisClient
+
+/// Makes a broker's connections, each named for its purpose.
+struct ConnectionFactory: Sendable {
+    let endpoint: RedisEndpoint
+    let configuration: RedisBrokerConfiguration
+    let scripts: RedisScriptSet
+    let logger: Logger
+
+    func link(
+        _ purpose: String,
+        on loop: any EventLoop,
+        _ deadline: Duration,
+        onConnect: RedisLink.ConnectHook? = nil
+    ) -> RedisLink {
+        RedisLink(
+            endpoint,
+            configuration: connection(purpose, deadline),
+            on: loop,
+            scripts: scripts,
+            logger: logger,
+            onConnect: onConnect
+        )
+    }
+
+    func subscriber(on loop: any EventLoop) -> RedisSubscriber {
+        RedisSubscriber(
+            endpoint,
+            configuration: connection("pubsub", configuration.commandDeadline),
+            on: loop,
+            logger: logger
+        )
+    }
+
+    private func connection(_ purpose: String, _ deadline: Duration) -> RedisConnectionConfiguration {
+        RedisConnectionConfiguration(
+            connectTimeout: configuration.connectTimeout,
+            commandDeadline: deadline,
+            clientName: "\(configuration.clientName):\(purpose)",
+            failsFastWhenRefused: configuration.failsFastWhenRefused
+        )
+    }
+}

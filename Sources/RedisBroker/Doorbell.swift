@@ -1,0 +1,71 @@
+import NIOCore
+import NIOPosix
+import Operations
+import RedisClient
+import Synchronization
+
+/// The blocking connection: an idle worker sleeps in Redis until a bell rings.
+final class Doorbell: Sendable {
+    private let connections: ConnectionFactory
+    private let keys: Keys
+    private let commands: RedisLink
+    private let link = Mutex<RedisLink?>(nil)
+    /// The server's number for the blocking connection: CLIENT UNBLOCK needs it.
+    private let clientID = Atomic<Int>(0)
+
+    init(_ connections: ConnectionFactory, keys: Keys, commands: RedisLink) {
+        self.connections = connections
+        self.keys = keys
+        self.commands = commands
+    }
+
+    /// Returns the queue whose token was taken, or nil: nothing rang in time, or the connection broke (then the next heartbeat
+    /// says whether a ring was lost).
+    func wait(queues: [String], timeout: Duration) async throws -> String? {
+        try Task.checkCancellation()
+        var command = RedisCommand("BLPOP", capacity: 256)
+        for queue in queues { command.append(keys.bell(queue)) }
+        command.append(String(max(0.01, timeout.inSeconds)))
+        let connection = open()
+        do {
+            let reply = try await withTaskCancellationHandler {
+                try await connection.send(command, deadline: timeout + .seconds(5))
+            } onCancel: {
+                unblock()
+            }
+            if let key = reply.array?.first?.string { return keys.queue(of: key) }
+            if let error = reply.error, !error.code.demandsReconnect { throw RedisError(server: error) }
+        } catch let error as RedisError
+            where error.code == .closed || error.code == .timeout || error.code == .unreachable
+        {
+            // The link comes back by itself; the next call waits for it.
+        }
+        try Task.checkCancellation()
+        return nil
+    }
+
+    func close() { link.withLock { $0 }?.close() }
+
+    private func unblock() {
+        let id = clientID.load(ordering: .acquiring)
+        guard id > 0 else { return }
+        _ = commands.submit(RedisCommand("CLIENT", "UNBLOCK", id))
+    }
+
+    private func open() -> RedisLink {
+        link.withLock { link in
+            if let link { return link }
+            let opened = connections.link(
+                "doorbell",
+                on: MultiThreadedEventLoopGroup.singleton.any(),
+                connections.configuration.commandDeadline
+            ) { [self] connection in
+                connection.submit(RedisCommand("CLIENT", "ID")).map { reply in
+                    self.clientID.store(reply.int ?? 0, ordering: .releasing)
+                }
+            }
+            link = opened
+            return opened
+        }
+    }
+}

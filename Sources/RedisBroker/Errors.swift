@@ -1,0 +1,27 @@
+import Operations
+import RedisClient
+
+extension OperationsError {
+    /// What a transport error means to the caller of a broker.
+    init(_ error: RedisError) {
+        let code: Code =
+            if error.outcomeIsUnknown { .outcomeUnknown } else {
+                switch error.code {
+                case .authentication, .permission, .tls: .denied
+                case .server where error.serverError?.code == .outOfMemory: .full
+                default: .unavailable
+                }
+            }
+        self.init(code, error.description)
+    }
+}
+
+/// Runs a call and throws what it throws in the words of `Operations`.
+@discardableResult
+func translated<Result>(_ call: () async throws -> Result) async throws -> Result {
+    do {
+        return try await call()
+    } catch let error as RedisError {
+        throw OperationsError(error)
+    }
+}

@@ -1,0 +1,45 @@
+import NIOCore
+import NIOPosix
+import RedisClient
+import Synchronization
+
+/// The heartbeat's own thread, event loop and connection. Nothing here touches Swift's cooperative pool.
+final class HeartbeatConnection: Sendable {
+    private struct Open {
+        let group: MultiThreadedEventLoopGroup
+        let link: RedisLink
+    }
+
+    private let connections: ConnectionFactory
+    private let open = Mutex<Open?>(nil)
+
+    init(_ connections: ConnectionFactory) { self.connections = connections }
+
+    /// Runs a script and blocks the calling thread for its reply.
+    func evaluate(_ script: RedisScript, _ arguments: RedisArguments) throws -> RedisValue {
+        try link().submit(script, tail: arguments).wait().expectSuccess()
+    }
+
+    func send(_ command: RedisCommand) throws {
+        try link().submit(command).wait().expectSuccess()
+    }
+
+    func close() {
+        let closing = open.withLock { open in
+            defer { open = nil }
+            return open
+        }
+        closing?.link.close()
+        closing?.group.shutdownGracefully { _ in }
+    }
+
+    private func link() -> RedisLink {
+        open.withLock { open in
+            if let open { return open.link }
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+            let link = connections.link("heartbeat", on: group.next(), connections.configuration.commandDeadline)
+            open = Open(group: group, link: link)
+            return link
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Operations
+import RedisClient
+
+extension RedisBroker {
+    package func claim(_ request: ClaimRequest, queue: String) async throws -> Claim {
+        var arguments = arguments(queue)
+        arguments.append(request.worker.description)
+        arguments.append(request.epoch)
+        arguments.append(request.capacity)
+        return try Claim(try await evaluate(scripts.claim, arguments))
+    }
+}
+
+extension Claim {
+    /// Reads what `take.lua` replies.
+    init(_ reply: RedisValue) throws(OperationsError) {
+        let fields = try translate { () throws(RedisError) in try reply.expectArray("the reply of a claim") }
+        guard fields.count >= 4, let word = fields[0].string, let status = Status(rawValue: word),
+            let fence = fields[1].int,
+            let due = fields[2].int
+        else { throw OperationsError(.malformed, "the reply of a claim cannot be read") }
+        var operations: [ClaimedOperation] = []
+        operations.reserveCapacity(fields.count - 4)
+        for (index, element) in fields.dropFirst(4).enumerated() {
+            operations.append(try ClaimedOperation(fence: Int64(fence + 1 + index), element: element))
+        }
+        self.init(
+            status: status,
+            operations: operations,
+            more: fields[3].int == 1,
+            nextDueMilliseconds: due < 0 ? nil : Int64(due)
+        )
+    }
+}
+
+extension ClaimedOperation {
+    init(fence: Int64, element: RedisValue) throws(OperationsError) {
+        let bytes = try translate { () throws(RedisError) in try element.expectBytes("an element") }
+        self.init(
+            fence: fence,
+            header: try OperationHeader(bytes),
+            envelope: Array(bytes.dropFirst(OperationHeader.byteCount))
+        )
+    }
+}
+
+extension RedisArguments {
+    mutating func append(_ id: OperationID) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: OperationID.characterCount) { buffer in
+            id.write(into: buffer)
+            append(UnsafeBufferPointer(buffer))
+        }
+    }
+}

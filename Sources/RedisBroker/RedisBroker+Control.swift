@@ -1,0 +1,83 @@
+import Operations
+import RedisClient
+
+extension RedisBroker {
+    package func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome] {
+        var outcomes: [CancelOutcome] = []
+        for chunk in ids.chunks(of: Defaults.batch) {
+            var arguments = arguments(queue, capacity: 128 + 36 * chunk.count)
+            arguments.append(request.by.oneWord)
+            arguments.append(request.reason.oneLine)
+            arguments.append(request.storesIntent ? 1 : 0)
+            for id in chunk { arguments.append(id) }
+            let reply = try await evaluate(scripts.cancel, arguments).array ?? []
+            for index in stride(from: 0, to: reply.count - 1, by: 2) {
+                outcomes.append(CancelOutcome(code: reply[index].string ?? "", detail: reply[index + 1].string ?? ""))
+            }
+        }
+        return outcomes
+    }
+
+    package func cancelQueue(_ queue: String, request: CancelRequest) async throws -> (waiting: Int, executing: Int) {
+        var arguments = arguments(queue)
+        arguments.append(request.by.oneWord)
+        arguments.append(request.reason.oneLine)
+        let reply = try await evaluate(scripts.cancelQueue, arguments).array ?? []
+        return (reply.first?.int ?? 0, reply.last?.int ?? 0)
+    }
+
+    package func retry(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome] {
+        try await change(scripts.retry, ids, queue)
+    }
+
+    package func remove(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome] {
+        try await change(scripts.remove, ids, queue)
+    }
+
+    private func change(_ script: RedisScript, _ ids: [OperationID], _ queue: String) async throws -> [ChangeOutcome] {
+        var outcomes: [ChangeOutcome] = []
+        for chunk in ids.chunks(of: Defaults.batch) {
+            var arguments = arguments(queue, capacity: 64 + 36 * chunk.count)
+            for id in chunk { arguments.append(id) }
+            outcomes += (try await evaluate(script, arguments).bytes ?? []).map { mark in
+                if mark == UInt8(ascii: "1") { return .done }
+                return OperationState(code: mark).map { .refused($0) } ?? .unknown
+            }
+        }
+        return outcomes
+    }
+
+    package func setPaused(_ paused: Bool, forMilliseconds: Int64?, queue: String) async throws {
+        try await register(queue)
+        var arguments = arguments(queue)
+        arguments.append(paused ? 1 : 0)
+        arguments.append(forMilliseconds ?? 0)
+        _ = try await evaluate(scripts.pause, arguments)
+    }
+}
+
+extension CancelOutcome {
+    /// Reads the pair that `cancel.lua` answers.
+    init(code: String, detail: String) {
+        switch code {
+        case "cancelled": self = .cancelled
+        case "requested": self = .requested(worker: detail)
+        case "unknown": self = .unknown(intentStored: detail == "1")
+        default:
+            let state = code.utf8.first.flatMap { OperationState(code: $0) }
+            self = state.map { .ended($0, at: Int64(detail) ?? 0) } ?? .unknown(intentStored: false)
+        }
+    }
+}
+
+extension String {
+    /// The scripts store "time by reason" in one value: `by` is one word of it, the rest one line.
+    fileprivate var oneWord: String {
+        let word = unicodeScalars.map { $0.properties.isWhitespace || $0.value < 0x20 ? "_" : String($0) }.joined()
+        return word.isEmpty ? "-" : String(word.prefix(64))
+    }
+
+    fileprivate var oneLine: String {
+        String(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? " " : String($0) }.joined().prefix(500))
+    }
+}

@@ -1,0 +1,159 @@
+import Operations
+import RedisClient
+
+extension RedisBroker {
+    package func queues() async throws -> [String] {
+        let reply = try await translated { try await link.send(RedisCommand("SMEMBERS", keys.queues)).expectArray() }
+        return reply.compactMap(\.string).filter(NameRule.allows).sorted()
+    }
+
+    package func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
+        var details: [OperationDetail?] = []
+        for chunk in ids.chunks(of: Defaults.batch) {
+            var arguments = arguments(queue, capacity: 64 + 36 * chunk.count)
+            for id in chunk { arguments.append(id) }
+            let rows = try await evaluate(scripts.details, arguments).array ?? []
+            for row in rows { details.append(try OperationDetail(row: row, queue: queue)) }
+        }
+        return details
+    }
+
+    package func page(
+        state: OperationState,
+        queue: String,
+        cursor: String?,
+        limit: Int
+    ) async throws -> OperationPage {
+        var arguments = arguments(queue)
+        arguments.append([state.code])
+        arguments.append(cursor ?? "")
+        arguments.append(min(max(limit, 1), 200))
+        let reply = try await evaluate(scripts.page, arguments).array ?? []
+        let next = reply.first?.string ?? ""
+        return OperationPage(
+            operations: try reply.dropFirst().compactMap { row in try OperationDetail(row: row, queue: queue) },
+            cursor: next.isEmpty ? nil : next
+        )
+    }
+
+    package func log(
+        _ id: OperationID,
+        queue: String,
+        from line: Int,
+        limit: Int
+    ) async throws -> (first: Int, lines: [[UInt8]]) {
+        var arguments = arguments(queue)
+        arguments.append(id)
+        arguments.append(line)
+        arguments.append(limit)
+        let reply = try await evaluate(scripts.log, arguments).array ?? []
+        return (reply.first?.int ?? line, reply.dropFirst().compactMap(\.bytes))
+    }
+}
+
+extension OperationDetail {
+    /// Reads a row of `details.lua` or `page.lua`; nil where there is no such operation.
+    init?(row: RedisValue, queue: String) throws(OperationsError) {
+        guard let fields = row.array, fields.count >= 3, let bytes = fields[0].bytes,
+            let letter = fields[1].bytes?.first,
+            let state = OperationState(code: letter)
+        else { return nil }
+        let owner = (fields[2].string ?? "").split(separator: " ", maxSplits: 1)
+        guard fields.count >= 5 else {
+            self.init(queue: queue, record: try Self.untracked(bytes, state, fence: owner.first), state: state)
+            worker = owner.count == 2 ? String(owner[1]) : nil
+            return
+        }
+        self.init(queue: queue, record: try OperationRecord(bytes), state: state)
+        worker = owner.count == 2 ? String(owner[1]) : nil
+        errors = (fields[3].array ?? []).compactMap { $0.bytes.flatMap(FailedAttempt.init(stored:)) }
+        read(extras: Extras(fields[4]))
+    }
+
+    /// An untracked operation has no record: what its element says stands for it.
+    private static func untracked(
+        _ element: [UInt8],
+        _ state: OperationState,
+        fence: Substring?
+    ) throws(OperationsError) -> OperationRecord {
+        let header = try OperationHeader(element)
+        return OperationRecord(
+            header: header,
+            state: state,
+            fence: fence.flatMap { Int64($0) } ?? 0,
+            enqueuedAt: header.readyAt,
+            envelope: Array(element.dropFirst(OperationHeader.byteCount))
+        )
+    }
+
+    private mutating func read(extras: Extras) {
+        result = extras["result"]
+        checkpoint = extras["checkpoint"]
+        progress = extras["progress"].flatMap(Progress.read)
+        let stoppedAt = state == .cancelled && record.endedAt > 0 ? record.endedAt : nil
+        if let at = extras.number("cancelAt") {
+            cancel = CancelTrace(
+                requestedAt: at,
+                acknowledgedAt: extras.number("cancelAcknowledgedAt"),
+                stoppedAt: stoppedAt,
+                reason: extras.text("cancelReason"),
+                by: extras.text("cancelBy")
+            )
+        } else if let at = extras.number("queueCancelAt") {
+            cancel = CancelTrace(
+                requestedAt: at,
+                acknowledgedAt: extras.number("cancelAcknowledgedAt"),
+                stoppedAt: state == .cancelled ? stoppedAt ?? at : nil,
+                reason: extras.text("queueCancelReason"),
+                by: extras.text("queueCancelBy")
+            )
+            if state == .cancelled, record.endedAt == 0 { record.endedAt = at }
+        }
+    }
+}
+
+enum Progress {
+    /// Reads "fraction message" as `report` wrote it.
+    static func read(_ bytes: [UInt8]) -> (fraction: Double, message: String)? {
+        let parts = String(decoding: bytes, as: UTF8.self).split(
+            separator: " ",
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        guard let first = parts.first, let fraction = Double(first) else { return nil }
+        return (fraction, parts.count > 1 ? String(parts[1]) : "")
+    }
+}
+
+extension FailedAttempt {
+    /// Reads "milliseconds JSON".
+    init?(stored bytes: [UInt8]) {
+        guard let space = bytes.firstIndex(of: UInt8(ascii: " ")),
+            let at = Int64(String(decoding: bytes[..<space], as: UTF8.self))
+        else { return nil }
+        self.init(at: at, error: Array(bytes[(space + 1)...]))
+    }
+}
+
+/// A hash as HGETALL replies it.
+struct Extras {
+    private var fields: [String: [UInt8]] = [:]
+
+    init(_ reply: RedisValue) {
+        let values = reply.array ?? []
+        for index in stride(from: 0, to: values.count - 1, by: 2) {
+            if let field = values[index].string { fields[field] = values[index + 1].bytes }
+        }
+    }
+
+    subscript(field: String) -> [UInt8]? { fields[field] }
+    func text(_ field: String) -> String { fields[field].map { String(decoding: $0, as: UTF8.self) } ?? "" }
+    func number(_ field: String) -> Int64? { Int64(text(field)) }
+    var numbers: [String: Int64] { fields.compactMapValues { Int64(String(decoding: $0, as: UTF8.self)) } }
+}
+
+extension Array {
+    func chunks(of size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
+}

@@ -1,0 +1,123 @@
+import Operations
+import RedisClient
+
+extension RedisBroker {
+    package func beat(_ beat: Beat, queue: String) throws -> BeatReply {
+        var arguments = arguments(queue, capacity: 256 + beat.info.count)
+        arguments.append(beat.worker.description)
+        arguments.append(beat.leaseMilliseconds)
+        arguments.append(beat.intervalMilliseconds)
+        arguments.append(beat.epoch)
+        arguments.append(beat.info)
+        let reply: RedisValue
+        do {
+            try registerBlocking(queue)
+            reply = try heartbeat.evaluate(scripts.beat, arguments)
+        } catch let error as RedisError {
+            throw OperationsError(error)
+        }
+        guard let fields = reply.array, fields.count >= 4, let inFlight = fields[0].int, let through = fields[3].int
+        else {
+            throw OperationsError(.malformed, "the reply of a heartbeat cannot be read")
+        }
+        let cancels = stride(from: 4, to: fields.count - 1, by: 2).compactMap { index in
+            fields[index].int.map { CancelOrder(fence: Int64($0), reason: fields[index + 1].string ?? "") }
+        }
+        return BeatReply(
+            inFlight: inFlight,
+            startable: fields[1].int == 1,
+            sweepDue: fields[2].int == 1,
+            cancels: cancels,
+            cancelledThroughFence: Int64(through)
+        )
+    }
+
+    package func reconcile(known: [Int64], worker: WorkerID, epoch: Int, queue: String) async throws -> Reconciliation {
+        var arguments = arguments(queue, capacity: 128 + 24 * known.count)
+        arguments.append(worker.description)
+        arguments.append(epoch)
+        for fence in known { arguments.append(fence) }
+        let reply = try await evaluate(scripts.reconcile, arguments)
+        guard let fields = reply.array, fields.count >= 2, let lostCount = fields[1].int else {
+            throw OperationsError(.malformed, "the reply of a reconciliation cannot be read")
+        }
+        let lost = fields[2..<(2 + lostCount)].compactMap { $0.int.map(Int64.init) }
+        var found: [ClaimedOperation] = []
+        for index in stride(from: 2 + lostCount, to: fields.count - 1, by: 2) {
+            found.append(try ClaimedOperation(fence: Int64(fields[index].int ?? 0), element: fields[index + 1]))
+        }
+        return Reconciliation(found: found, lost: lost, more: fields[0].int == 1)
+    }
+
+    package func sweep(queue: String) async throws -> SweepReply {
+        let reply = try await evaluate(scripts.sweep, arguments(queue))
+        guard let fields = reply.array, fields.count == 4 else {
+            throw OperationsError(.malformed, "the reply of a sweep cannot be read")
+        }
+        return SweepReply(
+            recovered: fields[0].int ?? 0,
+            dead: fields[1].int ?? 0,
+            buried: fields[2].int ?? 0,
+            more: fields[3].int == 1
+        )
+    }
+
+    package func retire(worker: WorkerID, queue: String) async throws {
+        var arguments = arguments(queue)
+        arguments.append(worker.description)
+        _ = try await evaluate(scripts.retire, arguments)
+    }
+
+    package func waitForBell(queues: [String], timeout: Duration) async throws -> String? {
+        for queue in queues { try await register(queue) }
+        return try await translated { try await doorbell.wait(queues: queues, timeout: timeout) }
+    }
+
+    package func ring(queue: String) async throws {
+        // Exactly one token: a second one would only wake somebody for nothing, so a plain conditional push would do, but
+        // pushing and trimming is one round trip on any server version.
+        try await translated {
+            for reply in try await link.send([
+                RedisCommand("RPUSH", keys.bell(queue), "1"), RedisCommand("LTRIM", keys.bell(queue), 0, 0),
+            ]) { try reply.expectSuccess() }
+        }
+    }
+
+    package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {
+        let keys = keys
+        let signals = subscriptions.listen(queues.flatMap { [keys.control($0), keys.control($0, worker)] })
+        return AsyncStream { continuation in
+            let task = Task {
+                for await signal in signals {
+                    switch signal {
+                    case .gap: continuation.yield(.resubscribed)
+                    case .message(let channel, let payload):
+                        if let message = ControlMessage(channel: channel, payload: payload, keys: keys) {
+                            continuation.yield(message)
+                        }
+                    }
+                }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+}
+
+extension ControlMessage {
+    /// Reads `cancel FENCE REASON` and `cancelThrough FENCE REASON`; anything else is not for this version.
+    init?(channel: String, payload: [UInt8], keys: Keys) {
+        let words = String(decoding: payload, as: UTF8.self).split(
+            separator: " ",
+            maxSplits: 2,
+            omittingEmptySubsequences: false
+        )
+        guard words.count >= 2, let fence = Int64(words[1]), let queue = keys.queue(of: channel) else { return nil }
+        switch words[0] {
+        case "cancel":
+            self = .cancel(queue: queue, CancelOrder(fence: fence, reason: words.count > 2 ? String(words[2]) : ""))
+        case "cancelThrough": self = .cancelThrough(queue: queue, fence: fence)
+        default: return nil
+        }
+    }
+}

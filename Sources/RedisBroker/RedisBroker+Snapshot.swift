@@ -1,0 +1,91 @@
+import Operations
+import RedisClient
+
+extension RedisBroker {
+    package func snapshot(queue: String, executingRows: Int) async throws -> QueueSnapshot {
+        var arguments = arguments(queue)
+        arguments.append(min(max(executingRows, 0), 200))
+        arguments.append(0)
+        let reply = try await evaluate(scripts.snapshot, arguments)
+        guard let fields = reply.array, fields.count == 13 else {
+            throw OperationsError(.malformed, "the reply of a snapshot cannot be read")
+        }
+        var snapshot = QueueSnapshot(queue: queue, time: Int64(fields[0].int ?? 0))
+        let states: [OperationState] = [.ready, .scheduled, .retrying, .finished, .dead, .cancelled, .expired]
+        for (index, state) in states.enumerated() { snapshot.counts[state] = fields[index + 1].int ?? 0 }
+        if let oldest = fields[8].int, oldest >= 0 { snapshot.oldestReadyMilliseconds = Int64(oldest) }
+        snapshot.read(meta: Extras(fields[9]), totals: Extras(fields[10]).numbers)
+        snapshot.workers = (fields[11].array ?? []).chunks(of: 5).compactMap(WorkerRow.init)
+        snapshot.executing = try (fields[12].array ?? []).chunks(of: 6).compactMap { row in try ExecutingRow(row) }
+        return snapshot
+    }
+}
+
+extension QueueSnapshot {
+    fileprivate mutating func read(meta: Extras, totals: [String: Int64]) {
+        paused = meta.text("paused") == "1"
+        pausedUntil = meta.number("pausedUntil")
+        if let until = pausedUntil, until <= time { paused = false }
+        eventSequence = meta.number("eventSequence") ?? 0
+        self.totals = totals
+        counts[.executing] = Int(totals["executing"] ?? 0)
+        counts[.blocked] = 0
+        self.totals["executing"] = nil
+        self.totals["ghosts"] = nil
+    }
+}
+
+extension WorkerRow {
+    fileprivate init?(_ fields: ArraySlice<RedisValue>) {
+        let fields = Array(fields)
+        guard fields.count == 5, let worker = fields[0].string else { return nil }
+        self.init(
+            worker: worker,
+            leaseUntil: Int64(fields[1].int ?? 0),
+            beatAt: Int64(fields[3].int ?? 0),
+            inFlight: fields[2].int ?? 0,
+            info: fields[4].bytes ?? []
+        )
+    }
+}
+
+extension ExecutingRow {
+    fileprivate init?(_ fields: ArraySlice<RedisValue>) throws(OperationsError) {
+        let fields = Array(fields)
+        guard fields.count == 6, let worker = fields[0].string, let fence = fields[1].int, let bytes = fields[2].bytes,
+            bytes.count >= OperationHeader.byteCount
+        else { return nil }
+        let isRecord = fields[3].string == "1"
+        let envelope = Array(bytes.dropFirst(isRecord ? OperationRecord.headByteCount : OperationHeader.byteCount))
+        let about = EnvelopePrefix(envelope)
+        self.init(
+            worker: worker,
+            fence: Int64(fence),
+            header: try OperationHeader(bytes),
+            name: about.name,
+            maxAttempts: about.attempts
+        )
+        if isRecord, let record = try? OperationRecord(bytes) {
+            startedAt = record.startedAt > 0 ? record.startedAt : nil
+        }
+        progress = fields[4].bytes.flatMap(Progress.read)
+        cancelRequestedAt = fields[5].string.flatMap { Int64($0) }
+    }
+}
+
+/// What can be read from an envelope that may have been cut: the name comes first.
+private struct EnvelopePrefix {
+    var name = "?"
+    var attempts = Defaults.attempts
+
+    init(_ bytes: [UInt8]) {
+        var fields = JSONFields(bytes)
+        while let field = try? fields.next() {
+            switch field.key {
+            case "name": name = String(decoding: field.value.dropFirst().dropLast(), as: UTF8.self)
+            case "attempts": attempts = Int(String(decoding: field.value, as: UTF8.self)) ?? attempts
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Logging
+import NIOCore
+import NIOPosix
+import Operations
+import RedisClient
+import Synchronization
+
+/// The queue server in Redis: one typed call per script.
+///
+/// It has up to four connections: commands, heartbeat (a thread of its own), doorbell and pub/sub; the last three are made
+/// when they are first used, so a producer has one.
+package final class RedisBroker: Broker, BrokerInspection {
+    package let namespace: String
+    let keys: Keys
+    let scripts: ScriptLibrary
+    let link: RedisLink
+    let heartbeat: HeartbeatConnection
+    let doorbell: Doorbell
+    let subscriptions: Subscriptions
+    let ledger = CallLedger()
+    let configuration: RedisBrokerConfiguration
+    private let registered = Mutex<Set<String>>([])
+
+    /// Begins to connect; calls wait for the connection until their deadline.
+    package init(
+        _ endpoint: RedisEndpoint,
+        configuration: RedisBrokerConfiguration = RedisBrokerConfiguration(),
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        namespace = configuration.namespace
+        keys = Keys(namespace: configuration.namespace)
+        scripts = ScriptLibrary(testClock: configuration.testClock)
+        let set = RedisScriptSet(scripts.all)
+        let connections = ConnectionFactory(
+            endpoint: endpoint,
+            configuration: configuration,
+            scripts: set,
+            logger: logger
+        )
+        link = connections.link(
+            "commands",
+            on: MultiThreadedEventLoopGroup.singleton.any(),
+            configuration.commandDeadline
+        )
+        heartbeat = HeartbeatConnection(connections)
+        doorbell = Doorbell(connections, keys: keys, commands: link)
+        subscriptions = Subscriptions(connections)
+    }
+
+    /// Waits until Redis answers.
+    ///
+    /// - Throws: `OperationsError` with `.unavailable` or `.denied`, saying what was tried.
+    package func connect() async throws {
+        try await translated { try await link.send(RedisCommand("PING")).expectSuccess() }
+    }
+
+    /// Ends all connections. Calls under way fail.
+    package func close() {
+        link.close()
+        heartbeat.close()
+        doorbell.close()
+        subscriptions.close()
+    }
+
+    /// Makes a queue known to the namespace, once per process, before its first use.
+    func register(_ queue: String) async throws {
+        guard !registered.withLock({ $0.contains(queue) }) else { return }
+        try NameRule.check(queue, role: "queue")
+        try await translated { try await link.send(RedisCommand("SADD", keys.queues, queue)).expectSuccess() }
+        _ = registered.withLock { $0.insert(queue) }
+    }
+
+    /// The same from the heartbeat's thread, which blocks.
+    func registerBlocking(_ queue: String) throws {
+        guard !registered.withLock({ $0.contains(queue) }) else { return }
+        try NameRule.check(queue, role: "queue")
+        try heartbeat.send(RedisCommand("SADD", keys.queues, queue))
+        _ = registered.withLock { $0.insert(queue) }
+    }
+
+    /// The arguments of a script call on a queue, to be appended to.
+    func arguments(_ queue: String, capacity: Int = 128) -> RedisArguments {
+        RedisArguments(keys: [keys.meta(queue)], capacity: capacity)
+    }
+
+    /// Runs a script; its error reply is thrown.
+    func evaluate(_ script: RedisScript, _ arguments: RedisArguments) async throws -> RedisValue {
+        try await translated { try await link.evaluate(script, tail: arguments).expectSuccess() }
+    }
+}
+
+/// How a broker works. Every default is visible in `init`.
+package struct RedisBrokerConfiguration: Sendable {
+    package var namespace: String
+    /// How long a call waits for a connection and its reply.
+    package var commandDeadline: Duration
+    /// How long enqueue repeats itself when replies are lost.
+    package var enqueuePatience: Duration
+    package var connectTimeout: Duration
+    /// Shown in CLIENT LIST, followed by the connection's purpose.
+    package var clientName: String
+    /// A refused user, password or certificate fails calls at once: right for a command line, wrong for a worker.
+    package var failsFastWhenRefused: Bool
+    /// Tests: the scripts read the time from a key.
+    package var testClock: Bool
+
+    package init(
+        namespace: String = Defaults.namespace,
+        commandDeadline: Duration = .seconds(5),
+        enqueuePatience: Duration = .seconds(30),
+        connectTimeout: Duration = .seconds(2),
+        clientName: String = "sluice",
+        failsFastWhenRefused: Bool = false,
+        testClock: Bool = false
+    ) {
+        self.namespace = namespace
+        self.commandDeadline = commandDeadline
+        self.enqueuePatience = enqueuePatience
+        self.connectTimeout = connectTimeout
+        self.clientName = clientName
+        self.failsFastWhenRefused = failsFastWhenRefused
+        self.testClock = testClock
+    }
+}

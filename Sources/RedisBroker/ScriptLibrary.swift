@@ -1,0 +1,74 @@
+import RedisClient
+
+/// The scripts, assembled from the embedded `.lua` files: a line `-- include: name` is replaced by `includes/name.lua`.
+struct ScriptLibrary: Sendable {
+    let enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, retire: RedisScript
+    let cancel, cancelQueue, retry, remove, pause, awaitEnd, details, page, snapshot, log: RedisScript
+
+    /// - Parameter testClock: time is read from the key `{namespace/queue}:clock` instead of the server's clock.
+    init(testClock: Bool = false) {
+        let assembler = ScriptAssembler(testClock: testClock)
+        enqueue = assembler.script("enqueue", PackageResources.enqueue_lua)
+        claim = assembler.script("claim", PackageResources.claim_lua)
+        complete = assembler.script("complete", PackageResources.complete_lua)
+        fail = assembler.script("fail", PackageResources.fail_lua)
+        giveBack = assembler.script("give_back", PackageResources.give_back_lua)
+        report = assembler.script("report", PackageResources.report_lua)
+        beat = assembler.script("beat", PackageResources.beat_lua)
+        reconcile = assembler.script("reconcile", PackageResources.reconcile_lua)
+        sweep = assembler.script("sweep", PackageResources.sweep_lua)
+        retire = assembler.script("retire", PackageResources.retire_lua)
+        cancel = assembler.script("cancel", PackageResources.cancel_lua)
+        cancelQueue = assembler.script("cancel_queue", PackageResources.cancel_queue_lua)
+        retry = assembler.script("retry", PackageResources.retry_lua)
+        remove = assembler.script("remove", PackageResources.remove_lua)
+        pause = assembler.script("pause", PackageResources.pause_lua)
+        awaitEnd = assembler.script("await_end", PackageResources.await_end_lua)
+        details = assembler.script("details", PackageResources.details_lua)
+        page = assembler.script("page", PackageResources.page_lua)
+        snapshot = assembler.script("snapshot", PackageResources.snapshot_lua)
+        log = assembler.script("log", PackageResources.log_lua)
+    }
+
+    var all: [RedisScript] {
+        [
+            enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, retire, cancel, cancelQueue,
+            retry,
+            remove, pause, awaitEnd, details, page, snapshot, log,
+        ]
+    }
+}
+
+private struct ScriptAssembler {
+    let includes: [String: [UInt8]]
+
+    init(testClock: Bool) {
+        includes = [
+            "base": PackageResources.base_lua,
+            "clock": testClock ? PackageResources.test_clock_lua : PackageResources.clock_lua,
+            "limits": PackageResources.limits_lua, "events": PackageResources.events_lua,
+            "doorbell": PackageResources.doorbell_lua, "records": PackageResources.records_lua,
+            "ending": PackageResources.ending_lua, "promote": PackageResources.promote_lua,
+            "take": PackageResources.take_lua, "held": PackageResources.held_lua, "graves": PackageResources.graves_lua,
+            "detail": PackageResources.detail_lua, "flush": PackageResources.flush_lua,
+        ]
+    }
+
+    func script(_ name: String, _ source: [UInt8]) -> RedisScript {
+        RedisScript(name: name, source: expand(source))
+    }
+
+    private func expand(_ source: [UInt8]) -> String {
+        let marker = "-- include: "
+        return String(decoding: source, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line in
+                guard line.hasPrefix(marker) else { return String(line) }
+                let name = String(line.dropFirst(marker.count))
+                guard let included = includes[name] else {
+                    preconditionFailure("a script includes \"\(name)\", which is unknown")
+                }
+                return expand(included)
+            }
+            .joined(separator: "\n")
+    }
+}

@@ -1,0 +1,94 @@
+import NIOCore
+import NIOPosix
+import RedisClient
+import Synchronization
+
+/// One pub/sub connection for everybody in the process who listens.
+final class Subscriptions: Sendable {
+    enum Signal: Sendable {
+        case message(channel: String, payload: [UInt8])
+        /// Messages may have been missed: read the state that they hint at.
+        case gap
+    }
+
+    private struct State {
+        var subscriber: RedisSubscriber?
+        var pump: Task<Void, Never>?
+        var listeners: [Int: Listener] = [:]
+        var next = 0
+        var isClosed = false
+    }
+
+    private struct Listener {
+        let channels: Set<String>
+        let continuation: AsyncStream<Signal>.Continuation
+    }
+
+    private let connections: ConnectionFactory
+    private let state = Mutex(State())
+
+    init(_ connections: ConnectionFactory) { self.connections = connections }
+
+    /// Listens until the stream is dropped. A `.gap` follows each (re)subscription, the first one included.
+    func listen(_ channels: [String]) -> AsyncStream<Signal> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Signal.self, bufferingPolicy: .bufferingNewest(4096))
+        let key = add(Listener(channels: Set(channels), continuation: continuation))
+        continuation.onTermination = { [weak self] _ in self?.remove(key) }
+        return stream
+    }
+
+    func close() {
+        let (subscriber, listeners) = state.withLock { state in
+            state.isClosed = true
+            state.pump?.cancel()
+            return (state.subscriber, Array(state.listeners.values))
+        }
+        subscriber?.close()
+        for listener in listeners { listener.continuation.finish() }
+    }
+
+    private func add(_ listener: Listener) -> Int {
+        state.withLock { state in
+            state.next += 1
+            state.listeners[state.next] = listener
+            guard !state.isClosed else {
+                listener.continuation.finish()
+                return state.next
+            }
+            let subscriber = state.subscriber ?? connections.subscriber(on: MultiThreadedEventLoopGroup.singleton.any())
+            if state.subscriber == nil {
+                state.subscriber = subscriber
+                state.pump = Task { [weak self] in
+                    for await event in subscriber.events { self?.deliver(event) }
+                }
+            }
+            subscriber.subscribe(Array(listener.channels))
+            return state.next
+        }
+    }
+
+    private func remove(_ key: Int) {
+        state.withLock { state in
+            guard let gone = state.listeners.removeValue(forKey: key) else { return }
+            let wanted = state.listeners.values.reduce(into: Set<String>()) { $0.formUnion($1.channels) }
+            let unwanted = gone.channels.subtracting(wanted)
+            if !unwanted.isEmpty { state.subscriber?.unsubscribe(Array(unwanted)) }
+        }
+    }
+
+    private func deliver(_ event: RedisSubscriber.Event) {
+        let listeners = state.withLock { Array($0.listeners.values) }
+        for listener in listeners {
+            switch event {
+            case .message(let channel, let payload):
+                if listener.channels.contains(channel) {
+                    listener.continuation.yield(.message(channel: channel, payload: payload))
+                }
+            case .subscribed, .overflow, .refused:
+                listener.continuation.yield(.gap)
+            case .disconnected:
+                break
+            }
+        }
+    }
+}
