@@ -123,7 +123,7 @@ let package = Package(
             swiftSettings: strict
         ),
         // Tests.
-        .testTarget(name: "OperationsTests", dependencies: ["Operations"], swiftSettings: strict),
+        .testTarget(name: "OperationsTests", dependencies: ["Operations", "SluiceTesting"], swiftSettings: strict),
         .testTarget(
             name: "RedisClientTests",
             dependencies: ["RedisClient", "EmbeddedRedis", "TestSupport"],

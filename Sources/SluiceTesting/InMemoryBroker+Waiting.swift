@@ -1,0 +1,139 @@
+import Operations
+
+// Calls that wait: for the doorbell, for ends, for messages.
+extension InMemoryBroker {
+    package func waitForBell(queues: [String], timeout: Duration) async throws -> String? {
+        try Task.checkCancellation()
+        let ticket = state.withLock { $0.listeners.newTicket() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                enterBellQueue(ticket, queues: queues, timeout: timeout, continuation: continuation)
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.listeners.bells.removeValue(forKey: ticket) }
+            waiter?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    private func enterBellQueue(
+        _ ticket: Int,
+        queues: [String],
+        timeout: Duration,
+        continuation: CheckedContinuation<String?, any Error>
+    ) {
+        let isWaiting = state.withLock { state in
+            // Checked under the lock: a cancel that comes later finds the waiter.
+            if Task.isCancelled {
+                continuation.resume(throwing: CancellationError())
+                return false
+            }
+            for queue in queues where state.queues[queue]?.hasToken == true {
+                state.queues[queue]?.hasToken = false
+                continuation.resume(returning: queue)
+                return false
+            }
+            state.listeners.bells[ticket] = BellWaiter(queues: queues, continuation: continuation)
+            return true
+        }
+        guard isWaiting else { return }
+        after(timeout) { broker in
+            let waiter = broker.state.withLock { $0.listeners.bells.removeValue(forKey: ticket) }
+            waiter?.continuation.resume(returning: nil)
+        }
+    }
+
+    package func awaitEnd(of ids: [OperationID], queue: String, timeout: Duration?) async throws -> [OperationState?] {
+        try Task.checkCancellation()
+        run(queue) { $0.markAwaited(ids) }
+        let ticket = state.withLock { $0.listeners.newTicket() }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                enterEndQueue(ticket, ids: ids, queue: queue, timeout: timeout, continuation: continuation)
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.listeners.ends.removeValue(forKey: ticket) }
+            waiter?.continuation.resume(throwing: CancellationError())
+        }
+        return read(queue) { $0.states(of: ids) }
+    }
+
+    private func enterEndQueue(
+        _ ticket: Int,
+        ids: [OperationID],
+        queue: String,
+        timeout: Duration?,
+        continuation: CheckedContinuation<Void, any Error>
+    ) {
+        let waiter = EndWaiter(queue: queue, ids: ids, continuation: continuation)
+        let isWaiting = state.withLock { state in
+            if Task.isCancelled {
+                continuation.resume(throwing: CancellationError())
+                return false
+            }
+            guard let model = state.queues[queue], !waiter.isOver(in: model) else {
+                continuation.resume()
+                return false
+            }
+            state.listeners.ends[ticket] = waiter
+            return true
+        }
+        guard isWaiting, let timeout else { return }
+        after(timeout) { broker in
+            let waiter = broker.state.withLock { $0.listeners.ends.removeValue(forKey: ticket) }
+            waiter?.continuation.resume()
+        }
+    }
+
+    /// Runs the action later, if the broker is still there.
+    private func after(_ duration: Duration, _ action: @escaping @Sendable (InMemoryBroker) -> Void) {
+        Task { [weak self] in
+            try? await Task.sleep(for: duration)
+            if let self { action(self) }
+        }
+    }
+}
+
+// MARK: - Streams
+
+extension InMemoryBroker {
+    /// Begins with `.resubscribed`, as every new subscription does.
+    package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {
+        let (stream, continuation) = AsyncStream.makeStream(of: ControlMessage.self)
+        let ticket = state.withLock { state in
+            let ticket = state.listeners.newTicket()
+            let subscriber = ControlSubscriber(worker: worker.description, queues: queues, continuation: continuation)
+            state.listeners.controls[ticket] = subscriber
+            continuation.yield(.resubscribed)
+            return ticket
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.listeners.controls.removeValue(forKey: ticket) }
+        }
+        return stream
+    }
+
+    package func events(queues: [String]) -> AsyncStream<EventBatch> {
+        let (stream, continuation) = AsyncStream.makeStream(of: EventBatch.self)
+        let ticket = state.withLock { state in
+            let ticket = state.listeners.newTicket()
+            state.listeners.events[ticket] = EventSubscriber(queues: queues, continuation: continuation)
+            return ticket
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.listeners.events.removeValue(forKey: ticket) }
+        }
+        return stream
+    }
+
+    /// Publishes nothing more to workers until `reconnectControl`: their messages are lost, as when a connection is cut.
+    package func cutControl() {
+        state.withLock { $0.listeners.isControlCut = true }
+    }
+
+    package func reconnectControl() {
+        state.withLock { state in
+            state.listeners.isControlCut = false
+            for subscriber in state.listeners.controls.values { subscriber.continuation.yield(.resubscribed) }
+        }
+    }
+}

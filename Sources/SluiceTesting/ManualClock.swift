@@ -1,0 +1,34 @@
+import Foundation
+import Synchronization
+
+/// A server clock that only moves when a test says so.
+package final class ManualClock: Sendable {
+    private let milliseconds: Mutex<Int64>
+
+    /// - Parameter milliseconds: the first instant, in milliseconds since 1970.
+    package init(milliseconds: Int64 = 1_700_000_000_000) {
+        self.milliseconds = Mutex(milliseconds)
+    }
+
+    /// Milliseconds since 1970.
+    package var now: Int64 { milliseconds.withLock { $0 } }
+
+    /// Moves the clock; a negative duration moves it back.
+    package func advance(by duration: Duration) {
+        milliseconds.withLock { $0 += duration.wholeMilliseconds }
+    }
+}
+
+/// Where a model takes the server's time from.
+package enum ServerTime: Sendable {
+    /// The machine's clock.
+    case real
+    case manual(ManualClock)
+
+    package var milliseconds: Int64 {
+        switch self {
+        case .real: Int64(Date().timeIntervalSince1970 * 1000)
+        case .manual(let clock): clock.now
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Operations
+
+struct BellWaiter {
+    var queues: [String]
+    var continuation: CheckedContinuation<String?, any Error>
+}
+
+struct EndWaiter {
+    var queue: String
+    var ids: [OperationID]
+    var continuation: CheckedContinuation<Void, any Error>
+
+    /// Nothing is left to wait for: all have ended, or are not there.
+    func isOver(in model: QueueModel) -> Bool {
+        model.states(of: ids).allSatisfy { $0?.isTerminal ?? true }
+    }
+}
+
+struct ControlSubscriber {
+    var worker: String
+    var queues: [String]
+    var continuation: AsyncStream<ControlMessage>.Continuation
+}
+
+struct EventSubscriber {
+    var queues: [String]
+    var continuation: AsyncStream<EventBatch>.Continuation
+}
+
+/// Everybody who waits for something to happen in some queue.
+struct Listeners {
+    var bells: [Int: BellWaiter] = [:]
+    var ends: [Int: EndWaiter] = [:]
+    var controls: [Int: ControlSubscriber] = [:]
+    var events: [Int: EventSubscriber] = [:]
+    var isControlCut = false
+    private var lastTicket = 0
+
+    mutating func newTicket() -> Int {
+        lastTicket += 1
+        return lastTicket
+    }
+
+    /// Delivers what a call left behind, and hands the bell's token to the one who has waited longest.
+    mutating func notify(of model: inout QueueModel) {
+        if !model.effects.isEmpty {
+            publishEvents(of: &model)
+            publishControl(of: model)
+            resumeWaiters(of: model)
+            model.effects = CallEffects()
+        }
+        if model.hasToken { handOutToken(of: &model) }
+    }
+
+    private mutating func handOutToken(of model: inout QueueModel) {
+        let queue = model.queue
+        guard let ticket = bells.filter({ $0.value.queues.contains(queue) }).keys.min() else { return }
+        model.hasToken = false
+        bells.removeValue(forKey: ticket)?.continuation.resume(returning: queue)
+    }
+
+    private func publishEvents(of model: inout QueueModel) {
+        let number = model.effects.counts.values.reduce(0, +)
+        guard number > 0 else { return }
+        model.eventSequence += Int64(number)
+        let batch = EventBatch(
+            queue: model.queue,
+            from: model.eventSequence - Int64(number) + 1,
+            to: model.eventSequence,
+            counts: model.effects.counts,
+            transitions: model.effects.transitions
+        )
+        for subscriber in events.values where subscriber.queues.contains(model.queue) {
+            subscriber.continuation.yield(batch)
+        }
+    }
+
+    private func publishControl(of model: QueueModel) {
+        guard !isControlCut else { return }
+        for (worker, message) in model.effects.messages {
+            for subscriber in controls.values
+            where subscriber.queues.contains(model.queue) && (worker == nil || worker == subscriber.worker) {
+                subscriber.continuation.yield(message)
+            }
+        }
+    }
+
+    private mutating func resumeWaiters(of model: QueueModel) {
+        for (ticket, waiter) in ends where waiter.queue == model.queue && waiter.isOver(in: model) {
+            ends.removeValue(forKey: ticket)?.continuation.resume()
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Operations
+
+extension QueueModel {
+    /// Refusals are checked in this order: no lease, stale epoch, paused. A worker whose lease has run out may still claim while
+    /// the lease floor holds. A paused queue promotes nothing.
+    mutating func claim(_ request: ClaimRequest) -> Claim {
+        if let refused = refusal(of: request) { return refused }
+        promote()
+        let (taken, more) = collect(capacity: request.capacity)
+        let claimed = handOut(taken, to: request.worker.description)
+        if more { ring() }
+        let isFree = claimed.count < request.capacity
+        let due = watch(worker: request.worker.description, isFree: isFree)
+        return Claim(status: .ok, operations: claimed, more: more, nextDueMilliseconds: due)
+    }
+
+    private mutating func refusal(of request: ClaimRequest) -> Claim? {
+        let worker = request.worker.description
+        guard let lease = leases[worker], lease >= now || leaseFloor >= now else { return Claim(status: .noLease) }
+        guard workers[worker]?.epoch ?? 0 <= request.epoch else { return Claim(status: .staleEpoch) }
+        guard isPaused else {
+            resumeIfTimed()
+            return nil
+        }
+        return Claim(status: .paused, nextDueMilliseconds: pausedUntil.map { max(0, $0 - now) })
+    }
+
+    var isPaused: Bool { paused && (pausedUntil.map { $0 > now } ?? true) }
+
+    private mutating func resumeIfTimed() {
+        paused = false
+        pausedUntil = nil
+    }
+
+    private mutating func handOut(_ taken: [LaneElement], to worker: String) -> [ClaimedOperation] {
+        add("started", taken.count)
+        return taken.map { element in
+            fence += 1
+            workers[worker, default: HeldOperations()].inFlight[fence] = element
+            event(element.id, .executing)
+            guard element.header.tracked else {
+                return ClaimedOperation(fence: fence, header: element.header, envelope: element.envelope)
+            }
+            operations[element.id]?.record.state = .executing
+            operations[element.id]?.record.startedAt = now
+            operations[element.id]?.record.fence = fence
+            owners[element.id] = (fence, worker)
+            let envelope = operations[element.id]?.record.envelope ?? []
+            return ClaimedOperation(fence: fence, header: element.header, envelope: envelope)
+        }
+    }
+
+    /// A claimer that has slots left becomes the watcher and learns the exact next instant; one that has none is told one second
+    /// more, and hands the watch over.
+    private mutating func watch(worker: String, isFree: Bool) -> Int64? {
+        guard let due = nextDue else {
+            watcher = nil
+            return nil
+        }
+        if isFree {
+            watcher = (worker, due)
+            return max(0, due - now)
+        }
+        if watcher == nil || watcher?.worker == worker {
+            watcher = nil
+            ring()
+        }
+        return max(0, due - now) + 1000
+    }
+}
+
+// MARK: - Due operations
+
+extension QueueModel {
+    /// The next instant at which something is due, deadlines included.
+    var nextDue: Int64? { [scheduled, retrying, expiring].compactMap { $0.first?.score }.min() }
+
+    /// At most 200 scheduled, then 200 retrying ones go to the tails of their lanes, ready since they were due; then at most 200
+    /// that were not started in time expire.
+    private mutating func promote() {
+        for entry in scheduled.upTo(now, limit: Self.promoteLimit) {
+            scheduled.remove(entry.id)
+            makeDueReady(entry)
+        }
+        for entry in retrying.upTo(now, limit: Self.promoteLimit) {
+            retrying.remove(entry.id)
+            makeDueReady(entry)
+        }
+        for entry in expiring.upTo(now, limit: Self.promoteLimit) {
+            expiring.remove(entry.id)
+            expire(entry.id)
+        }
+    }
+
+    private mutating func makeDueReady(_ entry: ScoredSet.Entry) {
+        operations[entry.id]?.record.header.readyAt = entry.score
+        operations[entry.id]?.record.state = .ready
+        guard let header = operations[entry.id]?.record.header else { return }
+        lanes[header.priority.lane].append(LaneElement(header: header, envelope: []))
+        event(entry.id, .ready)
+    }
+
+    private mutating func expire(_ id: OperationID) {
+        if !scheduled.remove(id) { ghosts += 1 }
+        revise(id)
+        end(id, as: .expired)
+    }
+}
+
+// MARK: - Lanes
+
+extension QueueModel {
+    /// At most `2 · capacity + 100` elements are looked at, so that a lane full of references left behind costs no more.
+    private mutating func collect(capacity: Int) -> (taken: [LaneElement], more: Bool) {
+        var taken: [LaneElement] = []
+        var budget = 2 * capacity + 100
+        while taken.count < capacity, budget > 0 {
+            guard let (lane, share) = choose(capacity: capacity) else { break }
+            for _ in 0..<min(share, capacity - taken.count, budget) {
+                guard let element = lanes[lane].popFirst() else { break }
+                budget -= 1
+                if admits(element) { taken.append(element) }
+            }
+        }
+        return (taken, lanes.contains { !$0.isEmpty })
+    }
+
+    /// The lane of highest effective priority: its rank, and one more for each full 30 s that its head has waited. Between equals
+    /// the one whose head waits longer; then the higher one. A lane that wins only by age gives at most `capacity / 5 + 1` before
+    /// all are looked at again; the highest one gives all that is wanted.
+    private func choose(capacity: Int) -> (lane: Int, share: Int)? {
+        var best: (lane: Int, value: Int64, readyAt: Int64)?
+        for lane in lanes.indices.reversed() {
+            guard let readyAt = lanes[lane].head?.header.readyAt else { continue }
+            let value = Int64(lane) + max(0, now - readyAt) / Self.ageingMilliseconds
+            guard let other = best else {
+                best = (lane, value, readyAt)
+                continue
+            }
+            if value > other.value || value == other.value && readyAt < other.readyAt { best = (lane, value, readyAt) }
+        }
+        guard let best else { return nil }
+        let top = lanes.lastIndex { !$0.isEmpty }
+        return (best.lane, best.lane == top ? capacity : capacity / 5 + 1)
+    }
+
+    /// Drops what may not start. A reference counts only while its record is ready, of the same revision and the same sequence.
+    private mutating func admits(_ element: LaneElement) -> Bool {
+        element.header.tracked ? admitsTracked(element) : admitsUntracked(element)
+    }
+
+    private mutating func admitsTracked(_ element: LaneElement) -> Bool {
+        guard let record = operations[element.id]?.record, record.state == .ready,
+            record.header.revision == element.header.revision, record.header.sequence == element.header.sequence
+        else {
+            ghosts -= 1
+            return false
+        }
+        guard element.header.expiresAt > 0 else { return true }
+        expiring.remove(element.id)
+        guard element.header.expiresAt <= now else { return true }
+        end(element.id, as: .expired)
+        return false
+    }
+
+    private mutating func admitsUntracked(_ element: LaneElement) -> Bool {
+        if element.header.expiresAt > 0, element.header.expiresAt <= now {
+            adopt(element)
+            end(element.id, as: .expired)
+            return false
+        }
+        guard let intent = intents.removeValue(forKey: element.id) else { return true }
+        adopt(element)
+        operations[element.id]?.cancel = intent
+        end(element.id, as: .cancelled)
+        return false
+    }
+}

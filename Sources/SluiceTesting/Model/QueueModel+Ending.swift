@@ -1,0 +1,52 @@
+import Operations
+
+// What every end of an operation has in common.
+extension QueueModel {
+    /// Ends a record. `usesAttempt`: the run that ended counts as one of its attempts.
+    mutating func end(_ id: OperationID, as state: OperationState, usesAttempt: Bool = false) {
+        operations[id]?.record.state = state
+        operations[id]?.record.endedAt = now
+        if usesAttempt { countAttempt(of: id) }
+        ended[state, default: ScoredSet()].insert(id, score: now)
+        add(state.rawValue)
+        event(id, state)
+        endedInCall[state, default: 0] += 1
+    }
+
+    mutating func countAttempt(of id: OperationID) {
+        guard let failed = operations[id]?.record.header.failedAttempts else { return }
+        operations[id]?.record.header.failedAttempts = min(failed + 1, Defaults.maxAttempts)
+    }
+
+    mutating func keepError(_ error: [UInt8], of id: OperationID) {
+        guard !error.isEmpty else { return }
+        operations[id]?.errors.append(FailedAttempt(at: now, error: error))
+        let surplus = (operations[id]?.errors.count ?? 0) - Defaults.errorsKept
+        if surplus > 0 { operations[id]?.errors.removeFirst(surplus) }
+    }
+
+    /// A call that ended n operations removes at most 2n old ones of the same state: those beyond the age, else those beyond
+    /// the count; never one younger than 10 s, nor one that was awaited within 60 s.
+    mutating func trimEnded() {
+        for (state, number) in endedInCall {
+            for id in surplus(state, limit: 2 * number) where !isAwaited(id) {
+                ended[state]?.remove(id)
+                operations[id] = nil
+                add("trimmed")
+            }
+        }
+        endedInCall = [:]
+    }
+
+    private func surplus(_ state: OperationState, limit: Int) -> [OperationID] {
+        guard let set = ended[state], let kept = retention[state] else { return [] }
+        let old = set.upTo(now - kept.ageMilliseconds, limit: limit)
+        let over = min(set.count - kept.count, limit)
+        if over <= old.count { return old.map(\.id) }
+        return set.upTo(now - Self.leastRetentionMilliseconds, limit: over).map(\.id)
+    }
+
+    private func isAwaited(_ id: OperationID) -> Bool {
+        awaited[id].map { now - $0 <= Self.awaitedMilliseconds } ?? false
+    }
+}

@@ -1,0 +1,58 @@
+import Operations
+
+extension QueueModel {
+    /// Tracked operations are created once per id; untracked ones are not looked for. Every operation of the call uses up a
+    /// sequence number, also one that exists.
+    mutating func enqueue(_ new: [NewOperation]) -> [EnqueueOutcome] {
+        var earliest: Int64?
+        let outcomes = new.map { operation -> EnqueueOutcome in
+            sequence += 1
+            if operation.tracked, operations[operation.id] != nil { return .exists }
+            let header = stamped(operation)
+            store(operation, header: header)
+            earliest = [earliest, firstInstant(of: operation, header: header)].compactMap { $0 }.min()
+            return .created
+        }
+        announce(due: earliest)
+        return outcomes
+    }
+
+    private func stamped(_ operation: NewOperation) -> OperationHeader {
+        OperationHeader(
+            id: operation.id,
+            tracked: operation.tracked,
+            priority: operation.priority,
+            readyAt: now + operation.delayMilliseconds,
+            expiresAt: operation.expiresMilliseconds > 0 ? now + operation.expiresMilliseconds : 0,
+            sequence: sequence
+        )
+    }
+
+    private mutating func store(_ operation: NewOperation, header: OperationHeader) {
+        let isDelayed = operation.delayMilliseconds > 0
+        let state: OperationState = isDelayed ? .scheduled : .ready
+        add("enqueued")
+        event(operation.id, state)
+        if operation.tracked {
+            let record = OperationRecord(
+                header: header,
+                state: state,
+                enqueuedAt: now,
+                dueAt: isDelayed ? header.readyAt : 0,
+                envelope: operation.envelope
+            )
+            operations[operation.id] = StoredOperation(record: record)
+            if header.expiresAt > 0 { expiring.insert(operation.id, score: header.expiresAt) }
+        }
+        if isDelayed { return scheduled.insert(operation.id, score: header.readyAt) }
+        let envelope = operation.tracked ? [] : operation.envelope
+        lanes[operation.priority.lane].append(LaneElement(header: header, envelope: envelope))
+        ring()
+    }
+
+    private func firstInstant(of operation: NewOperation, header: OperationHeader) -> Int64? {
+        let due = operation.delayMilliseconds > 0 ? header.readyAt : nil
+        let deadline = operation.tracked && header.expiresAt > 0 ? header.expiresAt : nil
+        return [due, deadline].compactMap { $0 }.min()
+    }
+}

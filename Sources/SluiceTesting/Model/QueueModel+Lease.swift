@@ -1,0 +1,161 @@
+import Operations
+
+extension QueueModel {
+    /// A gap in the queue's heartbeats, or a clock that went back, holds off every lapse for one lease of the beating worker.
+    mutating func beat(_ beat: Beat) -> BeatReply {
+        let worker = beat.worker.description
+        let seen = lastSeen ?? now
+        if now - seen > beat.intervalMilliseconds + Self.outageSlackMilliseconds || now < seen {
+            leaseFloor = now + beat.leaseMilliseconds
+        }
+        lastSeen = now
+        leases[worker] = now + beat.leaseMilliseconds
+        workers[worker, default: HeldOperations()].note(epoch: beat.epoch)
+        workers[worker]?.beatAt = now
+        workers[worker]?.info = beat.info
+        let cancelling = workers[worker]?.cancelling ?? [:]
+        return BeatReply(
+            inFlight: workers[worker]?.inFlight.count ?? 0,
+            startable: isStartable,
+            sweepDue: lapsedWorker != nil || !graves.isEmpty,
+            cancels: cancelling.sorted { $0.key < $1.key }.map { CancelOrder(fence: $0.key, reason: $0.value.reason) },
+            cancelledThroughFence: cancelledFence
+        )
+    }
+
+    private var isStartable: Bool {
+        !isPaused && (lanes.contains { !$0.isEmpty } || nextDue.map { $0 <= now } ?? false)
+    }
+
+    /// The lapsed worker whose lease ended first.
+    private var lapsedWorker: String? {
+        guard leaseFloor < now else { return nil }
+        return leases.filter { $0.value < now }.min { ($0.value, $0.key) < ($1.value, $1.key) }?.key
+    }
+
+    /// At most 200 are found a call, the oldest first.
+    mutating func reconcile(known: [Int64], worker: String, epoch: Int) -> Reconciliation {
+        workers[worker, default: HeldOperations()].note(epoch: epoch)
+        let held = workers[worker]?.inFlight ?? [:]
+        let unknown = held.keys.filter { !Set(known).contains($0) }.sorted()
+        let found = unknown.prefix(Self.sweepLimit).compactMap { fence in
+            held[fence].map { claimed($0, fence: fence) }
+        }
+        return Reconciliation(
+            found: found,
+            lost: known.filter { held[$0] == nil },
+            more: unknown.count > Self.sweepLimit
+        )
+    }
+
+    private func claimed(_ element: LaneElement, fence: Int64) -> ClaimedOperation {
+        let envelope = element.header.tracked ? operations[element.id]?.record.envelope ?? [] : element.envelope
+        return ClaimedOperation(fence: fence, header: element.header, envelope: envelope)
+    }
+
+    /// Does nothing while the worker holds operations: its lease stays until it lapses.
+    mutating func retire(worker: String) {
+        guard workers[worker]?.inFlight.isEmpty ?? true else { return }
+        leases[worker] = nil
+        workers[worker] = nil
+        if watcher?.worker == worker { watcher = nil }
+    }
+}
+
+// MARK: - Sweeping
+
+extension QueueModel {
+    /// One call serves one lapsed worker (at most 200 operations, the oldest first) or, if there is none, one grave.
+    mutating func sweep() -> SweepReply {
+        var reply = SweepReply()
+        if let worker = lapsedWorker {
+            recoverAll(of: worker, reply: &reply)
+        } else {
+            reply.buried = bury()
+        }
+        reply.more = lapsedWorker != nil || !graves.isEmpty
+        return reply
+    }
+
+    private mutating func recoverAll(of worker: String, reply: inout SweepReply) {
+        let fences = (workers[worker]?.inFlight ?? [:]).keys.sorted()
+        for fence in fences.prefix(Self.sweepLimit).reversed() { recover(fence, of: worker, reply: &reply) }
+        guard fences.count <= Self.sweepLimit else { return }
+        leases[worker] = nil
+        workers[worker]?.cancelling = [:]
+    }
+
+    /// A recovered operation keeps its attempt; one that met the limit of deliveries, or whose cancel was requested, has used it.
+    private mutating func recover(_ fence: Int64, of worker: String, reply: inout SweepReply) {
+        guard let (element, order) = release(fence, of: worker, id: nil) else { return }
+        let isLast = element.header.delivery >= Defaults.maxDeliveries
+        let cancels = isCancelled(fence: fence, order: order)
+        if !element.header.tracked, cancels || isLast { adopt(element) }
+        operations[element.id]?.record.fence = 0
+        if cancels {
+            endCancelled(element.id, order: order, usesAttempt: true)
+        } else if isLast {
+            keepError(lostError(element.header), of: element.id)
+            end(element.id, as: .dead, usesAttempt: true)
+            reply.dead += 1
+        } else {
+            putBack(element, delivery: element.header.delivery + 1, keepsExpiry: false)
+            add("recovered")
+            reply.recovered += 1
+        }
+    }
+
+    private func lostError(_ header: OperationHeader) -> [UInt8] {
+        let message = "the worker was lost \(header.delivery) times while it ran this attempt"
+        return OperationFailure(
+            type: "lost",
+            message: message,
+            attempt: header.failedAttempts + 1,
+            delivery: header.delivery
+        ).encoded()
+    }
+
+    /// Clears away at most 200 elements of the oldest grave: of its first lane that has any, else of its sets. Untracked ones
+    /// vanish, tracked ones become cancelled records. References left behind count as buried too.
+    private mutating func bury() -> Int {
+        guard var grave = graves.first else { return 0 }
+        var ids: [OperationID] = []
+        let number = grave.exhume(limit: Self.sweepLimit, into: &ids)
+        if number == 0 { graves.removeFirst() } else { graves[0] = grave }
+        for id in ids {
+            guard let record = operations[id]?.record, record.state.isWaiting,
+                record.header.sequence <= grave.sequence
+            else { continue }
+            revise(id)
+            buryRecord(id)
+        }
+        return number
+    }
+
+    /// The cancel of the queue has counted and announced it already.
+    private mutating func buryRecord(_ id: OperationID) {
+        if operations[id]?.cancel == nil { operations[id]?.cancel = queueCancel }
+        operations[id]?.record.state = .cancelled
+        operations[id]?.record.endedAt = now
+        ended[.cancelled, default: ScoredSet()].insert(id, score: now)
+        endedInCall[.cancelled, default: 0] += 1
+    }
+}
+
+extension Grave {
+    /// Takes elements out; returns their number, and the ids of tracked ones.
+    fileprivate mutating func exhume(limit: Int, into ids: inout [OperationID]) -> Int {
+        if let lane = lanes.firstIndex(where: { !$0.isEmpty }) {
+            var number = 0
+            while number < limit, let element = lanes[lane].popFirst() {
+                number += 1
+                if element.header.tracked { ids.append(element.id) }
+            }
+            return number
+        }
+        while ids.count < limit, let entry = scheduled.popFirst() { ids.append(entry.id) }
+        if !ids.isEmpty { return ids.count }
+        while ids.count < limit, let entry = retrying.popFirst() { ids.append(entry.id) }
+        return ids.count
+    }
+}

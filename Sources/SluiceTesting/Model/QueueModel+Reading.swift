@@ -1,0 +1,172 @@
+import Operations
+
+// What user interfaces read.
+extension QueueModel {
+    func detail(_ id: OperationID) -> OperationDetail? {
+        guard let stored = operations[id] else { return nil }
+        var detail = OperationDetail(queue: queue, record: stored.record, state: effectiveState(of: stored.record))
+        detail.worker = owners[id]?.worker
+        detail.result = stored.result
+        detail.errors = stored.errors
+        detail.progress = stored.progress
+        detail.checkpoint = stored.checkpoint
+        detail.cancel = trace(of: stored, state: detail.state)
+        return detail
+    }
+
+    /// A cancel of the whole queue shows in each operation that it concerns, before it is written to its record.
+    private func trace(of stored: StoredOperation, state: OperationState) -> CancelTrace? {
+        let isTold = state == .executing && stored.record.fence <= cancelledFence
+        let isBuried = state == .cancelled && stored.record.state != .cancelled
+        guard let intent = stored.cancel ?? (isTold || isBuried ? queueCancel : nil) else { return nil }
+        return CancelTrace(
+            requestedAt: intent.at,
+            acknowledgedAt: stored.cancelAcknowledgedAt,
+            stoppedAt: state.isTerminal ? endInstant(of: stored.record) : nil,
+            reason: intent.reason,
+            by: intent.by
+        )
+    }
+
+    func snapshot(executingRows: Int) -> QueueSnapshot {
+        var snapshot = QueueSnapshot(queue: queue, time: now)
+        snapshot.paused = isPaused
+        snapshot.pausedUntil = isPaused ? pausedUntil : nil
+        snapshot.counts = counts
+        snapshot.totals = totals
+        snapshot.oldestReadyMilliseconds = oldestReady
+        snapshot.eventSequence = eventSequence
+        snapshot.workers = leasesInOrder.prefix(200).map { row(of: $0.key, leaseUntil: $0.value) }
+        snapshot.executing = heldInOrder.prefix(executingRows).map(executingRow)
+        return snapshot
+    }
+
+    /// Those of a grave are in none of the counts until they are cleared away.
+    private var counts: [OperationState: Int] {
+        var counts: [OperationState: Int] = [
+            .ready: readyCount, .scheduled: scheduled.count, .retrying: retrying.count, .executing: executingCount,
+        ]
+        for state in OperationState.allCases where state.isTerminal { counts[state] = ended[state]?.count ?? 0 }
+        return counts
+    }
+
+    /// By the heads of the lanes, also where such a head is a reference left behind.
+    private var oldestReady: Int64? {
+        guard readyCount > 0 else { return nil }
+        return lanes.compactMap { $0.head.map { now - $0.header.readyAt } }.max().flatMap { $0 >= 0 ? $0 : nil }
+    }
+
+    private var leasesInOrder: [(key: String, value: Int64)] {
+        leases.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+    }
+
+    private func row(of worker: String, leaseUntil: Int64) -> WorkerRow {
+        let held = workers[worker] ?? HeldOperations()
+        return WorkerRow(
+            worker: worker,
+            leaseUntil: leaseUntil,
+            beatAt: held.beatAt,
+            inFlight: held.inFlight.count,
+            info: held.info
+        )
+    }
+}
+
+// MARK: - What runs
+
+extension QueueModel {
+    typealias Holding = (worker: String, fence: Int64, element: LaneElement)
+
+    /// Worker by worker in the order of their leases, each in order of fences.
+    var heldInOrder: [Holding] {
+        leasesInOrder.flatMap { lease in
+            (workers[lease.key]?.inFlight ?? [:]).sorted { $0.key < $1.key }.map { (lease.key, $0.key, $0.value) }
+        }
+    }
+
+    private func executingRow(_ held: Holding) -> ExecutingRow {
+        let stored = held.element.header.tracked ? operations[held.element.id] : nil
+        let bytes = stored?.record.envelope ?? held.element.envelope
+        let envelope = try? OperationEnvelope(bytes)
+        var row = ExecutingRow(
+            worker: held.worker,
+            fence: held.fence,
+            header: stored?.record.header ?? held.element.header,
+            name: envelope?.name ?? "",
+            maxAttempts: envelope?.retry.attempts ?? Defaults.attempts
+        )
+        row.startedAt = stored?.record.startedAt
+        row.progress = stored?.progress
+        row.cancelRequestedAt = stored?.cancel?.at ?? workers[held.worker]?.cancelling[held.fence]?.at
+        return row
+    }
+}
+
+// MARK: - Pages
+
+extension QueueModel {
+    /// Scheduled and retrying ones: the next due first. Executing ones: as `heldInOrder`. The cursor is a number of rows.
+    func page(state: OperationState, cursor: String?, limit: Int) -> OperationPage {
+        let first = cursor.flatMap { Int($0) } ?? 0
+        let rows = place(of: state).dropFirst(first).prefix(limit + 1)
+        return OperationPage(
+            operations: Array(rows.prefix(limit)),
+            cursor: rows.count > limit ? String(first + limit) : nil
+        )
+    }
+
+    private func place(of state: OperationState) -> [OperationDetail] {
+        switch state {
+        case .ready: lanes.reversed().flatMap(\.elements).compactMap { row(of: $0, state: .ready, fence: 0) }
+        case .executing: heldInOrder.compactMap { row(of: $0.element, state: .executing, fence: $0.fence) }
+        case .scheduled: scheduled.entries.compactMap { detail($0.id) }
+        case .retrying: retrying.entries.compactMap { detail($0.id) }
+        case .blocked: []
+        case .finished, .dead, .cancelled, .expired:
+            (ended[state]?.entries ?? []).reversed().compactMap { detail($0.id) }
+        }
+    }
+
+    private func row(of element: LaneElement, state: OperationState, fence: Int64) -> OperationDetail? {
+        guard element.header.tracked else { return untrackedRow(of: element, state: state, fence: fence) }
+        guard let detail = detail(element.id), detail.state == state,
+            detail.record.header.revision == element.header.revision,
+            detail.record.header.sequence == element.header.sequence
+        else { return nil }
+        return detail
+    }
+
+    private func untrackedRow(of element: LaneElement, state: OperationState, fence: Int64) -> OperationDetail {
+        let record = OperationRecord(
+            header: element.header,
+            state: state,
+            fence: fence,
+            enqueuedAt: element.header.readyAt,
+            envelope: element.envelope
+        )
+        var detail = OperationDetail(queue: queue, record: record, state: state)
+        detail.worker = workers.first { $0.value.inFlight[fence]?.id == element.id }?.key
+        return detail
+    }
+
+    func log(_ id: OperationID, from line: Int, limit: Int) -> [[UInt8]] {
+        guard let stored = operations[id] else { return [] }
+        return Array(stored.log.dropFirst(max(0, line - stored.logBase)).prefix(limit))
+    }
+}
+
+// MARK: - Waiting for ends
+
+extension QueueModel {
+    mutating func markAwaited(_ ids: [OperationID]) {
+        awaited = awaited.filter { now - $0.value < Self.awaitedMilliseconds }
+        for id in ids where operations[id] != nil {
+            operations[id]?.record.awaited = true
+            awaited[id] = now
+        }
+    }
+
+    func states(of ids: [OperationID]) -> [OperationState?] {
+        ids.map { id in operations[id].map { effectiveState(of: $0.record) } }
+    }
+}

@@ -1,0 +1,149 @@
+import Operations
+
+// Every write of a worker about what it holds. The proof is the fence in the worker's in-flight hash.
+extension QueueModel {
+    /// Takes a held operation away from its worker; nil = the fence is stale.
+    mutating func release(_ fence: Int64, of worker: String, id: OperationID?) -> (LaneElement, CancelIntent?)? {
+        guard let element = workers[worker]?.inFlight[fence], id == nil || element.id == id else { return nil }
+        workers[worker]?.inFlight[fence] = nil
+        let order = workers[worker]?.cancelling.removeValue(forKey: fence)
+        owners[element.id] = nil
+        return (element, order)
+    }
+
+    func isCancelled(fence: Int64, order: CancelIntent?) -> Bool { order != nil || fence <= cancelledFence }
+
+    /// Ends a released operation as cancelled, and remembers who wanted it.
+    mutating func endCancelled(_ id: OperationID, order: CancelIntent?, usesAttempt: Bool) {
+        if operations[id]?.cancel == nil { operations[id]?.cancel = order ?? queueCancel }
+        end(id, as: .cancelled, usesAttempt: usesAttempt)
+    }
+
+    /// The same write was done before, if the record has the fence as its last and stands where that write can have left it.
+    private func repeated(_ fence: Int64, _ id: OperationID, states: Set<OperationState>) -> SettleOutcome {
+        guard let record = operations[id]?.record, record.fence == fence, states.contains(record.state) else {
+            return .stale
+        }
+        return .already
+    }
+}
+
+// MARK: - Completion
+
+extension QueueModel {
+    /// A completion is accepted although a cancel was requested: the work is done. A tracked operation that somebody removed
+    /// meanwhile cannot exist, since what runs is not removed.
+    mutating func complete(_ completion: Completion, worker: String) -> SettleOutcome {
+        guard let (element, _) = release(completion.fence, of: worker, id: completion.id) else {
+            return completion.tracked ? repeated(completion.fence, completion.id, states: [.finished]) : .stale
+        }
+        guard element.header.tracked else {
+            add("finished")
+            event(element.id, .finished)
+            return .done(.finished)
+        }
+        if !completion.result.isEmpty { operations[element.id]?.result = completion.result }
+        end(element.id, as: .finished, usesAttempt: true)
+        return .done(.finished)
+    }
+}
+
+// MARK: - Failure
+
+extension QueueModel {
+    /// A failed attempt counts, also when its operation ends as cancelled. A requested cancel beats a retry, not a death.
+    mutating func fail(_ failure: Failure, worker: String) -> SettleOutcome {
+        guard let (element, order) = release(failure.fence, of: worker, id: failure.id) else {
+            return repeated(failure.fence, failure.id, states: [.retrying, .dead, .cancelled])
+        }
+        if !element.header.tracked {
+            adopt(element, fence: failure.fence)
+            operations[element.id]?.record.startedAt = now
+        }
+        keepError(failure.error, of: element.id)
+        switch failure.disposition {
+        case .retry(let pause) where !isCancelled(fence: failure.fence, order: order):
+            return retryLater(element.id, pause: pause)
+        case .dead:
+            end(element.id, as: .dead, usesAttempt: true)
+            return .done(.dead)
+        case .retry, .cancelled:
+            endCancelled(element.id, order: order, usesAttempt: true)
+            return .done(.cancelled)
+        }
+    }
+
+    /// The next attempt begins with delivery 1, and without an expiry: the operation was started in time.
+    private mutating func retryLater(_ id: OperationID, pause: Int64) -> SettleOutcome {
+        countAttempt(of: id)
+        operations[id]?.record.header.delivery = 1
+        operations[id]?.record.header.expiresAt = 0
+        operations[id]?.record.state = .retrying
+        operations[id]?.record.dueAt = now + pause
+        retrying.insert(id, score: now + pause)
+        add("retried")
+        event(id, .retrying)
+        announce(due: now + pause)
+        return .done(.retrying)
+    }
+}
+
+// MARK: - Giving back
+
+extension QueueModel {
+    /// Whatever their order in the call, those given to the front stand there in the order in which they were handed out.
+    mutating func giveBack(_ returns: [Return], worker: String) -> [SettleOutcome] {
+        var outcomes = [SettleOutcome](repeating: .stale, count: returns.count)
+        for index in returns.indices.sorted(by: { returns[$0].fence > returns[$1].fence }) {
+            outcomes[index] = giveBack(returns[index], worker: worker)
+        }
+        return outcomes
+    }
+
+    private mutating func giveBack(_ given: Return, worker: String) -> SettleOutcome {
+        guard let (element, order) = release(given.fence, of: worker, id: given.id) else {
+            return repeated(given.fence, given.id, states: [.ready, .scheduled])
+        }
+        add("returned")
+        if isCancelled(fence: given.fence, order: order) {
+            if !element.header.tracked { adopt(element) }
+            endCancelled(element.id, order: order, usesAttempt: false)
+            return .done(.cancelled)
+        }
+        switch given.place {
+        case .front:
+            putBack(element, delivery: element.header.delivery, keepsExpiry: true)
+            return .done(.ready)
+        case .later(let milliseconds):
+            schedule(element, after: milliseconds)
+            return .done(.scheduled)
+        }
+    }
+
+    private mutating func schedule(_ element: LaneElement, after milliseconds: Int64) {
+        let id = element.id
+        if !element.header.tracked { adopt(element) }
+        operations[id]?.record.state = .scheduled
+        operations[id]?.record.dueAt = now + milliseconds
+        scheduled.insert(id, score: now + milliseconds)
+        if element.header.expiresAt > 0 { expiring.insert(id, score: element.header.expiresAt) }
+        event(id, .scheduled)
+        announce(due: now + milliseconds)
+    }
+
+    /// Hands an element back to the head of its lane. What was recovered from a lost worker had started: its expiry is dropped,
+    /// and its record forgets the lost run's fence, so that a late write under it is stale.
+    mutating func putBack(_ element: LaneElement, delivery: Int, keepsExpiry: Bool) {
+        var element = element
+        element.header.delivery = delivery
+        if !keepsExpiry { element.header.expiresAt = 0 }
+        if element.header.tracked {
+            operations[element.id]?.record.header = element.header
+            operations[element.id]?.record.state = .ready
+            if element.header.expiresAt > 0 { expiring.insert(element.id, score: element.header.expiresAt) }
+        }
+        lanes[element.header.priority.lane].prepend(element)
+        event(element.id, .ready)
+        ring()
+    }
+}

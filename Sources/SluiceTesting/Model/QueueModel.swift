@@ -1,0 +1,163 @@
+import Operations
+
+/// One queue as a value: what the scripts keep in Redis, with the same rules. Every function is one script call; `now` is the
+/// server's time during that call.
+///
+/// Where DESIGN.md leaves a choice open, the rule is in the comment of the function that applies it.
+struct QueueModel {
+    static let promoteLimit = 200
+    static let sweepLimit = 200
+    static let ageingMilliseconds: Int64 = 30_000
+    static let intentsKept = 10_000
+    /// An ended operation is never trimmed earlier than this after its end…
+    static let leastRetentionMilliseconds: Int64 = 10_000
+    /// …nor while somebody waited for it within this time.
+    static let awaitedMilliseconds: Int64 = 60_000
+    /// How much longer than a beat interval nobody may have been heard of before that counts as an outage.
+    static let outageSlackMilliseconds: Int64 = 2000
+
+    let queue: String
+    var retention = Defaults.retention
+    var now: Int64 = 0
+    var effects = CallEffects()
+    /// The doorbell's token.
+    var hasToken = false
+    /// How many ended in this call, by state: as many old ones may be trimmed, twice.
+    var endedInCall: [OperationState: Int] = [:]
+
+    // Places
+    var lanes = [Lane](repeating: Lane(), count: OperationPriority.allCases.count)
+    var scheduled = ScoredSet()
+    var retrying = ScoredSet()
+    /// Deadlines of tracked operations that were not started yet.
+    var expiring = ScoredSet()
+    var ended: [OperationState: ScoredSet] = [:]
+    var graves: [Grave] = []
+    var operations: [OperationID: StoredOperation] = [:]
+    var workers: [String: HeldOperations] = [:]
+
+    // Who runs tracked operations
+    var owners: [OperationID: (fence: Int64, worker: String)] = [:]
+    var leases: [String: Int64] = [:]
+    var lastSeen: Int64?
+    var leaseFloor: Int64 = 0
+
+    // Counters
+    var sequence: Int64 = 0
+    var fence: Int64 = 0
+    var eventSequence: Int64 = 0
+    var totals: [String: Int64] = [:]
+    /// References left in lanes whose operation has gone elsewhere.
+    var ghosts = 0
+
+    // Control
+    var paused = false
+    var pausedUntil: Int64?
+    var cancelledSequence: Int64 = 0
+    var cancelledFence: Int64 = 0
+    var queueCancel: CancelIntent?
+    var intents: [OperationID: CancelIntent] = [:]
+    var awaited: [OperationID: Int64] = [:]
+    /// Who knows the exact next instant at which something is due, and which one that is.
+    var watcher: (worker: String, due: Int64)?
+
+    init(queue: String) { self.queue = queue }
+}
+
+/// Who asked for a cancel, when and why.
+struct CancelIntent {
+    var at: Int64
+    var by: String
+    var reason: String
+}
+
+/// A tracked operation: its record and what only some have.
+struct StoredOperation {
+    var record: OperationRecord
+    var result: [UInt8]?
+    var errors: [FailedAttempt] = []
+    var progress: (fraction: Double, message: String)?
+    var cancel: CancelIntent?
+    var cancelAcknowledgedAt: Int64?
+    var checkpoint: [UInt8]?
+    var log: [[UInt8]] = []
+    /// Lines that were dropped, so that line numbers stay valid.
+    var logBase = 0
+
+    init(record: OperationRecord) { self.record = record }
+}
+
+/// What Redis keeps of one worker besides its lease.
+struct HeldOperations {
+    var epoch = 0
+    var beatAt: Int64 = 0
+    var info: [UInt8] = []
+    var inFlight: [Int64: LaneElement] = [:]
+    /// Requested cancels of running operations, by fence.
+    var cancelling: [Int64: CancelIntent] = [:]
+
+    /// A lower epoch than the known one is ignored.
+    mutating func note(epoch new: Int) { epoch = max(epoch, new) }
+}
+
+/// The waiting operations of a cancelled queue, until a sweep has cleared them away.
+struct Grave {
+    var sequence: Int64
+    var lanes: [Lane]
+    var scheduled: ScoredSet
+    var retrying: ScoredSet
+}
+
+/// What a call makes others notice.
+struct CallEffects {
+    var counts: [OperationState: Int] = [:]
+    var transitions: [(id: OperationID, state: OperationState)] = []
+    var messages: [(worker: String?, message: ControlMessage)] = []
+
+    var isEmpty: Bool { counts.isEmpty && messages.isEmpty }
+}
+
+// MARK: - Shared steps
+
+extension QueueModel {
+    /// Makes sure that the bell holds exactly one token.
+    mutating func ring() { hasToken = true }
+
+    /// Something is due at `due`: rings if no watcher knows of an instant that early.
+    mutating func announce(due: Int64?) {
+        guard let due else { return }
+        if let watcher, watcher.due <= due { return }
+        ring()
+    }
+
+    mutating func add(_ total: String, _ number: Int = 1) { totals[total, default: 0] += Int64(number) }
+
+    mutating func event(_ id: OperationID, _ state: OperationState) {
+        effects.counts[state, default: 0] += 1
+        if effects.transitions.count < 50 { effects.transitions.append((id, state)) }
+    }
+
+    /// The state that counts: waiting operations of a cancelled queue are cancelled before anybody clears them away.
+    func effectiveState(of record: OperationRecord) -> OperationState {
+        record.state.isWaiting && record.header.sequence <= cancelledSequence ? .cancelled : record.state
+    }
+
+    /// The record of an untracked operation that leaves the fast path.
+    mutating func adopt(_ element: LaneElement, fence: Int64 = 0) {
+        var header = element.header
+        header.tracked = true
+        let record = OperationRecord(
+            header: header,
+            state: .executing,
+            fence: fence,
+            enqueuedAt: now,
+            envelope: element.envelope
+        )
+        operations[element.id] = StoredOperation(record: record)
+    }
+
+    mutating func revise(_ id: OperationID) {
+        guard let revision = operations[id]?.record.header.revision else { return }
+        operations[id]?.record.header.revision = (revision + 1) % 36
+    }
+}

@@ -1,0 +1,143 @@
+import Operations
+import Synchronization
+
+/// A broker whose answers get lost now and then: before the call reached the server, or after it took effect.
+///
+/// Both look the same to the caller (`.outcomeUnknown`), as they do on a network. Reproducible by its seed, as long as calls come
+/// in the same order.
+package final class UnreliableBroker<Base: Broker>: Broker {
+    /// Which call is meant, for `only`.
+    package enum Call: String, Sendable, CaseIterable {
+        case enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, retire
+    }
+
+    package let base: Base
+    private let callLoss: Double
+    private let replyLoss: Double
+    private let only: Set<Call>
+    private let chance: Mutex<SeededGenerator>
+    private let losses = Mutex<[Call: Int]>([:])
+
+    /// - Parameters:
+    ///   - base: the broker that does the work.
+    ///   - seed: the same seed loses the same calls.
+    ///   - callLoss: part of the calls, 0 to 1, that never reach the server.
+    ///   - replyLoss: part of the calls whose answer is lost after they took effect.
+    ///   - only: the calls that are unreliable.
+    package init(
+        _ base: Base,
+        seed: UInt64,
+        callLoss: Double = 0.1,
+        replyLoss: Double = 0.1,
+        only: Set<Call> = Set(Call.allCases)
+    ) {
+        self.base = base
+        self.callLoss = callLoss
+        self.replyLoss = replyLoss
+        self.only = only
+        chance = Mutex(SeededGenerator(seed: seed))
+    }
+
+    /// How many answers were lost so far.
+    package var lossCount: Int { losses.withLock { $0.values.reduce(0, +) } }
+
+    private enum Fate { case fine, callLost, replyLost }
+
+    private func fate(of call: Call) -> Fate {
+        guard only.contains(call) else { return .fine }
+        let draw = chance.withLock { Double.random(in: 0..<1, using: &$0) }
+        if draw >= callLoss + replyLoss { return .fine }
+        losses.withLock { $0[call, default: 0] += 1 }
+        return draw < callLoss ? .callLost : .replyLost
+    }
+
+    private static func lost(_ call: Call) -> OperationsError {
+        OperationsError(.outcomeUnknown, "the answer to \(call.rawValue) was lost")
+    }
+
+    private func attempt<Answer>(_ call: Call, _ body: () async throws -> Answer) async throws -> Answer {
+        let fate = fate(of: call)
+        if fate == .callLost { throw Self.lost(call) }
+        let answer = try await body()
+        if fate == .replyLost { throw Self.lost(call) }
+        return answer
+    }
+}
+
+extension UnreliableBroker {
+    package func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome] {
+        try await attempt(.enqueue) { try await base.enqueue(operations, queue: queue) }
+    }
+
+    package func claim(_ request: ClaimRequest, queue: String) async throws -> Claim {
+        try await attempt(.claim) { try await base.claim(request, queue: queue) }
+    }
+
+    package func complete(
+        _ completions: [Completion],
+        isRepeat: Bool,
+        worker: WorkerID,
+        thenClaim: ClaimRequest?,
+        queue: String
+    ) async throws -> (outcomes: [SettleOutcome], claim: Claim?) {
+        try await attempt(.complete) {
+            try await base.complete(
+                completions,
+                isRepeat: isRepeat,
+                worker: worker,
+                thenClaim: thenClaim,
+                queue: queue
+            )
+        }
+    }
+
+    package func fail(_ failures: [Failure], worker: WorkerID, queue: String) async throws -> [SettleOutcome] {
+        try await attempt(.fail) { try await base.fail(failures, worker: worker, queue: queue) }
+    }
+
+    package func giveBack(_ returns: [Return], worker: WorkerID, queue: String) async throws -> [SettleOutcome] {
+        try await attempt(.giveBack) { try await base.giveBack(returns, worker: worker, queue: queue) }
+    }
+
+    package func report(_ reports: [Report], worker: WorkerID, queue: String) async throws -> [Bool] {
+        try await attempt(.report) { try await base.report(reports, worker: worker, queue: queue) }
+    }
+
+    package func beat(_ beat: Beat, queue: String) throws -> BeatReply {
+        let fate = fate(of: .beat)
+        if fate == .callLost { throw Self.lost(.beat) }
+        let reply = try base.beat(beat, queue: queue)
+        if fate == .replyLost { throw Self.lost(.beat) }
+        return reply
+    }
+
+    package func reconcile(
+        known: [Int64],
+        worker: WorkerID,
+        epoch: Int,
+        queue: String
+    ) async throws -> Reconciliation {
+        try await attempt(.reconcile) {
+            try await base.reconcile(known: known, worker: worker, epoch: epoch, queue: queue)
+        }
+    }
+
+    package func sweep(queue: String) async throws -> SweepReply {
+        try await attempt(.sweep) { try await base.sweep(queue: queue) }
+    }
+
+    package func retire(worker: WorkerID, queue: String) async throws {
+        try await attempt(.retire) { try await base.retire(worker: worker, queue: queue) }
+    }
+
+    /// Waiting is never unreliable here: a lost ring is `base.waitForBell` returning nil.
+    package func waitForBell(queues: [String], timeout: Duration) async throws -> String? {
+        try await base.waitForBell(queues: queues, timeout: timeout)
+    }
+
+    package func ring(queue: String) async throws { try await base.ring(queue: queue) }
+
+    package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {
+        base.controlMessages(worker: worker, queues: queues)
+    }
+}
