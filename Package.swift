@@ -96,7 +96,12 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .executableTarget(name: "sluice", dependencies: ["SluiceCLI"], path: "Sources/sluice-main", swiftSettings: strict),
+        .executableTarget(
+            name: "sluice",
+            dependencies: ["SluiceCLI"],
+            path: "Sources/sluice-main",
+            swiftSettings: strict
+        ),
         .target(name: "SluiceTesting", dependencies: ["Operations"], swiftSettings: strict),
         .target(
             name: "TestSupport",

@@ -1,0 +1,44 @@
+# Shared by the scripts here: steps with their times, and the system packages that Sluice needs.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# step "What is done" command…   prints what is done before, and how long it took after
+step() {
+    local what=$1 begin=$SECONDS
+    shift
+    printf '\n== %s\n' "$what"
+    if "$@"; then
+        printf '== %s: %d min %02d s\n' "$what" $(((SECONDS - begin) / 60)) $(((SECONDS - begin) % 60))
+    else
+        local code=$?
+        printf '== %s: FAILED with %d after %d s\n' "$what" "$code" $((SECONDS - begin)) >&2
+        exit "$code"
+    fi
+}
+
+# install PACKAGE…   installs those Debian packages that are missing
+install() {
+    local missing=() package
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done
+    [ ${#missing[@]} -eq 0 ] && return 0
+    command -v apt-get >/dev/null || {
+        echo "error: ${missing[*]} missing, and there is no apt-get here; install them by hand" >&2
+        return 1
+    }
+    local sudo=""
+    [ "$(id -u)" -eq 0 ] || sudo=sudo
+    echo "installing: ${missing[*]}"
+    $sudo apt-get update -qq
+    # Debian starts a system-wide Redis when the package is installed. Sluice starts its own, so that one stays off: without
+    # an init system nothing is started, and with one this policy keeps it from starting.
+    DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+require_swift() {
+    command -v swift >/dev/null || {
+        echo "error: swift is not in PATH; get Swift 6.2 or newer from https://www.swift.org/install/linux/" >&2
+        return 1
+    }
+}
