@@ -136,7 +136,12 @@ extension InMemoryBroker {
         read(queue) { $0.page(state: state, cursor: cursor, limit: limit) }
     }
 
-    package func log(_ id: OperationID, queue: String, from line: Int, limit: Int) async throws -> [[UInt8]] {
+    package func log(
+        _ id: OperationID,
+        queue: String,
+        from line: Int,
+        limit: Int
+    ) async throws -> (first: Int, lines: [[UInt8]]) {
         read(queue) { $0.log(id, from: line, limit: limit) }
     }
 

@@ -11,6 +11,7 @@ extension QueueModel {
         detail.progress = stored.progress
         detail.checkpoint = stored.checkpoint
         detail.cancel = trace(of: stored, state: detail.state)
+        if detail.state.isTerminal { detail.record.endedAt = endInstant(of: stored.record) }
         return detail
     }
 
@@ -22,7 +23,7 @@ extension QueueModel {
         return CancelTrace(
             requestedAt: intent.at,
             acknowledgedAt: stored.cancelAcknowledgedAt,
-            stoppedAt: state.isTerminal ? endInstant(of: stored.record) : nil,
+            stoppedAt: state == .cancelled ? endInstant(of: stored.record) : nil,
             reason: intent.reason,
             by: intent.by
         )
@@ -149,9 +150,10 @@ extension QueueModel {
         return detail
     }
 
-    func log(_ id: OperationID, from line: Int, limit: Int) -> [[UInt8]] {
-        guard let stored = operations[id] else { return [] }
-        return Array(stored.log.dropFirst(max(0, line - stored.logBase)).prefix(limit))
+    func log(_ id: OperationID, from line: Int, limit: Int) -> (first: Int, lines: [[UInt8]]) {
+        guard let stored = operations[id] else { return (line, []) }
+        let first = max(line, stored.logBase)
+        return (first, Array(stored.log.dropFirst(first - stored.logBase).prefix(limit)))
     }
 }
 
