@@ -105,7 +105,12 @@ let package = Package(
         .target(name: "SluiceTesting", dependencies: ["Operations"], swiftSettings: strict),
         .target(
             name: "TestSupport",
-            dependencies: ["RedisClient", "EmbeddedRedis", "RedisBroker"],
+            dependencies: [
+                "RedisClient",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
@@ -131,7 +136,12 @@ let package = Package(
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "SluiceTesting"], swiftSettings: strict),
         .testTarget(
             name: "RedisClientTests",
-            dependencies: ["RedisClient", "EmbeddedRedis", "TestSupport"],
+            dependencies: [
+                "RedisClient", "EmbeddedRedis", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,0 +1,185 @@
+import Foundation
+import RedisClient
+import Synchronization
+
+/// A real redis-server of a test process: in a folder of its own, on a unix socket (and a loopback port if asked for).
+///
+/// It dies with the test process, however that ends: a watchdog shell holds a pipe from it and kills the server and
+/// removes the folder when the pipe closes.
+package final class TestServer: Sendable {
+    package struct Options: Sendable {
+        /// Lines of redis.conf, for example `maxmemory 10mb`.
+        package var lines: [String]
+        /// A loopback TCP port besides the socket; 0 for none.
+        package var port: Int
+        /// How long a start may take.
+        package var patience: Duration
+
+        package init(_ lines: [String] = [], port: Int = 0, patience: Duration = .seconds(20)) {
+            self.lines = lines
+            self.port = port
+            self.patience = patience
+        }
+
+        /// Append-only file, written at every command: what was acknowledged survives a `kill -9`.
+        package static let durable = Options(["appendonly yes", "appendfsync always"])
+    }
+
+    /// One per test process. Tests keep apart by namespaces; nobody flushes, reconfigures or stops it.
+    package static let shared: TestServer = {
+        do { return try TestServer.start() } catch { fatalError("the tests need redis-server: \(error)") }
+    }()
+
+    package let directory: String
+    package let options: Options
+    private let process: Mutex<Watched>
+
+    package var socketPath: String { directory + "/redis.sock" }
+    package var endpoint: RedisEndpoint { .unix(path: socketPath) }
+    /// The TCP side, when a port was asked for.
+    package var tcpEndpoint: RedisEndpoint { .tcp(host: "127.0.0.1", port: options.port) }
+
+    private struct Watched: @unchecked Sendable {
+        // Process is not Sendable; it is only touched under the lock.
+        var watchdog: Process
+        var leash: Pipe
+        var pid: Int32
+    }
+
+    private init(directory: String, options: Options, watched: Watched) {
+        self.directory = directory
+        self.options = options
+        process = Mutex(watched)
+    }
+
+    /// Starts a server and waits until it answers.
+    package static func start(_ options: Options = Options()) throws -> TestServer {
+        let directory = try makeTemporaryFolder()
+        let server = TestServer(directory: directory, options: options, watched: try launch(in: directory, options))
+        try server.awaitPong()
+        return server
+    }
+
+    // MARK: Life
+
+    package var pid: Int32 { process.withLock { $0.pid } }
+
+    /// Sends a signal to the server itself: SIGKILL, SIGSTOP, SIGCONT, SIGTERM.
+    package func signal(_ number: Int32) { kill(pid, number) }
+
+    /// `kill -9`, and waits until it is gone. The folder stays, so that `restart()` finds the data.
+    package func crash() { process.withLock { Self.end($0) } }
+
+    /// Starts it again in the same folder.
+    package func restart() throws {
+        crash()
+        unlink(socketPath)
+        let next = try Self.launch(in: directory, options)
+        process.withLock { $0 = next }
+        try awaitPong()
+    }
+
+    /// Ends it and removes its folder.
+    package func stop() {
+        crash()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    deinit { stop() }
+
+    // MARK: Talking to it
+
+    /// Sends commands over a connection of its own from a thread that may block; error replies stay in their places.
+    @discardableResult
+    package func ask(_ commands: RedisCommand...) throws -> [RedisValue] {
+        try RedisProbe.ask(administrator, commands, timeout: .seconds(10))
+    }
+
+    /// One field of INFO.
+    package func info(_ field: String) throws -> String? {
+        let text = try ask(RedisCommand("INFO", "all"))[0].expectString()
+        let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(field + ":") }
+        return line.map { String($0.dropFirst(field.count + 1)) }
+    }
+
+    /// With the password of the `requirepass` line, if there is one.
+    private var administrator: RedisEndpoint {
+        var endpoint = endpoint
+        let prefix = "requirepass "
+        endpoint.password = options.lines.first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+        return endpoint
+    }
+
+    // MARK: Launching
+
+    private static func launch(in directory: String, _ options: Options) throws -> Watched {
+        let configuration = directory + "/redis.conf"
+        try (lines(directory, options).joined(separator: "\n") + "\n")
+            .write(toFile: configuration, atomically: true, encoding: .utf8)
+        let process = Process()
+        let leash = Pipe()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", watchdog, "sh", configuration, directory]
+        process.standardInput = leash
+        process.standardOutput = output
+        try process.run()
+        let pid = try readPid(output.fileHandleForReading)
+        return Watched(watchdog: process, leash: leash, pid: pid)
+    }
+
+    /// Prints the server's pid; at the end of its input kills the server. With the line `keep` the folder stays.
+    private static let watchdog = """
+        trap '' INT HUP TERM
+        redis-server "$1" >/dev/null 2>&1 &
+        server=$!
+        echo $server
+        exec >/dev/null
+        read -r word
+        kill -9 $server 2>/dev/null
+        wait $server 2>/dev/null
+        [ "$word" = keep ] || rm -rf "$2"
+        """
+
+    private static func readPid(_ output: FileHandle) throws -> Int32 {
+        let line = String(decoding: output.readDataToEndOfFile(), as: UTF8.self)
+        guard let pid = Int32(line.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw CommandFailed(description: "redis-server was not started")
+        }
+        return pid
+    }
+
+    private static func end(_ watched: Watched) {
+        guard watched.watchdog.isRunning else { return }
+        try? watched.leash.fileHandleForWriting.write(contentsOf: Data("keep\n".utf8))
+        try? watched.leash.fileHandleForWriting.close()
+        watched.watchdog.waitUntilExit()
+    }
+
+    private static func lines(_ directory: String, _ options: Options) -> [String] {
+        var lines = [
+            "port \(options.port)", "bind 127.0.0.1", "unixsocket \(directory)/redis.sock", "unixsocketperm 700",
+            "dir \(directory)", "logfile \(directory)/redis.log", "save \"\"", "maxmemory-policy noeviction",
+        ]
+        if majorVersion >= 7 { lines.append("enable-debug-command yes") }
+        return lines + options.lines
+    }
+
+    /// Of the installed redis-server.
+    package static let majorVersion: Int = {
+        let text = (try? run("redis-server", ["--version"])) ?? ""
+        return text.firstMatch(of: /v=(\d+)/).flatMap { Int($0.1) } ?? 0
+    }()
+
+    private func awaitPong() throws {
+        let end = ContinuousClock.now + options.patience
+        while true {
+            if let reply = try? ask(RedisCommand("PING"))[0], reply.error?.code != .loading { return }
+            guard ContinuousClock.now < end else {
+                let log = (try? String(contentsOfFile: directory + "/redis.log", encoding: .utf8)) ?? "no log"
+                throw CommandFailed(description: "redis-server did not start: \(log.suffix(2_000))")
+            }
+            usleep(2_000)
+        }
+    }
+}
