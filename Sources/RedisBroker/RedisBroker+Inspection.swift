@@ -58,7 +58,7 @@ extension OperationDetail {
             let letter = fields[1].bytes?.first,
             let state = OperationState(code: letter)
         else { return nil }
-        let owner = (fields[2].string ?? "").split(separator: " ", maxSplits: 1)
+        let owner = (fields[2].string ?? "").split(separator: " ")
         guard fields.count >= 5 else {
             self.init(queue: queue, record: try Self.untracked(bytes, state, fence: owner.first), state: state)
             worker = owner.count == 2 ? String(owner[1]) : nil

@@ -15,13 +15,13 @@ local floor_at = tonumber(m[2] or 0)
 local seen = tonumber(m[1] or now)
 if now - seen > interval + 2000 or now < seen then
   floor_at = now + lease
-  call('HSET', META, 'leaseFloor', format('%.0f', floor_at))
+  call('HSET', META, 'leaseFloor', format('%d', floor_at))
 end
-call('HSET', META, 'lastSeen', format('%.0f', now))
+call('HSET', META, 'lastSeen', format('%d', now))
 call('ZADD', PREFIX .. 'leases', now + lease, worker)
 local key = PREFIX .. 'worker:' .. worker
 local epoch = max(tonumber(call('HGET', key, 'epoch') or 0), tonumber(ARGV[4]))
-call('HSET', key, 'epoch', format('%.0f', epoch), 'beatAt', format('%.0f', now), 'info', ARGV[5])
+call('HSET', key, 'epoch', format('%d', epoch), 'beatAt', format('%d', now), 'info', ARGV[5])
 call('PEXPIRE', key, 3600000)
 
 local paused = m[3] == '1' and (not m[4] or tonumber(m[4]) > now)

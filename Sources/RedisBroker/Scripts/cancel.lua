@@ -11,11 +11,11 @@
 -- include: flush
 call('HDEL', META, '')
 local by, reason = ARGV[1], ARGV[2]
-local trace = format('%.0f ', now) .. by .. ' ' .. reason
+local trace = format('%d ', now) .. by .. ' ' .. reason
 local reply = {}
 
 local function note(id)
-  call('HSET', extras_key(id), 'cancelAt', format('%.0f', now), 'cancelBy', by, 'cancelReason', reason)
+  call('HSET', extras_key(id), 'cancelAt', format('%d', now), 'cancelBy', by, 'cancelReason', reason)
 end
 
 local function order(worker, fence)
@@ -27,7 +27,7 @@ end
 
 local function cancel_executing(id)
   local owner = call('HGET', PREFIX .. 'run', id)
-  local fence, worker = string.match(owner or '', '^(%d+) (.+)$')
+  local fence, worker = string.match(owner or '', '^(%d+) (%S+)')
   if not fence then return 'unknown', '0' end
   if call('HEXISTS', extras_key(id), 'cancelAt') == 0 then note(id) end
   return order(worker, fence)
@@ -64,7 +64,7 @@ local function cancel(id)
     end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)))
     return 'cancelled', ''
   end
-  return state, format('%.0f', tonumber(sub(head, 105, 113), 36))
+  return state, format('%d', tonumber(sub(head, 105, 113), 36))
 end
 
 for i = 4, #ARGV do

@@ -25,14 +25,14 @@ end
 -- Expiry entries go at once: UNLINK frees a large set outside the script's time.
 call('UNLINK', PREFIX .. 'expiring')
 call('HSET', META, 'cancelledSequence', sequence, 'cancelledFence', fence,
-  'cancelTrace', format('%.0f ', now) .. ARGV[1] .. ' ' .. ARGV[2])
+  'cancelTrace', format('%d ', now) .. ARGV[1] .. ' ' .. ARGV[2])
 call('HSET', TOTALS, 'ghosts', '0')
 call('HINCRBY', TOTALS, 'cancelled', waiting)
 call('RPUSH', PREFIX .. 'graves', grave .. ' ' .. sequence)
 call('PUBLISH', PREFIX .. 'control', 'cancelThrough ' .. fence .. ' ' .. ARGV[2])
 if waiting > 0 then
   local last = call('HINCRBY', META, 'eventSequence', waiting)
-  local text = format('%.0f %.0f c=%d ', last - waiting + 1, last, waiting)
+  local text = format('%d %d c=%d ', last - waiting + 1, last, waiting)
   call('PUBLISH', PREFIX .. 'events', text)
   call('XADD', PREFIX .. 'stream', 'MAXLEN', '~', 10000, '*', 'e', text)
 end

@@ -74,8 +74,8 @@ local answer = concat(outcomes)
 if producer ~= '' then
   local floor_now = tonumber(call('HGET', calls, 'floor') or ARGV[3])
   local floor_next = min(tonumber(ARGV[3]), floor_now + 500)
-  for number = floor_now, floor_next - 1 do call('HDEL', calls, format('%.0f', number)) end
-  call('HSET', calls, 'floor', format('%.0f', floor_next), ARGV[2], answer)
+  for number = floor_now, floor_next - 1 do call('HDEL', calls, format('%d', number)) end
+  call('HSET', calls, 'floor', format('%d', floor_next), ARGV[2], answer)
   call('PEXPIRE', calls, 600000)
 end
 flush()

@@ -25,7 +25,7 @@ end
 local function keep_error(id, json)
   if json == '' then return end
   local key = PREFIX .. 'errors:' .. id
-  call('RPUSH', key, format('%.0f ', now) .. json)
+  call('RPUSH', key, format('%d ', now) .. json)
   call('LTRIM', key, -ERRORS_KEPT, -1)
 end
 

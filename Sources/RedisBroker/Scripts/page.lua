@@ -68,7 +68,7 @@ local function page_of_executing()
           reply[1] = tostring(seen + i - 1)
           return
         end
-        local fence = format('%.0f', fences[i])
+        local fence = format('%d', fences[i])
         row_of(call('HGET', key, fence), fence .. ' ' .. worker)
       end
     end

@@ -9,7 +9,7 @@ call('HDEL', META, 'pausedUntil')
 if ARGV[1] == '1' then
   call('HSET', META, 'paused', '1')
   if ARGV[2] ~= '0' then
-    call('HSET', META, 'pausedUntil', format('%.0f', now + tonumber(ARGV[2])))
+    call('HSET', META, 'pausedUntil', format('%d', now + tonumber(ARGV[2])))
     announce_due(now + tonumber(ARGV[2]))
   end
 else

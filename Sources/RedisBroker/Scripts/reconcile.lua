@@ -27,10 +27,10 @@ table.sort(unknown)
 local reply = { #unknown > SWEEP_LIMIT and 1 or 0, #lost }
 for i = 1, #lost do reply[#reply + 1] = lost[i] end
 for i = 1, min(#unknown, SWEEP_LIMIT) do
-  local fence = format('%.0f', unknown[i])
+  local fence = format('%d', unknown[i])
   local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
   if sub(element, 2, 2) ~= '0' then
-    element = element .. sub(call('GET', record_key(sub(element, 39, 64))) or '', HEAD + 1)
+    element = sub(element, 1, 64) .. sub(call('GET', record_key(sub(element, 39, 64))) or '', HEAD + 1)
   end
   reply[#reply + 1] = fence
   reply[#reply + 1] = element

@@ -33,7 +33,7 @@ local function store(fence, id, kind, content)
   elseif kind == 'k' then
     call('HSET', extras_key(id), 'checkpoint', content)
   elseif kind == 'a' then
-    call('HSETNX', extras_key(id), 'cancelAcknowledgedAt', format('%.0f', now))
+    call('HSETNX', extras_key(id), 'cancelAcknowledgedAt', format('%d', now))
   end
   return '1'
 end

@@ -43,14 +43,14 @@ for i = 1, #leases, 2 do
     local fences = call('HKEYS', key)
     for n = 1, #fences do fences[n] = tonumber(fences[n]) end
     table.sort(fences)
-    for n = 1, min(#fences, rows - #executing / 6) do executing_row(worker, format('%.0f', fences[n])) end
+    for n = 1, min(#fences, rows - #executing / 6) do executing_row(worker, format('%d', fences[n])) end
   end
 end
 
-if ARGV[2] ~= '0' then call('HSET', META, 'watchedUntil', format('%.0f', now + tonumber(ARGV[2]))) end
+if ARGV[2] ~= '0' then call('HSET', META, 'watchedUntil', format('%d', now + tonumber(ARGV[2]))) end
 return {
-  format('%.0f', now), ready, call('ZCARD', PREFIX .. 'scheduled'), call('ZCARD', PREFIX .. 'retrying'),
+  format('%d', now), ready, call('ZCARD', PREFIX .. 'scheduled'), call('ZCARD', PREFIX .. 'retrying'),
   call('ZCARD', PREFIX .. 'ended:f'), call('ZCARD', PREFIX .. 'ended:d'), call('ZCARD', PREFIX .. 'ended:c'),
-  call('ZCARD', PREFIX .. 'ended:e'), format('%.0f', ready > 0 and oldest or -1),
+  call('ZCARD', PREFIX .. 'ended:e'), format('%d', ready > 0 and oldest or -1),
   call('HGETALL', META), call('HGETALL', TOTALS), workers, executing,
 }

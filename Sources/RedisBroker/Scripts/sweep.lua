@@ -17,7 +17,7 @@ local recovered, dead = 0, 0
 
 local function lapsed_worker()
   if tonumber(call('HGET', META, 'leaseFloor') or 0) >= now then return nil end
-  return call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%.0f', now), 'LIMIT', 0, 1)[1]
+  return call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%d', now), 'LIMIT', 0, 1)[1]
 end
 
 local function oldest_fences(worker)
@@ -28,12 +28,12 @@ local function oldest_fences(worker)
 end
 
 local function lost_error(head, delivery)
-  return format('%.0f {"attempt":%d,"delivery":%d,"message":"the worker was lost %d times while it ran this attempt","type":"lost"}',
+  return format('%d {"attempt":%d,"delivery":%d,"message":"the worker was lost %d times while it ran this attempt","type":"lost"}',
     now, tonumber(sub(head, 5, 7)) + 1, delivery, delivery)
 end
 
 local function recover(worker, fence)
-  local element, order = release(worker, format('%.0f', fence))
+  local element, order = release(worker, format('%d', fence))
   local id, delivery = sub(element, 39, 64), tonumber(sub(element, 8, 9))
   local tracked = sub(element, 2, 2) ~= '0'
   if tracked and not head_of(id) then return end

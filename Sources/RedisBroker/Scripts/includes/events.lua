@@ -16,7 +16,7 @@ local function flush_events()
   local last = call('HINCRBY', META, 'eventSequence', event_count)
   local counts = {}
   for kind, n in pairs(event_kinds) do counts[#counts + 1] = kind .. '=' .. n end
-  local text = format('%.0f %.0f ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. concat(event_text, ' ')
+  local text = format('%d %d ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. concat(event_text, ' ')
   call('PUBLISH', PREFIX .. 'events', text)
   if event_durable or tonumber(call('HGET', META, 'watchedUntil') or 0) > now then
     call('XADD', PREFIX .. 'stream', 'MAXLEN', '~', 10000, '*', 'e', text)

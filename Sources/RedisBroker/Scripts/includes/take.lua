@@ -99,6 +99,9 @@ local function collect(capacity, intents)
   return taken, false
 end
 
+-- A hash whose values have up to 64 bytes starts as a list that each HSET walks; one longer value makes it a table at once.
+local PADDING = string.rep(' ', 40)
+
 -- Hands the elements out: fences, the in-flight hash, the records of tracked ones.
 local function hand_out(worker, taken)
   local n = #taken
@@ -108,15 +111,15 @@ local function hand_out(worker, taken)
   for i = 1, n do
     local element = taken[i]
     local id = sub(element, 39, 64)
-    local number = format('%.0f', fence + i)
+    local number = format('%d', fence + i)
     inflight[2 * i - 1] = number
     if sub(element, 2, 2) == '0' then
       inflight[2 * i] = element
     else
-      inflight[2 * i] = sub(element, 1, 64)
+      inflight[2 * i] = sub(element, 1, 64) .. PADDING
       call('SETRANGE', record_key(id), 64, 'x' .. NOW36 .. format('%011x', fence + i))
       owners[#owners + 1] = id
-      owners[#owners + 1] = number .. ' ' .. worker
+      owners[#owners + 1] = number .. ' ' .. worker .. PADDING
     end
     event(id, 'x', false)
   end
@@ -137,7 +140,7 @@ local function watch(worker, is_free, m)
   end
   if is_free then
     if watcher ~= worker or tonumber(m[6] or 0) ~= due then
-      call('HSET', META, 'watcher', worker, 'next', format('%.0f', due))
+      call('HSET', META, 'watcher', worker, 'next', format('%d', due))
     end
     return max(0, due - now)
   end
