@@ -1,0 +1,59 @@
+import Operations
+
+/// One running operation with its queue.
+package struct ExecutingSummary: Sendable {
+    package var queue: String
+    package var row: ExecutingRow
+    /// What people call its worker.
+    package var workerLabel: String
+    /// How long it has run, by server time; nil = not stored (untracked).
+    package var runtimeMilliseconds: Int64?
+
+    package var id: OperationID { row.header.id }
+
+    /// `2/5`; untracked operations count too.
+    package var tries: String { "\(row.header.failedAttempts + 1)/\(row.maxAttempts)" }
+
+    /// How long ago the cancel was asked for.
+    package var cancelAgeMilliseconds: Int64?
+
+    /// The running operations of all queues: longest first, those of unknown start last, ties by id.
+    package static func merge(_ snapshots: [QueueSnapshot], workers: [WorkerSummary]) -> [ExecutingSummary] {
+        let labels = Dictionary(workers.map { ($0.id, $0.label) }) { first, _ in first }
+        let rows = snapshots.flatMap { snapshot in
+            snapshot.executing.map { row in
+                ExecutingSummary(
+                    queue: snapshot.queue,
+                    row: row,
+                    workerLabel: labels[row.worker] ?? "…" + row.worker.suffix(6),
+                    runtimeMilliseconds: row.startedAt.map { max(0, snapshot.time - $0) },
+                    cancelAgeMilliseconds: row.cancelRequestedAt.map { max(0, snapshot.time - $0) }
+                )
+            }
+        }
+        return rows.sorted { left, right in
+            let (first, second) = (left.runtimeMilliseconds ?? -1, right.runtimeMilliseconds ?? -1)
+            return first == second ? left.id < right.id : first > second
+        }
+    }
+}
+
+/// Short forms of ids: the shortest suffix, at least six characters, that tells all of the shown ones apart.
+package enum ShortID {
+    package static let minimum = 6
+
+    /// How many characters are needed.
+    package static func length(for ids: some Collection<OperationID>) -> Int {
+        let texts = Set(ids.map(\.description))
+        for length in minimum..<OperationID.characterCount
+        where Set(texts.map { $0.suffix(length) }).count == texts.count {
+            return length
+        }
+        return OperationID.characterCount
+    }
+
+    /// `…7QK2MX`, in ASCII `~7QK2MX`.
+    package static func text(_ id: OperationID, length: Int, style: Style) -> String {
+        length >= OperationID.characterCount ? id.description : style.cutMark + id.description.suffix(length)
+    }
+}

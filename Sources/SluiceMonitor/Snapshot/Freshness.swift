@@ -1,0 +1,81 @@
+import Operations
+
+/// How far the shown data can be trusted: the truth meter in the header.
+package enum Freshness: Sendable, Equatable {
+    /// No answer yet, and no failure either.
+    case connecting
+    case live(age: Duration)
+    /// No answer for more than three intervals.
+    case stale(age: Duration)
+    /// The last try failed.
+    case disconnected(retryIn: Duration?)
+
+    package var isLive: Bool { if case .live = self { true } else { false } }
+}
+
+/// Keeps what the truth meter says: when the last answer came, and what failed since.
+package struct TruthMeter: Sendable {
+    /// The time between two reads that is aimed at.
+    package var interval: Duration
+    private var answeredAt: Duration?
+    private var failure: (message: String, retryAt: Duration)?
+
+    package init(interval: Duration) { self.interval = interval }
+
+    package mutating func answered(at instant: Duration) {
+        answeredAt = instant
+        failure = nil
+    }
+
+    package mutating func failed(_ message: String, retryAt: Duration) { failure = (message, retryAt) }
+
+    /// What the last try said, if it failed.
+    package var failureMessage: String? { failure?.message }
+
+    package func freshness(at now: Duration) -> Freshness {
+        if let failure { return .disconnected(retryIn: failure.retryAt > now ? failure.retryAt - now : nil) }
+        guard let answeredAt else { return .connecting }
+        let age = max(.zero, now - answeredAt)
+        return age > interval * 3 ? .stale(age: age) : .live(age: age)
+    }
+}
+
+extension Freshness {
+    /// `live 0.3s ago`, `STALE 4s`, `DISCONNECTED, retry in 2s, data from 12:03:11`.
+    ///
+    /// - Parameters:
+    ///   - dataTime: milliseconds of server time of the data that is shown.
+    ///   - isShort: for small screens, without the details.
+    package func text(dataTime: Int64?, isShort: Bool = false) -> String {
+        switch self {
+        case .connecting: return "connecting"
+        case .live(let age): return "live \(DurationText.tenths(age))" + (isShort ? "" : " ago")
+        case .stale(let age): return "STALE \(DurationText.short(age))"
+        case .disconnected(let retryIn):
+            guard !isShort else { return "DISCONNECTED" }
+            let retry = retryIn.map { "retry in \(DurationText.short($0 + .milliseconds(999)))" } ?? "trying again"
+            return "DISCONNECTED, \(retry)" + (dataTime.map { ", data from \(TimeText.clock($0))" } ?? "")
+        }
+    }
+
+    package var role: TextRole {
+        switch self {
+        case .connecting: .dim
+        case .live: .finished
+        case .stale: .warning
+        case .disconnected: .dead
+        }
+    }
+}
+
+extension DurationText {
+    /// Tenths of a second below ten seconds, then as `short`: `0.3s`, `12s`.
+    static func tenths(_ duration: Duration) -> String {
+        guard duration < .seconds(10) else { return short(duration) }
+        let tenths = max(
+            0,
+            duration.components.seconds * 10 + duration.components.attoseconds / 100_000_000_000_000_000
+        )
+        return "\(tenths / 10).\(tenths % 10)s"
+    }
+}

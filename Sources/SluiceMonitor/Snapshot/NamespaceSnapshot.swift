@@ -1,0 +1,52 @@
+import Operations
+
+/// All queues of a namespace, read in one round: what every user interface shows is derived from it.
+package struct NamespaceSnapshot: Sendable {
+    /// One for each queue, sorted by name. Each is a snapshot of its queue; together they are as far apart as the round took.
+    package var queues: [QueueSnapshot]
+    /// When the round ended, on a monotonic clock whose zero is the caller's affair.
+    package var receivedAt: Duration
+
+    package init(queues: [QueueSnapshot], receivedAt: Duration) {
+        self.queues = queues.sorted { $0.queue < $1.queue }
+        self.receivedAt = receivedAt
+    }
+
+    /// Milliseconds of server time; nil = there is no queue that could have said it.
+    package var time: Int64? { queues.map(\.time).max() }
+
+    /// Operations per state, over all queues.
+    package var counts: [OperationState: Int] {
+        queues.reduce(into: [:]) { sum, queue in sum.merge(queue.counts, uniquingKeysWith: +) }
+    }
+
+    /// The monotonic totals, over all queues.
+    package var totals: [String: Int64] {
+        queues.reduce(into: [:]) { sum, queue in sum.merge(queue.totals, uniquingKeysWith: +) }
+    }
+
+    /// True when nothing waits and nothing runs.
+    package var isIdle: Bool {
+        counts.allSatisfy { state, count in state.isTerminal || count <= 0 }
+    }
+}
+
+extension BrokerInspection {
+    /// Reads every queue of the namespace, all of them at once over the pipelined connection.
+    ///
+    /// - Parameters:
+    ///   - executingRows: how many running operations to read of each queue.
+    ///   - clock: what tells the instant of receipt.
+    /// - Throws: what the broker throws; a round is read as a whole or not at all.
+    package func namespaceSnapshot(
+        executingRows: Int,
+        clock: @Sendable () -> Duration
+    ) async throws -> NamespaceSnapshot {
+        let names = try await queues()
+        let snapshots = try await withThrowingTaskGroup(of: QueueSnapshot.self) { group in
+            for name in names { group.addTask { try await snapshot(queue: name, executingRows: executingRows) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        return NamespaceSnapshot(queues: snapshots, receivedAt: clock())
+    }
+}

@@ -1,0 +1,69 @@
+import Operations
+
+/// In one or two words, whether a queue's operations can start.
+package enum QueueCondition: Sendable, Equatable {
+    case running
+    /// Milliseconds until it resumes by itself; nil = until somebody resumes it.
+    case paused(millisecondsLeft: Int64?)
+    /// Something is ready, and nobody alive serves the queue.
+    case unserved
+
+    package init(_ snapshot: QueueSnapshot) {
+        if snapshot.paused {
+            self = .paused(millisecondsLeft: snapshot.pausedUntil.map { $0 - snapshot.time })
+        } else if snapshot.counts[.ready] ?? 0 > 0, !snapshot.workers.contains(where: { $0.leaseUntil > snapshot.time })
+        {
+            self = .unserved
+        } else {
+            self = .running
+        }
+    }
+
+    package var text: String {
+        switch self {
+        case .running: "run"
+        case .paused(nil): "PAUSED"
+        case .paused(let left?): "PAUSED \(DurationText.coarse(.milliseconds(left)))"
+        case .unserved: "no worker"
+        }
+    }
+
+    package var role: TextRole { self == .running ? .plain : .warning }
+}
+
+/// What is known about how far a running operation has come.
+package enum ProgressText: Sendable, Equatable {
+    case unknown
+    case running(fraction: Double, message: String)
+    /// Somebody asked it to stop, so long ago.
+    case cancelling(milliseconds: Int64)
+
+    package init(_ entry: ExecutingSummary) {
+        if let age = entry.cancelAgeMilliseconds {
+            self = .cancelling(milliseconds: age)
+        } else if let progress = entry.row.progress {
+            self = .running(fraction: progress.fraction, message: progress.message)
+        } else {
+            self = .unknown
+        }
+    }
+
+    /// `███████░░░  68% pass 2`
+    package func line(ascii: Bool) -> String {
+        switch self {
+        case .unknown: return "-"
+        case .running(let fraction, let message):
+            let percent = QuantityText.percent(fraction).padded(toWidth: 4, alignment: .right)
+            return "\(QuantityText.bar(fraction, ascii: ascii)) \(percent)" + (message.isEmpty ? "" : " \(message)")
+        case .cancelling(let milliseconds): return "cancelling \(DurationText.short(.milliseconds(milliseconds)))"
+        }
+    }
+
+    package var role: TextRole {
+        switch self {
+        case .unknown: .dim
+        case .running: .executing
+        case .cancelling: .cancelled
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Operations
+
+/// A namespace as plain text, once: what `monitor` prints where it cannot draw, and `stats` as tables.
+package enum SnapshotText {
+    /// - Parameters:
+    ///   - snapshot: what was read.
+    ///   - title: the first line: namespace and place.
+    ///   - target: how wide; `.plain` cuts nothing.
+    /// - Returns: the lines, safe to print.
+    package static func lines(
+        _ snapshot: NamespaceSnapshot,
+        title: String,
+        target: TableTarget,
+        style: Style
+    ) -> [String] {
+        let workers = WorkerSummary.merge(snapshot.queues)
+        var lines = [heading(snapshot, title: title), counts(snapshot, workers: workers)]
+        if !snapshot.queues.isEmpty {
+            lines += [""] + queues(snapshot.queues).lines(for: target, style: style)
+        }
+        let executing = ExecutingSummary.merge(snapshot.queues, workers: workers)
+        if !executing.isEmpty { lines += [""] + table(executing, style: style).lines(for: target, style: style) }
+        if !workers.isEmpty { lines += [""] + table(workers).lines(for: target, style: style) }
+        return lines
+    }
+
+    private static func heading(_ snapshot: NamespaceSnapshot, title: String) -> String {
+        SafeText.line(title) + (snapshot.time.map { "  " + TimeText.rfc3339($0) } ?? "")
+    }
+
+    /// `ready 1,204  scheduled 88 …  3 workers`
+    private static func counts(_ snapshot: NamespaceSnapshot, workers: [WorkerSummary]) -> String {
+        guard !snapshot.queues.isEmpty else { return "no queues yet" }
+        let counts = snapshot.counts
+        let order: [OperationState] = [
+            .ready, .scheduled, .blocked, .executing, .retrying, .finished, .dead, .cancelled, .expired,
+        ]
+        let parts = order.map { "\($0.rawValue) \(QuantityText.grouped(counts[$0] ?? 0))" }
+        let live = workers.filter { !$0.isLost }
+        let slots = live.reduce(0) { $0 + ($1.info?.slots ?? 0) }
+        return parts.joined(separator: "  ") + "  workers \(live.count)  slots \(slots)"
+    }
+}
+
+// MARK: - Tables
+
+extension SnapshotText {
+    /// One row for each queue.
+    package static func queues(_ snapshots: [QueueSnapshot]) -> Table {
+        var table = Table([
+            TableColumn("QUEUE"), TableColumn("READY", alignment: .right),
+            TableColumn("SCHEDULED", alignment: .right, dropPriority: 3), TableColumn("EXECUTING", alignment: .right),
+            TableColumn("RETRYING", alignment: .right, dropPriority: 1),
+            TableColumn("FINISHED", alignment: .right, dropPriority: 4),
+            TableColumn("DEAD", alignment: .right), TableColumn("CANCELLED", alignment: .right, dropPriority: 5),
+            TableColumn("EXPIRED", alignment: .right, dropPriority: 6),
+            TableColumn("OLDEST", alignment: .right, dropPriority: 2), TableColumn("STATE"),
+        ])
+        for snapshot in snapshots {
+            let shown: [OperationState] = [
+                .ready, .scheduled, .executing, .retrying, .finished, .dead, .cancelled, .expired,
+            ]
+            let counts = shown.map { TableCell(QuantityText.grouped(snapshot.counts[$0] ?? 0)) }
+            let oldest = snapshot.oldestReadyMilliseconds.map { DurationText.short(.milliseconds($0)) }
+            let condition = QueueCondition(snapshot)
+            table.append(
+                [TableCell(snapshot.queue)] + counts + [
+                    TableCell(oldest ?? "-"), TableCell(condition.text, condition.role),
+                ]
+            )
+        }
+        return table
+    }
+
+    /// One row for each running operation.
+    package static func table(_ executing: [ExecutingSummary], style: Style) -> Table {
+        var table = Table([
+            TableColumn("EXECUTING"), TableColumn("NAME", minimumWidth: 8),
+            TableColumn("QUEUE", dropPriority: 2), TableColumn("WORKER", dropPriority: 3),
+            TableColumn("TRY", dropPriority: 4), TableColumn("TIME", alignment: .right, dropPriority: 1),
+            TableColumn("PROGRESS", minimumWidth: 16),
+        ])
+        let length = ShortID.length(for: executing.map(\.id))
+        for entry in executing {
+            let time = entry.runtimeMilliseconds.map { DurationText.short(.milliseconds($0)) } ?? "-"
+            let progress = ProgressText(entry)
+            table.append([
+                TableCell(ShortID.text(entry.id, length: length, style: style)), TableCell(entry.row.name),
+                TableCell(entry.queue), TableCell(entry.workerLabel), TableCell(entry.tries), TableCell(time),
+                TableCell(progress.line(ascii: style.usesASCII), progress.role),
+            ])
+        }
+        return table
+    }
+
+    /// One row for each worker.
+    package static func table(_ workers: [WorkerSummary]) -> Table {
+        var table = Table([
+            TableColumn("WORKER"), TableColumn("HOST", dropPriority: 3), TableColumn("QUEUES", dropPriority: 1),
+            TableColumn("SLOTS", alignment: .right), TableColumn("BUSY", alignment: .right),
+            TableColumn("DONE", alignment: .right, dropPriority: 2),
+            TableColumn("FAILED", alignment: .right, dropPriority: 2),
+            TableColumn("BEAT", alignment: .right, dropPriority: 4), TableColumn("STATE"),
+        ])
+        for worker in workers {
+            let info = worker.info
+            table.append([
+                TableCell(worker.label), TableCell(info?.host ?? "-"),
+                TableCell((info?.queues ?? worker.queues).joined(separator: ",")),
+                TableCell(info.map { "\($0.slots)" } ?? "-"), TableCell("\(worker.inFlight)"),
+                TableCell(info.map { QuantityText.grouped($0.finished) } ?? "-"),
+                TableCell(info.map { QuantityText.grouped($0.failed) } ?? "-"),
+                TableCell(worker.beatAgeMilliseconds.map { DurationText.tenths(.milliseconds($0)) } ?? "-"),
+                TableCell(worker.phase, worker.isLost ? .dead : .plain),
+            ])
+        }
+        return table
+    }
+}

@@ -1,0 +1,53 @@
+import Operations
+
+/// The numbers of a namespace as a JSON object: `docs/schema/stats.json`, shared by `stats`, `stat` and `monitor --once`.
+package enum StatsJSON {
+    /// - Parameters:
+    ///   - snapshot: what was read.
+    ///   - namespace: its name.
+    package static func object(_ snapshot: NamespaceSnapshot, namespace: String) -> JSONValue {
+        let workers = WorkerSummary.merge(snapshot.queues).filter { !$0.isLost }
+        return [
+            "v": 1,
+            "time": JSONValue(snapshot.time.map(TimeText.rfc3339)),
+            "namespace": .string(namespace),
+            "counts": counts(snapshot.counts),
+            "totals": totals(snapshot.totals),
+            "queues": .array(snapshot.queues.map(queue)),
+            "workers": .number(workers.count),
+            "slots": .number(workers.reduce(0) { $0 + ($1.info?.slots ?? 0) }),
+        ]
+    }
+
+    /// One queue, as in the list above.
+    package static func queue(_ snapshot: QueueSnapshot) -> JSONValue {
+        let pausedUntil = snapshot.paused ? snapshot.pausedUntil : nil
+        return [
+            "name": .string(snapshot.queue),
+            "paused": .bool(snapshot.paused),
+            "pausedUntil": JSONValue(pausedUntil.map(TimeText.rfc3339)),
+            "counts": counts(snapshot.counts),
+            "totals": totals(snapshot.totals),
+            "oldestReadySeconds": JSONValue(snapshot.oldestReadyMilliseconds.map { Double($0) / 1000 }),
+            "workers": .number(snapshot.workers.count { $0.leaseUntil > snapshot.time }),
+        ]
+    }
+
+    /// Every state, in the order of an operation's life.
+    package static func counts(_ counts: [OperationState: Int]) -> JSONValue {
+        let order: [OperationState] = [
+            .ready, .scheduled, .blocked, .executing, .retrying, .finished, .dead, .cancelled, .expired,
+        ]
+        return .object(JSONObject(order.map { ($0.rawValue, .number(counts[$0] ?? 0)) }))
+    }
+
+    /// The known totals, also where they are zero, then whatever else the server counts.
+    package static func totals(_ totals: [String: Int64]) -> JSONValue {
+        let known = [
+            "enqueued", "started", "finished", "retried", "dead", "cancelled", "expired", "recovered", "returned",
+            "removed",
+        ]
+        let others = totals.keys.filter { !known.contains($0) }.sorted()
+        return .object(JSONObject((known + others).map { ($0, .number(totals[$0] ?? 0)) }))
+    }
+}

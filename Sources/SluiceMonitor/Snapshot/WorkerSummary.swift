@@ -1,0 +1,58 @@
+import Operations
+
+/// One worker, put together from the queues that it serves.
+package struct WorkerSummary: Sendable, Equatable {
+    package var id: String
+    /// What it says about itself; nil while its first beat is still to come, or if that cannot be read.
+    package var info: WorkerInfo?
+    /// The queues in which it has a lease.
+    package var queues: [String]
+    /// Operations handed out to it that have not ended.
+    package var inFlight: Int
+    /// Milliseconds since its newest beat; nil = none yet.
+    package var beatAgeMilliseconds: Int64?
+    /// Milliseconds of its longest lease that are left; not above zero = lapsed everywhere.
+    package var leaseMilliseconds: Int64
+
+    /// True when all of its leases have lapsed: it has been silent for a whole lease.
+    package var isLost: Bool { leaseMilliseconds <= 0 }
+
+    /// What people call it.
+    package var label: String {
+        guard let name = info?.name, !name.isEmpty else { return "…" + id.suffix(6) }
+        return name
+    }
+
+    /// `running`, `quiet`, `draining` or `LOST`.
+    package var phase: String { isLost ? "LOST" : info?.phase ?? "starting" }
+
+    /// The workers of all queues, sorted by label and id.
+    package static func merge(_ snapshots: [QueueSnapshot]) -> [WorkerSummary] {
+        var merged: [String: WorkerSummary] = [:]
+        for snapshot in snapshots {
+            for row in snapshot.workers {
+                let summary = WorkerSummary(row, of: snapshot)
+                merged[row.worker] = merged[row.worker].map { $0.joined(with: summary) } ?? summary
+            }
+        }
+        return merged.values.sorted { ($0.label, $0.id) < ($1.label, $1.id) }
+    }
+
+    private init(_ row: WorkerRow, of snapshot: QueueSnapshot) {
+        id = row.worker
+        info = WorkerInfo(row.info)
+        queues = [snapshot.queue]
+        inFlight = row.inFlight
+        beatAgeMilliseconds = row.beatAt > 0 ? max(0, snapshot.time - row.beatAt) : nil
+        leaseMilliseconds = row.leaseUntil - snapshot.time
+    }
+
+    private func joined(with other: WorkerSummary) -> WorkerSummary {
+        var joined = leaseMilliseconds >= other.leaseMilliseconds ? self : other
+        joined.info = joined.info ?? info ?? other.info
+        joined.queues = (queues + other.queues).sorted()
+        joined.inFlight = inFlight + other.inFlight
+        joined.beatAgeMilliseconds = [beatAgeMilliseconds, other.beatAgeMilliseconds].compactMap { $0 }.min()
+        return joined
+    }
+}
