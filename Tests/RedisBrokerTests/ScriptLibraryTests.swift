@@ -1,0 +1,52 @@
+import Operations
+import Testing
+
+@testable import RedisBroker
+
+@Suite("The scripts as files")
+struct ScriptLibraryTests {
+    private let scripts = ScriptLibrary().all
+
+    @Test("limits.lua says what Defaults.swift says")
+    func limits() throws {
+        let claim = try #require(scripts.first { $0.name == "claim" }).source
+        func value(_ name: String) -> Int64? {
+            guard let line = claim.split(separator: "\n").first(where: { $0.hasPrefix("local \(name) = ") }) else { return nil }
+            return Int64(line.split(separator: " ").last ?? "")
+        }
+        #expect(value("MAX_DELIVERIES") == Int64(Defaults.maxDeliveries))
+        #expect(value("ERRORS_KEPT") == Int64(Defaults.errorsKept))
+        #expect(value("LOG_LINES") == Int64(Defaults.logLines))
+        #expect(value("LOG_BYTES") == Int64(Defaults.logBytes))
+        for (state, limit) in Defaults.retention {
+            let letter = String(UnicodeScalar(state.code))
+            #expect(claim.contains(pattern("RETENTION_MS", letter, limit.ageMilliseconds)), "age of \(state)")
+            #expect(claim.contains(pattern("RETENTION_COUNT", letter, Int64(limit.count))), "count of \(state)")
+        }
+    }
+
+    private func pattern(_ table: String, _ letter: String, _ value: Int64) -> Regex<Substring> {
+        guard let regex = try? Regex<Substring>("local \(table) = \\{[^}]*\\b\(letter) = \(value)\\b[^}]*\\}") else {
+            preconditionFailure("the pattern is a valid regular expression")
+        }
+        return regex
+    }
+
+    @Test("every script states its KEYS, ARGV, Output and Events, and every include is resolved")
+    func headers() {
+        #expect(scripts.count == Set(scripts.map(\.name)).count)
+        for script in scripts {
+            for word in ["KEYS[1]", "ARGV", "Output", "Events"] {
+                #expect(script.source.contains("-- \(word)"), "\(script.name).lua has no line \"-- \(word)\"")
+            }
+            #expect(!script.source.contains("-- include:"), "\(script.name).lua")
+        }
+    }
+
+    @Test("the test clock replaces the server's clock and nothing else")
+    func testClock() {
+        for (real, test) in zip(scripts, ScriptLibrary(testClock: true).all) {
+            #expect(real.source.contains("call('TIME')") && !test.source.contains("call('TIME')"), "\(real.name).lua")
+        }
+    }
+}
