@@ -50,9 +50,10 @@ package final class RedisBroker: Broker, BrokerInspection {
 
     /// Waits until Redis answers.
     ///
+    /// - Parameter patience: how long to try; nil = as long as for any call.
     /// - Throws: `OperationsError` with `.unavailable` or `.denied`, saying what was tried.
-    package func connect() async throws {
-        try await translated { try await link.send(RedisCommand("PING")).expectSuccess() }
+    package func connect(within patience: Duration? = nil) async throws {
+        try await translated { try await link.send(RedisCommand("PING"), deadline: patience).expectSuccess() }
     }
 
     /// Ends all connections. Calls under way fail.

@@ -123,8 +123,11 @@ extension SluiceClient {
     }
 
     private static func cancelRequest(_ reason: String) -> CancelRequest {
-        CancelRequest(reason: reason, by: "\(NSUserName())@\(ProcessInfo.processInfo.hostName)")
+        CancelRequest(reason: reason, by: identity)
     }
+
+    /// Who we are, as a label for people.
+    package static let identity = "\(NSUserName())@\(ProcessInfo.processInfo.hostName)"
 }
 
 extension CancelResult {

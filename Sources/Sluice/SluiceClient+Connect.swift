@@ -1,0 +1,104 @@
+import Dispatch
+import EmbeddedRedis
+import Foundation
+import Logging
+import RedisBroker
+import RedisClient
+
+extension SluiceClient {
+    /// Connects to a Redis (6.2 or newer) or Valkey server.
+    ///
+    /// The connection mends itself from then on; calls wait for it for up to five seconds.
+    ///
+    /// - Parameters:
+    ///   - url: `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for TLS with a verified certificate
+    ///     (`?cacert=FILE` names the authorities), or `unix:///path/to/socket`.
+    ///   - namespace: everything happens inside it; two namespaces never see each other.
+    ///   - timeout: longest time to wait for the first answer.
+    ///   - logger: gets a line when the connection is lost and found again.
+    /// - Returns: a client that has an answer from Redis.
+    /// - Throws: `OperationsError`: `.invalidOption` for a URL and `.invalidName` for a namespace that cannot be one, `.unavailable`
+    ///   if nobody answers in time, `.denied` if Redis refuses user, password or certificate.
+    public static func connect(
+        to url: String,
+        namespace: String = Defaults.namespace,
+        timeout: Duration = .seconds(5),
+        logger: Logger = Logger(label: "sluice")
+    ) async throws -> SluiceClient {
+        let endpoint: RedisEndpoint
+        do { endpoint = try RedisEndpoint(url: url) } catch { throw OperationsError(.invalidOption, error.message) }
+        return try await connect(to: endpoint, namespace: namespace, timeout: timeout, logger: logger)
+    }
+
+    /// Connects to the embedded server: a private redis-server of this user on a unix socket, started if it does not run, shared by
+    /// all programs of the user, stopped with `sluice redis stop`.
+    ///
+    /// - Parameters:
+    ///   - namespace: everything happens inside it.
+    ///   - logger: gets a line when the server was started, and when the connection is lost and found again.
+    /// - Returns: a client that has an answer from Redis.
+    /// - Throws: `OperationsError` with `.unavailable`, saying what to do, if no redis-server is installed or it cannot be started.
+    public static func connectToEmbeddedServer(
+        namespace: String = Defaults.namespace,
+        logger: Logger = Logger(label: "sluice")
+    ) async throws -> SluiceClient {
+        let server = EmbeddedRedis()
+        do {
+            let status = try await startedServer(server)
+            if status.startedNow { logger.info("started the embedded Redis", metadata: ["pid": "\(status.pid)"]) }
+        } catch { throw OperationsError(.unavailable, error.message) }
+        return try await connect(to: server.endpoint, namespace: namespace, logger: logger)
+    }
+
+    /// Connects to what the environment names: `SLUICE_REDIS_URL`, else `REDIS_URL`, else the embedded server; the namespace is
+    /// `SLUICE_NAMESPACE` or the default.
+    ///
+    /// - Parameters:
+    ///   - environment: the variables.
+    ///   - logger: gets a line when the connection is lost and found again.
+    /// - Returns: a client that has an answer from Redis.
+    /// - Throws: as `connect(to:namespace:timeout:logger:)` and `connectToEmbeddedServer(namespace:logger:)`.
+    public static func connectFromEnvironment(
+        _ environment: [String: String] = ProcessInfo.processInfo.environment,
+        logger: Logger = Logger(label: "sluice")
+    ) async throws -> SluiceClient {
+        let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        let namespace = value("SLUICE_NAMESPACE") ?? Defaults.namespace
+        guard let url = value("SLUICE_REDIS_URL") ?? value("REDIS_URL") else {
+            return try await connectToEmbeddedServer(namespace: namespace, logger: logger)
+        }
+        return try await connect(to: url, namespace: namespace, logger: logger)
+    }
+
+    package static func connect(
+        to endpoint: RedisEndpoint,
+        namespace: String,
+        timeout: Duration = .seconds(5),
+        logger: Logger
+    ) async throws -> SluiceClient {
+        try NameRule.check(namespace, role: "namespace")
+        let configuration = RedisBrokerConfiguration(
+            namespace: namespace,
+            connectTimeout: timeout,
+            failsFastWhenRefused: true
+        )
+        let broker = RedisBroker(endpoint, configuration: configuration, logger: logger)
+        do { try await broker.connect(within: timeout) } catch {
+            broker.close()
+            throw error
+        }
+        return SluiceClient(broker: broker, namespace: namespace) { broker.close() }
+    }
+
+    /// Starts the embedded server on a thread that may block.
+    package static func startedServer(
+        _ server: EmbeddedRedis
+    ) async throws(EmbeddedRedisError) -> EmbeddedRedis.Status {
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: Result { () throws(EmbeddedRedisError) in try server.start() })
+            }
+        }
+        return try result.get()
+    }
+}

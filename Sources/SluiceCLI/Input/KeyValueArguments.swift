@@ -1,0 +1,94 @@
+import Foundation
+import Operations
+import SluiceMonitor
+
+/// Arguments of an operation as they are typed: `k=text`, `k:=json`, `k=@file` (the file's text), `k:=@file` (its JSON).
+package enum KeyValueArguments {
+    /// Makes a JSON object of typed words, in their order.
+    ///
+    /// - Parameters:
+    ///   - words: `k=v` and its variants.
+    ///   - read: reads a file that a value names.
+    /// - Throws: `CLIError` with `.usage` that names the word.
+    package static func object(
+        from words: [String],
+        reading read: (String) throws(CLIError) -> [UInt8] = InputFile.read
+    ) throws(CLIError) -> JSONValue {
+        var object = JSONObject()
+        for word in words {
+            let (key, value) = try member(word, reading: read)
+            guard object[key] == nil else {
+                throw .usage("the argument \"\(key)\" is given twice", fix: "drop one of them")
+            }
+            object[key] = value
+        }
+        return .object(object)
+    }
+
+    private static func member(
+        _ word: String,
+        reading read: (String) throws(CLIError) -> [UInt8]
+    ) throws(CLIError) -> (String, JSONValue) {
+        guard let equals = word.firstIndex(of: "=") else {
+            throw .usage(
+                "\"\(word)\" is no argument: it has no \"=\"",
+                fix: "\(word)=TEXT, or \(word):=JSON for numbers, lists and objects; a program goes behind --"
+            )
+        }
+        var key = word[..<equals]
+        let isJSON = key.last == ":"
+        if isJSON { key.removeLast() }
+        guard !key.isEmpty else { throw .usage("\"\(word)\" has no name before the \"=\"", fix: "NAME\(word)") }
+        let text = word[word.index(after: equals)...]
+        let bytes = text.hasPrefix("@") ? try read(String(text.dropFirst())) : Array(text.utf8)
+        return (String(key), isJSON ? try json(bytes, of: word) : try string(bytes, of: word))
+    }
+
+    private static func json(_ bytes: [UInt8], of word: String) throws(CLIError) -> JSONValue {
+        do { return try JSONValue(parsing: bytes) } catch {
+            throw .usage(
+                "\"\(word)\" is not JSON: \(error)",
+                fix: "a text is written with = instead of :=, or with quotes: 'k:=\"text\"'"
+            )
+        }
+    }
+
+    private static func string(_ bytes: [UInt8], of word: String) throws(CLIError) -> JSONValue {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .usage("the value of \"\(word)\" is not UTF-8", fix: "encode it, for example as base64")
+        }
+        return .string(text)
+    }
+}
+
+/// Files that arguments name.
+package enum InputFile {
+    /// Reads a file, or stdin for `-`, up to the size that an operation may have.
+    package static func read(_ path: String) throws(CLIError) -> [UInt8] {
+        let handle = try open(path)
+        defer { if path != "-" { try? handle.close() } }
+        var bytes: [UInt8] = []
+        while bytes.count <= Defaults.operationBytes {
+            let more: Data?
+            do { more = try handle.read(upToCount: 1 << 16) } catch { throw unreadable(path, error) }
+            guard let more, !more.isEmpty else { return bytes }
+            bytes += more
+        }
+        throw .usage("\(name(path)) has more than 1 MiB", fix: "store the data elsewhere and pass its address")
+    }
+
+    package static func open(_ path: String) throws(CLIError) -> FileHandle {
+        if path == "-" { return .standardInput }
+        do { return try FileHandle(forReadingFrom: URL(fileURLWithPath: path)) } catch { throw unreadable(path, error) }
+    }
+
+    package static func name(_ path: String) -> String { path == "-" ? "stdin" : path }
+
+    private static func unreadable(_ path: String, _ error: any Error) -> CLIError {
+        let reason = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError) ?? (error as NSError)
+        return .usage(
+            "cannot read \(name(path)): \(reason.localizedDescription)",
+            fix: "a file that exists and may be read, or - for stdin"
+        )
+    }
+}

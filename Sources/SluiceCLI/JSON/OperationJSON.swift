@@ -1,0 +1,94 @@
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// Operations as JSON objects: `docs/schema/operation.json`.
+package enum OperationJSON {
+    package static func object(_ detail: OperationDetail) -> JSONValue {
+        let record = detail.record
+        let envelope = detail.envelope
+        return [
+            "v": 1,
+            "id": .string(record.header.id.description),
+            "name": .string(envelope.name),
+            "queue": .string(detail.queue),
+            "state": .string(detail.state.rawValue),
+            "priority": .string(record.header.priority.rawValue),
+            "tags": .array(envelope.tags.map { .string($0) }),
+            "attempt": .number(record.attempt),
+            "maxAttempts": .number(envelope.retry.attempts),
+            "delivery": .number(record.header.delivery),
+            "fence": record.fence == 0 ? .null : .number(record.fence),
+            "worker": JSONValue(detail.worker),
+            "enqueuedAt": time(record.enqueuedAt),
+            "dueAt": time(record.dueAt),
+            "expiresAt": time(record.header.expiresAt),
+            "startedAt": time(record.startedAt),
+            "endedAt": time(record.endedAt),
+            "runTimeoutMilliseconds": JSONValue(envelope.runTimeout?.wholeMilliseconds),
+            "progress": progress(detail),
+            "arguments": json(envelope.arguments),
+            "result": detail.result.map(json) ?? .null,
+            "error": detail.errors.last.map(error) ?? .null,
+            "errors": .array(detail.errors.map(error)),
+            "dependencies": [],
+            "dependents": [],
+            "rerunOf": JSONValue(envelope.rerunOf?.description),
+            "cancel": cancel(detail.cancel),
+        ]
+    }
+
+    /// RFC 3339, or null for never.
+    package static func time(_ milliseconds: Int64) -> JSONValue {
+        milliseconds > 0 ? .string(TimeText.rfc3339(milliseconds)) : .null
+    }
+
+    package static func cancel(_ trace: CancelTrace?) -> JSONValue {
+        guard let trace else { return .null }
+        return [
+            "requestedAt": time(trace.requestedAt),
+            "acknowledgedAt": time(trace.acknowledgedAt ?? 0),
+            "stoppedAt": time(trace.stoppedAt ?? 0),
+            "reason": .string(trace.reason),
+            "by": .string(trace.by),
+        ]
+    }
+
+    /// Stored bytes that should be JSON; what is not becomes a string.
+    package static func json(_ bytes: [UInt8]) -> JSONValue {
+        guard !bytes.isEmpty else { return .null }
+        let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)
+        return (try? JSONValue(parsing: bytes, limits: limits)) ?? .string(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static func progress(_ detail: OperationDetail) -> JSONValue {
+        guard let progress = detail.progress else { return .null }
+        return ["fraction": JSONValue(progress.fraction), "message": .string(progress.message)]
+    }
+
+    private static func error(_ attempt: FailedAttempt) -> JSONValue {
+        let failure = attempt.failure
+        var object: JSONObject = JSONObject([
+            ("type", .string(failure.type)),
+            ("message", .string(failure.message)),
+            ("attempt", .number(failure.attempt)),
+            ("delivery", .number(failure.delivery)),
+            ("at", time(attempt.at)),
+        ])
+        if let details = failure.details {
+            object["details"] = .object(
+                JSONObject(details.sorted { $0.key < $1.key }.map { ($0.key, .number($0.value)) })
+            )
+        }
+        return .object(object)
+    }
+}
+
+extension OperationDetail {
+    package var id: OperationID { record.header.id }
+
+    /// The envelope; one that cannot be read has the name `unreadable`.
+    package var envelope: OperationEnvelope {
+        (try? OperationEnvelope(record.envelope)) ?? OperationEnvelope(name: "unreadable", arguments: record.envelope)
+    }
+}

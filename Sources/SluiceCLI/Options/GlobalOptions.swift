@@ -1,0 +1,52 @@
+import ArgumentParser
+import Operations
+import SluiceMonitor
+
+extension ColorChoice: ExpressibleByArgument {}
+extension TimeStyle: ExpressibleByArgument {}
+
+/// Options that every command takes, before or behind its name.
+package struct GlobalOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("Redis: redis://, rediss:// or unix:// URL.", valueName: "url"))
+    var redis: String?
+
+    @Option(name: [.customShort("N"), .long], help: "The namespace.")
+    var namespace: String?
+
+    @Option(name: [.customShort("o"), .long], help: "table, wide, json, jsonl, csv or id.")
+    var output: OutputFormat?
+
+    @Option(name: .long, help: "Times as relative, iso or unix.")
+    var time: TimeStyle?
+
+    @Option(name: .long, help: "Colour: auto, always or never.")
+    var color: ColorChoice?
+
+    @Flag(name: .long, help: "Draw in ASCII.")
+    var ascii = false
+
+    @Flag(name: .long, help: "No header line in tables.")
+    var noHeaders = false
+
+    @Flag(name: .long, help: "Print data and errors only.")
+    var quiet = false
+
+    @Flag(name: [.short, .long], help: "Say more.")
+    var verbose = false
+
+    @Flag(name: .long, help: "Never ask; refuse what needs a confirmation.")
+    var noInput = false
+
+    @Flag(name: .long, help: "Refuse every change.")
+    var readOnly = false
+
+    @Option(name: .long, help: "Longest time to reach Redis (2s).", transform: DurationText.parse)
+    var connectTimeout: Duration?
+
+    package init() {}
+
+    /// Options that take a value as the next word, for what must be known before parsing.
+    static let valueOptions: Set<String> = [
+        "--redis", "-N", "--namespace", "-o", "--output", "--time", "--color", "--connect-timeout",
+    ]
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Operations
+import SluiceMonitor
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The three standard streams: data goes to stdout, everything else to stderr.
+package final class Console: Sendable {
+    package let output: Style
+    package let errors: Style
+    package let isOutputTerminal: Bool
+    package let isErrorTerminal: Bool
+    package let isInputTerminal: Bool
+    /// No notes and no progress, only data and errors.
+    package let quiet: Bool
+    /// What to do when the reader of stdout went away: true = end quietly, as `head` expects it.
+    private let endsWhenUnread: Mutex<Bool>
+    private let status = Mutex(StatusLine())
+
+    private struct StatusLine {
+        var shown = false
+        var shownAt: ContinuousClock.Instant?
+    }
+
+    package init(
+        color: ColorChoice = .auto,
+        ascii: Bool = false,
+        quiet: Bool = false,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) {
+        isOutputTerminal = isatty(STDOUT_FILENO) == 1
+        isErrorTerminal = isatty(STDERR_FILENO) == 1
+        isInputTerminal = isatty(STDIN_FILENO) == 1
+        output = Style(color: color, ascii: ascii, isTerminal: isOutputTerminal, environment: environment)
+        errors = Style(color: color, ascii: ascii, isTerminal: isErrorTerminal, environment: environment)
+        self.quiet = quiet
+        endsWhenUnread = Mutex(true)
+    }
+
+    /// Goes on working when nobody reads stdout any more, because work is being handed over and must not stop half-way.
+    package func outlivesItsReader() { endsWhenUnread.withLock { $0 = false } }
+}
+
+// MARK: - Data
+
+extension Console {
+    package func print(_ line: String) { write(line + "\n") }
+
+    package func print(_ lines: [String]) {
+        guard !lines.isEmpty else { return }
+        write(lines.joined(separator: "\n") + "\n")
+    }
+
+    package func print(_ json: JSONValue, _ format: OutputFormat) {
+        print(format == .jsonl ? json.serialized() : json.prettySerialized())
+    }
+
+    package func print(_ table: Table, showsHeader: Bool) {
+        let target: TableTarget = isOutputTerminal ? .terminal(width: width) : .plain
+        print(table.lines(for: target, style: output, showsHeader: showsHeader))
+    }
+
+    /// Bytes as they are, for results that somebody redirects to a file.
+    package func write(_ bytes: [UInt8]) {
+        clearStatus()
+        guard Self.writeAll(bytes, to: STDOUT_FILENO) else { return outputFailed(errno) }
+    }
+
+    package func write(_ text: String) { write(Array(text.utf8)) }
+
+    /// Cells in a line of the terminal.
+    package var width: Int {
+        var size = winsize()
+        let request = UInt(TIOCGWINSZ)
+        guard ioctl(STDOUT_FILENO, request, &size) == 0, size.ws_col > 0 else { return TableTarget.defaultWidth }
+        return Int(size.ws_col)
+    }
+
+    private func outputFailed(_ code: Int32) {
+        if code == EPIPE {
+            if endsWhenUnread.withLock({ $0 }) { exit(ExitStatus.done.rawValue) }
+            return
+        }
+        report(
+            CLIError(.bug, "cannot write to stdout: \(String(cString: strerror(code)))", fix: "a disk with space"),
+            asJSON: false
+        )
+        exit(ExitStatus.bug.rawValue)
+    }
+
+    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { unistdWrite(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR || errno == EAGAIN { continue }
+                return false
+            }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}
+
+private func unistdWrite(_ descriptor: Int32, _ base: UnsafeRawPointer?, _ count: Int) -> Int {
+    #if canImport(Glibc)
+        Glibc.write(descriptor, base, count)
+    #elseif canImport(Musl)
+        Musl.write(descriptor, base, count)
+    #else
+        Darwin.write(descriptor, base, count)
+    #endif
+}
+
+// MARK: - Everything else
+
+extension Console {
+    /// Something a person wants to know.
+    package func note(_ line: String) {
+        guard !quiet else { return }
+        writeError(line)
+    }
+
+    /// A question; the answer is typed on the same line.
+    package func ask(_ question: String) {
+        clearStatus()
+        _ = Self.writeAll(Array(SafeText.line(question).utf8), to: STDERR_FILENO)
+    }
+
+    package func warn(_ line: String) { writeError(errors.paint("warning:", .warning) + " " + line) }
+
+    package func report(_ error: CLIError, asJSON: Bool) {
+        if asJSON { return writeError(error.json.serialized()) }
+        var lines = error.lines
+        lines[0] = errors.paint("error:", .dead) + lines[0].dropFirst("error:".count)
+        writeError(lines.joined(separator: "\n"))
+    }
+
+    /// A line that the next one replaces, on a terminal only, at most ten times a second.
+    package func showStatus(_ line: String) {
+        guard isErrorTerminal, !quiet else { return }
+        let now = ContinuousClock.now
+        let isDue = status.withLock { status in
+            if let last = status.shownAt, now - last < .milliseconds(100) { return false }
+            status = StatusLine(shown: true, shownAt: now)
+            return true
+        }
+        guard isDue else { return }
+        let text = "\r" + line.truncated(toWidth: width - 1) + "\u{1B}[K"
+        _ = Self.writeAll(Array(text.utf8), to: STDERR_FILENO)
+    }
+
+    package func clearStatus() {
+        let wasShown = status.withLock { status in
+            defer { status.shown = false }
+            return status.shown
+        }
+        guard wasShown else { return }
+        _ = Self.writeAll(Array("\r\u{1B}[K".utf8), to: STDERR_FILENO)
+    }
+
+    private func writeError(_ text: String) {
+        clearStatus()
+        _ = Self.writeAll(Array((text + "\n").utf8), to: STDERR_FILENO)
+    }
+}

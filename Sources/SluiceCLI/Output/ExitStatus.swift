@@ -1,0 +1,56 @@
+/// Every exit status of the command line, in one place; `sluice help exit-codes` prints this table.
+package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
+    case done = 0
+    case dead = 1
+    case cancelled = 2
+    case notFound = 3
+    case timedOut = 4
+    case refused = 5
+    case partly = 6
+    case usage = 64
+    case unreachable = 69
+    case bug = 70
+    case denied = 77
+    case badConfiguration = 78
+    case interrupted = 130
+    case terminated = 143
+
+    package var meaning: String {
+        switch self {
+        case .done: "done (and, for wait and --wait, everything finished)"
+        case .dead: "the work is dead: its attempts are used up"
+        case .cancelled: "the work was cancelled or expired"
+        case .notFound: "not found: an operation, queue or worker is unknown"
+        case .timedOut: "--timeout passed"
+        case .refused: "refused: the state forbids it, it was not confirmed, or --read-only"
+        case .partly: "several targets: some done, some refused, each listed"
+        case .usage: "usage: an argument or input is wrong, nothing was done"
+        case .unreachable: "Redis cannot be reached"
+        case .bug: "a bug in this program"
+        case .denied: "Redis denied user, password or permission"
+        case .badConfiguration: "the configuration is wrong"
+        case .interrupted: "interrupted (Ctrl-C)"
+        case .terminated: "terminated (SIGTERM)"
+        }
+    }
+
+    package static var table: String {
+        allCases.map { status in
+            let code = String(status.rawValue)
+            return String(repeating: " ", count: 5 - code.count) + code + "  " + status.meaning
+        }.joined(separator: "\n")
+    }
+}
+
+extension ExitStatus {
+    /// The status for several targets: the only one there is, or 6 if something was done and something was not.
+    package static func of(_ statuses: some Sequence<ExitStatus>) -> ExitStatus {
+        var firstProblem: ExitStatus?
+        var someDone = false
+        for status in statuses {
+            if status == .done { someDone = true } else if firstProblem == nil { firstProblem = status }
+        }
+        guard let firstProblem else { return .done }
+        return someDone ? .partly : firstProblem
+    }
+}

@@ -1,0 +1,83 @@
+/// Rewrites what people may type into what the argument parser understands.
+///
+/// 1. Options before the verb go behind it: `sluice --redis URL list` is `sluice list --redis URL`.
+/// 2. An optional value after `=` becomes an option of its own: `--wait=10s` is `--wait --wait-timeout=10s`.
+/// 3. A program behind `--` becomes one option a word, since a second list of arguments cannot be declared: behind
+///    `enqueue`, `-- ls -l` is `--program-word=ls --program-word=-l`.
+/// 4. An unknown verb is an error with a suggestion.
+package struct CommandLineRewriter: Sendable {
+    /// The verbs and the verbs below them.
+    package struct Verbs: Sendable {
+        package var names: [String: Verbs]
+
+        package init(_ names: [String: Verbs] = [:]) { self.names = names }
+    }
+
+    /// Flags with an optional value, and the hidden option that takes it.
+    private static let optionalValues = ["--wait": "--wait-timeout", "--burst": "--burst-mode"]
+
+    /// The verb that takes a program behind `--`, and the hidden option that takes its words.
+    private static let programVerb = "enqueue"
+    private static let programOption = "--program-word"
+
+    package let verbs: Verbs
+    /// Global options that take a value, which is not to be taken for a verb.
+    package let valueOptions: Set<String>
+
+    package init(verbs: Verbs, valueOptions: Set<String>) {
+        self.verbs = verbs
+        self.valueOptions = valueOptions
+    }
+
+    package func rewrite(_ arguments: [String]) throws(CLIError) -> [String] {
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        let words = try moveOptionsBehindVerb(Array(arguments[..<end]))
+        let head = words.flatMap(Self.splitOptionalValue)
+        guard words.first == Self.programVerb else { return head + arguments[end...] }
+        return head + arguments[end...].dropFirst().map { "\(Self.programOption)=\($0)" }
+    }
+
+    private func moveOptionsBehindVerb(_ words: [String]) throws(CLIError) -> [String] {
+        var options: [String] = []
+        var path: [String] = []
+        var level = verbs
+        var rest = words[...]
+        while let word = rest.first {
+            if word.hasPrefix("-") && word != "-" {
+                // Behind a complete verb everything stays where it is; help and version belong where they stand.
+                if level.names.isEmpty || Self.isForParser(word) { break }
+                options.append(rest.removeFirst())
+                if valueOptions.contains(word), let value = rest.popFirst() { options.append(value) }
+            } else {
+                if level.names.isEmpty { break }
+                guard let next = level.names[word] else {
+                    if path.first == "help" { break }
+                    throw unknown(word, at: path, level: level)
+                }
+                path.append(rest.removeFirst())
+                level = next
+            }
+        }
+        return path + options + rest
+    }
+
+    private static func isForParser(_ word: String) -> Bool {
+        ["-h", "--help", "--version", "--help-hidden"].contains(word) || word.hasPrefix("--generate-completion-script")
+    }
+
+    private static func splitOptionalValue(_ word: String) -> [String] {
+        guard let separator = word.firstIndex(of: "="), let option = optionalValues[String(word[..<separator])] else {
+            return [word]
+        }
+        return [String(word[..<separator]), option + word[separator...]]
+    }
+
+    private func unknown(_ word: String, at path: [String], level: Verbs) -> CLIError {
+        let command = (["sluice"] + path).joined(separator: " ")
+        let known = level.names.keys.sorted()
+        if let near = Suggestion.nearest(to: word, among: known) {
+            return .usage("unknown command \"\(word)\"; did you mean \"\(near)\"?", fix: "\(command) \(near) --help")
+        }
+        return .usage("unknown command \"\(word)\"", fix: "\(command) --help")
+    }
+}

@@ -1,0 +1,70 @@
+import EmbeddedRedis
+import Operations
+import RedisClient
+import SluiceMonitor
+
+/// Makes of any error what the command line reports.
+package enum ErrorTranslation {
+    package static func report(_ error: any Error, settings: Settings?) -> CLIError {
+        switch error {
+        case let error as CLIError: error
+        case let error as OperationsError: report(error, settings: settings)
+        case let error as EmbeddedRedisError: report(error)
+        case let error as TextError: .usage(error.message)
+        case is CancellationError: CLIError(.interrupted, "interrupted")
+        default:
+            CLIError(
+                .bug,
+                "unexpected: \(String(describing: error))",
+                fix: "report this with the command that was given"
+            )
+        }
+    }
+
+    private static func report(_ error: OperationsError, settings: Settings?) -> CLIError {
+        let origin =
+            settings.map { ["from: \($0.redis.content == nil ? "the embedded server" : "\($0.redis.origin)")"] } ?? []
+        switch error.code {
+        case .invalidName, .invalidOption, .tooLarge, .malformed: return .usage(error.message)
+        case .notFound: return CLIError(.notFound, error.message)
+        case .refused, .leaseLost: return CLIError(.refused, error.message)
+        case .dead: return CLIError(.dead, error.message)
+        case .cancelled, .expired: return CLIError(.cancelled, error.message)
+        case .timedOut: return CLIError(.timedOut, error.message)
+        case .full:
+            return CLIError(
+                .refused,
+                "Redis has no memory left: \(error.message)",
+                notes: origin,
+                fix: "let workers drain the queues, or raise maxmemory"
+            )
+        case .denied:
+            return CLIError(
+                .denied,
+                "Redis denied: \(error.message)",
+                notes: origin,
+                fix: "user, password and certificates in the URL, and the user's rights (ACL LOG)"
+            )
+        case .outcomeUnknown:
+            return CLIError(
+                .unreachable,
+                "no answer from Redis, so the outcome is unknown: \(error.message)",
+                notes: origin,
+                fix: reach(settings)
+            )
+        case .unavailable: return CLIError(.unreachable, error.message, notes: origin, fix: reach(settings))
+        }
+    }
+
+    private static func report(_ error: EmbeddedRedisError) -> CLIError {
+        CLIError(.unreachable, error.message, fix: "\(Program.name) redis status, or a Redis of your own: --redis URL")
+    }
+
+    private static func reach(_ settings: Settings?) -> String {
+        switch settings?.redis.content?.address {
+        case .tcp(let host, let port)?: "redis-cli -h \(host) -p \(port) ping"
+        case .unix(let path)?: "redis-cli -s \(path) ping"
+        case nil: "\(Program.name) redis status"
+        }
+    }
+}

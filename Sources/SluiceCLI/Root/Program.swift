@@ -1,0 +1,27 @@
+import Foundation
+import SluiceMonitor
+
+/// The running program, as messages and examples name it: a user's own binary has the same commands.
+package enum Program {
+    package static let version = "0.1.0"
+
+    package static let name: String = {
+        let path = CommandLine.arguments.first ?? "sluice"
+        let name = SafeText.line(path.split(separator: "/").last.map(String.init) ?? path)
+        return name.isEmpty ? "sluice" : name
+    }()
+
+    /// The command that was given, quoted for a shell, with another option behind its other options.
+    package static func command(_ arguments: [String], adding option: String) -> String {
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        let words = arguments[..<end] + [option] + arguments[end...]
+        return ([name] + words.map(quoted)).joined(separator: " ")
+    }
+
+    private static func quoted(_ word: String) -> String {
+        let isPlain =
+            !word.isEmpty
+            && word.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"'\"\\$`!*?[](){}<>|&;#~".utf8.contains($0) }
+        return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,33 @@
+import EmbeddedRedis
+import Logging
+import RedisClient
+import Sluice
+
+/// Reaches the Redis that the settings name.
+enum Connector {
+    /// - Throws: `OperationsError` or `EmbeddedRedisError`.
+    @Sendable
+    static func connect(_ invocation: Invocation) async throws -> SluiceClient {
+        let settings = invocation.settings
+        return try await SluiceClient.connect(
+            to: endpoint(invocation),
+            namespace: settings.namespace.content,
+            timeout: settings.connectTimeout.content,
+            logger: Logger(label: "sluice") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// The server's address; without one the embedded server, started and said if it does not run.
+    static func endpoint(_ invocation: Invocation) async throws -> RedisEndpoint {
+        if let endpoint = invocation.settings.redis.content { return endpoint }
+        let server = EmbeddedRedis()
+        let status = try await SluiceClient.startedServer(server)
+        if status.startedNow {
+            invocation.console.note(
+                "started the embedded Redis \(status.version) (pid \(status.pid)) on \(status.socketPath); "
+                    + "stop it with: \(Program.name) redis stop"
+            )
+        }
+        return server.endpoint
+    }
+}

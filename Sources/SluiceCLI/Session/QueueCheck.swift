@@ -1,0 +1,45 @@
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// Whether somebody will run what is enqueued.
+struct QueueCheck: Sendable {
+    private let client: SluiceClient
+
+    init(_ client: SluiceClient) { self.client = client }
+
+    /// Refuses a queue that has no worker and was never used: mostly a slip of the finger.
+    func requireUsed(_ queue: String) async throws {
+        let known = try await client.broker.queues()
+        guard !known.contains(queue) else { return }
+        throw CLIError(
+            .refused,
+            "queue \"\(queue)\" has no worker and has never been used",
+            notes: Suggestion.nearest(to: queue, among: known).map { ["did you mean \"\($0)\"?"] } ?? [],
+            fix: "enqueue anyway: drop --strict"
+        )
+    }
+
+    /// Says which operations no live worker handles. They wait until one comes.
+    func warn(_ operations: [(queue: String, name: String)], console: Console) async throws {
+        guard !console.quiet else { return }
+        for (queue, pairs) in Dictionary(grouping: operations, by: \.queue).sorted(by: { $0.key < $1.key }) {
+            let snapshot = try await client.broker.snapshot(queue: queue, executingRows: 0)
+            if snapshot.paused {
+                console.warn("queue \(queue) is paused; resume it: \(Program.name) queue resume \(queue)")
+            }
+            let live = snapshot.workers.filter { $0.leaseUntil >= snapshot.time }.compactMap { WorkerInfo($0.info) }
+            if live.isEmpty {
+                console.warn(
+                    "enqueued, but no live worker serves queue \(queue); start one: \(Program.name) worker -q \(queue)"
+                )
+                continue
+            }
+            let handled = Set(live.flatMap(\.handles))
+            for name in Set(pairs.map(\.name)).subtracting(handled).sorted().prefix(10) {
+                let more = ["exec", "http", "download"].contains(name) ? " (start one with --allow \(name))" : ""
+                console.warn("enqueued, but no live worker handles \"\(SafeText.line(name))\" (queue \(queue))\(more)")
+            }
+        }
+    }
+}

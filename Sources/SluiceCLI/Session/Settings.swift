@@ -1,0 +1,121 @@
+import Operations
+import RedisClient
+import SluiceMonitor
+
+/// What a command runs with, and where each value comes from: flag, then environment, then default.
+package struct Settings: Sendable {
+    package enum Origin: Sendable, Equatable, CustomStringConvertible {
+        case flag(String)
+        case environment(String)
+        case builtIn
+
+        package var description: String {
+            switch self {
+            case .flag(let name): name + " on the command line"
+            case .environment(let name): name + " in the environment"
+            case .builtIn: "default"
+            }
+        }
+    }
+
+    package struct Value<Content: Sendable>: Sendable {
+        package var content: Content
+        package var origin: Origin
+    }
+
+    /// nil = the embedded server.
+    package var redis: Value<RedisEndpoint?>
+    package var namespace: Value<String>
+    package var connectTimeout: Value<Duration>
+    package var output: Value<OutputFormat>
+    package var time: Value<TimeStyle>
+    package var readOnly: Value<Bool>
+    package var noInput: Value<Bool>
+
+    package init(_ options: GlobalOptions, environment: [String: String]) throws(CLIError) {
+        let source = Source(environment: environment)
+        redis = try source.redis(options.redis)
+        namespace = try source.value(options.namespace, "--namespace", "SLUICE_NAMESPACE", Defaults.namespace) {
+            NameRule.allows($0) ? $0 : nil
+        }
+        connectTimeout = try source.value(
+            options.connectTimeout,
+            "--connect-timeout",
+            "SLUICE_CONNECT_TIMEOUT",
+            .seconds(2)
+        ) { try? DurationText.parse($0) }
+        output = try source.value(options.output, "--output", "SLUICE_OUTPUT", .table) { OutputFormat(rawValue: $0) }
+        time = try source.value(options.time, "--time", "SLUICE_TIME", .relative) { TimeStyle(rawValue: $0) }
+        readOnly = try source.flag(options.readOnly, "--read-only", "SLUICE_READ_ONLY")
+        noInput = try source.flag(options.noInput, "--no-input", "SLUICE_NO_INPUT")
+    }
+
+    /// Reads one setting after the other.
+    private struct Source {
+        let environment: [String: String]
+
+        func redis(_ flag: String?) throws(CLIError) -> Value<RedisEndpoint?> {
+            if let flag { return try endpoint(flag, .flag("--redis")) }
+            for name in ["SLUICE_REDIS_URL", "REDIS_URL"] {
+                if let url = environment[name], !url.isEmpty { return try endpoint(url, .environment(name)) }
+            }
+            return Value(content: nil, origin: .builtIn)
+        }
+
+        private func endpoint(_ url: String, _ origin: Origin) throws(CLIError) -> Value<RedisEndpoint?> {
+            do { return Value(content: try RedisEndpoint(url: url), origin: origin) } catch {
+                throw CLIError(
+                    origin == .flag("--redis") ? .usage : .badConfiguration,
+                    error.message,
+                    notes: ["from: \(origin)"],
+                    fix: "redis://localhost:6379/0, rediss://user:password@host/0 or unix:///path/to/socket"
+                )
+            }
+        }
+
+        func value<Content>(
+            _ flag: Content?,
+            _ flagName: String,
+            _ name: String,
+            _ builtIn: Content,
+            parse: (String) -> Content?
+        ) throws(CLIError) -> Value<Content> {
+            if let flag {
+                // Options that have no type of their own are checked like what the environment says.
+                if let text = flag as? String, parse(text) == nil { throw wrong(text, flagName, .usage) }
+                return Value(content: flag, origin: .flag(flagName))
+            }
+            guard let text = environment[name], !text.isEmpty else { return Value(content: builtIn, origin: .builtIn) }
+            guard let content = parse(text) else { throw wrong(text, name, .badConfiguration) }
+            return Value(content: content, origin: .environment(name))
+        }
+
+        func flag(_ flag: Bool, _ flagName: String, _ name: String) throws(CLIError) -> Value<Bool> {
+            try value(flag ? true : nil, flagName, name, false) {
+                switch $0.lowercased() {
+                case "1", "true", "yes", "on": true
+                case "0", "false", "no", "off": false
+                default: nil
+                }
+            }
+        }
+
+        private func wrong(_ text: String, _ name: String, _ status: ExitStatus) -> CLIError {
+            CLIError(
+                status,
+                "\(name) is \(OperationsError.quoted(text)), which is not allowed",
+                fix: Self.expected(name)
+            )
+        }
+
+        private static func expected(_ name: String) -> String {
+            switch name {
+            case "SLUICE_NAMESPACE", "--namespace": "\(name) with 1 to 128 letters, digits, '.', '_' or '-'"
+            case "SLUICE_CONNECT_TIMEOUT": "\(name)=2s"
+            case "SLUICE_OUTPUT": "\(name)=table, wide, json, jsonl, csv or id"
+            case "SLUICE_TIME": "\(name)=relative, iso or unix"
+            default: "\(name)=1 or 0"
+            }
+        }
+    }
+}

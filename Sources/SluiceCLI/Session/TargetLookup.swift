@@ -1,0 +1,33 @@
+import Operations
+import Sluice
+
+extension Locator {
+    /// Finds the references, and reads what is stored about each; those that lead to no operation are thrown as one error.
+    package func details(_ references: [IDReference]) async throws -> [OperationDetail] {
+        let findings = try await find(references)
+        var rows: [TargetReport.Row] = []
+        var details: [OperationDetail] = []
+        for (reference, finding) in zip(references, findings) {
+            if case .found(let location) = finding,
+                let detail = try await client.broker.details([location.id], queue: location.queue).first.flatMap({ $0 })
+            {
+                details.append(detail)
+                rows.append(
+                    TargetReport.Row(reference: reference.shown, location: location, text: "", outcome: "found")
+                )
+            } else {
+                let missing = finding.isFound ? Finding.notFound : finding
+                if let row = TargetReport.Row(missing, of: reference) { rows.append(row) }
+            }
+        }
+        let report = TargetReport(rows, participle: "found", namespace: client.namespace)
+        if let error = report.error { throw error }
+        return details
+    }
+}
+
+extension Locator.Finding {
+    package var isFound: Bool {
+        if case .found = self { true } else { false }
+    }
+}

@@ -1,0 +1,120 @@
+import ArgumentParser
+import Foundation
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// The whole command line, for a program of one's own:
+///
+/// ```swift
+/// @main struct App {
+///     static func main() async { await SluiceMain.run { $0.register(Resize.self) } }
+/// }
+/// ```
+///
+/// The program then has every command of `sluice`, and its workers run the registered operations besides the built-in ones.
+public enum SluiceMain {
+    /// Runs the command that the program's arguments name, and ends the process with its exit status.
+    public static func run() async -> Never {
+        // A reader that went away is an error of a write, not the end of a worker.
+        signal(SIGPIPE, SIG_IGN)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let status = await run(arguments, environment: ProcessInfo.processInfo.environment)
+        exit(status.rawValue)
+    }
+
+    /// The same for arguments of the caller's choice; nothing ends the process but a reader that went away.
+    package static func run(
+        _ arguments: [String],
+        environment: [String: String],
+        connector: @escaping @Sendable (Invocation) async throws -> SluiceClient = Connector.connect
+    ) async -> ExitStatus {
+        let asJSON = Self.wantsJSON(arguments, environment)
+        do {
+            let words = try CommandLineRewriter(RootCommand.self).rewrite(arguments)
+            if words == ["help", "exit-codes"] { return printed(ExitStatus.table) }
+            var command = try RootCommand.parseAsRoot(words)
+            guard let verb = command as? any Verb else {
+                try command.run()
+                return .done
+            }
+            return await perform(verb, arguments, environment, connector)
+        } catch {
+            return rejected(error, asJSON: asJSON)
+        }
+    }
+
+    private static func perform(
+        _ verb: any Verb,
+        _ arguments: [String],
+        _ environment: [String: String],
+        _ connector: @escaping @Sendable (Invocation) async throws -> SluiceClient
+    ) async -> ExitStatus {
+        let options = verb.global
+        let console = Console(
+            color: options.color ?? .auto,
+            ascii: options.ascii,
+            quiet: options.quiet,
+            environment: environment
+        )
+        var settings: Settings?
+        do {
+            try verb.check()
+            let found = try Settings(options, environment: environment)
+            settings = found
+            let invocation = Invocation(
+                arguments: arguments,
+                console: console,
+                settings: found,
+                options: .init(showsHeader: !options.noHeaders, verbose: options.verbose),
+                connector: connector
+            )
+            return try await verb.perform(invocation)
+        } catch {
+            let report = ErrorTranslation.report(error, settings: settings)
+            console.report(report, asJSON: settings?.output.content.isJSON ?? wantsJSON(arguments, environment))
+            return report.status
+        }
+    }
+}
+
+// MARK: - Arguments that cannot be parsed
+
+extension SluiceMain {
+    /// Whether errors are JSON, found without parsing because that may be what went wrong.
+    private static func wantsJSON(_ arguments: [String], _ environment: [String: String]) -> Bool {
+        let words = arguments.prefix { $0 != "--" }
+        var format = environment["SLUICE_OUTPUT"]
+        for (index, word) in words.enumerated() {
+            if ["-o", "--output"].contains(word), index + 1 < words.count { format = words[index + 1] }
+            for prefix in ["--output=", "-o="] where word.hasPrefix(prefix) {
+                format = String(word.dropFirst(prefix.count))
+            }
+        }
+        return format.flatMap(OutputFormat.init(rawValue:))?.isJSON ?? false
+    }
+
+    private static func rejected(_ error: any Error, asJSON: Bool) -> ExitStatus {
+        let console = Console()
+        if RootCommand.exitCode(for: error).isSuccess { return printed(RootCommand.fullMessage(for: error)) }
+        let report = parseError(error)
+        console.report(report, asJSON: asJSON)
+        return report.status
+    }
+
+    /// ArgumentParser's sentence, and the way to the command's help.
+    private static func parseError(_ error: any Error) -> CLIError {
+        if let error = error as? CLIError { return error }
+        let full = RootCommand.fullMessage(for: error)
+        let lines = full.split(separator: "\n").map(String.init)
+        let message = RootCommand.message(for: error).split(separator: "\n").joined(separator: " ")
+        let help = lines.last { $0.contains("--help' for more information") }
+        let fix = help.flatMap { $0.split(separator: "'").dropFirst().first.map(String.init) }
+        return .usage(message, fix: fix ?? "\(Program.name) --help")
+    }
+
+    private static func printed(_ text: String) -> ExitStatus {
+        Console().print(text)
+        return .done
+    }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+
+package struct EnqueueVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "enqueue",
+            abstract: "Put operations into a queue.",
+            usage: """
+                \(Program.name) enqueue NAME [k=text | k:=json | k=@file].. [options]
+                \(Program.name) enqueue NAME --args JSON|- [options]
+                \(Program.name) enqueue [options] -- PROGRAM ARG..
+                \(Program.name) enqueue --batch FILE|- [options]
+                """,
+            discussion: """
+                EXAMPLES
+                  \(Program.name) enqueue sleep seconds:=3 -p high -q mail
+                  \(Program.name) enqueue --wait -- sh -c 'echo hello'
+                  id=$(\(Program.name) enqueue sleep seconds:=60 --in 10m -o id)
+                  \(Program.name) enqueue --batch operations.jsonl
+
+                k=text is a string, k:=json any JSON, k=@file the text of a file. Behind -- stands a program and its arguments,
+                an exec operation: no shell; workers run it only with --allow exec.
+                A batch has one JSON object a line: name, and as needed args, queue, priority, in, at, tags, id, expires, attempts,
+                runTimeout, track. All lines are checked before the first is sent.
+                """
+        )
+    }
+
+    @Argument(help: ArgumentHelp("The operation's name, then its arguments.", valueName: "name k=v"))
+    var words: [String] = []
+    /// What stands behind `--`; see `CommandLineRewriter`.
+    @Option(name: .customLong("program-word"), parsing: .unconditionalSingleValue, help: .hidden)
+    var program: [String] = []
+    @Option(help: ArgumentHelp("All arguments as one JSON value; - reads it from stdin.", valueName: "json"))
+    var args: String?
+    @Option(help: ArgumentHelp("A file of operations, one JSON object a line; - reads stdin.", valueName: "file"))
+    var batch: String?
+    @OptionGroup var how: EnqueueFlags
+    @Flag(help: ArgumentHelp("Wait until it ended (--wait=10s: at most so long); the exit status says how."))
+    var wait = false
+    @Option(help: .hidden, transform: DurationText.parse)
+    var waitTimeout: Duration?
+    @Flag(help: "Wait, and print its log meanwhile.")
+    var follow = false
+    @Flag(help: "Refuse (5) if the queue was never used and no worker serves it.")
+    var strict = false
+    @Flag(help: "Check everything, enqueue nothing.")
+    var dryRun = false
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws {
+        let name = Program.name
+        guard batch == nil || (words.isEmpty && program.isEmpty && args == nil) else {
+            throw CLIError.usage("--batch takes all operations from the file", fix: "\(name) enqueue --batch FILE")
+        }
+        guard batch != nil || !words.isEmpty || !program.isEmpty else {
+            throw CLIError.usage("nothing to enqueue", fix: "\(name) enqueue NAME k=v, or \(name) enqueue -- PROGRAM")
+        }
+        guard !(wait || follow) || !how.noTrack else {
+            throw CLIError.usage("an untracked operation cannot be waited for", fix: "without --no-track")
+        }
+        guard !follow || batch == nil else { throw CLIError.usage("--follow shows one log", fix: "--wait instead") }
+        guard batch == nil || how.id == nil else {
+            throw CLIError.usage("--id names one operation", fix: "\"id\" in each line of the batch")
+        }
+        try how.check()
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        if let batch { return try await BatchEnqueue(verb: self, invocation: invocation).run(batch) }
+        let request = try singleRequest()
+        guard !dryRun else { return dry(request, invocation) }
+        let client = try await invocation.connect()
+        if strict { try await QueueCheck(client).requireUsed(request.queue) }
+        let new = try request.resolved(serverTime: try await request.serverTime(client))
+        let reference = try await client.enqueue([new], queue: request.queue)[0]
+        return try await SingleEnqueue(verb: self, invocation: invocation, client: client).finish(reference, request)
+    }
+
+    private func singleRequest() throws -> EnqueueRequest {
+        try how.request(name: try operationName(), arguments: try arguments())
+    }
+
+    private func operationName() throws(CLIError) -> String {
+        guard !program.isEmpty else { return words[0] }
+        guard words.isEmpty || words[0] == "exec" || words[0].contains("=") else {
+            throw .usage(
+                "both the operation \"\(words[0])\" and a program behind --",
+                fix: "\(Program.name) enqueue [options] -- PROGRAM ARG.."
+            )
+        }
+        return "exec"
+    }
+
+    private func arguments() throws(CLIError) -> JSONValue {
+        let pairs = words.filter { program.isEmpty || $0 != "exec" }.dropFirst(program.isEmpty ? 1 : 0)
+        if let args {
+            guard pairs.isEmpty, program.isEmpty else {
+                throw .usage("--args is all arguments", fix: "drop --args, or the other arguments")
+            }
+            return try Self.json(args)
+        }
+        var object = try KeyValueArguments.object(from: Array(pairs))
+        if !program.isEmpty, var members = object.objectValue {
+            members["argv"] = .array(program.map { .string($0) })
+            object = .object(members)
+        }
+        return object
+    }
+
+    private static func json(_ text: String) throws(CLIError) -> JSONValue {
+        let bytes = text == "-" ? try InputFile.read("-") : Array(text.utf8)
+        do { return try JSONValue(parsing: bytes) } catch {
+            throw .usage(
+                "--args is not JSON: \(error)",
+                fix: #"--args '{"seconds":3}', or --args - and the JSON on stdin"#
+            )
+        }
+    }
+
+    private func dry(_ request: EnqueueRequest, _ invocation: Invocation) -> ExitStatus {
+        invocation.console.note(
+            "would enqueue \(request.operation.envelopeName) into \(request.queue); nothing was sent (--dry-run)"
+        )
+        return .done
+    }
+}

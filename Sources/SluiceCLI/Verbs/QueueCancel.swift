@@ -1,0 +1,137 @@
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// Cancels everything that is in queues now.
+struct QueueCancel: Sendable {
+    let client: SluiceClient
+    let invocation: Invocation
+    let reason: String
+
+    private struct Cancelled: Sendable {
+        var queue: String
+        var waiting: Int
+        var executing: Int
+        /// What still runs of it.
+        var left: Int
+    }
+
+    /// - Parameter queues: nil = all of the namespace.
+    func run(_ queues: [String]?, isConfirmed: Bool, deadline: ContinuousClock.Instant?) async throws -> ExitStatus {
+        let known = try await client.broker.queues()
+        if let unknown = queues?.first(where: { !known.contains($0) }) {
+            throw CLIError.unknownQueue(unknown, known: known)
+        }
+        let queues = queues ?? known
+        try await confirm(queues, isConfirmed: isConfirmed)
+        let started = ContinuousClock.now
+        let cancelled = try await withThrowingTaskGroup { group in
+            for queue in queues { group.addTask { try await cancel(queue, deadline: deadline) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        return report(
+            cancelled.sorted { $0.queue < $1.queue },
+            time: ContinuousClock.now - started,
+            waited: deadline != nil
+        )
+    }
+
+    private func confirm(_ queues: [String], isConfirmed: Bool) async throws {
+        guard !isConfirmed else { return }
+        var waiting = 0
+        var executing = 0
+        for queue in queues {
+            let counts = try await client.broker.snapshot(queue: queue, executingRows: 0).counts
+            executing += counts[.executing] ?? 0
+            waiting += counts.filter(\.key.isWaiting).values.reduce(0, +)
+        }
+        let place = queues.count == 1 ? "queue \(queues[0])" : "\(queues.count) queues"
+        try invocation.confirm(
+            "cancel \(waiting) waiting and \(executing) executing operations of \(place)?",
+            count: waiting + executing,
+            isConfirmed: false
+        )
+    }
+
+    private func cancel(_ queue: String, deadline: ContinuousClock.Instant?) async throws -> Cancelled {
+        let request = CancelRequest(reason: reason, by: SluiceClient.identity)
+        let (waiting, executing) = try await client.broker.cancelQueue(queue, request: request)
+        var cancelled = Cancelled(queue: queue, waiting: waiting, executing: executing, left: executing)
+        if let deadline, executing > 0 { cancelled.left = try await wait(queue, deadline: deadline) }
+        return cancelled
+    }
+
+    /// Waits until nothing runs any more that was handed out before; what starts later has a higher fence.
+    ///
+    /// - Returns: how many still run when the time is up.
+    private func wait(_ queue: String, deadline: ContinuousClock.Instant) async throws -> Int {
+        var through: Int64?
+        var pause: Duration = .milliseconds(20)
+        while true {
+            let rows = try await client.broker.snapshot(queue: queue, executingRows: Locator.newest).executing
+            let limit = through ?? rows.map(\.fence).max() ?? 0
+            through = limit
+            let left = rows.count { $0.fence <= limit }
+            if left == 0 || ContinuousClock.now >= deadline { return left }
+            invocation.console.showStatus("cancelling: \(left) still running in \(queue)")
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(250))
+        }
+    }
+}
+
+// MARK: - Output
+
+extension QueueCancel {
+    private func report(_ cancelled: [Cancelled], time: Duration, waited: Bool) -> ExitStatus {
+        let console = invocation.console
+        console.clearStatus()
+        let left = waited ? cancelled.reduce(0) { $0 + $1.left } : 0
+        switch invocation.format {
+        case .json, .jsonl: console.print(json(cancelled, left: left, waited: waited), invocation.format)
+        case .id: break
+        case .table, .wide, .csv: console.print(lines(cancelled, time: time, waited: waited))
+        }
+        guard left > 0 else { return .done }
+        let error = CLIError(
+            .timedOut,
+            "\(left) operations are still running after \(DurationText.precise(time))",
+            fix: "\(Program.name) list state:executing"
+        )
+        console.report(error, asJSON: invocation.format.isJSON)
+        return .timedOut
+    }
+
+    private func lines(_ cancelled: [Cancelled], time: Duration, waited: Bool) -> [String] {
+        cancelled.map { queue in
+            var line = "\(queue.queue): \(queue.waiting) waiting cancelled, \(queue.executing) executing "
+            line += waited ? "stopped" : "told to stop"
+            return waited && queue.executing > 0 ? line + " in \(DurationText.precise(time))" : line
+        }
+    }
+
+    private func json(_ cancelled: [Cancelled], left: Int, waited: Bool) -> JSONValue {
+        [
+            "v": 1,
+            "waiting": .number(cancelled.reduce(0) { $0 + $1.waiting }),
+            "executing": .number(cancelled.reduce(0) { $0 + $1.executing }),
+            "stillRunning": waited ? .number(left) : .null,
+            "queues": .array(
+                cancelled.map {
+                    ["name": .string($0.queue), "waiting": .number($0.waiting), "executing": .number($0.executing)]
+                }
+            ),
+        ]
+    }
+}
+
+extension CLIError {
+    package static func unknownQueue(_ queue: String, known: [String]) -> CLIError {
+        let near = Suggestion.nearest(to: queue, among: known)
+        return CLIError(
+            .notFound,
+            "no queue \"\(queue)\"" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
+            fix: "\(Program.name) queue ls"
+        )
+    }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Operations
+import Sluice
+
+package struct ResultVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "result",
+            abstract: "Print the stored result of an operation, as it is: JSON.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) result 7QK2MX
+                  \(Program.name) result 7QK2MX | jq .sha256
+
+                Exit status: 1 dead, 2 cancelled or expired, 5 it has not ended.
+                """
+        )
+    }
+
+    @Argument(help: "Id, end of an id, or QUEUE/ID.")
+    var id: String
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let reference = try IDReference(parsing: id)
+        let client = try await invocation.connect()
+        let detail = try await Locator(client).details([reference])[0]
+        guard detail.state.isTerminal else {
+            throw CLIError(
+                .refused,
+                "\(detail.id) has no result yet: it is \(detail.state.rawValue)",
+                fix: "\(Program.name) wait \(detail.id)"
+            )
+        }
+        let report = EndReport([detail])
+        if let error = report.error { throw error }
+        // Escapes make it safe for a terminal; a program reads the same value.
+        let result = detail.result ?? []
+        if !result.isEmpty { invocation.console.print(OperationJSON.json(result).serialized()) }
+        return .done
+    }
+}

@@ -1,0 +1,112 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+
+package struct ShowVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "show",
+            abstract: "Show all that is known of operations.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) show 7QK2MX
+                  \(Program.name) show 7QK2MX -o json
+                """
+        )
+    }
+
+    @OptionGroup package var targets: Targets
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let references = try targets.references()
+        guard !references.isEmpty else { throw CLIError.usage("nothing to show", fix: "\(Program.name) show ID") }
+        let client = try await invocation.connect()
+        let details = try await Locator(client).details(references)
+        for (index, detail) in details.enumerated() {
+            switch invocation.format {
+            case .json, .jsonl: invocation.console.print(OperationJSON.object(detail), invocation.format)
+            case .id: invocation.console.print(detail.id.description)
+            case .table, .wide, .csv:
+                if index > 0 { invocation.console.print("") }
+                invocation.console.print(OperationCard(detail, invocation).lines)
+            }
+        }
+        return .done
+    }
+}
+
+/// An operation for people, one fact a line.
+struct OperationCard {
+    private let detail: OperationDetail
+    private let invocation: Invocation
+    private let envelope: OperationEnvelope
+
+    init(_ detail: OperationDetail, _ invocation: Invocation) {
+        self.detail = detail
+        self.invocation = invocation
+        envelope = detail.envelope
+    }
+
+    var lines: [String] {
+        let style = invocation.console.output
+        let head =
+            "\(detail.id)  \(SafeText.line(envelope.name))  \(style.mark(detail.state)) \(style.word(detail.state))"
+        return [head] + facts.map { "  " + $0.name.padded(toWidth: 11) + SafeText.line($0.text) }
+    }
+
+    private var facts: [(name: String, text: String)] {
+        let record = detail.record
+        var facts: [(name: String, text: String)] = [
+            ("queue", detail.queue), ("priority", record.header.priority.rawValue),
+            ("attempt", "\(record.attempt) of \(envelope.retry.attempts), delivery \(record.header.delivery)"),
+        ]
+        if let worker = detail.worker { facts.append(("worker", worker)) }
+        if !envelope.tags.isEmpty { facts.append(("tags", envelope.tags.joined(separator: ", "))) }
+        facts += times
+        if let progress = detail.progress {
+            facts.append(("progress", "\(QuantityText.percent(progress.fraction)) \(progress.message)"))
+        }
+        facts.append(("arguments", OperationJSON.json(envelope.arguments).serialized()))
+        if let result = detail.result, !result.isEmpty {
+            facts.append(("result", OperationJSON.json(result).serialized()))
+        }
+        facts += detail.errors.map {
+            ("error", "#\($0.failure.attempt) \(time($0.at)): \($0.failure.sentence)\(Self.details($0))")
+        }
+        return facts + cancel
+    }
+
+    private static func details(_ attempt: FailedAttempt) -> String {
+        guard let details = attempt.failure.details, !details.isEmpty else { return "" }
+        return " (" + details.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ") + ")"
+    }
+
+    private var times: [(name: String, text: String)] {
+        let record = detail.record
+        let due: Int64 = detail.state == .scheduled || detail.state == .retrying ? record.dueAt : 0
+        let all: [(name: String, at: Int64)] = [
+            ("enqueued", record.enqueuedAt), ("due", due), ("expires", record.header.expiresAt),
+            ("started", record.startedAt), ("ended", record.endedAt),
+        ]
+        return all.filter { $0.at > 0 }.map { ($0.name, time($0.at)) }
+    }
+
+    private var cancel: [(name: String, text: String)] {
+        guard let trace = detail.cancel else { return [] }
+        var text = "requested \(time(trace.requestedAt)) by \(trace.by)"
+        if let at = trace.acknowledgedAt { text += ", acknowledged \(time(at))" }
+        if let at = trace.stoppedAt { text += ", stopped \(time(at))" }
+        return [("cancel", trace.reason.isEmpty ? text : text + ": " + trace.reason)]
+    }
+
+    /// In the style that was asked for; relative ones with the exact time, since there is space.
+    private func time(_ milliseconds: Int64) -> String {
+        let style = invocation.settings.time.content
+        let text = TimeText.format(milliseconds, style, now: invocation.localNow)
+        return style == .relative ? "\(TimeText.rfc3339(milliseconds)) (\(text))" : text
+    }
+}

@@ -1,0 +1,54 @@
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// What follows the enqueue of one operation: output, warnings, waiting.
+struct SingleEnqueue: Sendable {
+    let verb: EnqueueVerb
+    let invocation: Invocation
+    let client: SluiceClient
+
+    func finish(_ reference: OperationReference, _ request: EnqueueRequest) async throws -> ExitStatus {
+        let name = request.operation.envelopeName
+        if !reference.isNew { invocation.console.note("\(reference.id) is there already; nothing was changed") }
+        let waits = verb.wait || verb.follow
+        announce(reference, name, waits: waits)
+        try await QueueCheck(client).warn([(request.queue, name)], console: invocation.console)
+        guard waits else { return .done }
+        return try await wait(reference)
+    }
+
+    /// With `--follow` stdout is the log, and with JSON and `--wait` it is the operation as it ended.
+    private func announce(_ reference: OperationReference, _ name: String, waits: Bool) {
+        let console = invocation.console
+        if invocation.format.isJSON {
+            if !waits { console.print(json(reference, name), invocation.format) }
+            return
+        }
+        if verb.follow { return console.note(reference.id.description) }
+        console.print(reference.id.description)
+    }
+
+    private func json(_ reference: OperationReference, _ name: String) -> JSONValue {
+        [
+            "v": 1,
+            "id": .string(reference.id.description),
+            "queue": .string(reference.queue),
+            "name": .string(name),
+            "created": .bool(reference.isNew),
+        ]
+    }
+
+    private func wait(_ reference: OperationReference) async throws -> ExitStatus {
+        let location = Location(queue: reference.queue, id: reference.id)
+        let follower = verb.follow ? Task { try await LogFollower(client, invocation).follow(location) } : nil
+        let waiter = EndWaiter(client, console: invocation.console)
+        let detail = try await waiter.wait(for: [location], timeout: verb.waitTimeout)[0]
+        if detail?.state.isTerminal ?? true { try await follower?.value } else { follower?.cancel() }
+        guard let detail else { throw CLIError.notFound(reference.id.description, namespace: client.namespace) }
+        let report = EndReport([detail], timeout: verb.waitTimeout)
+        if invocation.format.isJSON { invocation.console.print(OperationJSON.object(detail), invocation.format) }
+        if let error = report.error { invocation.console.report(error, asJSON: invocation.format.isJSON) }
+        return report.status
+    }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+
+package struct WaitVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "wait",
+            abstract: "Wait until operations ended.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) wait 7QK2MX
+                  \(Program.name) wait --timeout 5m $(\(Program.name) enqueue sleep seconds:=3)
+                  \(Program.name) list -o id state:executing | \(Program.name) wait --any -
+
+                Exit status: 0 all finished, 1 one is dead, 2 one was cancelled or expired, 4 the time is up.
+                """
+        )
+    }
+
+    @OptionGroup package var targets: Targets
+    @Option(help: "Longest time to wait (5m); without it there is no limit.", transform: DurationText.parse)
+    var timeout: Duration?
+    @Flag(help: "Return when one of them ended.")
+    var any = false
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let references = try targets.references()
+        guard !references.isEmpty else { throw CLIError.usage("nothing to wait for", fix: "\(Program.name) wait ID") }
+        let client = try await invocation.connect()
+        let before = try await Locator(client).details(references)
+        let locations = before.map { Location(queue: $0.queue, id: $0.id) }
+        let waiter = EndWaiter(client, console: invocation.console)
+        let details = try await waiter.wait(for: locations, timeout: timeout, any: any).compactMap { $0 }
+        return EndReport(details, any: any, timeout: timeout).print(invocation)
+    }
+}
+
+/// How operations ended that were waited for.
+package struct EndReport: Sendable {
+    package let details: [OperationDetail]
+    package let any: Bool
+    package let timeout: Duration?
+
+    package init(_ details: [OperationDetail], any: Bool = false, timeout: Duration? = nil) {
+        self.details = details
+        self.any = any
+        self.timeout = timeout
+    }
+
+    package var status: ExitStatus {
+        let states = details.map(\.state)
+        let ended = states.filter(\.isTerminal)
+        return any && !ended.isEmpty ? .ofEnds(ended) : .ofEnds(states)
+    }
+
+    package func print(_ invocation: Invocation) -> ExitStatus {
+        let console = invocation.console
+        let ended = details.filter { $0.state.isTerminal }
+        switch invocation.format {
+        case .json:
+            console.print(
+                [
+                    "v": 1, "timedOut": .bool(status == .timedOut),
+                    "operations": .array(details.map(OperationJSON.object)),
+                ],
+                .json
+            )
+        case .jsonl: details.forEach { console.print(OperationJSON.object($0), .jsonl) }
+        case .id: console.print(ended.map { $0.id.description })
+        case .table, .wide, .csv: console.print(ended.map { "\($0.id) \($0.state.rawValue)" })
+        }
+        if let error { console.report(error, asJSON: invocation.format.isJSON) }
+        return status
+    }
+
+    /// What went wrong, with a line for each of the first ten.
+    package var error: CLIError? {
+        guard status != .done else { return nil }
+        let problems = details.filter { $0.state != .finished && (!any || $0.state.isTerminal) }
+        let lines =
+            problems.prefix(10).map(Self.line) + (problems.count > 10 ? ["… and \(problems.count - 10) more"] : [])
+        let first = problems.first.map { "\(Program.name) show \($0.id)" }
+        guard details.count > 1 else { return CLIError(status, lines.first ?? "nothing ended in time", fix: first) }
+        return CLIError(status, summary, notes: lines, fix: first)
+    }
+
+    /// `20 done: 18 finished, 1 dead, 1 cancelled`
+    private var summary: String {
+        let ended = details.count { $0.state.isTerminal }
+        let counts = Dictionary(grouping: details, by: \.state).mapValues(\.count)
+        let order: [OperationState] = [
+            .finished, .dead, .cancelled, .expired, .executing, .retrying, .ready, .scheduled,
+        ]
+        let parts = order.compactMap { state in counts[state].map { "\($0) \(state.rawValue)" } }
+        return "\(ended) of \(details.count) ended: " + parts.joined(separator: ", ")
+    }
+
+    private static func line(_ detail: OperationDetail) -> String {
+        let name = "\(detail.envelope.name) \(detail.id)"
+        switch detail.state {
+        case .dead:
+            let runs = "after \(detail.record.attempt) attempt" + (detail.record.attempt == 1 ? "" : "s")
+            return "\(name) is dead \(runs): \(detail.errors.last?.failure.sentence ?? "no error stored")"
+        case .cancelled:
+            let reason = detail.cancel.map { $0.reason.isEmpty ? "" : ": " + $0.reason } ?? ""
+            return "\(name) was cancelled\(reason)"
+        case .expired: return "\(name) expired before a worker could start it"
+        default: return "\(name) is still \(detail.state.rawValue)"
+        }
+    }
+}
