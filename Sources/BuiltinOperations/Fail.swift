@@ -1,0 +1,20 @@
+import Operations
+
+extension OperationHandler {
+    /// Fails with `message`; `retryable` (true unless said) says whether other attempts follow.
+    static let fail = OperationHandler(name: "fail") { json, _ in
+        let arguments = try Arguments(json, of: "fail")
+        try arguments.allow(only: "message", "retryable")
+        throw RequestedFailure(
+            description: try arguments.optionalString("message") ?? "failed as asked",
+            isRetryable: try arguments.optionalFlag("retryable") ?? true
+        )
+    }
+}
+
+/// What `fail` was asked for.
+private struct RequestedFailure: OperationFailing, CustomStringConvertible {
+    let description: String
+    let isRetryable: Bool
+    var failureType: String { "fail" }
+}

@@ -1,0 +1,21 @@
+import Operations
+
+extension OperationHandler {
+    /// Does nothing for `seconds`, and says how far it is.
+    static let sleep = OperationHandler(name: "sleep") { json, context in
+        let arguments = try Arguments(json, of: "sleep")
+        try arguments.allow(only: "seconds")
+        let seconds = try arguments.required("seconds", arguments.optionalNumber("seconds"))
+        guard seconds >= 0, seconds <= 86_400 * 365 else {
+            throw InvalidArguments("sleep", "\"seconds\" must be from 0 to one year")
+        }
+        let start = ContinuousClock.now
+        let end = start + .seconds(seconds)
+        while ContinuousClock.now < end {
+            try await Task.sleep(until: min(end, .now + .seconds(1)), clock: .continuous)
+            let part = (ContinuousClock.now - start).inSeconds / seconds
+            if seconds > 1 { context.progress(part) }
+        }
+        return []
+    }
+}

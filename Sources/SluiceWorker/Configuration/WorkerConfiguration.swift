@@ -1,0 +1,88 @@
+import Operations
+
+/// How a worker works. Every default is visible in `init`; it is checked once, when the worker starts.
+public struct WorkerConfiguration: Sendable {
+    /// When a worker ends by itself.
+    public enum Burst: String, Sendable, CaseIterable {
+        /// Never: it waits for work until it is stopped.
+        case none
+        /// Once its queues have nothing ready, nothing executing and nothing due within a second.
+        case ready
+        /// As `ready`, and once nothing is scheduled or retrying either.
+        case all
+    }
+
+    /// A label for people; nil = host and process number.
+    public var name: String?
+    /// The queues to serve.
+    public var queues: QueueSelection
+    /// Most operations that run at the same time, 1 to 10,000.
+    public var slots: Int
+    /// How long the worker is taken for alive after a heartbeat, 1 s to 1 h. A lost worker's operations run elsewhere after it.
+    public var lease: Duration
+    /// How long a stopping worker waits for what it runs.
+    public var drainTimeout: Duration
+    /// How long a cancelled operation may take to end before it is called stuck.
+    public var cancelGrace: Duration
+    /// When to end without being stopped.
+    public var burst: Burst
+
+    public init(
+        name: String? = nil,
+        queues: QueueSelection = .named([QueueShare(Defaults.queue)]),
+        slots: Int = Defaults.slots,
+        lease: Duration = Defaults.lease,
+        drainTimeout: Duration = Defaults.drainTimeout,
+        cancelGrace: Duration = Defaults.cancelGrace,
+        burst: Burst = .none
+    ) {
+        self.name = name
+        self.queues = queues
+        self.slots = slots
+        self.lease = lease
+        self.drainTimeout = drainTimeout
+        self.cancelGrace = cancelGrace
+        self.burst = burst
+    }
+
+    /// The time between two heartbeats.
+    var beatInterval: Duration { lease / Defaults.beatsPerLease }
+
+    /// Checks every setting, and pairs of settings.
+    ///
+    /// - Throws: `WorkerError` with `.invalidConfiguration`, or `OperationsError` with `.invalidName`.
+    public func validate() throws {
+        if let name { try NameRule.check(name, role: "worker name") }
+        try check((1...10_000).contains(slots), "slots is \(slots): use 1 to 10000")
+        try check(
+            lease >= .seconds(1) && lease <= .seconds(3600),
+            "the lease is \(lease): use 1 second to 1 hour"
+        )
+        try check(drainTimeout >= .zero, "the drain time-out is \(drainTimeout): it cannot be negative")
+        try check(cancelGrace >= .zero, "the cancel grace is \(cancelGrace): it cannot be negative")
+        if case .named(let shares) = queues { try validate(shares) }
+    }
+
+    private func validate(_ shares: [QueueShare]) throws {
+        try check(!shares.isEmpty, "a worker needs at least one queue")
+        for share in shares {
+            try NameRule.check(share.name, role: "queue")
+            try check((1...1000).contains(share.weight), "queue \"\(share.name)\": use a weight of 1 to 1000")
+            try check(share.reservedSlots >= 0, "queue \"\(share.name)\": reserved slots cannot be negative")
+            try check(
+                shares.count { $0.name == share.name } == 1,
+                "queue \"\(share.name)\" is named twice"
+            )
+        }
+        let reserved = shares.reduce(0) { $0 + $1.reservedSlots }
+        try check(reserved <= slots, "\(reserved) slots are reserved, but the worker has \(slots)")
+        try check(
+            reserved < slots || shares.allSatisfy { $0.reservedSlots > 0 },
+            "all \(slots) slots are reserved, so a queue without reserved slots would never run"
+        )
+    }
+
+    private func check(_ holds: Bool, _ message: String) throws {
+        guard holds else { throw WorkerError(.invalidConfiguration, message) }
+    }
+}

@@ -1,0 +1,222 @@
+import Operations
+import Synchronization
+
+/// An operation that this worker was handed, from the claim until Redis has confirmed its end.
+final class HeldOperation: OperationLink {
+    /// Why a body was told to end, apart from a cancel.
+    enum Stop: Sendable {
+        /// It ran longer than it may.
+        case runTimeout
+        /// The worker stops: the operation goes back untried.
+        case giveBack
+        /// Redis says that this worker no longer owns it, or the lease has been lapsed for too long.
+        case lost
+    }
+
+    private enum Phase { case claimed, running, ended }
+
+    private struct State {
+        var phase = Phase.claimed
+        var cancelReason: String?
+        var stop: Stop?
+        var runner: Runner?
+        var reports = PendingReports()
+        var isSettled = false
+    }
+
+    let claimed: ClaimedOperation
+    /// The index of its queue in the worker's local queue.
+    let queue: Int
+    private let ties: QueueTies
+    private let state = Mutex(State())
+
+    init(_ claimed: ClaimedOperation, queue: Int, ties: QueueTies) {
+        self.claimed = claimed
+        self.queue = queue
+        self.ties = ties
+    }
+
+    var queueName: String { ties.name }
+    var fence: Int64 { claimed.fence }
+    var id: OperationID { claimed.id }
+    var ownsLease: Bool { state.withLock { $0.stop } != .lost && ties.leaseIsValid() }
+    var cancelReason: String? { state.withLock { $0.cancelReason } }
+
+    /// Why the body was told to end.
+    var orders: (cancelReason: String?, stop: Stop?) { state.withLock { ($0.cancelReason, $0.stop) } }
+
+    // MARK: Life
+
+    /// The body begins in this runner.
+    ///
+    /// - Returns: false if it must not begin: a cancel or a stop came first.
+    func begin(in runner: Runner) -> Bool {
+        state.withLock { state in
+            guard state.cancelReason == nil, state.stop == nil else { return false }
+            state.phase = .running
+            state.runner = runner
+            return true
+        }
+    }
+
+    /// The body has ended: nothing is reported any more, and no later cancel or stop reaches its runner. An earlier one may
+    /// still be on its way there, so a runner whose operation was told to end is not used again.
+    ///
+    /// - Returns: whether reports have to be sent before the end may be, and whether the runner may be used again.
+    func end() -> (reportsAreBusy: Bool, runnerIsFree: Bool) {
+        state.withLock { state in
+            state.phase = .ended
+            state.runner = nil
+            return (state.reports.isBusy, state.cancelReason == nil && state.stop == nil)
+        }
+    }
+
+    /// Claims the right to settle the operation.
+    ///
+    /// - Returns: true once only: what a body does after it was given back while it ran is of no use.
+    func settleOnce() -> Bool {
+        state.withLock { state in
+            defer { state.isSettled = true }
+            return !state.isSettled
+        }
+    }
+
+    var isSettled: Bool { state.withLock { $0.isSettled } }
+    var hasEnded: Bool { state.withLock { $0.phase == .ended } }
+
+    /// Asks the operation to end as cancelled.
+    ///
+    /// - Returns: true the first time, while it has not ended.
+    func cancel(reason: String) -> Bool {
+        let runner = state.withLock { state -> Runner?? in
+            guard state.cancelReason == nil, state.phase != .ended else { return nil }
+            state.cancelReason = reason
+            return .some(state.runner)
+        }
+        guard let runner else { return false }
+        runner?.cancel()
+        return true
+    }
+
+    /// Tells a body to end for another reason than a cancel. The first reason counts, but for `lost`.
+    func stop(_ stop: Stop) {
+        let runner = state.withLock { state -> Runner? in
+            guard state.phase != .ended else { return nil }
+            if state.stop == nil || stop == .lost { state.stop = stop }
+            return state.runner
+        }
+        runner?.cancel()
+    }
+
+    // MARK: Reports
+
+    func write(_ content: Report.Content) {
+        guard claimed.header.tracked || content == .cancelAcknowledged else { return }
+        let isNew = state.withLock { state -> Bool in
+            guard state.phase != .ended else { return false }
+            return state.reports.add(content)
+        }
+        if isNew { ties.reportsWaiting(self) }
+    }
+
+    /// Takes what is to be sent now; until `reportsSent`, the end of the operation waits.
+    func takeReports() -> [Report] {
+        state.withLock { $0.reports.take() }.map { Report(fence: fence, id: id, content: $0) }
+    }
+
+    /// Says that what was taken has been sent.
+    func reportsSent() {
+        let again = state.withLock { state -> Bool in
+            state.reports.sent()
+            return state.phase != .ended && state.reports.isBusy
+        }
+        if again { ties.reportsWaiting(self) }
+    }
+}
+
+/// What a held operation asks of its worker.
+struct QueueTies: Sendable {
+    /// The queue's name.
+    let name: String
+    /// True while the worker's lease on the operation's queue is known to be valid.
+    let leaseIsValid: @Sendable () -> Bool
+    /// Called when an operation has something to report and had nothing before.
+    let reportsWaiting: @Sendable (HeldOperation) -> Void
+}
+
+/// What an operation has reported and nobody has sent yet.
+struct PendingReports {
+    private var isAcknowledged = false
+    private var checkpoint: [UInt8]?
+    private var progress: Report.Content?
+    private var lines: [[UInt8]] = []
+    private var isSending = false
+
+    private var isEmpty: Bool { !isAcknowledged && checkpoint == nil && progress == nil && lines.isEmpty }
+
+    /// Something is to be sent or under way.
+    var isBusy: Bool { isSending || !isEmpty }
+
+    /// - Returns: true if there was nothing before.
+    mutating func add(_ content: Report.Content) -> Bool {
+        defer {
+            switch content {
+            case .cancelAcknowledged: isAcknowledged = true
+            case .checkpoint(let data): checkpoint = data
+            case .progress: progress = content
+            case .log(let line): append(line)
+            }
+        }
+        return !isBusy
+    }
+
+    /// Redis keeps the last lines only, so more of them need not wait here.
+    private mutating func append(_ line: [UInt8]) {
+        lines.append(line)
+        if lines.count >= 2 * Defaults.logLines { lines.removeFirst(lines.count - Defaults.logLines) }
+    }
+
+    mutating func take() -> [Report.Content] {
+        defer {
+            isAcknowledged = false
+            checkpoint = nil
+            progress = nil
+            lines = []
+        }
+        var contents: [Report.Content] = []
+        if isAcknowledged { contents.append(.cancelAcknowledged) }
+        if let checkpoint { contents.append(.checkpoint(checkpoint)) }
+        if let progress { contents.append(progress) }
+        contents += lines.suffix(Defaults.logLines).map { .log(line: $0) }
+        isSending = !contents.isEmpty
+        return contents
+    }
+
+    mutating func sent() { isSending = false }
+}
+
+/// The task in which bodies run, one after the other, until one of them is told to end.
+final class Runner: Sendable {
+    private struct State {
+        var task: Task<Void, Never>?
+        var isCancelled = false
+    }
+
+    private let state = Mutex(State())
+
+    func attach(_ task: Task<Void, Never>) {
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }
+        task?.cancel()
+    }
+}

@@ -1,0 +1,185 @@
+import Operations
+
+/// The one script call of a queue that is under way at a time: what goes out, and what its answer changes.
+extension LocalQueue {
+    /// What a queue's loop does next.
+    enum Step {
+        /// Nothing to do until something changes.
+        case wait
+        case reconcile(known: [Int64], epoch: Int)
+        case exchange(Exchange)
+    }
+
+    struct Exchange {
+        var ended: [Ended]
+        /// Operations to claim; 0 = none.
+        var capacity: Int
+        var epoch: Int
+
+        var isRepeat: Bool { ended.first?.isRepeat ?? false }
+    }
+
+    /// Decides the next call of a queue. Without a valid lease nothing is sent: what has ended waits for the next heartbeat.
+    mutating func nextStep(_ index: Int, _ now: Instant) -> Step {
+        guard !members[index].isExchanging, members[index].hasLease(now) else { return .wait }
+        if members[index].needsReconcile {
+            members[index].isExchanging = true
+            return .reconcile(known: Array(members[index].held.keys), epoch: members[index].epoch)
+        }
+        let ended = takeBatch(index)
+        let isRepeat = ended.first?.isRepeat ?? false
+        let capacity = isRepeat ? 0 : takeCapacity(index, isFused: !ended.isEmpty, now)
+        if ended.isEmpty && capacity == 0 { return .wait }
+        members[index].isExchanging = true
+        return .exchange(Exchange(ended: ended, capacity: capacity, epoch: members[index].epoch))
+    }
+
+    /// At most a batch and 1 MiB from the outbox. Repeats go first and by themselves.
+    private mutating func takeBatch(_ index: Int) -> [Ended] {
+        let outbox = members[index].outbox
+        guard let first = outbox.first else { return [] }
+        var bytes = 0
+        var count = 0
+        while count < min(outbox.count, Defaults.batch), outbox[count].isRepeat == first.isRepeat {
+            bytes += outbox[count].byteCount
+            if count > 0, bytes > Defaults.operationBytes { break }
+            count += 1
+        }
+        if count == outbox.count {
+            members[index].outbox = []
+            return outbox
+        }
+        members[index].outbox.removeFirst(count)
+        return Array(outbox[..<count])
+    }
+
+    /// Slots to claim for. With completions the claim is free, so it is made also where nothing is known to be ready.
+    private mutating func takeCapacity(_ index: Int, isFused: Bool, _ now: Instant) -> Int {
+        guard phase == .running, !members[index].needsReconcile else { return 0 }
+        var wanted = members[index].granted
+        members[index].requested += wanted
+        members[index].granted = 0
+        if isFused && !members[index].hasWork {
+            while wanted < Defaults.batch, maySpend(index) {
+                members[index].requested += 1
+                wanted += 1
+            }
+        }
+        guard members[index].hasWork, isFused || wanted > 0 else { return min(wanted, Defaults.batch) }
+        let ahead = members[index].pace.prefetch(slots: slots) - members[index].waiting.count
+        return min(wanted + max(0, ahead), Defaults.batch)
+    }
+
+    // MARK: Answers
+
+    /// The claim of an exchange was answered.
+    mutating func accept(_ claim: Claim, _ index: Int, ties: QueueTies, _ now: Instant) {
+        members[index].requested = 0
+        members[index].isPaused = claim.status == .paused
+        members[index].nextDue = claim.nextDueMilliseconds.map { now + .milliseconds($0) }
+        switch claim.status {
+        case .ok: members[index].hasWork = claim.more
+        case .paused: members[index].hasWork = false
+        case .noLease: members[index].leaseUntil = nil
+        case .staleEpoch: raiseEpoch(index)
+        }
+        if !members[index].hasWork { members[index].granted = 0 }
+        take(claim.operations, index, ties: ties)
+    }
+
+    /// Adds operations that Redis has handed out.
+    mutating func take(_ operations: [ClaimedOperation], _ index: Int, ties: QueueTies) {
+        for claimed in operations where members[index].held[claimed.fence] == nil {
+            let operation = HeldOperation(claimed, queue: index, ties: ties)
+            members[index].held[claimed.fence] = operation
+            if let reason = members[index].earlyCancels.removeValue(forKey: claimed.fence) {
+                _ = operation.cancel(reason: reason)
+                settle(operation, .failed(.cancelled, error: []))
+            } else {
+                members[index].waiting.append(operation)
+            }
+        }
+        if phase != .running { returnWaiting(index) }
+    }
+
+    /// Redis has confirmed (or refused) these ends; it holds the operations no longer.
+    mutating func confirm(_ ended: [Ended], _ index: Int) {
+        for each in ended { members[index].held[each.operation.fence] = nil }
+    }
+
+    /// The call is over, whatever came of it.
+    mutating func finishExchange(_ index: Int) {
+        members[index].isExchanging = false
+        members[index].requested = 0
+    }
+
+    /// A part of an exchange was not answered: it goes first next time. After a claim whose outcome is unknown, Redis has to be
+    /// asked what it handed out.
+    mutating func unanswered(_ ended: [Ended], hadClaim: Bool, _ index: Int) {
+        members[index].outbox.insert(
+            contentsOf: ended.map { Ended(operation: $0.operation, settlement: $0.settlement, isRepeat: true) },
+            at: 0
+        )
+        if hadClaim {
+            members[index].hasWork = true
+            raiseEpoch(index)
+        }
+    }
+
+    private mutating func raiseEpoch(_ index: Int) {
+        members[index].hasWork = true
+        members[index].epoch += 1
+        members[index].needsReconcile = true
+    }
+
+    /// Redis and the worker agree again.
+    ///
+    /// - Returns: what the worker holds and Redis gave to somebody else.
+    mutating func reconcile(_ answer: Reconciliation, _ index: Int, ties: QueueTies) -> [HeldOperation] {
+        members[index].needsReconcile = answer.more
+        members[index].mismatches = 0
+        take(answer.found, index, ties: ties)
+        let lost = answer.lost.compactMap { members[index].held.removeValue(forKey: $0) }
+        let gone = Set(answer.lost)
+        _ = members[index].waiting.removeAll { gone.contains($0.fence) }
+        return lost
+    }
+
+    // MARK: Heartbeat
+
+    /// A heartbeat was answered.
+    mutating func renew(_ index: Int, until: Instant, _ reply: BeatReply) {
+        members[index].leaseUntil = max(until, members[index].leaseUntil ?? until)
+        members[index].earlyCancels.removeAll()  // this reply repeats those that still count
+        if reply.startable { members[index].hasWork = true }
+        let isEqual = reply.inFlight == members[index].held.count || members[index].isExchanging
+        members[index].mismatches = isEqual ? 0 : members[index].mismatches + 1
+        if members[index].mismatches >= 2 { members[index].needsReconcile = true }
+    }
+
+    /// A token was taken from the queue's bell.
+    ///
+    /// - Returns: false if nothing can be started: the token must be put back.
+    mutating func rang(_ index: Int, _ now: Instant) -> Bool {
+        let canStart = phase == .running && members[index].hasLease(now) && maySpend(index)
+        members[index].hasWork = true
+        return canStart
+    }
+
+    // MARK: Cancels
+
+    /// Finds the operation of a cancel. Where its claim has not been answered yet, the cancel waits for it.
+    mutating func find(_ fence: Int64, _ index: Int, reason: String) -> HeldOperation? {
+        if let operation = members[index].held[fence] { return operation }
+        if members[index].earlyCancels.count < Defaults.batch { members[index].earlyCancels[fence] = reason }
+        return nil
+    }
+
+    /// Ends an operation as cancelled that was not started; false if it was.
+    mutating func settleWaiting(_ operation: HeldOperation) -> Bool {
+        let withdrawn = members[operation.queue].waiting.removeAll { $0 === operation }
+        if withdrawn.isEmpty { return false }
+        settle(operation, .failed(.cancelled, error: []))
+        return true
+    }
+}

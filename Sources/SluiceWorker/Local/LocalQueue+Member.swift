@@ -1,0 +1,66 @@
+import Operations
+
+extension LocalQueue {
+    /// One queue's part of the local queue.
+    struct Member: Sendable {
+        let share: QueueShare
+        /// Wakes the queue's loop.
+        let signal = Signal()
+        /// Everything that Redis should have in this worker's in-flight hash, by fence.
+        var held: [Int64: HeldOperation] = [:]
+        /// Claimed, not started.
+        var waiting = Fifo<HeldOperation>()
+        var running = 0
+        /// Slots for which it may claim.
+        var granted = 0
+        /// Slots for which a claim is under way.
+        var requested = 0
+        /// Its turn in the rotation.
+        var credit = 0
+        /// Something is believed to be ready. True at first: only a claim tells.
+        var hasWork = true
+        var isPaused = false
+        /// Ended here, not confirmed by Redis.
+        var outbox: [Ended] = []
+        /// A script call of this queue is under way.
+        var isExchanging = false
+        var epoch = 1
+        var needsReconcile = false
+        /// When the next scheduled or retrying operation is due.
+        var nextDue: Instant?
+        /// Until when this worker knows itself to be the owner of what it holds; nil = no heartbeat was answered yet.
+        var leaseUntil: Instant?
+        var pace = Pace()
+        /// Successive beats in which Redis counted another number of operations than are held.
+        var mismatches = 0
+        /// Cancels of operations whose claim has not been answered yet.
+        var earlyCancels: [Int64: String] = [:]
+
+        init(_ share: QueueShare) { self.share = share }
+
+        var usedSlots: Int { running + granted + requested }
+
+        /// How much of its part of the slots it uses.
+        var load: Double { Double(usedSlots) / Double(share.weight) }
+
+        /// Something was sent and not answered: nothing is claimed before it is.
+        var isStuck: Bool { needsReconcile || outbox.first?.isRepeat == true }
+
+        func hasLease(_ now: Instant) -> Bool { leaseUntil.map { now < $0 } ?? false }
+
+        /// True if the queue's loop has something to send.
+        func hasCall(_ now: Instant) -> Bool {
+            !isExchanging && hasLease(now) && (needsReconcile || !outbox.isEmpty || granted > 0)
+        }
+
+        func canClaim(_ now: Instant) -> Bool { hasWork && !isStuck && hasLease(now) }
+
+        /// Its part in the end of a burst: nothing here, and nothing to be expected.
+        func isExhausted(_ burst: WorkerConfiguration.Burst, _ now: Instant) -> Bool {
+            guard !hasWork, held.isEmpty, !isExchanging, leaseUntil != nil else { return false }
+            if isPaused { return true }
+            guard let nextDue else { return true }
+            return burst == .ready && nextDue > now + .seconds(1)
+        }
+    }
+}

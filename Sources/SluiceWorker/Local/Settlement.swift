@@ -1,0 +1,25 @@
+import Operations
+
+/// How a held operation leaves this worker.
+enum Settlement: Sendable {
+    case finished(result: [UInt8])
+    case failed(Failure.Disposition, error: [UInt8])
+    case returned(Return.Place)
+}
+
+/// An operation that has ended here, and of which Redis has yet to be told.
+struct Ended: Sendable {
+    let operation: HeldOperation
+    let settlement: Settlement
+    /// It was sent before, and no answer came.
+    var isRepeat = false
+
+    /// Roughly what it adds to a call, in bytes.
+    var byteCount: Int {
+        switch settlement {
+        case .finished(let result): result.count + 64
+        case .failed(_, let error): error.count + 64
+        case .returned: 64
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Logging
+import Operations
+
+/// Sleeps until something can be started: the only thing that an idle worker does besides its heartbeat.
+///
+/// One pass:
+/// 1. Chooses the queues in which it could start something and knows of nothing.
+/// 2. Blocks on their bells, until one rings, 30 s have passed, or another queue has to be listened to as well.
+/// 3. Claims where it rang, or puts the token back.
+struct DoorbellLoop: Sendable {
+    private static let patience: Duration = .seconds(30)
+    let core: WorkerCore
+
+    func run() async {
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            do {
+                try await runOnce()
+                backoff.reset()
+            } catch {
+                core.logger.debug("waiting for a bell failed", metadata: ["error": "\(error)"])
+                try? await Task.sleep(for: backoff.pause())
+            }
+        }
+    }
+
+    func runOnce() async throws {
+        let names = core.queue.withLock { queue in
+            let indexes = queue.bellQueues(.now)
+            queue.listening = Set(indexes)
+            return indexes.map { queue.members[$0].share.name }
+        }
+        if names.isEmpty { return await core.bell.wait() }
+        guard let name = try await firstRing(names) else { return }
+        let canStart = core.change { queue, now in
+            queue.members.firstIndex { $0.share.name == name }.map { queue.rang($0, now) } ?? false
+        }
+        if !canStart { try await core.broker.ring(queue: name) }
+    }
+
+    /// Waits for a ring until the choice of queues has changed.
+    private func firstRing(_ names: [String]) async throws -> String? {
+        defer { core.queue.withLock { $0.listening = [] } }
+        return try await withThrowingTaskGroup(of: String?.self) { group in
+            group.addTask {
+                do {
+                    return try await core.broker.waitForBell(queues: names, timeout: Self.patience)
+                } catch is CancellationError {
+                    return nil
+                }
+            }
+            group.addTask {
+                await core.bell.wait()
+                return nil
+            }
+            let first = try await group.next() ?? nil
+            group.cancelAll()
+            // A ring that arrives together with a change must not be lost.
+            let second = try await group.next() ?? nil
+            return first ?? second
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import Logging
+import Operations
+
+/// Runs operations. Every way out of a run ends in exactly one settlement.
+struct Executor: Sendable {
+    let core: WorkerCore
+
+    /// Runs an operation, and then in the same task whatever gets its slot, as long as none of them is told to end.
+    func run(_ first: HeldOperation, in runner: Runner) async {
+        var operation = first
+        while true {
+            let startedAt = ContinuousClock.now
+            let settlement = await settlement(of: operation, in: runner)
+            let (reportsAreBusy, runnerIsFree) = operation.end()
+            core.tally.count(settlement)
+            let next = core.end(operation, settlement, reportsAreBusy: reportsAreBusy, startedAt: startedAt)
+            guard let next else { return }
+            guard runnerIsFree else { return core.launch(next) }
+            operation = next
+        }
+    }
+
+    private func settlement(of operation: HeldOperation, in runner: Runner) async -> Settlement {
+        let envelope: OperationEnvelope
+        do {
+            envelope = try OperationEnvelope(operation.claimed.envelope)
+        } catch {
+            return malformed(operation, error)
+        }
+        guard let handler = core.registry[envelope.name] else { return unknownName(operation, envelope) }
+        guard operation.begin(in: runner) else { return withheld(operation) }
+        let run = Run(core: core, operation: operation, envelope: envelope, handler: handler)
+        return await run.settlement()
+    }
+
+    private func malformed(_ operation: HeldOperation, _ error: OperationsError) -> Settlement {
+        core.logger.warning("operation cannot be read", metadata: core.metadata(operation, ["error": "\(error)"]))
+        let failure = OperationFailure(
+            type: "malformed",
+            message: error.message,
+            attempt: operation.claimed.attempt,
+            delivery: operation.claimed.header.delivery
+        )
+        return .failed(.dead, error: failure.encoded())
+    }
+
+    /// Another worker may know the name, after a while perhaps this one too: it is put off, and not by the same time for all.
+    private func unknownName(_ operation: HeldOperation, _ envelope: OperationEnvelope) -> Settlement {
+        core.logger.warning(
+            "no operation of this name is registered here; given back",
+            metadata: core.metadata(operation, ["operation.name": "\(OperationsError.quoted(envelope.name))"])
+        )
+        let pause = Defaults.unknownNameDelay * Double.random(in: 0.5...1.5)
+        return .returned(.later(milliseconds: pause.wholeMilliseconds))
+    }
+
+    /// Told to end before its body began.
+    private func withheld(_ operation: HeldOperation) -> Settlement {
+        operation.orders.cancelReason == nil ? .returned(.front) : .failed(.cancelled, error: [])
+    }
+}
+
+/// One run of one operation's body.
+private struct Run {
+    let core: WorkerCore
+    let operation: HeldOperation
+    let envelope: OperationEnvelope
+    let handler: OperationHandler
+
+    func settlement() async -> Settlement {
+        core.logger.debug("started", metadata: core.metadata(operation, name))
+        let limit = envelope.runTimeout ?? handler.runTimeout
+        let timer = limit.map { limit in
+            Task { [operation] in
+                try await Task.sleep(for: limit)
+                operation.stop(.runTimeout)
+            }
+        }
+        defer { timer?.cancel() }
+        do {
+            let context = OperationContext(
+                claimed: operation.claimed,
+                envelope: envelope,
+                queue: operation.queueName,
+                link: operation
+            )
+            return finished(try await handler.body(envelope.arguments, context))
+        } catch {
+            return ended(by: error, limit: limit)
+        }
+    }
+
+    private var name: Logger.Metadata { ["operation.name": "\(envelope.name)"] }
+
+    private func finished(_ result: [UInt8]) -> Settlement {
+        guard result.count <= Defaults.resultBytes else { return failed(with: ResultTooLarge(byteCount: result.count)) }
+        core.logger.debug("finished", metadata: core.metadata(operation, name))
+        return .finished(result: result)
+    }
+
+    /// A body that was told to end may throw anything; what it was told decides.
+    private func ended(by error: any Error, limit: Duration?) -> Settlement {
+        let orders = operation.orders
+        if let reason = orders.cancelReason {
+            core.logger.info("cancelled", metadata: core.metadata(operation, name.merging(["reason": "\(reason)"])))
+            return .failed(.cancelled, error: error is CancellationError ? [] : failure(error).encoded())
+        }
+        switch orders.stop {
+        case .giveBack, .lost:
+            core.logger.info("given back", metadata: core.metadata(operation, name))
+            return .returned(.front)
+        case .runTimeout: return failed(with: RunTimeoutFailure(limit: limit ?? .zero))
+        case nil: return failed(with: error)
+        }
+    }
+
+    private func failed(with error: any Error) -> Settlement {
+        let failure = failure(error)
+        var facts = name.merging(["error.type": "\(failure.type)", "error": "\(failure.message)"])
+        let isRetryable = (error as? any OperationFailing)?.isRetryable ?? true
+        guard isRetryable, operation.claimed.attempt < envelope.retry.attempts else {
+            core.logger.warning("failed for good", metadata: core.metadata(operation, facts))
+            return .failed(.dead, error: failure.encoded())
+        }
+        let pause = envelope.retry.delay(afterAttempt: operation.claimed.attempt).wholeMilliseconds
+        facts["retry.milliseconds"] = "\(pause)"
+        core.logger.info("failed; another attempt follows", metadata: core.metadata(operation, facts))
+        return .failed(.retry(afterMilliseconds: pause), error: failure.encoded())
+    }
+
+    private func failure(_ error: any Error) -> OperationFailure {
+        let failing = error as? any OperationFailing
+        return OperationFailure(
+            type: failing?.failureType ?? String(describing: type(of: error)),
+            message: (error as? any LocalizedError)?.errorDescription ?? String(describing: error),
+            attempt: operation.claimed.attempt,
+            delivery: operation.claimed.header.delivery,
+            details: failing?.failureDetails
+        )
+    }
+}
+
+/// The attempt ran longer than it may.
+private struct RunTimeoutFailure: OperationFailing, CustomStringConvertible {
+    let limit: Duration
+    var failureType: String { "timeout" }
+    var failureDetails: [String: Int]? { ["limitMilliseconds": Int(limit.wholeMilliseconds)] }
+    var description: String {
+        "timed out after \(limit.formatted(.units(allowed: [.hours, .minutes, .seconds, .milliseconds])))"
+    }
+}
+
+/// The body returned more than is kept. Another attempt would return as much.
+private struct ResultTooLarge: OperationFailing, CustomStringConvertible {
+    let byteCount: Int
+    var failureType: String { "result" }
+    var isRetryable: Bool { false }
+    var description: String {
+        "the result has \(byteCount) bytes, \(Defaults.resultBytes) are allowed: store it elsewhere and return its address"
+    }
+}
+
+extension Logger.Metadata {
+    fileprivate func merging(_ other: Logger.Metadata) -> Logger.Metadata { merging(other) { $1 } }
+}
+
+extension WorkerCore {
+    /// Who an operation is, for the log.
+    func metadata(_ operation: HeldOperation, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
+        let own: Logger.Metadata = [
+            "queue": "\(operation.queueName)",
+            "operation.id": "\(operation.id)",
+            "attempt": "\(operation.claimed.attempt)",
+            "delivery": "\(operation.claimed.header.delivery)",
+        ]
+        return own.merging(more)
+    }
+}

@@ -1,0 +1,122 @@
+import Dispatch
+import Foundation
+import Logging
+import Operations
+import Synchronization
+
+/// Asks the heartbeat's thread to beat before its time, or to end.
+final class BeatRequest: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let isStopped = Atomic<Bool>(false)
+    private let isRequested = Atomic<Bool>(false)
+
+    func request() {
+        if !isRequested.exchange(true, ordering: .acquiringAndReleasing) { semaphore.signal() }
+    }
+
+    func stop() {
+        isStopped.store(true, ordering: .releasing)
+        semaphore.signal()
+    }
+
+    var hasStopped: Bool { isStopped.load(ordering: .acquiring) }
+
+    /// Blocks the thread until the time has passed or somebody asks.
+    func wait(_ duration: Duration) {
+        let nanoseconds = max(0, Int(duration.inSeconds * 1e9))
+        _ = semaphore.wait(timeout: .now() + .nanoseconds(nanoseconds))  // a clock that nobody can set
+        isRequested.store(false, ordering: .releasing)
+    }
+}
+
+/// The worker's proof of life, on a thread of its own: neither busy bodies nor a full command queue can delay it.
+///
+/// One pass, for each queue: renews the lease, and hands on what the reply says: cancels, something to start, a sweep that is
+/// due, a number of operations that differs from what is held. A pass that fails is repeated sooner.
+final class Heartbeat: Sendable {
+    /// What a lease is shortened by here, so that this worker stops before others take over.
+    private static let margin: Duration = .seconds(1)
+    /// Least time between two passes, whoever asks.
+    private static let shortest: Duration = .milliseconds(20)
+    private let core: WorkerCore
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(_ core: WorkerCore) { self.core = core }
+
+    func start() {
+        let thread = Thread { [self] in
+            run()
+            ended.signal()
+        }
+        thread.name = "sluice.heartbeat"
+        thread.stackSize = 512 << 10
+        thread.start()
+    }
+
+    /// Ends the thread after the beat under way.
+    func stop() { core.beatNow.stop() }
+
+    private func run() {
+        var backoff = Backoff()
+        while !core.beatNow.hasStopped {
+            let startedAt = ContinuousClock.now
+            if runOnce() {
+                backoff.reset()
+                core.beatNow.wait(core.configuration.beatInterval - (.now - startedAt))
+            } else {
+                core.beatNow.wait(min(backoff.pause(), core.configuration.beatInterval))
+            }
+        }
+    }
+
+    /// One pass over all queues.
+    ///
+    /// - Returns: false if a beat failed.
+    func runOnce() -> Bool {
+        let info = core.info().encoded()
+        var isWell = true
+        for (index, name) in core.queueNames.enumerated() where !core.beatNow.hasStopped {
+            do {
+                try beat(index, name, info)
+            } catch {
+                core.logger.warning("a heartbeat failed", metadata: ["queue": "\(name)", "error": "\(error)"])
+                core.leaseUnrenewed(index)
+                isWell = false
+            }
+        }
+        return isWell
+    }
+
+    private func beat(_ index: Int, _ name: String, _ info: [UInt8]) throws {
+        let lease = core.configuration.lease
+        let beat = Beat(
+            worker: core.id,
+            epoch: core.queue.withLock { $0.members[index].epoch },
+            leaseMilliseconds: lease.wholeMilliseconds,
+            intervalMilliseconds: core.configuration.beatInterval.wholeMilliseconds,
+            info: info
+        )
+        let sentAt = ContinuousClock.now
+        let reply = try core.broker.beat(beat, queue: name)
+        core.leaseRenewed(index, until: sentAt + lease - min(Self.margin, lease / 4), reply)
+        if reply.sweepDue { core.sweeps.request(name) }
+    }
+}
+
+extension WorkerCore {
+    func leaseRenewed(_ index: Int, until: Instant, _ reply: BeatReply) {
+        change { queue, _ in queue.renew(index, until: until, reply) }
+        for order in reply.cancels { cancel(order, index) }
+        cancelThrough(reply.cancelledThroughFence, index)
+    }
+
+    /// A heartbeat was not answered. When the lease has been lapsed for long, bodies end: others may run the same by now.
+    func leaseUnrenewed(_ index: Int) {
+        let grace = configuration.lease * Defaults.leaseLossGraceLeases
+        let lost = queue.withLock { queue -> [HeldOperation] in
+            guard let until = queue.members[index].leaseUntil, until + grace < .now else { return [] }
+            return Array(queue.members[index].held.values)
+        }
+        for operation in lost where !operation.hasEnded && operation.orders.stop != .lost { lose(operation) }
+    }
+}

@@ -1,0 +1,183 @@
+import Logging
+import Operations
+
+/// The exchange with one queue: sends what has ended and claims in the same call, one call at a time (group commit).
+///
+/// One pass:
+/// 1. Waits until something has ended, slots may be filled, or Redis has to be asked what this worker owns.
+/// 2. Sends failures and returns, then completions together with the claim; whatever ends meanwhile goes with the next pass.
+/// 3. Starts what was handed out. What was not answered stays in the outbox and is repeated under the same fence, after a pause.
+struct QueueLoop: Sendable {
+    let core: WorkerCore
+    let index: Int
+    let name: String
+
+    func run() async {
+        let signal = core.queue.withLock { $0.members[index].signal }
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            do {
+                if try await !runOnce() { await signal.wait() }
+                backoff.reset()
+            } catch {
+                let pause = backoff.pause()
+                core.logger.warning(
+                    "the broker did not answer; trying again",
+                    metadata: ["queue": "\(name)", "error": "\(error)", "pause": "\(pause)"]
+                )
+                try? await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    /// One pass.
+    ///
+    /// - Returns: false if there was nothing to do.
+    func runOnce() async throws -> Bool {
+        switch core.queue.withLock({ $0.nextStep(index, .now) }) {
+        case .wait: return false
+        case .reconcile(let known, let epoch): try await reconcile(known, epoch)
+        case .exchange(let exchange): try await send(exchange)
+        }
+        return true
+    }
+
+    // MARK: Sending
+
+    private func send(_ exchange: LocalQueue.Exchange) async throws {
+        let parts = Parts(exchange.ended)
+        var open = Set(parts.all)
+        do {
+            if !parts.failures.isEmpty {
+                let outcomes = try await core.broker.fail(parts.failures.map(\.message), worker: core.id, queue: name)
+                confirm(parts.failures.map(\.ended), outcomes, exchange.isRepeat)
+                open.remove(.failures)
+            }
+            if !parts.returns.isEmpty {
+                let outcomes = try await core.broker.giveBack(
+                    parts.returns.map(\.message),
+                    worker: core.id,
+                    queue: name
+                )
+                confirm(parts.returns.map(\.ended), outcomes, exchange.isRepeat)
+                open.remove(.returns)
+            }
+            try await completeAndClaim(parts, exchange)
+        } catch {
+            core.change { queue, _ in
+                queue.finishExchange(index)
+                queue.unanswered(parts.ended(open), hadClaim: exchange.capacity > 0, index)
+            }
+            throw error
+        }
+    }
+
+    private func completeAndClaim(_ parts: Parts, _ exchange: LocalQueue.Exchange) async throws {
+        let request =
+            exchange.capacity > 0
+            ? ClaimRequest(worker: core.id, epoch: exchange.epoch, capacity: exchange.capacity) : nil
+        var claim: Claim?
+        if !parts.completions.isEmpty {
+            let answer = try await core.broker.complete(
+                parts.completions.map(\.message),
+                isRepeat: exchange.isRepeat,
+                worker: core.id,
+                thenClaim: request,
+                queue: name
+            )
+            confirm(parts.completions.map(\.ended), answer.outcomes, exchange.isRepeat)
+            claim = answer.claim
+        } else if let request {
+            claim = try await core.broker.claim(request, queue: name)
+        }
+        accept(claim)
+    }
+
+    private func accept(_ claim: Claim?) {
+        if claim?.status == .noLease { core.beatNow.request() }
+        let ties = core.ties(index)
+        core.change { queue, now in
+            queue.finishExchange(index)
+            if let claim { queue.accept(claim, index, ties: ties, now) }
+        }
+    }
+
+    // MARK: Answers
+
+    private func confirm(_ ended: [Ended], _ outcomes: [SettleOutcome], _ isRepeat: Bool) {
+        core.queue.withLock { $0.confirm(ended, index) }
+        for (each, outcome) in zip(ended, outcomes) where outcome == .stale {
+            // Of an untracked operation Redis cannot tell whether the first call has ended it.
+            if isRepeat, !each.operation.claimed.header.tracked { continue }
+            core.logger.warning(
+                "this worker no longer owns the operation; nothing was stored",
+                metadata: core.metadata(each.operation, ["fence": "\(each.operation.fence)"])
+            )
+        }
+    }
+
+    private func reconcile(_ known: [Int64], _ epoch: Int) async throws {
+        let answer: Reconciliation
+        do {
+            answer = try await core.broker.reconcile(known: known, worker: core.id, epoch: epoch, queue: name)
+        } catch {
+            core.change { queue, _ in queue.finishExchange(index) }
+            throw error
+        }
+        let ties = core.ties(index)
+        let lost = core.change { queue, _ in
+            queue.finishExchange(index)
+            return queue.reconcile(answer, index, ties: ties)
+        }
+        if !answer.found.isEmpty {
+            core.logger.info(
+                "found operations whose claim was not answered",
+                metadata: ["queue": "\(name)", "count": "\(answer.found.count)"]
+            )
+        }
+        for operation in lost { core.lose(operation) }
+    }
+}
+
+/// What ended, sorted by the call that it goes out with.
+private struct Parts {
+    enum Kind: CaseIterable { case failures, returns, completions }
+
+    var failures: [(message: Failure, ended: Ended)] = []
+    var returns: [(message: Return, ended: Ended)] = []
+    var completions: [(message: Completion, ended: Ended)] = []
+
+    let all = Kind.allCases
+
+    init(_ ended: [Ended]) {
+        for each in ended {
+            let operation = each.operation
+            switch each.settlement {
+            case .finished(let result):
+                let message = Completion(
+                    fence: operation.fence,
+                    id: operation.id,
+                    tracked: operation.claimed.header.tracked,
+                    result: result
+                )
+                completions.append((message, each))
+            case .failed(let disposition, let error):
+                let message = Failure(
+                    fence: operation.fence,
+                    id: operation.id,
+                    disposition: disposition,
+                    error: error
+                )
+                failures.append((message, each))
+            case .returned(let place):
+                returns.append((Return(fence: operation.fence, id: operation.id, place: place), each))
+            }
+        }
+    }
+
+    func ended(_ kinds: Set<Kind>) -> [Ended] {
+        (kinds.contains(.failures) ? failures.map(\.ended) : [])
+            + (kinds.contains(.returns) ? returns.map(\.ended) : [])
+            + (kinds.contains(.completions) ? completions.map(\.ended) : [])
+    }
+}

@@ -1,0 +1,145 @@
+import Logging
+import Operations
+import Synchronization
+
+/// Sends what running operations say about themselves: progress, log lines, checkpoints, acknowledged cancels.
+///
+/// One pass:
+/// 1. Waits for something to send: at once for acknowledgements and for operations that have ended, otherwise at least
+///    `Defaults.reportInterval` after the last time.
+/// 2. Gathers it per queue and sends it under the fences, in bounded calls, until it is answered.
+/// 3. Lets the ends of operations go that waited for their reports: an end never overtakes them.
+final class Reporter: Sendable {
+    private struct State {
+        /// Have something to say, within the usual rhythm.
+        var waiting: [HeldOperation] = []
+        /// Have something to say now.
+        var hurried: [HeldOperation] = []
+        /// Have ended, and what to do once their reports have arrived.
+        var ended: [(operation: HeldOperation, arrived: @Sendable () -> Void)] = []
+    }
+
+    private let broker: any Broker
+    private let worker: WorkerID
+    private let logger: Logger
+    private let state = Mutex(State())
+    private let signal = Signal()
+
+    init(broker: any Broker, worker: WorkerID, logger: Logger) {
+        self.broker = broker
+        self.worker = worker
+        self.logger = logger
+    }
+
+    // MARK: Asking
+
+    func reportsWaiting(_ operation: HeldOperation) {
+        state.withLock { $0.waiting.append(operation) }
+        signal.raise()
+    }
+
+    func hurry(_ operation: HeldOperation) {
+        state.withLock { $0.hurried.append(operation) }
+        signal.raise()
+    }
+
+    func finish(_ operation: HeldOperation, arrived: @escaping @Sendable () -> Void) {
+        state.withLock { $0.ended.append((operation, arrived)) }
+        signal.raise()
+    }
+
+    // MARK: Sending
+
+    func run() async {
+        var nextRegular = ContinuousClock.now
+        while !Task.isCancelled {
+            let isTime = ContinuousClock.now >= nextRegular
+            let work = take(all: isTime)
+            if work.operations.isEmpty, work.ended.isEmpty {
+                await pause(until: nextRegular)
+                continue
+            }
+            if isTime { nextRegular = .now + Defaults.reportInterval }
+            await send(work)
+        }
+    }
+
+    private typealias Work = (
+        operations: [HeldOperation], ended: [(operation: HeldOperation, arrived: @Sendable () -> Void)]
+    )
+
+    private func take(all: Bool) -> Work {
+        state.withLock { state in
+            var operations = state.hurried + state.ended.map(\.operation)
+            let ended = state.ended
+            state.hurried = []
+            state.ended = []
+            if all {
+                operations += state.waiting
+                state.waiting = []
+            }
+            return (operations, ended)
+        }
+    }
+
+    private func pause(until instant: ContinuousClock.Instant) async {
+        if state.withLock({ $0.waiting.isEmpty }) { await signal.wait() } else { await signal.wait(until: instant) }
+    }
+
+    private func send(_ work: Work) async {
+        for (queue, operations) in Dictionary(grouping: work.operations, by: \.queueName) {
+            await send(operations, queue: queue)
+        }
+        if Task.isCancelled { return }  // not confirmed, so their ends stay unsent
+        for operation in work.operations { operation.reportsSent() }
+        for each in work.ended { each.arrived() }
+    }
+
+    private func send(_ operations: [HeldOperation], queue: String) async {
+        let byFence = Dictionary(operations.map { ($0.fence, $0) }) { first, _ in first }
+        var rest = operations.flatMap { $0.takeReports() }[...]
+        while !rest.isEmpty {
+            let batch = Self.batch(of: rest)
+            rest = rest.dropFirst(batch.count)
+            guard let answers = await deliver(batch, queue: queue) else { return }
+            for (report, isValid) in zip(batch, answers) where !isValid {
+                byFence[report.fence]?.stop(.lost)
+            }
+        }
+    }
+
+    private static func batch(of reports: ArraySlice<Report>) -> [Report] {
+        var bytes = 0
+        return Array(
+            reports.prefix(Defaults.batch).prefix { report in
+                bytes += report.content.byteCount
+                return bytes <= Defaults.operationBytes || bytes == report.content.byteCount
+            }
+        )
+    }
+
+    /// Sends until it is answered; nil = cancelled.
+    private func deliver(_ batch: [Report], queue: String) async -> [Bool]? {
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            do {
+                return try await broker.report(batch, worker: worker, queue: queue)
+            } catch {
+                logger.info("reports were not answered", metadata: ["queue": "\(queue)", "error": "\(error)"])
+                try? await Task.sleep(for: backoff.pause())
+            }
+        }
+        return nil
+    }
+}
+
+extension Report.Content {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .progress(_, let message): message.utf8.count + 96
+        case .log(let line): line.count + 64
+        case .checkpoint(let data): data.count + 64
+        case .cancelAcknowledged: 64
+        }
+    }
+}

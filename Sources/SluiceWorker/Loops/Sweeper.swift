@@ -1,0 +1,58 @@
+import Logging
+import Operations
+import Synchronization
+
+/// Queues in which a sweep is due, as the heartbeats say.
+final class SweepRequests: Sendable {
+    private let names = Mutex<Set<String>>([])
+    let signal = Signal()
+
+    func request(_ name: String) {
+        _ = names.withLock { $0.insert(name) }
+        signal.raise()
+    }
+
+    func take() -> Set<String> {
+        names.withLock { names in
+            defer { names = [] }
+            return names
+        }
+    }
+}
+
+/// Hands back what lost workers held, and clears cancelled queues away.
+///
+/// One pass: waits for a heartbeat that says a sweep is due, then a little by chance, so that not every worker does it; then
+/// sweeps in bounded steps until nothing is left.
+struct Sweeper: Sendable {
+    private static let jitter: ClosedRange<Double> = 0...0.4
+    let core: WorkerCore
+
+    func run() async {
+        while !Task.isCancelled {
+            await core.sweeps.signal.wait()
+            try? await Task.sleep(for: .seconds(Double.random(in: Self.jitter)))
+            for name in core.sweeps.take() where !Task.isCancelled { await sweep(name) }
+        }
+    }
+
+    private func sweep(_ name: String) async {
+        do {
+            var reply: SweepReply
+            repeat {
+                reply = try await core.broker.sweep(queue: name)
+                if reply.recovered > 0 || reply.dead > 0 { log(reply, name) }
+            } while reply.more && !Task.isCancelled
+        } catch {
+            // The next heartbeat asks again.
+            core.logger.info("a sweep failed", metadata: ["queue": "\(name)", "error": "\(error)"])
+        }
+    }
+
+    private func log(_ reply: SweepReply, _ name: String) {
+        core.logger.warning(
+            "recovered operations of a lost worker",
+            metadata: ["queue": "\(name)", "recovered": "\(reply.recovered)", "dead": "\(reply.dead)"]
+        )
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Operations
+import Synchronization
+
+/// What a worker counts about itself.
+final class Tally: Sendable {
+    let finished = Atomic<Int64>(0)
+    let failed = Atomic<Int64>(0)
+    let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
+
+    func count(_ settlement: Settlement) {
+        switch settlement {
+        case .finished: finished.wrappingAdd(1, ordering: .relaxed)
+        case .failed: failed.wrappingAdd(1, ordering: .relaxed)
+        case .returned: break
+        }
+    }
+
+    /// Resident memory of this process in bytes; 0 where the system does not say.
+    static var residentBytes: Int64 {
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+        let fields = text.split(separator: " ")
+        return fields.count > 1 ? (Int64(fields[1]) ?? 0) * Int64(sysconf(Int32(_SC_PAGESIZE))) : 0
+    }
+}
+
+extension WorkerCore {
+    /// What the next heartbeats tell about this worker.
+    func info() -> WorkerInfo {
+        let (busy, phase, names) = queue.withLock { ($0.busySlots, $0.phase, $0.members.map(\.share.name)) }
+        let process = ProcessInfo.processInfo
+        return WorkerInfo(
+            host: process.hostName,
+            pid: Int(process.processIdentifier),
+            name: configuration.name ?? "\(process.hostName)-\(process.processIdentifier)",
+            slots: configuration.slots,
+            busy: busy,
+            queues: names,
+            handles: registry.names,
+            version: Self.version,
+            startedAt: tally.startedAt,
+            finished: tally.finished.load(ordering: .relaxed),
+            failed: tally.failed.load(ordering: .relaxed),
+            phase: phase == .running ? "running" : "draining",
+            residentBytes: Tally.residentBytes
+        )
+    }
+
+    static let version = "0.1.0"
+}

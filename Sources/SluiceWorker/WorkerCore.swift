@@ -1,0 +1,165 @@
+import Logging
+import Operations
+import Synchronization
+
+/// What the loops of one worker share: the local queue behind a lock, and the signals by which they wake each other.
+///
+/// A method changes the queue's value first and acts on what came of it afterwards, without the lock.
+final class WorkerCore: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    let id = WorkerID()
+    let broker: any Broker
+    let registry: OperationRegistry
+    let configuration: WorkerConfiguration
+    let logger: Logger
+    let queue: Mutex<LocalQueue>
+    let reporter: Reporter
+    /// What the worker says of itself.
+    let tally = Tally()
+
+    /// Raised when another queue's bell should be waited for.
+    let bell = Signal()
+    /// Raised when an instant to wait for has changed.
+    let alarm = Signal()
+    /// Raised when something has ended, for whoever waits for the worker to be idle.
+    let calm = Signal()
+    /// Asks the heartbeat's thread for an extra beat.
+    let beatNow = BeatRequest()
+    /// Queues in which a sweep is due.
+    let sweeps = SweepRequests()
+
+    init(broker: any Broker, registry: OperationRegistry, configuration: WorkerConfiguration, logger: Logger) {
+        self.broker = broker
+        self.registry = registry
+        self.configuration = configuration
+        var logger = logger
+        logger[metadataKey: "worker"] = "\(id)"
+        self.logger = logger
+        queue = Mutex(LocalQueue(slots: configuration.slots))
+        reporter = Reporter(broker: broker, worker: id, logger: logger)
+    }
+
+    /// Names of the queues, in the order of their indexes.
+    var queueNames: [String] { queue.withLock { $0.members.map(\.share.name) } }
+
+    func ties(_ index: Int) -> QueueTies {
+        QueueTies(
+            name: queue.withLock { $0.members[index].share.name },
+            leaseIsValid: { [self] in queue.withLock { $0.members[index].hasLease(.now) } },
+            reportsWaiting: { [reporter] in reporter.reportsWaiting($0) }
+        )
+    }
+
+    // MARK: Changing
+
+    /// Changes the queue, then starts what may start and wakes the loops that have something to do.
+    func change<Result: Sendable>(_ body: (inout LocalQueue, Instant) -> Result) -> Result {
+        let now = Instant.now
+        let (result, effects) = queue.withLock { queue in
+            let result = body(&queue, now)
+            var effects = Effects()
+            effects.starts = queue.startAll(now)
+            _ = queue.distribute(now)
+            effects.wakes = queue.members.filter { $0.hasCall(now) }.map(\.signal)
+            effects.bell = !queue.bellQueues(now).allSatisfy(queue.listening.contains)
+            let next = queue.nextAlarm(now)
+            effects.alarm = next.map { next in queue.alarmSet.map { next < $0 } ?? true } ?? false
+            effects.calm = queue.phase != .running || configuration.burst != .none
+            return (result, effects)
+        }
+        act(effects)
+        return result
+    }
+
+    private struct Effects {
+        var starts: [HeldOperation] = []
+        var wakes: [Signal] = []
+        var bell = false
+        var alarm = false
+        var calm = false
+    }
+
+    private func act(_ effects: Effects) {
+        for operation in effects.starts { launch(operation) }
+        for signal in effects.wakes { signal.raise() }
+        if effects.bell { bell.raise() }
+        if effects.alarm { alarm.raise() }
+        if effects.calm { calm.raise() }
+    }
+
+    // MARK: Cancels
+
+    /// A cancel has arrived: an operation that runs is told, one that waits ends.
+    func cancel(_ order: CancelOrder, _ index: Int) {
+        let found = queue.withLock { $0.find(order.fence, index, reason: order.reason) }
+        guard let operation = found, operation.cancel(reason: order.reason) else { return }
+        if change({ queue, _ in queue.settleWaiting(operation) }) { return }
+        operation.write(.cancelAcknowledged)
+        reporter.hurry(operation)
+        watchForStuck(operation)
+    }
+
+    /// Everything handed out up to a fence is cancelled.
+    func cancelThrough(_ fence: Int64, _ index: Int) {
+        guard fence > 0 else { return }
+        let fences = queue.withLock { $0.members[index].held.keys.filter { $0 <= fence } }
+        for fence in fences { cancel(CancelOrder(fence: fence, reason: "the whole queue was cancelled"), index) }
+    }
+
+    private func watchForStuck(_ operation: HeldOperation) {
+        let grace = configuration.cancelGrace
+        Task { [self] in
+            try await Task.sleep(for: grace)
+            guard !operation.hasEnded else { return }
+            logger.warning(
+                "stuck: it was cancelled and has not ended within the grace",
+                metadata: metadata(operation, ["grace": "\(grace)"])
+            )
+        }
+    }
+
+    /// Another worker owns the operation now: what this one does with it is of no use.
+    func lose(_ operation: HeldOperation) {
+        operation.stop(.lost)
+        logger.warning("lost: this worker no longer owns the operation", metadata: metadata(operation))
+    }
+
+    // MARK: Running
+
+    /// Starts an operation in a task of its own.
+    func launch(_ operation: HeldOperation) {
+        let runner = Runner()
+        let executor = Executor(core: self)
+        runner.attach(Task { await executor.run(operation, in: runner) })
+    }
+
+    /// A body has ended.
+    ///
+    /// - Returns: the operation that has got its slot.
+    func end(_ operation: HeldOperation, _ settlement: Settlement, reportsAreBusy: Bool, startedAt: Instant)
+        -> HeldOperation?
+    {
+        let now = Instant.now
+        let (next, signals) = queue.withLock { queue -> (HeldOperation?, [Signal]) in
+            queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt)
+            if let next = queue.startNext(now) { return (next, []) }
+            return (nil, queue.distribute(now).map { queue.members[$0].signal })
+        }
+        if reportsAreBusy {
+            reporter.finish(operation) { [self] in settle(operation, settlement) }
+        } else {
+            signal(operation.queue).raise()
+        }
+        for signal in signals { signal.raise() }
+        return next
+    }
+
+    /// An ended operation whose reports have arrived.
+    private func settle(_ operation: HeldOperation, _ settlement: Settlement) {
+        queue.withLock { $0.settle(operation, settlement) }
+        signal(operation.queue).raise()
+    }
+
+    private func signal(_ index: Int) -> Signal { queue.withLock { $0.members[index].signal } }
+}

@@ -1,0 +1,157 @@
+import Logging
+import Operations
+import ServiceLifecycle
+import Synchronization
+
+/// A worker: claims operations from its queues and runs them, until it is stopped.
+///
+/// `run()` does everything in one task group and one thread. A graceful shutdown (the first SIGTERM) claims no more, gives back
+/// what has not started, lets what runs end within the drain time-out, and gives the rest back. `abandon()` (the second
+/// one) gives everything back now.
+public final class WorkerService: Service {
+    let core: WorkerCore
+    private let isRunning = Atomic<Bool>(false)
+    private let stopping = StopRequest()
+    /// Lists the queues of the namespace, for `QueueSelection.all`.
+    private let discover: (@Sendable () async throws -> [String])?
+    /// Says whether anything runs anywhere in the worker's queues, for the end of a burst.
+    private let idleProbe: (@Sendable () async throws -> Bool)?
+
+    /// This incarnation of the worker.
+    public var id: WorkerID { core.id }
+
+    /// - Parameters:
+    ///   - broker: where operations come from.
+    ///   - registry: what can be run here.
+    ///   - configuration: checked when the worker starts.
+    ///   - logger: the caller's.
+    ///   - discover: lists the queues of the namespace; needed for `QueueSelection.all`.
+    ///   - idleProbe: true if nothing executes anywhere in the worker's queues; asked before a burst ends.
+    package init(
+        broker: any Broker,
+        registry: OperationRegistry,
+        configuration: WorkerConfiguration = WorkerConfiguration(),
+        logger: Logger,
+        discover: (@Sendable () async throws -> [String])? = nil,
+        idleProbe: (@Sendable () async throws -> Bool)? = nil
+    ) {
+        core = WorkerCore(broker: broker, registry: registry, configuration: configuration, logger: logger)
+        self.discover = discover
+        self.idleProbe = idleProbe
+    }
+
+    /// Works until it is stopped, its task is cancelled (which abandons), or its burst is over.
+    ///
+    /// - Throws: `WorkerError` or `OperationsError` if the configuration is wrong, or it was run before. Not for an unreachable
+    ///   broker: the worker waits for it.
+    public func run() async throws {
+        try core.configuration.validate()
+        if case .all = core.configuration.queues, discover == nil {
+            throw WorkerError(.invalidConfiguration, "a worker for all queues needs a way to list them")
+        }
+        guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else {
+            throw WorkerError(.alreadyRun, "a worker can run only once: make another one")
+        }
+        // Not a child task: a cancel must not cut off the calls that give operations back.
+        let work = Task { await self.work() }
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await work.value
+            } onGracefulShutdown: {
+                self.stop()
+            }
+        } onCancel: {
+            self.abandon()
+        }
+    }
+
+    /// Begins a graceful shutdown; `run()` returns when it is over. May be called from any thread.
+    public func stop() { stopping.request(.drain) }
+
+    /// Gives everything back now; `run()` returns within two seconds, even if bodies do not listen. They go on until the process
+    /// exits, and what they write is refused. May be called from any thread.
+    public func abandon() { stopping.request(.abandon) }
+
+    // MARK: Working
+
+    private func work() async {
+        let core = core
+        let heartbeat = Heartbeat(core)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await DoorbellLoop(core: core).run() }
+            group.addTask { await AlarmLoop(core: core).run() }
+            group.addTask { await Sweeper(core: core).run() }
+            group.addTask { await core.reporter.run() }
+            group.addTask { await self.watchBurst() }
+            let queues = AsyncStream<[String]>.makeStream()
+            group.addTask { await self.findQueues { queues.continuation.yield($0) } }
+            group.addTask { await self.serve(queues.stream, heartbeat) }
+            await stopping.wait()
+            await Drain(core: core, stopping: stopping).run()
+            group.cancelAll()
+        }
+        heartbeat.stop()
+        await Drain(core: core, stopping: stopping).retire()
+    }
+
+    /// Begins to work on queues as they become known.
+    private func serve(_ found: AsyncStream<[String]>, _ heartbeat: Heartbeat) async {
+        let core = core
+        await withTaskGroup(of: Void.self) { group in
+            var isBeating = false
+            for await names in found {
+                for name in names {
+                    guard let index = core.index(of: name) else { continue }
+                    group.addTask { await QueueLoop(core: core, index: index, name: name).run() }
+                }
+                group.addTask { await CancelListener(core: core, queues: names).run() }
+                if isBeating { core.beatNow.request() } else { heartbeat.start() }
+                isBeating = true
+            }
+        }
+    }
+
+    /// Finds the queues to serve: once if they are named, from time to time if all are served.
+    private func findQueues(_ add: @Sendable ([String]) -> Void) async {
+        if case .named(let shares) = core.configuration.queues {
+            core.queue.withLock { queue in shares.forEach { queue.add($0) } }
+            return add(shares.map(\.name))
+        }
+        while !Task.isCancelled {
+            let known = Set(core.queueNames)
+            let new = ((try? await discover?()) ?? []).filter { !known.contains($0) }
+            if !new.isEmpty {
+                core.queue.withLock { queue in new.forEach { queue.add(QueueShare($0)) } }
+                add(new)
+            }
+            try? await Task.sleep(for: core.configuration.lease)
+        }
+    }
+
+    // MARK: Burst
+
+    private func watchBurst() async {
+        let burst = core.configuration.burst
+        if burst == .none { return }
+        var pause = Duration.milliseconds(50)
+        while !Task.isCancelled {
+            let isOver = core.queue.withLock { queue in
+                !queue.members.isEmpty && queue.members.allSatisfy { $0.isExhausted(burst, .now) }
+            }
+            guard isOver else {
+                await core.calm.wait()
+                pause = .milliseconds(50)
+                continue
+            }
+            if await nothingRunsElsewhere() { return stop() }
+            // Nobody rings when another worker's operation ends: this is asked again, ever less often.
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, .seconds(1))
+        }
+    }
+
+    private func nothingRunsElsewhere() async -> Bool {
+        guard let idleProbe else { return true }
+        return (try? await idleProbe()) ?? false
+    }
+}

@@ -1,0 +1,153 @@
+import Operations
+import Testing
+
+@testable import SluiceTesting
+@testable import SluiceWorker
+
+@Suite("A worker")
+struct RunningTests {
+    struct Double: DistributedOperation {
+        static let name = "double"
+        let number: Int
+        func main(_ context: OperationContext) async throws -> Int { 2 * number }
+    }
+
+    @Test("runs what is enqueued, before and after it started, and stores the results")
+    func runs() async throws {
+        var registry = OperationRegistry()
+        registry.register(Double.self)
+        let broker = InMemoryBroker()
+        let worker = WorkerService(
+            broker: broker,
+            registry: registry,
+            configuration: .quick(),
+            logger: LogRecorder().logger()
+        )
+        let first = try await broker.put("double", #"{"number":21}"#)
+        let running = Task { try await worker.run() }
+        #expect(try await broker.awaitEnd(of: [first], queue: "default", timeout: .seconds(5)) == [.finished])
+        let second = try await broker.put("double", #"{"number":4}"#)
+        #expect(try await broker.awaitEnd(of: [second], queue: "default", timeout: .seconds(5)) == [.finished])
+        let details = try await broker.details([first, second], queue: "default")
+        #expect(details.map { $0?.result.map { String(decoding: $0, as: UTF8.self) } } == ["42", "8"])
+        worker.stop()
+        try await running.value
+    }
+
+    @Test("retries a failed operation after its pause, and ends it dead when its attempts are used up")
+    func retries() async throws {
+        let harness = Harness()
+        harness.start()
+        let id = try await harness.enqueue(
+            "fail",
+            #"{"message":"no luck"}"#,
+            retry: RetryPolicy(attempts: 3, base: .milliseconds(20))
+        )
+        #expect(try await harness.reaches(.dead, id))
+        let errors = try await harness.detail(id)?.errors ?? []
+        #expect(errors.count == 3)
+        #expect(errors.allSatisfy { String(decoding: $0.error, as: UTF8.self).contains("no luck") })
+        try await harness.stop()
+    }
+
+    @Test("ends an operation dead at once when another attempt is pointless")
+    func pointless() async throws {
+        let harness = Harness()
+        harness.start()
+        let refused = try await harness.enqueue("fail", #"{"retryable":false}"#)
+        let wrong = try await harness.enqueue("sleep", #"{"seconds":"long"}"#)
+        #expect(try await harness.reaches(.dead, refused))
+        #expect(try await harness.reaches(.dead, wrong))
+        let error = String(decoding: try await harness.detail(wrong)?.errors.first?.error ?? [], as: UTF8.self)
+        #expect(error.contains(#""type":"arguments""#) && error.contains("must be a number"))
+        try await harness.stop()
+    }
+
+    @Test("puts off an operation whose name it does not know, without using an attempt")
+    func unknownName() async throws {
+        let harness = Harness()
+        harness.start()
+        let id = try await harness.enqueue("nobody.knows.me")
+        #expect(try await harness.reaches(.scheduled, id))
+        let record = try await harness.detail(id)?.record
+        #expect(record?.header.failedAttempts == 0 && record?.header.delivery == 1)
+        try await harness.stop()
+    }
+
+    @Test("ends an attempt that runs too long as failed, of type timeout")
+    func runTimeout() async throws {
+        let harness = Harness()
+        harness.start()
+        let id = try await harness.enqueue(
+            "sleep",
+            #"{"seconds":60}"#,
+            retry: .never,
+            runTimeout: .milliseconds(50)
+        )
+        #expect(try await harness.reaches(.dead, id))
+        let error = String(decoding: try await harness.detail(id)?.errors.first?.error ?? [], as: UTF8.self)
+        #expect(error.contains(#""type":"timeout""#))
+        try await harness.stop()
+    }
+
+    @Test("starts a delayed operation at its time, and one scheduled earlier afterwards before it")
+    func delays() async throws {
+        let order = Gate()
+        order.open()
+        let harness = Harness(handlers: [
+            OperationHandler(name: "note") { _, context in
+                try await order.pass(context)
+                return []
+            }
+        ])
+        harness.start()
+        #expect(await eventually { harness.worker.core.queue.withLock { $0.members.first?.hasWork == false } })
+        let late = try await harness.enqueue("note", delay: 400)
+        let enqueuedAt = ContinuousClock.now
+        let early = try await harness.enqueue("note", delay: 100)
+        #expect(try await harness.reaches(.finished, early))
+        #expect(ContinuousClock.now - enqueuedAt < .milliseconds(300))
+        #expect(try await harness.reaches(.finished, late))
+        #expect(ContinuousClock.now - enqueuedAt < .milliseconds(550))
+        #expect(order.arrived == [early, late])
+        try await harness.stop()
+    }
+
+    @Test("never runs more operations than it has slots, and uses all of them")
+    func slots() async throws {
+        let gate = Gate()
+        let harness = Harness(
+            configuration: .quick(slots: 3),
+            handlers: [
+                OperationHandler(name: "hold") { _, context in
+                    try await gate.pass(context)
+                    return []
+                }
+            ]
+        )
+        harness.start()
+        var ids: [OperationID] = []
+        for _ in 0..<10 { ids.append(try await harness.enqueue("hold")) }
+        #expect(await eventually { gate.arrived.count == 3 })
+        let snapshot = try await harness.broker.snapshot(queue: "default", executingRows: 10)
+        #expect(snapshot.counts[.executing] == 3)
+        gate.open()
+        for id in ids { #expect(try await harness.reaches(.finished, id)) }
+        try await harness.stop()
+    }
+
+    @Test("drains thousands of untracked operations", arguments: [1, 10, 100])
+    func drainsMany(slots: Int) async throws {
+        let harness = Harness(configuration: .quick(slots: slots, burst: .ready))
+        let envelope = OperationEnvelope(name: "noop").encoded()
+        for _ in 0..<10 {
+            let operations = (0..<500).map { _ in NewOperation(tracked: false, envelope: envelope) }
+            _ = try await harness.broker.enqueue(operations, queue: "default")
+        }
+        harness.start()
+        try await harness.ended()
+        let snapshot = try await harness.broker.snapshot(queue: "default", executingRows: 0)
+        #expect(snapshot.totals["finished"] == 5000 && snapshot.totals["started"] == 5000)
+        #expect(snapshot.counts[.executing] == 0)
+    }
+}
