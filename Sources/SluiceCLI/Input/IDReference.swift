@@ -67,22 +67,3 @@ extension IDReference.Part {
         }
     }
 }
-
-/// Ids as tables show them: the shortest ends that tell the shown rows apart.
-package struct ShortIDs: Sendable {
-    private let length: Int
-
-    package init(_ ids: some Collection<OperationID>) {
-        let texts = Set(ids.map(\.description))
-        var length = IDReference.shortest
-        while length < OperationID.characterCount, Set(texts.map { $0.suffix(length) }).count < texts.count {
-            length += 1
-        }
-        self.length = length
-    }
-
-    /// `…7QK2MX`; with another mark where the terminal has no Unicode.
-    package func text(_ id: OperationID, cutMark: String = "…") -> String {
-        length < OperationID.characterCount ? cutMark + id.description.suffix(length) : id.description
-    }
-}

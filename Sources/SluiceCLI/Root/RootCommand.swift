@@ -19,7 +19,8 @@ struct RootCommand: ParsableCommand {
             version: "sluice \(Program.version)",
             subcommands: [
                 EnqueueVerb.self, CancelVerb.self, WaitVerb.self, ShowVerb.self, ResultVerb.self,
-                LogsVerb.self,
+                LogsVerb.self, ListVerb.self, StatsVerb.self, RetryVerb.self, RemoveVerb.self, QueueGroup.self,
+                WorkersGroup.self, EventsVerb.self, StatVerb.self, RedisGroup.self, ConfigGroup.self,
             ]
         )
     }

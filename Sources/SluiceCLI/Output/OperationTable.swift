@@ -1,0 +1,87 @@
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// Operations as rows.
+struct OperationTable {
+    private let operations: [OperationDetail]
+    private let invocation: Invocation
+    private let style: Style
+
+    init(_ operations: [OperationDetail], _ invocation: Invocation) {
+        self.operations = operations
+        self.invocation = invocation
+        style = invocation.console.output
+    }
+
+    var table: Table {
+        var table = Table([
+            TableColumn("ID"), TableColumn("STATE"), TableColumn("PRI", dropPriority: 3),
+            TableColumn("NAME", minimumWidth: 8), TableColumn("QUEUE", dropPriority: 2),
+            TableColumn("TRY", dropPriority: 4), TableColumn("WHEN", dropPriority: 1),
+            TableColumn("PROGRESS / ERROR", minimumWidth: 12),
+        ])
+        let length = invocation.console.isOutputTerminal ? ShortID.length(for: operations.map(\.id)) : .max
+        for detail in operations {
+            table.append([
+                TableCell(ShortID.text(detail.id, length: length, style: style)),
+                TableCell("\(detail.state.mark(ascii: style.usesASCII)) \(detail.state.rawValue)", detail.state.role),
+                TableCell(style.mark(detail.record.header.priority)), TableCell(detail.envelope.name),
+                TableCell(detail.queue), TableCell(tries(detail)), TableCell(when(detail)), TableCell(about(detail)),
+            ])
+        }
+        return table
+    }
+
+    /// Comma-separated values; what a spreadsheet would take for a formula is quoted.
+    var csv: [String] {
+        let header = "id,state,priority,name,queue,attempt,maxAttempts,enqueuedAt,error"
+        return (invocation.options.showsHeader ? [header] : [])
+            + operations.map { detail in
+                [
+                    detail.id.description, detail.state.rawValue, detail.record.header.priority.rawValue,
+                    detail.envelope.name, detail.queue, "\(detail.record.attempt)", "\(detail.envelope.retry.attempts)",
+                    TimeText.rfc3339(detail.record.enqueuedAt), detail.errors.last?.failure.sentence ?? "",
+                ].map(CSV.cell).joined(separator: ",")
+            }
+    }
+
+    private func tries(_ detail: OperationDetail) -> String {
+        "\(detail.record.attempt)/\(detail.envelope.retry.attempts)"
+    }
+
+    private func when(_ detail: OperationDetail) -> String {
+        let record = detail.record
+        let times: [Int64] =
+            switch detail.state {
+            case .scheduled, .retrying: [record.dueAt, record.enqueuedAt]
+            case .executing: [record.startedAt, record.enqueuedAt]
+            case .finished, .dead, .cancelled, .expired: [record.endedAt, record.enqueuedAt]
+            case .ready, .blocked: [record.enqueuedAt]
+            }
+        guard let time = times.first(where: { $0 > 0 }) else { return "-" }
+        return TimeText.format(time, invocation.settings.time.content, now: invocation.localNow)
+    }
+
+    private func about(_ detail: OperationDetail) -> String {
+        switch detail.state {
+        case .executing:
+            if detail.cancel != nil { return "cancelling" }
+            guard let progress = detail.progress else { return "-" }
+            return "\(QuantityText.percent(progress.fraction)) \(progress.message)"
+        case .retrying, .dead: return detail.errors.last?.failure.sentence ?? "-"
+        case .cancelled: return detail.cancel?.reason ?? "-"
+        case .scheduled, .blocked, .ready, .finished, .expired: return detail.envelope.tags.joined(separator: " ")
+        }
+    }
+}
+
+/// One value of a comma-separated file.
+enum CSV {
+    static func cell(_ text: String) -> String {
+        let safe = SafeText.line(text)
+        let isFormula = safe.first.map { "=+-@".contains($0) } ?? false
+        let shown = isFormula ? "'" + safe : safe
+        return shown.contains { ",\"".contains($0) } ? "\"" + shown.replacing("\"", with: "\"\"") + "\"" : shown
+    }
+}

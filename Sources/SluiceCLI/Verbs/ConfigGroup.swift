@@ -1,0 +1,122 @@
+import ArgumentParser
+import EmbeddedRedis
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// `config show`
+package struct ConfigGroup: ParsableCommand {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "config",
+            abstract: "Show settings and defaults.",
+            subcommands: [ConfigShowVerb.self]
+        )
+    }
+
+    package init() {}
+}
+
+package struct ConfigShowVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "show",
+            abstract: "Show every setting and default; --origin says where each comes from.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) config show --origin
+                  SLUICE_REDIS_URL=redis://10.0.0.5/0 \(Program.name) config show
+
+                A flag counts before the environment (SLUICE_REDIS_URL, REDIS_URL, SLUICE_NAMESPACE, SLUICE_OUTPUT, SLUICE_TIME,
+                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT), the environment before the default. Passwords are not shown.
+                """
+        )
+    }
+
+    @Flag(help: "Say where each value comes from.")
+    var origin = false
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let entries = SettingsTable(invocation.settings).entries
+        let console = invocation.console
+        if invocation.format.isJSON {
+            let settings = entries.map {
+                ($0.name, JSONValue.object(JSONObject([("value", .string($0.value)), ("origin", .string($0.origin))])))
+            }
+            console.print(["v": 1, "settings": .object(JSONObject(settings))], invocation.format)
+            return .done
+        }
+        var table = Table([TableColumn("SETTING"), TableColumn("VALUE")] + (origin ? [TableColumn("FROM")] : []))
+        for entry in entries { table.append([entry.name, entry.value, entry.origin].map { TableCell($0) }) }
+        console.print(table, showsHeader: invocation.options.showsHeader)
+        return .done
+    }
+}
+
+/// Settings of this command, then every default and limit of the product.
+struct SettingsTable {
+    struct Entry {
+        var name: String
+        var value: String
+        var origin: String
+    }
+
+    let entries: [Entry]
+
+    init(_ settings: Settings) {
+        entries = Self.settings(settings) + Self.defaults.map { Entry(name: $0.0, value: $0.1, origin: "default") }
+    }
+
+    private static func settings(_ settings: Settings) -> [Entry] {
+        let redis = settings.redis.content?.description ?? "\(EmbeddedRedis().endpoint) (embedded)"
+        return [
+            Entry(name: "redis", value: redis, origin: "\(settings.redis.origin)"),
+            entry("namespace", settings.namespace) { $0 },
+            entry("connect-timeout", settings.connectTimeout, DurationText.precise),
+            entry("output", settings.output, \.rawValue),
+            entry("time", settings.time, \.rawValue),
+            entry("read-only", settings.readOnly) { "\($0)" },
+            entry("no-input", settings.noInput) { "\($0)" },
+        ]
+    }
+
+    private static func entry<Content>(
+        _ name: String,
+        _ value: Settings.Value<Content>,
+        _ text: (Content) -> String
+    ) -> Entry {
+        Entry(name: name, value: text(value.content), origin: "\(value.origin)")
+    }
+
+    private static var defaults: [(String, String)] {
+        [
+            ("queue", Defaults.queue), ("slots", "\(Defaults.slots)"),
+            ("lease", DurationText.short(Defaults.lease)), ("beats-per-lease", "\(Defaults.beatsPerLease)"),
+            ("max-deliveries", "\(Defaults.maxDeliveries)"),
+            ("lease-loss-grace-leases", "\(Defaults.leaseLossGraceLeases)"),
+            ("attempts", "\(Defaults.attempts)"), ("backoff", DurationText.short(Defaults.backoffBase)),
+            ("backoff-max", DurationText.short(Defaults.backoffCeiling)),
+            ("backoff-jitter", "\(Defaults.backoffJitter)"),
+            ("unknown-name-delay", DurationText.short(Defaults.unknownNameDelay)),
+            ("cancel-grace", DurationText.short(Defaults.cancelGrace)),
+            ("drain-timeout", DurationText.short(Defaults.drainTimeout)),
+            ("external-run-timeout", DurationText.short(Defaults.externalRunTimeout)),
+            ("operation-bytes", "\(Defaults.operationBytes)"), ("result-bytes", "\(Defaults.resultBytes)"),
+            ("error-bytes", "\(Defaults.errorBytes)"), ("errors-kept", "\(Defaults.errorsKept)"),
+            ("tags", "\(Defaults.tags)"), ("tag-bytes", "\(Defaults.tagBytes)"),
+            ("log-lines", "\(Defaults.logLines)"), ("log-bytes", "\(Defaults.logBytes)"),
+            ("log-line-bytes", "\(Defaults.logLineBytes)"), ("json-depth", "\(Defaults.jsonDepth)"),
+            ("report-interval", DurationText.precise(Defaults.reportInterval)), ("batch", "\(Defaults.batch)"),
+        ] + retention
+    }
+
+    private static var retention: [(String, String)] {
+        Defaults.retention.sorted { $0.key.rawValue < $1.key.rawValue }.map { state, limit in
+            let age = DurationText.short(.milliseconds(limit.ageMilliseconds))
+            return ("retention-\(state.rawValue)", "\(age), \(QuantityText.grouped(limit.count)) a queue")
+        }
+    }
+}

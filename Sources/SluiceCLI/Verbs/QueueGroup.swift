@@ -1,0 +1,156 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// `queue ls | show | pause | resume`
+package struct QueueGroup: ParsableCommand {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "queue",
+            abstract: "List, show, pause and resume queues.",
+            subcommands: [QueueListVerb.self, QueueShowVerb.self, QueuePauseVerb.self, QueueResumeVerb.self]
+        )
+    }
+
+    package init() {}
+}
+
+package struct QueueListVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "ls", abstract: "List the queues of the namespace.", aliases: ["list"])
+    }
+
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let client = try await invocation.connect()
+        let snapshot = try await client.snapshot(executingRows: 0)
+        let console = invocation.console
+        switch invocation.format {
+        case .json: console.print(["v": 1, "queues": .array(snapshot.queues.map(StatsJSON.queue))], .json)
+        case .jsonl: console.print(snapshot.queues.map { QueueJSON.object($0).serialized() })
+        case .id: console.print(snapshot.queues.map(\.queue))
+        case .table, .wide, .csv:
+            guard !snapshot.queues.isEmpty else {
+                console.note("no queues yet")
+                return .done
+            }
+            console.print(SnapshotText.queues(snapshot.queues), showsHeader: invocation.options.showsHeader)
+        }
+        return .done
+    }
+}
+
+package struct QueueShowVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "show", abstract: "Show one queue: counts, totals, what runs, workers.")
+    }
+
+    @Argument(help: "The queue.") var queue: String
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let client = try await invocation.connect()
+        try await client.knownQueue(queue)
+        let snapshot = try await client.broker.snapshot(queue: queue, executingRows: 50)
+        let console = invocation.console
+        if invocation.format.isJSON {
+            console.print(QueueJSON.object(snapshot), invocation.format)
+            return .done
+        }
+        let lines = SnapshotText.lines(
+            NamespaceSnapshot(queues: [snapshot], receivedAt: .zero),
+            title: "queue \(queue) (namespace \(client.namespace))",
+            target: console.isOutputTerminal ? .terminal(width: console.width) : .plain,
+            style: console.output
+        )
+        let totals = snapshot.totals.sorted { $0.key < $1.key }.map { "\($0.key) \(QuantityText.grouped($0.value))" }
+        console.print(lines + ["", "totals  " + totals.joined(separator: "  ")])
+        return .done
+    }
+}
+
+package struct QueuePauseVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "pause",
+            abstract: "Stop handing out operations of queues; what runs goes on.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) queue pause mail
+                  \(Program.name) queue pause mail --for 1h
+                """
+        )
+    }
+
+    @Argument(help: "The queues.") var queues: [String]
+    @Option(name: .customLong("for"), help: "Resume by itself after this time.", transform: DurationText.parse)
+    var duration: Duration?
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await QueueSwitch(paused: true, duration: duration).run(queues, invocation)
+    }
+}
+
+package struct QueueResumeVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "resume", abstract: "Hand out operations of paused queues again.")
+    }
+
+    @Argument(help: "The queues.") var queues: [String]
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await QueueSwitch(paused: false, duration: nil).run(queues, invocation)
+    }
+}
+
+/// Pauses or resumes queues that exist.
+private struct QueueSwitch: Sendable {
+    let paused: Bool
+    let duration: Duration?
+
+    func run(_ queues: [String], _ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        for queue in queues { try NameRule.check(queue, role: "queue") }
+        let client = try await invocation.connect()
+        for queue in queues { try await client.knownQueue(queue) }
+        for queue in queues {
+            if paused {
+                try await client.pause(queue: queue, for: duration)
+            } else {
+                try await client.resume(queue: queue)
+            }
+            let snapshot = try await client.broker.snapshot(queue: queue, executingRows: 0)
+            if invocation.format.isJSON {
+                invocation.console.print(QueueJSON.object(snapshot), invocation.format)
+            } else {
+                invocation.console.print(line(queue))
+            }
+        }
+        return .done
+    }
+
+    private func line(_ queue: String) -> String {
+        guard paused else { return "\(queue) resumed" }
+        return "\(queue) paused" + (duration.map { " for \(DurationText.short($0))" } ?? "")
+    }
+}
+
+/// A queue as an object of its own.
+enum QueueJSON {
+    static func object(_ snapshot: QueueSnapshot) -> JSONValue {
+        guard let members = StatsJSON.queue(snapshot).objectValue?.members else { return .null }
+        return .object(JSONObject([("v", 1)] + members.map { ($0.key, $0.value) }))
+    }
+}

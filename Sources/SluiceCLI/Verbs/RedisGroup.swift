@@ -1,0 +1,102 @@
+import ArgumentParser
+import EmbeddedRedis
+import Foundation
+import Operations
+import Sluice
+
+/// `redis status | start | stop`: the embedded server.
+package struct RedisGroup: ParsableCommand {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "redis",
+            abstract: "Start, stop or look at the embedded Redis.",
+            discussion: """
+                Commands that name no Redis share a private redis-server on a unix socket in your state folder. It is started when
+                it is needed and goes on until it is stopped; its data is in an append-only file and is there again after a start.
+                """,
+            subcommands: [RedisStatusVerb.self, RedisStartVerb.self, RedisStopVerb.self]
+        )
+    }
+
+    package init() {}
+}
+
+package struct RedisStatusVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "status",
+            abstract: "Say whether it runs, and where. Exit status 3 if it does not."
+        )
+    }
+
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let server = EmbeddedRedis()
+        let status = try server.status()
+        EmbeddedReport.print(status, server, invocation)
+        return status == nil ? .notFound : .done
+    }
+}
+
+package struct RedisStartVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "start", abstract: "Start it, if it does not run.")
+    }
+
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let server = EmbeddedRedis()
+        EmbeddedReport.print(try await SluiceClient.startedServer(server), server, invocation)
+        return .done
+    }
+}
+
+package struct RedisStopVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "stop", abstract: "Stop it; its data stays.")
+    }
+
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        let server = EmbeddedRedis()
+        let stopped = try server.stop()
+        if invocation.format.isJSON {
+            EmbeddedReport.print(nil, server, invocation)
+        } else {
+            invocation.console.print(stopped ? "stopped; its data stays in \(server.directory)" : "it did not run")
+        }
+        return .done
+    }
+}
+
+private enum EmbeddedReport {
+    static func print(_ status: EmbeddedRedis.Status?, _ server: EmbeddedRedis, _ invocation: Invocation) {
+        let console = invocation.console
+        guard !invocation.format.isJSON else { return console.print(json(status, server), invocation.format) }
+        guard let status else { return console.print("not running; socket \(server.socketPath)") }
+        console.print("running: Redis \(status.version), pid \(status.pid)")
+        console.print("  url   \(server.endpoint)")
+        console.print("  data  \(server.directory)")
+    }
+
+    private static func json(_ status: EmbeddedRedis.Status?, _ server: EmbeddedRedis) -> JSONValue {
+        [
+            "v": 1,
+            "running": .bool(status != nil),
+            "pid": JSONValue(status.map { Int($0.pid) }),
+            "version": JSONValue(status?.version),
+            "url": .string(server.endpoint.description),
+            "directory": .string(server.directory),
+        ]
+    }
+}
