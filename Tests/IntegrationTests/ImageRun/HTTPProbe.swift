@@ -1,0 +1,65 @@
+import Foundation
+
+/// A bare HTTP client on a socket: it sees exactly what the server sends, also half an answer.
+struct HTTPProbe {
+    struct Answer: Hashable {
+        let status: Int
+        let fields: [String: String]
+        let body: Data
+    }
+
+    struct Failure: Error {
+        let what: String
+    }
+
+    private let socket: Int32
+
+    /// Connects and sends a request that asks for the connection to be closed afterwards.
+    init(port: Int, _ path: String, method: String = "GET") throws {
+        // Not to be inherited by programs that other tests start, or closing it would end nothing.
+        socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr = in_addr(s_addr: inet_addr("127.0.0.1"))
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { [socket] in
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard connected == 0 else { throw Failure(what: "cannot connect") }
+        let request = Array("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".utf8)
+        guard send(socket, request, request.count, 0) == request.count else { throw Failure(what: "cannot send") }
+    }
+
+    /// Waits for the first bytes.
+    /// - Returns: How many came.
+    func readSome() -> Int {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        return recv(socket, &buffer, buffer.count, 0)
+    }
+
+    func disconnect() { close(socket) }
+
+    /// Reads until the server closes the connection.
+    func answer() throws -> Answer {
+        defer { close(socket) }
+        var received = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(socket, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            received.append(contentsOf: buffer.prefix(count))
+        }
+        guard let end = received.range(of: Data("\r\n\r\n".utf8)) else { throw Failure(what: "no head") }
+        let lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+        let fields = lines.dropFirst().map { $0.split(separator: ":", maxSplits: 1).map(String.init) }
+        let status = Int(lines[0].split(separator: " ")[1]) ?? 0
+        let pairs = fields.map { ($0[0].lowercased(), $0[1].trimmingCharacters(in: .whitespaces)) }
+        return Answer(status: status, fields: Dictionary(pairs) { $1 }, body: received[end.upperBound...])
+    }
+
+    static func get(port: Int, _ path: String, method: String = "GET") throws -> Answer {
+        try HTTPProbe(port: port, path, method: method).answer()
+    }
+}
