@@ -274,7 +274,8 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
         return lost
     }
 
-    private func notSent(_ error: RedisError) -> RedisError {
+    /// What a call is told that never left this process.
+    func notSent(_ error: RedisError) -> RedisError {
         RedisError(.closed, "not sent: \(error.message)", cause: error, endpoint: endpoint)
     }
 

@@ -23,7 +23,7 @@ package final class RedisConnection: Sendable {
         queue.attach(handler)
         let queue = queue
         channel.closeFuture.whenComplete { _ in
-            queue.close(handler.failure ?? RedisError(.closed, "the connection to Redis was closed"))
+            queue.close(handler.notSent(handler.failure ?? RedisError(.closed, "the connection was closed")))
         }
     }
 

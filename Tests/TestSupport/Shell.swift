@@ -6,27 +6,15 @@ package struct CommandFailed: Error, CustomStringConvertible {
 }
 
 /// Runs a program to its end.
-/// - Returns: what it wrote to standard output.
-/// - Throws: ``CommandFailed`` with its standard error when it exits with another status than 0.
+/// - Returns: what it wrote to standard output and standard error.
+/// - Throws: ``CommandFailed`` with that text when it exits with another status than 0.
 @discardableResult
 package func run(_ program: String, _ arguments: [String]) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program] + arguments
-    let output = Pipe()
-    let errors = Pipe()
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
-    process.standardError = errors
-    try process.run()
-    let text = output.fileHandleForReading.readDataToEndOfFile()
-    let complaint = errors.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-        let words = String(decoding: complaint, as: UTF8.self)
-        throw CommandFailed(description: "\(program) exited with \(process.terminationStatus): \(words)")
-    }
-    return String(decoding: text, as: UTF8.self)
+    let child = try ChildProcess.start("sh", ["-c", "exec \"$@\" 2>&1 </dev/null", "sh", program] + arguments)
+    let text = child.readAll()
+    let status = child.finish()
+    guard status == 0 else { throw CommandFailed(description: "\(program) exited with \(status): \(text)") }
+    return text
 }
 
 /// Makes an empty folder with a short path (sockets allow 107 bytes).

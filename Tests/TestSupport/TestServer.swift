@@ -39,11 +39,12 @@ package final class TestServer: Sendable {
     /// The TCP side, when a port was asked for.
     package var tcpEndpoint: RedisEndpoint { .tcp(host: "127.0.0.1", port: options.port) }
 
-    private struct Watched: @unchecked Sendable {
-        // Process is not Sendable; it is only touched under the lock.
-        var watchdog: Process
-        var leash: Pipe
+    private struct Watched: Sendable {
+        /// Its standard input is the leash: when it closes, the watchdog ends the server.
+        var watchdog: ChildProcess
+        /// Of the server.
         var pid: Int32
+        var isEnded = false
     }
 
     private init(directory: String, options: Options, watched: Watched) {
@@ -68,7 +69,7 @@ package final class TestServer: Sendable {
     package func signal(_ number: Int32) { kill(pid, number) }
 
     /// `kill -9`, and waits until it is gone. The folder stays, so that `restart()` finds the data.
-    package func crash() { process.withLock { Self.end($0) } }
+    package func crash() { process.withLock { Self.end(&$0) } }
 
     /// Starts it again in the same folder.
     package func restart() throws {
@@ -116,16 +117,12 @@ package final class TestServer: Sendable {
         let configuration = directory + "/redis.conf"
         try (lines(directory, options).joined(separator: "\n") + "\n")
             .write(toFile: configuration, atomically: true, encoding: .utf8)
-        let process = Process()
-        let leash = Pipe()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", watchdog, "sh", configuration, directory]
-        process.standardInput = leash
-        process.standardOutput = output
-        try process.run()
-        let pid = try readPid(output.fileHandleForReading)
-        return Watched(watchdog: process, leash: leash, pid: pid)
+        let watchdog = try ChildProcess.start("sh", ["-c", Self.watchdog, "sh", configuration, directory])
+        guard let pid = Int32(watchdog.readLine()) else {
+            watchdog.finish()
+            throw CommandFailed(description: "redis-server was not started")
+        }
+        return Watched(watchdog: watchdog, pid: pid)
     }
 
     /// Prints the server's pid; at the end of its input kills the server. With the line `keep` the folder stays.
@@ -141,19 +138,11 @@ package final class TestServer: Sendable {
         [ "$word" = keep ] || rm -rf "$2"
         """
 
-    private static func readPid(_ output: FileHandle) throws -> Int32 {
-        let line = String(decoding: output.readDataToEndOfFile(), as: UTF8.self)
-        guard let pid = Int32(line.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw CommandFailed(description: "redis-server was not started")
-        }
-        return pid
-    }
-
-    private static func end(_ watched: Watched) {
-        guard watched.watchdog.isRunning else { return }
-        try? watched.leash.fileHandleForWriting.write(contentsOf: Data("keep\n".utf8))
-        try? watched.leash.fileHandleForWriting.close()
-        watched.watchdog.waitUntilExit()
+    private static func end(_ watched: inout Watched) {
+        guard !watched.isEnded else { return }
+        watched.isEnded = true
+        watched.watchdog.write("keep\n")
+        watched.watchdog.finish()
     }
 
     private static func lines(_ directory: String, _ options: Options) -> [String] {
