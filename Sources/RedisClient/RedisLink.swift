@@ -118,7 +118,12 @@ package final class RedisLink: Sendable {
         loop.value.rise(connection)
         let epoch = epochs.add(1, ordering: .acquiringAndReleasing).newValue
         connected.store(true, ordering: .releasing)
-        logger.info("connected to Redis", metadata: ["redis": "\(endpoint)", "epoch": "\(epoch)"])
+        // The first one is no news; a later one ends an outage.
+        logger.log(
+            level: epoch == 1 ? .debug : .info,
+            "connected to Redis",
+            metadata: ["redis": "\(endpoint)", "epoch": "\(epoch)"]
+        )
         connection.handler.onRefusal = { self.leave(connection, because: RedisError(server: $0)) }
         connection.closeFuture.whenComplete { _ in
             self.leave(connection, because: connection.handler.failure ?? RedisError(.closed, "the connection ended"))

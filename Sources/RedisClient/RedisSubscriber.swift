@@ -95,7 +95,11 @@ package final class RedisSubscriber: Sendable {
     private func come(up connection: RedisConnection) {
         guard !loop.value.isClosed else { return connection.close() }
         loop.value.rise(connection)
-        logger.info("subscriber connected", metadata: ["redis": "\(endpoint)", "epoch": "\(loop.value.epoch)"])
+        logger.log(
+            level: loop.value.epoch == 1 ? .debug : .info,
+            "subscriber connected",
+            metadata: ["redis": "\(endpoint)", "epoch": "\(loop.value.epoch)"]
+        )
         connection.handler.startPush { self.receive($0, on: connection) }
         connection.closeFuture.whenComplete { _ in self.leave(connection) }
         request(loop.value.wanted, connection.handler)

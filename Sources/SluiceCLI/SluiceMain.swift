@@ -3,6 +3,7 @@ import Foundation
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceWorker
 
 /// The whole command line, for a program of one's own:
 ///
@@ -15,11 +16,15 @@ import SluiceMonitor
 /// The program then has every command of `sluice`, and its workers run the registered operations besides the built-in ones.
 public enum SluiceMain {
     /// Runs the command that the program's arguments name, and ends the process with its exit status.
-    public static func run() async -> Never {
+    ///
+    /// - Parameter register: registers the program's operations; called once for a worker.
+    public static func run(
+        _ register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
+    ) async -> Never {
         // A reader that went away is an error of a write, not the end of a worker.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
-        let status = await run(arguments, environment: ProcessInfo.processInfo.environment)
+        let status = await run(arguments, environment: ProcessInfo.processInfo.environment, register: register)
         exit(status.rawValue)
     }
 
@@ -27,7 +32,8 @@ public enum SluiceMain {
     package static func run(
         _ arguments: [String],
         environment: [String: String],
-        connector: @escaping @Sendable (Invocation) async throws -> SluiceClient = Connector.connect
+        connector: @escaping @Sendable (Invocation) async throws -> SluiceClient = Connector.connect,
+        register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
     ) async -> ExitStatus {
         let asJSON = Self.wantsJSON(arguments, environment)
         do {
@@ -38,7 +44,7 @@ public enum SluiceMain {
                 try command.run()
                 return .done
             }
-            return await perform(verb, arguments, environment, connector)
+            return await perform(verb, arguments, environment, connector, register)
         } catch {
             return rejected(error, asJSON: asJSON)
         }
@@ -48,7 +54,8 @@ public enum SluiceMain {
         _ verb: any Verb,
         _ arguments: [String],
         _ environment: [String: String],
-        _ connector: @escaping @Sendable (Invocation) async throws -> SluiceClient
+        _ connector: @escaping @Sendable (Invocation) async throws -> SluiceClient,
+        _ register: @escaping @Sendable (inout OperationRegistry) -> Void
     ) async -> ExitStatus {
         let options = verb.global
         let console = Console(
@@ -67,7 +74,8 @@ public enum SluiceMain {
                 console: console,
                 settings: found,
                 options: .init(showsHeader: !options.noHeaders, verbose: options.verbose),
-                connector: connector
+                connector: connector,
+                register: register
             )
             return try await verb.perform(invocation)
         } catch {

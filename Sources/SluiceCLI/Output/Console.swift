@@ -134,6 +134,9 @@ extension Console {
         _ = Self.writeAll(Array(SafeText.line(question).utf8), to: STDERR_FILENO)
     }
 
+    /// A line of a log: written whatever else is quiet.
+    package func log(_ line: String) { writeError(line) }
+
     package func warn(_ line: String) { writeError(errors.paint("warning:", .warning) + " " + line) }
 
     package func report(_ error: CLIError, asJSON: Bool) {

@@ -18,7 +18,7 @@ struct RootCommand: ParsableCommand {
                 """,
             version: "sluice \(Program.version)",
             subcommands: [
-                EnqueueVerb.self, CancelVerb.self, WaitVerb.self, ShowVerb.self, ResultVerb.self,
+                WorkerVerb.self, EnqueueVerb.self, CancelVerb.self, WaitVerb.self, ShowVerb.self, ResultVerb.self,
                 LogsVerb.self, ListVerb.self, StatsVerb.self, RetryVerb.self, RemoveVerb.self, QueueGroup.self,
                 WorkersGroup.self, EventsVerb.self, StatVerb.self, RedisGroup.self, ConfigGroup.self,
             ]

@@ -2,6 +2,7 @@ import Foundation
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceWorker
 
 /// One run of the command line: its arguments, streams and settings, and the way to Redis.
 package struct Invocation: Sendable {
@@ -11,6 +12,8 @@ package struct Invocation: Sendable {
     package let options: Shown
     /// Connects when a command needs it; commands that read nothing never do.
     package let connector: @Sendable (Invocation) async throws -> SluiceClient
+    /// Adds the program's own operations to a worker's registry.
+    package let register: @Sendable (inout OperationRegistry) -> Void
 
     /// How to show data.
     package struct Shown: Sendable {

@@ -1,0 +1,123 @@
+import ArgumentParser
+import BuiltinOperations
+import Logging
+import Operations
+import Sluice
+import SluiceMonitor
+import SluiceWorker
+
+package struct WorkerVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "worker",
+            abstract: "Run operations of queues until stopped.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) worker -c 4 --allow exec
+                  \(Program.name) worker -q mail:3,default
+                  \(Program.name) worker --burst
+
+                The first SIGTERM or Ctrl-C claims no more and lets what runs end within the drain time-out; what does not is given
+                back, and the attempt is not counted. The second one gives everything back now.
+                -q takes names, weights (mail:3,default), reserved slots (mail=8) or all queues ('*').
+                --burst ends when nothing is ready or executing and nothing is due within 1 s; --burst=all also waits for what is
+                scheduled or retrying.
+                """
+        )
+    }
+
+    @Option(name: [.customShort("c"), .customLong("slots")], help: "Operations at the same time.")
+    var slots = Defaults.slots
+    @Option(name: .shortAndLong, help: "Queues to serve (default).")
+    var queue: [String] = []
+    @Option(help: "A label for people; host and process number without it.")
+    var name: String?
+    @Option(help: ArgumentHelp("What may reach outside: exec, download.", valueName: "names"))
+    var allow: [String] = []
+    @Option(help: "Longest time to wait for what runs when stopping (30s).", transform: DurationText.parse)
+    var drainTimeout = Defaults.drainTimeout
+    @Option(help: "How long a cancelled operation may take to end (10s).", transform: DurationText.parse)
+    var cancelGrace = Defaults.cancelGrace
+    @Flag(help: "End when there is nothing to do (--burst=all: also nothing scheduled or retrying).")
+    var burst = false
+    @Option(help: .hidden)
+    var burstMode: String?
+    @Option(help: "text or json, to stderr.", transform: { try LogFormat(typed: $0) })
+    var logFormat = LogFormat.text
+    @Option(help: .hidden, transform: DurationText.parse)
+    var lease = Defaults.lease
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws {
+        _ = try allowed()
+        _ = try burstKind()
+        do { try workerConfiguration().validate() } catch let error as WorkerError {
+            throw CLIError.usage(error.message, fix: "\(Program.name) worker --help")
+        }
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        return try await WorkerRun(
+            invocation: invocation,
+            configuration: try workerConfiguration(),
+            registry: registry(invocation, allowed: try allowed()),
+            logFormat: logFormat,
+            logLevel: global.verbose ? .debug : global.quiet ? .warning : .info
+        ).run()
+    }
+
+    /// The program's own operations first: one that has a built-in's name replaces it.
+    private func registry(_ invocation: Invocation, allowed: Set<String>) -> OperationRegistry {
+        var registry = OperationRegistry()
+        invocation.register(&registry)
+        let names = Set(registry.names)
+        for handler in BuiltinOperations.handlers(allowed: allowed) where !names.contains(handler.name) {
+            registry.register(handler)
+        }
+        return registry
+    }
+
+    private func workerConfiguration() throws -> WorkerConfiguration {
+        WorkerConfiguration(
+            name: name,
+            queues: queue.isEmpty
+                ? .named([QueueShare(Defaults.queue)]) : try QueueSelection(parsing: queue.joined(separator: ",")),
+            slots: slots,
+            lease: lease,
+            drainTimeout: drainTimeout,
+            cancelGrace: cancelGrace,
+            burst: try burstKind()
+        )
+    }
+
+    private func allowed() throws(CLIError) -> Set<String> {
+        let names = Set(allow.flatMap { $0.split(separator: ",").map(String.init) })
+        guard let unknown = names.subtracting(BuiltinOperations.restricted).min() else { return names }
+        let known = BuiltinOperations.restricted.sorted()
+        let near = Suggestion.nearest(to: unknown, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+        throw .usage(
+            "--allow knows no \(OperationsError.quoted(unknown))\(near)",
+            fix: "--allow " + known.joined(separator: ",")
+        )
+    }
+
+    private func burstKind() throws(CLIError) -> WorkerConfiguration.Burst {
+        guard burst else { return .none }
+        switch burstMode {
+        case nil, "ready": return .ready
+        case "all": return .all
+        case let other?:
+            throw .usage("--burst=\(OperationsError.quoted(other)) is unknown", fix: "--burst or --burst=all")
+        }
+    }
+}
+
+extension LogFormat {
+    fileprivate init(typed text: String) throws(CLIError) {
+        guard let format = LogFormat(rawValue: text) else { throw .usage("unknown log format", fix: "text or json") }
+        self = format
+    }
+}

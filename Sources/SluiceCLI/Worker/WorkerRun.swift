@@ -1,0 +1,129 @@
+import BuiltinOperations
+import Foundation
+import Logging
+import Operations
+import RedisBroker
+import ServiceLifecycle
+import Sluice
+import SluiceMonitor
+import SluiceWorker
+
+/// A worker process: its connections, what it can run, its signals.
+struct WorkerRun: Sendable {
+    let invocation: Invocation
+    let configuration: WorkerConfiguration
+    let registry: OperationRegistry
+    let logFormat: LogFormat
+    let logLevel: Logger.Level
+
+    /// Works until it is stopped or its burst is over.
+    func run() async throws -> ExitStatus {
+        // Whoever starts a worker wants to know at once that its Redis is not there; one that runs waits for it.
+        await (try invocation.connect()).close()
+        let endpoint = try await Connector.endpoint(invocation)
+        let namespace = invocation.settings.namespace.content
+        let broker = RedisBroker(
+            endpoint,
+            configuration: RedisBrokerConfiguration(namespace: namespace, clientName: "sluice-worker"),
+            logger: logger
+        )
+        defer { broker.close() }
+        let service = WorkerService(
+            broker: broker,
+            registry: registry,
+            configuration: configuration,
+            logger: logger,
+            discover: { try await broker.queues() },
+            idleProbe: { try await isIdle(broker) }
+        )
+        banner("\(endpoint)", service.id)
+        return try await serve(service)
+    }
+
+    private func serve(_ service: WorkerService) async throws -> ExitStatus {
+        let console = invocation.console
+        let drain = DurationText.short(configuration.drainTimeout)
+        let signals = StopSignals {
+            if logFormat == .text {
+                console.note(
+                    "draining, up to \(drain); once more (Ctrl-C) gives everything back now, the try is not counted"
+                )
+            }
+            service.stop()
+        } onSecond: {
+            service.abandon()
+        }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [
+                    .init(service: service, successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: signals, successTerminationBehavior: .ignore),
+                ],
+                logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
+            )
+        )
+        try await group.run()
+        return signals.status
+    }
+
+    /// True if nothing runs anywhere in the worker's queues.
+    private func isIdle(_ broker: RedisBroker) async throws -> Bool {
+        let queues: [String]
+        switch configuration.queues {
+        case .all: queues = try await broker.queues()
+        case .named(let shares): queues = shares.map(\.name)
+        }
+        for queue in queues {
+            let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
+            if (snapshot.counts[.executing] ?? 0) > 0 { return false }
+        }
+        return true
+    }
+}
+
+// MARK: - Output
+
+extension WorkerRun {
+    private var logger: Logger {
+        let console = invocation.console
+        let handler = StderrLogHandler(format: logFormat, level: logLevel, style: console.errors) { console.log($0) }
+        return Logger(label: "sluice.worker") { _ in handler }
+    }
+
+    /// What it is and does; for people in words, in a JSON log as its first entry.
+    private func banner(_ endpoint: String, _ id: WorkerID) {
+        let namespace = invocation.settings.namespace.content
+        let drain = DurationText.short(configuration.drainTimeout)
+        let pid = ProcessInfo.processInfo.processIdentifier
+        guard logFormat == .text else {
+            return logger.notice(
+                "worker started",
+                metadata: [
+                    "worker": "\(id)", "pid": "\(pid)", "redis": "\(endpoint)", "namespace": "\(namespace)",
+                    "queues": "\(queues)", "slots": "\(configuration.slots)",
+                    "handles": "\(registry.names.joined(separator: ","))",
+                ]
+            )
+        }
+        let dot = invocation.console.errors.usesASCII ? " - " : " · "
+        let who = configuration.name.map { "\($0) " } ?? ""
+        invocation.console.note(
+            [
+                "worker \(who)\(invocation.console.errors.cutMark)\(id.description.suffix(6)) pid \(pid)",
+                "\(endpoint) ns \(namespace)", "queue \(queues)",
+            ]
+            .joined(separator: dot)
+        )
+        invocation.console.note(
+            ["\(configuration.slots) slots", "handles \(registry.names.joined(separator: ", "))", "drain \(drain)"]
+                .joined(separator: dot)
+        )
+    }
+
+    private var queues: String {
+        switch configuration.queues {
+        case .all: "*"
+        case .named(let shares): shares.map(\.name).joined(separator: ", ")
+        }
+    }
+}

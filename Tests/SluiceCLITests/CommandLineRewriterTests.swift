@@ -1,0 +1,102 @@
+import ArgumentParser
+import Testing
+
+@testable import SluiceCLI
+
+struct CommandLineRewriterTests {
+    private let rewriter = CommandLineRewriter(RootCommand.self)
+
+    @Test("Options before the verb go behind it, values included")
+    func movesOptions() throws {
+        #expect(
+            try rewriter.rewrite(["--redis", "redis://h", "-N", "shop", "list", "state:dead"]) == [
+                "list", "--redis", "redis://h", "-N", "shop", "state:dead",
+            ]
+        )
+        #expect(try rewriter.rewrite(["queue", "--quiet", "ls"]) == ["queue", "ls", "--quiet"])
+        #expect(try rewriter.rewrite(["--output=json", "stats"]) == ["stats", "--output=json"])
+    }
+
+    @Test("A verb's name as the value of an option is no verb")
+    func valueIsNoVerb() throws {
+        #expect(try rewriter.rewrite(["-N", "list", "stats"]) == ["stats", "-N", "list"])
+        #expect(try rewriter.rewrite(["enqueue", "cancel"]) == ["enqueue", "cancel"])
+    }
+
+    @Test("Help and version stay where they stand")
+    func helpStays() throws {
+        #expect(try rewriter.rewrite(["--help"]) == ["--help"])
+        #expect(try rewriter.rewrite(["queue", "--help"]) == ["queue", "--help"])
+        #expect(try rewriter.rewrite(["help", "queue", "pause"]) == ["help", "queue", "pause"])
+        #expect(try rewriter.rewrite(["--version"]) == ["--version"])
+        #expect(try rewriter.rewrite([]) == [])
+    }
+
+    @Test(
+        "An optional value behind = becomes an option of its own",
+        arguments: [
+            (["cancel", "X", "--wait=10s"], ["cancel", "X", "--wait", "--wait-timeout=10s"]),
+            (["worker", "--burst=all"], ["worker", "--burst", "--burst-mode=all"]),
+            (["cancel", "--wait", "X"], ["cancel", "--wait", "X"]),
+            (["wait", "--waiting=1"], ["wait", "--waiting=1"]),
+        ]
+    )
+    func optionalValue(given: [String], wanted: [String]) throws {
+        #expect(try rewriter.rewrite(given) == wanted)
+    }
+
+    @Test("A program behind -- is passed word by word, whatever its words look like")
+    func program() throws {
+        #expect(
+            try rewriter.rewrite(["enqueue", "--wait", "--", "sh", "-c", "", "--wait=1", "--"])
+                == ["enqueue", "--wait"]
+                + ["sh", "-c", "", "--wait=1", "--"].map { "--program-word=" + $0 }
+        )
+        #expect(try rewriter.rewrite(["list", "--", "-tag:x"]) == ["list", "--", "-tag:x"])
+    }
+
+    @Test("The words of a program arrive as they were given")
+    func programArrives() throws {
+        let words = ["sh", "-c", "", "echo 'a b'; exit 3", "--wait=1", "--", "-x"]
+        let verb = try RootCommand.parseAsRoot(rewriter.rewrite(["enqueue", "--attempts", "1", "--"] + words))
+        #expect((verb as? EnqueueVerb)?.program == words)
+        #expect((verb as? EnqueueVerb)?.how.attempts == 1)
+    }
+
+    @Test(
+        "An unknown verb is refused, with what may have been meant",
+        arguments: [
+            (["enquue", "x"], "sluice enqueue --help", "did you mean \"enqueue\"?"),
+            (["queue", "puase"], "sluice queue pause --help", "did you mean \"pause\"?"),
+            (["xyzzy"], "sluice --help", "unknown command \"xyzzy\""),
+        ]
+    )
+    func unknownVerb(given: [String], fix: String, part: String) throws {
+        let error = #expect(throws: CLIError.self) { try rewriter.rewrite(given) }
+        #expect(error?.status == .usage)
+        #expect(error?.message.contains(part) == true)
+        #expect(error?.fix == fix.replacing("sluice", with: Program.name))
+    }
+
+    @Test("Every verb can be parsed: names and options do not collide")
+    func everyVerb() throws {
+        for path in paths(rewriter.verbs) where path.first != "help" {
+            #expect(throws: (any Error).self) { try RootCommand.parseAsRoot(path + ["--no-such-option"]) }
+            #expect(RootCommand.helpMessage(for: try command(path)).contains("--redis"))
+        }
+    }
+
+    private func paths(_ verbs: CommandLineRewriter.Verbs) -> [[String]] {
+        verbs.names.flatMap { name, below in below.names.isEmpty ? [[name]] : paths(below).map { [name] + $0 } }
+    }
+
+    private func command(_ path: [String]) throws -> any ParsableCommand.Type {
+        try path.reduce(RootCommand.self as any ParsableCommand.Type) { command, name in
+            try #require(
+                command.configuration.subcommands.first {
+                    $0._commandName == name || $0.configuration.aliases.contains(name)
+                }
+            )
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Operations
+import Sluice
+import SluiceMonitor
+import Testing
+
+@testable import SluiceCLI
+
+struct ErrorOutputTests {
+    @Test("An error says what happened, what was tried, and last what to do, without control characters")
+    func lines() {
+        let error = CLIError(.refused, "queue \"a\u{1B}[31m\"", notes: ["tried\nthis"], fix: "sluice queue ls")
+        #expect(error.lines == [#"error: queue "a\x1b[31m""#, #"  tried\nthis"#, "  try:  sluice queue ls"])
+    }
+
+    @Test("In JSON mode an error is one object with the same exit status")
+    func json() throws {
+        let json = CLIError(.notFound, "no operation", fix: "list").json
+        #expect(json["v"]?.intValue == 1)
+        #expect(json["error"]?["exit"]?.intValue == 3)
+        #expect(json["error"]?["code"]?.stringValue == "notFound")
+        #expect(!json.serialized().contains("\n"))
+    }
+
+    @Test("Several targets: the only status there is, 6 if some were done, else the first problem")
+    func statuses() {
+        #expect(ExitStatus.of([.done, .done]) == .done)
+        #expect(ExitStatus.of([.refused, .done]) == .partly)
+        #expect(ExitStatus.of([.notFound, .refused]) == .notFound)
+        #expect(ExitStatus.of([]) == .done)
+    }
+
+    @Test("What was waited for: dead before cancelled before finished, and what still runs is a time-out")
+    func ends() {
+        #expect(ExitStatus.ofEnds([.finished, .finished]) == .done)
+        #expect(ExitStatus.ofEnds([.cancelled, .dead, .finished]) == .dead)
+        #expect(ExitStatus.ofEnds([.finished, .expired]) == .cancelled)
+        #expect(ExitStatus.ofEnds([.finished, .executing]) == .timedOut)
+    }
+
+    @Test("The numbers of the table are those of the documentation")
+    func numbers() {
+        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 64, 69, 70, 77, 78, 130, 143])
+    }
+}
+
+struct ProgramTests {
+    @Test("The command of a refused confirmation can be pasted into a shell")
+    func command() {
+        let name = Program.name
+        #expect(Program.command(["cancel", "--all"], adding: "-y") == "\(name) cancel --all -y")
+        #expect(
+            Program.command(["cancel", "--queue", "q", "--reason", "it's $1"], adding: "-y")
+                == name + #" cancel --queue q --reason 'it'\''s $1' -y"#
+        )
+        #expect(Program.command(["enqueue", "--", "ls"], adding: "-y") == "\(name) enqueue -y -- ls")
+    }
+}
+
+struct SettingsTests {
+    private func settings(_ words: [String] = [], _ environment: [String: String] = [:]) throws -> Settings {
+        try Settings(try GlobalOptions.parse(words), environment: environment)
+    }
+
+    @Test(
+        "A flag counts before SLUICE_REDIS_URL, that before REDIS_URL, and without any the server is the embedded one"
+    )
+    func precedence() throws {
+        let both = ["SLUICE_REDIS_URL": "redis://one", "REDIS_URL": "redis://two"]
+        #expect(try settings(["--redis", "redis://flag"], both).redis.content?.description == "redis://flag:6379/0")
+        #expect(try settings([], both).redis.origin == .environment("SLUICE_REDIS_URL"))
+        #expect(try settings([], ["REDIS_URL": "redis://two"]).redis.content?.description == "redis://two:6379/0")
+        #expect(try settings([], ["REDIS_URL": ""]).redis.content == nil)
+    }
+
+    @Test(
+        "Wrong values are refused with where they come from",
+        arguments: [
+            ("SLUICE_NAMESPACE", "a b"), ("SLUICE_CONNECT_TIMEOUT", "soon"), ("SLUICE_OUTPUT", "xml"),
+            ("SLUICE_READ_ONLY", "maybe"), ("SLUICE_REDIS_URL", "http://h"),
+        ]
+    )
+    func wrongEnvironment(name: String, value: String) {
+        let error = #expect(throws: CLIError.self) { try settings([], [name: value]) }
+        #expect(error?.status == .badConfiguration)
+        #expect(error?.lines.joined().contains(name) == true)
+    }
+
+    @Test("A wrong flag is a usage error")
+    func wrongFlag() {
+        #expect(throws: CLIError.self) { try settings(["-N", "a b"]) }
+        let error = #expect(throws: CLIError.self) { try settings(["--redis", "http://user:secret@h"]) }
+        #expect(error?.status == .usage)
+        #expect(error?.lines.joined().contains("secret") == false)
+    }
+
+    @Test("config show prints no password")
+    func masked() throws {
+        let entries = SettingsTable(try settings(["--redis", "redis://u:secret@h/3"])).entries
+        #expect(entries.first { $0.name == "redis" }?.value == "redis://u:***@h:6379/3")
+        #expect(!entries.contains { $0.value.contains("secret") })
+    }
+}
+
+struct OperationJSONTests {
+    private func detail() throws -> OperationDetail {
+        let envelope = OperationEnvelope(name: "exec", arguments: Array(#"{"n":12345678901234567890}"#.utf8))
+        let record = OperationRecord(
+            header: OperationHeader(id: OperationID("01J9ZM2QAAAAAAAAAAAA7QK2MX")!, failedAttempts: 1),
+            state: .dead,
+            startedAt: 1_700_000_000_000,
+            fence: 7,
+            enqueuedAt: 1_699_999_999_999,
+            endedAt: 1_700_000_000_500,
+            envelope: envelope.encoded()
+        )
+        var detail = OperationDetail(queue: "mail", record: record, state: .dead)
+        let failure = OperationFailure(
+            type: "exit",
+            message: "exit code 3",
+            attempt: 1,
+            delivery: 1,
+            details: ["exitCode": 3]
+        )
+        detail.errors = [FailedAttempt(at: 1_700_000_000_400, error: failure.encoded())]
+        detail.cancel = CancelTrace(requestedAt: 1_700_000_000_100, reason: "r", by: "me")
+        return detail
+    }
+
+    @Test("An operation's object has every promised member, ids as strings, times as RFC 3339, numbers exact")
+    func members() throws {
+        let json = OperationJSON.object(try detail())
+        let promised = [
+            "v", "id", "name", "queue", "state", "priority", "tags", "attempt", "maxAttempts", "delivery", "fence",
+            "worker",
+            "enqueuedAt", "dueAt", "startedAt", "endedAt", "progress", "arguments", "result", "error", "errors",
+            "dependencies", "dependents", "cancel",
+        ]
+        for key in promised { #expect(json[key] != nil, "\(key)") }
+        #expect(json["enqueuedAt"]?.stringValue == "2023-11-14T22:13:19.999Z")
+        #expect(json["arguments"]?.serialized() == #"{"n":12345678901234567890}"#)
+        #expect(json["errors"]?[0]?["details"]?["exitCode"]?.intValue == 3)
+        #expect(json["error"]?["message"]?.stringValue == "exit code 3")
+        #expect(json["cancel"]?["acknowledgedAt"]?.isNull == true)
+    }
+
+    @Test("Stored bytes that are no JSON become a string, and a failure that cannot be read says so")
+    func unreadable() {
+        #expect(OperationJSON.json(Array("{oops".utf8)) == .string("{oops"))
+        #expect(FailedAttempt(at: 0, error: Array("boom".utf8)).failure.type == "unreadable")
+    }
+
+    @Test(
+        "Comma-separated values are quoted, and formulas are defused",
+        arguments: [
+            ("a,b", "\"a,b\""), ("say \"x\"", "\"say \"\"x\"\"\""), ("=1+1", "'=1+1"), ("-2", "'-2"),
+            ("plain", "plain"),
+        ]
+    )
+    func csv(text: String, cell: String) {
+        #expect(CSV.cell(text) == cell)
+    }
+
+    @Test("The place in a list survives its text form")
+    func cursor() throws {
+        let position = ListWalk.Position(state: .dead, queue: "mail", cursor: "17:3", skip: 4)
+        #expect(try ListWalk.Position(text: position.text) == position)
+        #expect(throws: CLIError.self) { try ListWalk.Position(text: "x") }
+    }
+}
