@@ -49,12 +49,15 @@ package enum ProgressText: Sendable, Equatable {
     }
 
     /// `███████░░░  68% pass 2`
-    package func line(ascii: Bool) -> String {
+    ///
+    /// - Parameter bar: the bar's width; 0 = none.
+    package func line(ascii: Bool, bar: Int = 10) -> String {
         switch self {
         case .unknown: return "-"
         case .running(let fraction, let message):
             let percent = QuantityText.percent(fraction).padded(toWidth: 4, alignment: .right)
-            return "\(QuantityText.bar(fraction, ascii: ascii)) \(percent)" + (message.isEmpty ? "" : " \(message)")
+            let drawn = bar > 0 ? QuantityText.bar(fraction, width: bar, ascii: ascii) + " " : ""
+            return drawn + percent + (message.isEmpty ? "" : " \(message)")
         case .cancelling(let milliseconds): return "cancelling \(DurationText.short(.milliseconds(milliseconds)))"
         }
     }

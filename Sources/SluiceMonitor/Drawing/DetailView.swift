@@ -1,0 +1,152 @@
+import Foundation
+import Operations
+
+extension OperationDetail {
+    /// The name in its envelope, as it may be shown once made safe.
+    var displayName: String { (try? OperationEnvelope(record.envelope))?.name ?? "?" }
+}
+
+extension MonitorView {
+    func drawDetail(on grid: inout Grid) {
+        guard let pane = model.detail else { return }
+        let lines = DetailText(pane, executing: model.executing(pane.address), style: style, width: size.width - 2)
+            .lines
+        let space = max(0, size.height - 3)
+        let first = min(max(0, pane.scroll), max(0, lines.count - space))
+        for (index, line) in lines.dropFirst(first).prefix(space).enumerated() {
+            grid.put(line.truncated(toWidth: size.width - 2, mark: style.cutMark), x: 1, y: index + 1)
+        }
+        if lines.count > space {
+            let more = "\(min(lines.count, first + space))/\(lines.count)"
+            grid.put(more, x: size.width - more.count - 1, y: size.height - 2, look: Look(.dim))
+        }
+    }
+}
+
+/// One operation as lines.
+struct DetailText {
+    private let pane: DetailPane
+    private let executing: ExecutingSummary?
+    private let style: Style
+    private let width: Int
+
+    init(_ pane: DetailPane, executing: ExecutingSummary?, style: Style, width: Int) {
+        self.pane = pane
+        self.executing = executing
+        self.style = style
+        self.width = max(1, width)
+    }
+
+    var lines: [[Span]] {
+        guard let detail = pane.detail else {
+            let about = executing.map { "  \(SafeText.line($0.row.name))" } ?? ""
+            return [
+                [Span(pane.address.id.description, .heading), Span(about)],
+                [Span(pane.isMissing ? "not there (any more)" : "reading …", .dim)],
+            ]
+        }
+        return title(detail) + progress(detail) + times(detail) + cancel(detail) + arguments(detail) + result(detail)
+            + errors(detail) + log
+    }
+
+    private func title(_ detail: OperationDetail) -> [[Span]] {
+        let header = detail.record.header
+        let envelope = try? OperationEnvelope(detail.record.envelope)
+        var first = [
+            Span(header.id.description, .heading), Span("  \(SafeText.line(envelope?.name ?? "?"))  "),
+            Span("\(detail.state.mark(ascii: style.usesASCII)) \(detail.state.rawValue)", detail.state.role),
+        ]
+        if pane.isMissing { first.append(Span("  (removed meanwhile)", .warning)) }
+        var second = "queue \(SafeText.line(detail.queue))  priority \(header.priority.rawValue)"
+        if let tags = envelope?.tags, !tags.isEmpty { second += "  tags \(SafeText.line(tags.joined(separator: ",")))" }
+        var third = "attempt \(detail.record.attempt)/\(envelope?.retry.attempts ?? 0)  delivery \(header.delivery)"
+        if detail.record.fence > 0 { third += "  fence \(detail.record.fence)" }
+        if detail.state == .executing { third += "  on \(worker(detail))" }
+        return [first, [Span(second)], [Span(third)]]
+    }
+
+    private func worker(_ detail: OperationDetail) -> String {
+        SafeText.line(executing?.workerLabel ?? detail.worker ?? "an unknown worker")
+    }
+
+    private func progress(_ detail: OperationDetail) -> [[Span]] {
+        guard let progress = detail.progress else { return [] }
+        let bar = QuantityText.bar(progress.fraction, width: max(5, min(50, width - 30)), ascii: style.usesASCII)
+        return [
+            [
+                Span(bar, detail.state == .executing ? .executing : detail.state.role),
+                Span("  \(QuantityText.percent(progress.fraction))  \(SafeText.line(progress.message))"),
+            ]
+        ]
+    }
+
+    private func times(_ detail: OperationDetail) -> [[Span]] {
+        let record = detail.record
+        var parts = ["enqueued \(at(record.enqueuedAt))"]
+        if [.scheduled, .retrying].contains(detail.state), record.dueAt > 0, let time = pane.time {
+            parts.append("due \(TimeText.relative(record.dueAt, now: time))")
+        }
+        if record.startedAt > 0 { parts.append("started \(at(record.startedAt))") }
+        if record.endedAt > 0 {
+            let ran = record.startedAt > 0 ? record.endedAt - record.startedAt : 0
+            let after = ran > 0 ? " after \(DurationText.precise(.milliseconds(ran)))" : ""
+            parts.append("\(detail.state.rawValue) \(at(record.endedAt))\(after)")
+        } else if detail.state == .executing, record.startedAt > 0, let time = pane.time {
+            parts.append("runs for \(DurationText.short(.milliseconds(max(0, time - record.startedAt))))")
+        }
+        return [[Span(parts.joined(separator: style.usesASCII ? " > " : " › "))]]
+    }
+
+    private func at(_ milliseconds: Int64) -> String { TimeText.clock(milliseconds) }
+
+    private func cancel(_ detail: OperationDetail) -> [[Span]] {
+        guard let trace = detail.cancel else { return [] }
+        var text = "cancel requested \(at(trace.requestedAt)) by \(SafeText.line(trace.by))"
+        if !trace.reason.isEmpty { text += " (\(SafeText.line(trace.reason)))" }
+        text += trace.acknowledgedAt.map { ", acknowledged \(at($0))" } ?? ""
+        text += trace.stoppedAt.map { ", stopped \(at($0))" } ?? ""
+        return [[Span(text, .cancelled)]]
+    }
+
+    private func arguments(_ detail: OperationDetail) -> [[Span]] {
+        guard let arguments = try? OperationEnvelope(detail.record.envelope).arguments else { return [] }
+        return block("args", SafeText.line(arguments.prefix(4_096)), suffix: "\(arguments.count) B")
+    }
+
+    private func result(_ detail: OperationDetail) -> [[Span]] {
+        guard let result = detail.result else { return [] }
+        return block("result", SafeText.line(result.prefix(4_096)), suffix: "\(result.count) B")
+    }
+
+    private func errors(_ detail: OperationDetail) -> [[Span]] {
+        detail.errors.flatMap { error -> [[Span]] in
+            let failure = try? JSONDecoder().decode(OperationFailure.self, from: Data(error.error))
+            let text = failure.map { "attempt \($0.attempt) \($0.type): \($0.message)" }
+            return block(
+                "error",
+                "\(at(error.at)) " + (text.map { SafeText.line($0) } ?? SafeText.line(error.error)),
+                .dead
+            )
+        }
+    }
+
+    private var log: [[Span]] {
+        guard !pane.log.isEmpty else { return [] }
+        return [[], [Span("LOG, newest last", .heading)]]
+            + pane.log.map { [Span(SafeText.line($0))] }
+    }
+
+    /// A labelled text over as many lines as it needs, at most eight.
+    private func block(_ label: String, _ text: String, _ role: TextRole = .plain, suffix: String = "") -> [[Span]] {
+        let room = max(10, width - 7)
+        var rest = text[...]
+        var lines: [[Span]] = []
+        while !rest.isEmpty, lines.count < 8 {
+            let line = rest.prefix(lines.count == 7 ? rest.count : room)
+            lines.append([Span((lines.isEmpty ? label : "").padded(toWidth: 7), .dim), Span(String(line), role)])
+            rest = rest.dropFirst(line.count)
+        }
+        if !suffix.isEmpty { lines.append([Span("       \(suffix)", .dim)]) }
+        return lines
+    }
+}

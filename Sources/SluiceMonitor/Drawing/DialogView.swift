@@ -1,0 +1,99 @@
+import Operations
+
+extension MonitorView {
+    /// The question over the screen, in a box; on a screen too small for one, in its last line.
+    func drawDialog(on grid: inout Grid) {
+        guard let dialog = model.dialog else { return }
+        let (title, lines) = text(of: dialog)
+        let width = min(size.width - 2, max(40, min(70, size.width - 4)))
+        let height = lines.count + 2
+        guard size.width >= 30, size.height >= height + 2 else {
+            grid.clear(x: 0..<size.width, y: (size.height - 1)..<size.height)
+            grid.put("\(title) y/N", x: 0, y: size.height - 1, look: Look(.warning))
+            return
+        }
+        let (x, y) = ((size.width - width) / 2, (size.height - height) / 2)
+        grid.clear(x: x..<(x + width), y: y..<(y + height))
+        drawBox(title, x: x, y: y, width: width, height: height, on: &grid)
+        for (index, line) in lines.enumerated() {
+            let shown = line.truncated(toWidth: width - 4, mark: style.cutMark)
+            grid.put(shown, x: x + 2, y: y + 1 + index, limit: x + width - 1)
+        }
+    }
+
+    private func drawBox(_ title: String, x: Int, y: Int, width: Int, height: Int, on grid: inout Grid) {
+        let (corners, horizontal, vertical) =
+            style.usesASCII ? (["+", "+", "+", "+"], "-", "|") : (["┌", "┐", "└", "┘"], "─", "│")
+        let line = String(repeating: horizontal, count: max(0, width - 2))
+        let look = Look(.warning)
+        grid.put(corners[0] + line + corners[1], x: x, y: y, look: look)
+        grid.put(corners[2] + line + corners[3], x: x, y: y + height - 1, look: look)
+        for row in (y + 1)..<max(y + 1, y + height - 1) {
+            grid.put(vertical, x: x, y: row, look: look)
+            grid.put(vertical, x: x + width - 1, y: row, look: look)
+        }
+        grid.put([Span(" \(title) ", .heading)].truncated(toWidth: width - 4, mark: style.cutMark), x: x + 1, y: y)
+    }
+
+    private func text(of dialog: Dialog) -> (title: String, lines: [[Span]]) {
+        switch dialog {
+        case .cancel(let address, let name, let reason, let isTyping):
+            let shown = isTyping ? String(SafeText.line(reason).suffix(45)) + "_" : SafeText.line(reason)
+            return (
+                "Cancel \(SafeText.line(name))?",
+                [
+                    [Span("\(address.id)  queue \(SafeText.line(address.queue))")],
+                    [Span(consequence(address))],
+                    [Span("reason: "), Span(shown.isEmpty ? "(none)" : shown, shown.isEmpty ? .dim : .plain)],
+                    isTyping
+                        ? [Span("Enter done typing", .dim)]
+                        : [Span("[y] yes   [N] no   [Tab] type a reason", .heading)],
+                ]
+            )
+        case .setPaused(let paused, let queue, let executing):
+            return (
+                "\(paused ? "Pause" : "Resume") queue \(SafeText.line(queue))?",
+                [
+                    [
+                        Span(
+                            paused
+                                ? "Nothing more of it starts; the \(executing) running go on."
+                                : "Waiting operations start again."
+                        )
+                    ],
+                    [Span("[y] yes   [N] no", .heading)],
+                ]
+            )
+        }
+    }
+
+    private func consequence(_ address: OperationAddress) -> String {
+        if let entry = model.executing(address) {
+            return "It runs on \(SafeText.line(entry.workerLabel)), which will be asked to stop."
+        }
+        return model.detail?.detail?.state == .executing
+            ? "Its worker will be asked to stop." : "It has not started and will end at once."
+    }
+
+    /// Which keys do what.
+    func drawHelp(on grid: inout Grid) {
+        var lines = [
+            "1 3 4, Tab     overview, queues, workers", "j k, arrows    move; g G first and last; PgUp PgDn by ten",
+            "Enter          open the selected running operation; Esc back",
+        ]
+        if !model.isReadOnly {
+            lines += [
+                "c              cancel the selected operation (asks first)",
+                "P              pause or resume the selected queue (asks first)",
+            ]
+        }
+        lines += [
+            "p              freeze what is shown, and go on", "r              read again now",
+            "Ctrl-L         draw again", "q              back, quit; Ctrl-C quits always", "",
+            "live: newer than three intervals; STALE: older; DISCONNECTED: the last",
+            "try failed. – is unknown, which is not zero.",
+        ]
+        grid.put("KEYS", x: 1, y: 2, look: Look(.heading))
+        for (index, line) in lines.enumerated() where index + 3 < size.height - 1 { grid.put(line, x: 1, y: index + 3) }
+    }
+}

@@ -1,0 +1,105 @@
+import Operations
+
+extension MonitorView {
+    /// A count; zero is dimmed, so that the eye finds the others.
+    private func count(_ count: Int, _ role: TextRole = .plain) -> [Span] {
+        [Span(QuantityText.count(count), count == 0 ? .dim : role)]
+    }
+
+    private func duration(_ milliseconds: Int64?) -> [Span] {
+        guard let milliseconds else { return [Span("–", .dim)] }
+        return [Span(DurationText.short(.milliseconds(milliseconds)))]
+    }
+
+    func queueList(isOverview: Bool) -> ScreenList {
+        var list = ScreenList(columns: [
+            ScreenColumn("QUEUE", 9, .left, isFlexible: true), ScreenColumn("READY", 7),
+            ScreenColumn("SCHED", 6, drop: 5), ScreenColumn("BLOCK", 5, drop: 8), ScreenColumn("EXEC", 5),
+            ScreenColumn("RETRY", 5, drop: 2), ScreenColumn("DEAD", 5), ScreenColumn("IN/s", 5, drop: 4),
+            ScreenColumn("OUT/s", 5, drop: 3), ScreenColumn("ERR/s", 5, drop: isOverview ? 9 : 6),
+            ScreenColumn("WORKERS", 7, drop: isOverview ? 10 : 7), ScreenColumn("OLDEST", 6, drop: 1),
+            ScreenColumn("STATE", 11, .left),
+        ])
+        list.rows = (model.board?.queues ?? []).map { queue in
+            ScreenList.Row(cells: cells(of: queue), isSelected: model.selectedItem == .queue(queue.name))
+        }
+        return list
+    }
+
+    private func cells(of queue: QueueSummary) -> [[Span]] {
+        [
+            [Span(SafeText.line(queue.name))], count(queue.count(.ready)), count(queue.count(.scheduled)),
+            count(queue.count(.blocked), .warning), count(queue.count(.executing), .executing),
+            count(queue.count(.retrying), .warning), count(queue.count(.dead), .dead),
+            [Span(QuantityText.rate(queue.rates.enqueued))], [Span(QuantityText.rate(queue.rates.ended))],
+            [Span(QuantityText.rate(queue.rates.failed))], count(queue.liveWorkers),
+            duration(queue.oldestMilliseconds), [Span(queue.condition.text, queue.condition.role)],
+        ]
+    }
+
+    /// - Parameter compact: for small screens, where name and progress matter most.
+    func executingList(compact: Bool) -> ScreenList {
+        let bar = size.width >= 80 ? 10 : 0
+        var list = ScreenList(columns: [
+            ScreenColumn("ID", 7, .left, drop: size.width < 40 ? 9 : 0), ScreenColumn("", 2, .left, drop: 6),
+            ScreenColumn("NAME", 10, .left, isFlexible: true), ScreenColumn("QUEUE", 8, .left, drop: compact ? 8 : 4),
+            ScreenColumn("WORKER", 8, .left, drop: 3, isFlexible: size.width >= 100), ScreenColumn("TIME", 6),
+            ScreenColumn("PROGRESS", bar + 5, .left, isFlexible: true), ScreenColumn("TRY", 4, .right, drop: 5),
+        ])
+        let entries = model.board?.executing ?? []
+        let length = ShortID.length(for: entries.map(\.id))
+        list.columns[0].width = min(length + 1, OperationID.characterCount)
+        list.rows = entries.map { entry in
+            ScreenList.Row(
+                cells: cells(of: entry, idLength: length, bar: bar),
+                isSelected: model.selectedItem == .operation(entry.address)
+            )
+        }
+        return list
+    }
+
+    private func cells(of entry: ExecutingSummary, idLength: Int, bar: Int) -> [[Span]] {
+        let progress = ProgressText(entry)
+        return [
+            [Span(ShortID.text(entry.id, length: idLength, style: style))],
+            [Span(style.mark(entry.row.header.priority))],
+            [Span(SafeText.line(entry.row.name))], [Span(SafeText.line(entry.queue))],
+            [Span(SafeText.line(entry.workerLabel))], duration(entry.runtimeMilliseconds),
+            [Span(SafeText.line(progress.line(ascii: style.usesASCII, bar: bar)), progress.role)], [Span(entry.tries)],
+        ]
+    }
+
+    var workerList: ScreenList {
+        var list = ScreenList(columns: [
+            ScreenColumn("WORKER", 9, .left, isFlexible: true),
+            ScreenColumn("HOST", 6, .left, drop: 5, isFlexible: true),
+            ScreenColumn("PID", 7, drop: 9), ScreenColumn("QUEUES", 9, .left, drop: 4, isFlexible: true),
+            ScreenColumn("SLOTS", 5), ScreenColumn("BUSY", 4), ScreenColumn("DONE", 7, drop: 2),
+            ScreenColumn("FAIL", 5, drop: 3), ScreenColumn("RSS", 5, drop: 7), ScreenColumn("UP", 5, drop: 6),
+            ScreenColumn("BEAT", 5, drop: 1), ScreenColumn("STATE", 9, .left, isFlexible: true),
+        ])
+        list.rows = (model.board?.workers ?? []).map { worker in
+            ScreenList.Row(cells: cells(of: worker), isSelected: model.selectedItem == .worker(worker.id))
+        }
+        return list
+    }
+
+    private func cells(of worker: WorkerSummary) -> [[Span]] {
+        let info = worker.info
+        let unknown = [Span("–", .dim)]
+        let up = info.flatMap { info in model.board?.time.map { max(0, $0 - info.startedAt) } }
+        let state = worker.isLost && worker.inFlight > 0 ? "LOST, \(worker.inFlight) to recover" : worker.phase
+        return [
+            [Span(SafeText.line(worker.label))], info.map { [Span(SafeText.line($0.host))] } ?? unknown,
+            info.map { [Span("\($0.pid)")] } ?? unknown,
+            [Span(SafeText.line((info?.queues ?? worker.queues).joined(separator: ",")))],
+            info.map { count($0.slots) } ?? unknown, count(worker.inFlight, .executing),
+            info.map { count(Int(clamping: $0.finished)) } ?? unknown,
+            info.map { count(Int(clamping: $0.failed), .warning) } ?? unknown,
+            info.map { [Span($0.residentBytes > 0 ? QuantityText.bytes($0.residentBytes) : "–")] } ?? unknown,
+            duration(up),
+            worker.beatAgeMilliseconds.map { [Span(DurationText.tenths(.milliseconds($0)))] } ?? unknown,
+            [Span(SafeText.line(state), worker.isLost ? .dead : .plain)],
+        ]
+    }
+}

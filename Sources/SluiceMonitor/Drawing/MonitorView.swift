@@ -1,0 +1,153 @@
+import Operations
+
+/// Draws the model: one screen for each size of the terminal.
+package struct MonitorView: Sendable {
+    let model: MonitorModel
+    let size: ScreenSize
+    /// The instant at which the screen is drawn, on the model's clock.
+    let now: Duration
+    let style: Style
+
+    package init(_ model: MonitorModel, size: ScreenSize, now: Duration, style: Style) {
+        self.model = model
+        self.size = size
+        self.now = now
+        self.style = style
+    }
+
+    /// What the screen shall show.
+    package func grid() -> Grid {
+        var grid = Grid(size, isASCII: style.usesASCII)
+        guard size.width > 0, size.height > 0 else { return grid }
+        if size.width < 30 || size.height < 4 {
+            drawOneLine(on: &grid)
+        } else if size.width < 60 || size.height < 15 {
+            drawSmall(on: &grid)
+        } else {
+            drawFull(on: &grid)
+        }
+        if !freshness.isLive { dimData(on: &grid) }
+        drawDialog(on: &grid)
+        return grid
+    }
+
+    var freshness: Freshness { model.truth.freshness(at: now) }
+
+    private func drawFull(on grid: inout Grid) {
+        drawHeader(on: &grid)
+        drawFooter(on: &grid)
+        if model.showsHelp { return drawHelp(on: &grid) }
+        if model.detail != nil { return drawDetail(on: &grid) }
+        switch model.screen {
+        case .overview: drawOverview(on: &grid)
+        case .queues: drawQueues(on: &grid)
+        case .workers: drawWorkers(on: &grid)
+        }
+    }
+
+    /// Data that is not live stays, but dimmed; the header says why.
+    private func dimData(on grid: inout Grid) {
+        for y in 1..<max(1, size.height - 1) { grid.restyle(y: y) { $0.isDim = true } }
+    }
+}
+
+// MARK: - Header and footer
+
+extension MonitorView {
+    private func drawHeader(on grid: inout Grid) {
+        var right = [Span(freshness.text(dataTime: model.board?.time), freshness.role)]
+        if case .live = freshness { right.append(Span(" · every \(DurationText.short(model.truth.interval))", .dim)) }
+        if model.isFrozen { right.append(Span(" · FROZEN", .warning)) }
+        if let time = model.board?.time { right.append(Span(" · \(TimeText.clock(time).prefix(5)) UTC", .dim)) }
+        let width = right.reduce(0) { $0 + $1.text.displayWidth }
+        let x = max(1, size.width - width - 1)
+        grid.put(right, x: x, y: 0)
+        let left = [
+            Span("sluice", .heading), Span(" ns:\(SafeText.line(model.namespace))"),
+            Span("  \(SafeText.line(model.place))", .dim),
+        ]
+        grid.put(left.truncated(toWidth: max(0, x - 3), mark: style.cutMark), x: 1, y: 0, limit: max(1, x - 1))
+    }
+
+    private func drawFooter(on grid: inout Grid) {
+        let y = size.height - 1
+        if let notice = model.notice {
+            grid.put([Span(SafeText.line(notice.text), notice.role)], x: 1, y: y)
+            return
+        }
+        if let failure = model.truth.failureMessage {
+            grid.put(
+                [Span(SafeText.line(failure), .dead)].truncated(toWidth: size.width - 2, mark: style.cutMark),
+                x: 1,
+                y: y
+            )
+            return
+        }
+        grid.put(hints.joined(separator: "  "), x: 1, y: y, look: Look(.dim))
+    }
+
+    /// Only what works here and now.
+    private var hints: [String] {
+        if model.showsHelp { return ["any key back"] }
+        var hints: [String] = []
+        if model.detail != nil {
+            hints = ["Esc back", "j k scroll"]
+        } else {
+            if case .operation = model.selectedItem { hints.append("Enter open") }
+            hints.append("j k move")
+        }
+        if !model.isReadOnly {
+            if model.cancellable != nil { hints.append("c cancel") }
+            if let queue = model.pausable { hints.append(queue.isPaused ? "P resume queue" : "P pause queue") }
+        }
+        return hints + [
+            model.isFrozen ? "p go on" : "p freeze", "? help", "q \(model.detail == nil ? "quit" : "back")",
+        ]
+    }
+}
+
+// MARK: - Small screens
+
+extension MonitorView {
+    /// `►24 ∘1,204 ✗3 STALE 4s`
+    private func drawOneLine(on grid: inout Grid) {
+        let marks = counters([.executing, .ready, .dead])
+        grid.put(
+            (marks + [Span(freshness.text(dataTime: nil, isShort: true), freshness.role)]).spaced(),
+            x: 0,
+            y: 0
+        )
+    }
+
+    /// Counters and the list of what runs.
+    private func drawSmall(on grid: inout Grid) {
+        let clock = model.board?.time.map { "\(TimeText.clock($0)) UTC" } ?? ""
+        let state = [Span(freshness.text(dataTime: nil, isShort: true), freshness.role)]
+        let frozen = model.isFrozen ? [Span("FROZEN", .warning)] : []
+        let end = grid.put((state + frozen).spaced(), x: 1, y: 0)
+        if end + clock.count + 2 < size.width {
+            grid.put(clock, x: size.width - clock.count - 1, y: 0, look: Look(.dim))
+        }
+        grid.put(counters([.ready, .scheduled, .executing, .retrying, .dead]).spaced(), x: 1, y: 1)
+        executingList(compact: true)
+            .draw(on: &grid, headerAt: nil, rowsFrom: 2, lines: size.height - 3, style: style)
+        let hint = model.notice?.text ?? "q quit  needs 60x15 for lists"
+        grid.put(SafeText.line(hint), x: 1, y: size.height - 1, look: Look(.dim))
+    }
+
+    private func counters(_ states: [OperationState]) -> [Span] {
+        states.map { state in
+            guard let board = model.board else { return Span(state.mark(ascii: style.usesASCII) + "–", .dim) }
+            let slots = state == .executing && size.width >= 60 ? "/\(QuantityText.count(board.slots))" : ""
+            return Span(
+                state.mark(ascii: style.usesASCII) + QuantityText.count(board.count(state)) + slots,
+                board.count(state) == 0 ? .dim : state.role
+            )
+        }
+    }
+}
+
+extension [Span] {
+    /// With a space between each two.
+    func spaced(by space: String = " ") -> [Span] { Array(map { [$0] }.joined(separator: [Span(space)])) }
+}

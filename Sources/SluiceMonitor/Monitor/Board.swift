@@ -1,0 +1,56 @@
+import Operations
+
+/// One queue as the screens show it.
+package struct QueueSummary: Sendable {
+    package var name: String
+    package var counts: [OperationState: Int]
+    package var rates: Rates
+    /// Milliseconds that the oldest ready operation has waited.
+    package var oldestMilliseconds: Int64?
+    package var condition: QueueCondition
+    package var isPaused: Bool
+    package var liveWorkers: Int
+
+    init(_ snapshot: QueueSnapshot, rates: Rates) {
+        name = snapshot.queue
+        counts = snapshot.counts
+        self.rates = rates
+        oldestMilliseconds = snapshot.oldestReadyMilliseconds
+        condition = QueueCondition(snapshot)
+        isPaused = snapshot.paused
+        liveWorkers = snapshot.workers.count { $0.leaseUntil > snapshot.time }
+    }
+
+    package func count(_ state: OperationState) -> Int { counts[state] ?? 0 }
+}
+
+/// What the screens show, computed once for each round of snapshots.
+package struct Board: Sendable {
+    /// Milliseconds of server time.
+    package var time: Int64?
+    package var queues: [QueueSummary]
+    package var executing: [ExecutingSummary]
+    package var workers: [WorkerSummary]
+    package var counts: [OperationState: Int]
+    package var totals: [String: Int64]
+    package var rates: Rates
+    /// Ended operations per second, oldest first.
+    package var throughput: [Double]
+    package var isIdle: Bool
+
+    init(_ snapshot: NamespaceSnapshot, rates: NamespaceRates, throughput: [Double]) {
+        time = snapshot.time
+        workers = WorkerSummary.merge(snapshot.queues)
+        queues = snapshot.queues.map { QueueSummary($0, rates: rates[$0.queue]) }
+        executing = ExecutingSummary.merge(snapshot.queues, workers: workers)
+        counts = snapshot.counts
+        totals = snapshot.totals
+        self.rates = rates.sum
+        self.throughput = throughput
+        isIdle = snapshot.isIdle
+    }
+
+    package var liveWorkers: [WorkerSummary] { workers.filter { !$0.isLost } }
+    package var slots: Int { liveWorkers.reduce(0) { $0 + ($1.info?.slots ?? 0) } }
+    package func count(_ state: OperationState) -> Int { counts[state] ?? 0 }
+}

@@ -1,0 +1,178 @@
+import Operations
+
+/// The screens of the monitor. The numbers are those of the keys.
+package enum MonitorScreen: Int, Sendable, CaseIterable {
+    case overview = 1
+    case queues = 3
+    case workers = 4
+
+    var title: String {
+        switch self {
+        case .overview: "Overview"
+        case .queues: "Queues"
+        case .workers: "Workers"
+        }
+    }
+}
+
+/// What a row stands for. The selection follows this, whatever the row's place.
+package enum MonitorItem: Sendable, Hashable {
+    case queue(String)
+    case operation(OperationAddress)
+    case worker(String)
+}
+
+/// Where an operation is.
+package struct OperationAddress: Sendable, Hashable {
+    package var queue: String
+    package var id: OperationID
+
+    package init(queue: String, id: OperationID) {
+        self.queue = queue
+        self.id = id
+    }
+}
+
+/// A sentence at the bottom of the screen.
+package struct Notice: Sendable, Equatable {
+    package var text: String
+    package var role: TextRole
+
+    package init(_ text: String, _ role: TextRole = .plain) {
+        self.text = text
+        self.role = role
+    }
+}
+
+/// Everything that the monitor knows and shows, as a value: snapshots and keys go in, screens and commands come out.
+package struct MonitorModel: Sendable {
+    /// Shown in the header.
+    package var namespace: String
+    package var place: String
+    /// True takes everything that changes something away.
+    package var isReadOnly: Bool
+
+    package internal(set) var screen = MonitorScreen.overview
+    package internal(set) var detail: DetailPane?
+    package internal(set) var dialog: Dialog?
+    package internal(set) var showsHelp = false
+    package internal(set) var notice: Notice?
+    /// The shown data stands still, new data is kept for later.
+    package internal(set) var isFrozen = false
+    package internal(set) var truth: TruthMeter
+    /// What is shown.
+    package private(set) var board: Board?
+    /// The newest, if that is not what is shown.
+    private var held: Board?
+    var selection = Selection()
+
+    private var rates = NamespaceRates()
+    private var history = ThroughputHistory()
+    private var last: (ended: Int64, at: Duration)?
+
+    package init(namespace: String, place: String, interval: Duration = .seconds(1), isReadOnly: Bool = false) {
+        self.namespace = namespace
+        self.place = place
+        self.isReadOnly = isReadOnly
+        truth = TruthMeter(interval: interval)
+    }
+}
+
+// MARK: - Data
+
+extension MonitorModel {
+    /// Takes a round of snapshots in.
+    package mutating func ingest(_ snapshot: NamespaceSnapshot) {
+        truth.answered(at: snapshot.receivedAt)
+        rates.add(snapshot)
+        let ended = FlowTotals(snapshot.totals).ended
+        if let last {
+            history.add(Double(max(0, ended - last.ended)), from: last.at, to: snapshot.receivedAt)
+        }
+        last = (ended, snapshot.receivedAt)
+        let board = Board(snapshot, rates: rates, throughput: history.newest(120))
+        if isFrozen, self.board != nil { held = board } else { show(board) }
+    }
+
+    /// Takes in that a round failed.
+    package mutating func ingestFailure(_ message: String, retryAt: Duration) {
+        truth.failed(message, retryAt: retryAt)
+    }
+
+    /// Takes in what was read of the operation that the detail screen shows.
+    package mutating func ingest(_ reading: DetailReading) {
+        guard detail?.address == reading.address else { return }
+        detail?.update(reading)
+    }
+
+    mutating func setFrozen(_ frozen: Bool) {
+        isFrozen = frozen
+        if !frozen, let held { show(held) }
+        held = nil
+    }
+
+    private mutating func show(_ board: Board) {
+        self.board = board
+        selection.settle(among: items)
+    }
+
+    /// True when nothing waits and nothing runs, by the newest data.
+    package var isIdle: Bool { (held ?? board)?.isIdle ?? false }
+
+    /// The rows of the screen that keys move over, in order.
+    var items: [MonitorItem] {
+        guard let board else { return [] }
+        switch screen {
+        case .overview:
+            return board.queues.map { .queue($0.name) } + board.executing.map { .operation($0.address) }
+        case .queues: return board.queues.map { .queue($0.name) }
+        case .workers: return board.workers.map { .worker($0.id) }
+        }
+    }
+
+    /// The row that keys act on.
+    package var selectedItem: MonitorItem? { selection.item }
+
+    func executing(_ address: OperationAddress) -> ExecutingSummary? {
+        board?.executing.first { $0.address == address }
+    }
+
+    func queue(_ name: String) -> QueueSummary? { board?.queues.first { $0.name == name } }
+}
+
+extension ExecutingSummary {
+    var address: OperationAddress { OperationAddress(queue: queue, id: id) }
+}
+
+/// Which row is selected. Until somebody moves it, it is the operation that has run longest.
+struct Selection: Sendable, Equatable {
+    private(set) var item: MonitorItem?
+    private var position = 0
+    private var isChosen = false
+
+    /// Finds the selected row again in new rows. If it is gone, what took its place is selected.
+    mutating func settle(among items: [MonitorItem]) {
+        if isChosen, let item, let index = items.firstIndex(of: item) {
+            position = index
+        } else if isChosen {
+            position = max(0, min(position, items.count - 1))
+            item = items.isEmpty ? nil : items[position]
+        } else {
+            position = items.firstIndex { if case .operation = $0 { true } else { false } } ?? 0
+            item = items.isEmpty ? nil : items[position]
+        }
+    }
+
+    mutating func move(by distance: Int, among items: [MonitorItem]) {
+        guard !items.isEmpty else { return }
+        isChosen = true
+        position = max(0, min(items.count - 1, position + distance))
+        item = items[position]
+    }
+
+    /// Another list is shown.
+    mutating func reset(among items: [MonitorItem]) {
+        self = Selection()
+        settle(among: items)
+    }
+}

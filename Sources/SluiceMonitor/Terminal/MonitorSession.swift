@@ -1,0 +1,216 @@
+import Operations
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// One run of the monitor: feeds keys, data and time into the model, draws it, and does what it decides.
+///
+/// Keys, reads and changes are tasks of their own, so that a key is answered at once while Redis is silent.
+struct MonitorSession {
+    private enum Event: Sendable {
+        case terminal(TerminalEvent)
+        case fetched(MonitorFetcher.Outcome)
+        case changed(Notice)
+        /// Time passed: ages are drawn anew.
+        case tick
+    }
+
+    private static let tick = Duration.milliseconds(500)
+    private static let resizePause = Duration.milliseconds(50)
+    /// The time between two reads while the window does not have the focus.
+    private static let unfocusedInterval = Duration.seconds(5)
+
+    private let inspection: any BrokerInspection
+    private let terminal: Terminal
+    private let options: MonitorOptions
+    private let origin = ContinuousClock.now
+    private let fetcher: MonitorFetcher
+    private let events: AsyncStream<Event>
+    private let inbox: AsyncStream<Event>.Continuation
+    private var model: MonitorModel
+    private var interval: Duration
+    private var shown: Grid?
+
+    init(_ inspection: any BrokerInspection, terminal: Terminal, options: MonitorOptions) {
+        self.inspection = inspection
+        self.terminal = terminal
+        self.options = options
+        interval = options.interval
+        fetcher = MonitorFetcher(inspection, origin: origin, interval: options.interval)
+        (events, inbox) = AsyncStream.makeStream(of: Event.self)
+        model = MonitorModel(
+            namespace: options.namespace,
+            place: options.place,
+            interval: options.interval,
+            isReadOnly: options.isReadOnly
+        )
+    }
+
+    mutating func run() async -> Int32 {
+        terminal.enter()
+        defer { terminal.leave() }
+        // Not awaited at the end: a read that waits for a silent Redis must not keep somebody from leaving.
+        let feeders = feed()
+        defer { feeders.forEach { $0.cancel() } }
+        draw()
+        for await event in events {
+            if let status = take(event) { return status }
+            draw()
+        }
+        return 0
+    }
+
+    private func feed() -> [Task<Void, Never>] {
+        [
+            Task { [inbox, terminal] in for await event in terminal.events { inbox.yield(.terminal(event)) } },
+            Task { [inbox, fetcher] in await fetcher.run { inbox.yield(.fetched($0)) } },
+            Task { [inbox] in
+                while !Task.isCancelled {
+                    try? await Task.sleep(for: Self.tick)
+                    inbox.yield(.tick)
+                }
+            },
+        ]
+    }
+
+    private mutating func draw() {
+        let grid = MonitorView(model, size: terminal.size, now: ContinuousClock.now - origin, style: options.style)
+            .grid()
+        terminal.write(GridDiff.bytes(from: shown, to: grid, style: options.style))
+        shown = grid
+    }
+}
+
+// MARK: - Events
+
+extension MonitorSession {
+    /// - Returns: the status to end with, if it ends.
+    private mutating func take(_ event: Event) -> Int32? {
+        switch event {
+        case .terminal(let event): return take(event)
+        case .fetched(let outcome): return take(outcome)
+        case .changed(let notice):
+            model.notice = notice
+            fetcher.hurry()
+        case .tick: break
+        }
+        return nil
+    }
+
+    private mutating func take(_ event: TerminalEvent) -> Int32? {
+        switch event {
+        case .keys(let keys): return take(keys)
+        case .resized:
+            // A drag of the window's edge sends many; the last one counts, and the tick draws it.
+            Task { [inbox] in
+                try? await Task.sleep(for: Self.resizePause)
+                inbox.yield(.tick)
+            }
+        case .continued:
+            terminal.enter()
+            shown = nil
+            fetcher.hurry()
+        case .signal(let signal): return 128 + signal
+        case .closed: return 128 + SIGHUP
+        }
+        return nil
+    }
+
+    private mutating func take(_ keys: [Key]) -> Int32? {
+        for key in keys {
+            switch key {
+            case .focusOut: interval = max(options.interval, Self.unfocusedInterval)
+            case .focusIn:
+                interval = options.interval
+                fetcher.hurry()
+            default:
+                for command in model.handle(key) {
+                    if let status = perform(command) { return status }
+                }
+            }
+        }
+        focus()
+        return nil
+    }
+
+    private mutating func take(_ outcome: MonitorFetcher.Outcome) -> Int32? {
+        switch outcome {
+        case .interval(let interval): model.truth.interval = interval
+        case .failed(let message, let retryAt): model.ingestFailure(message, retryAt: retryAt)
+        case .read(let snapshot, let detail):
+            model.ingest(snapshot)
+            if let detail { model.ingest(detail) }
+            focus()
+            if options.endsWhenIdle, model.isIdle { return 0 }
+        }
+        return nil
+    }
+
+    private func focus() {
+        fetcher.look(
+            at: MonitorFetcher.Focus(
+                interval: interval,
+                address: model.detail?.address,
+                nextLine: model.detail?.nextLine ?? 0
+            )
+        )
+    }
+}
+
+// MARK: - Commands
+
+extension MonitorSession {
+    private mutating func perform(_ command: MonitorCommand) -> Int32? {
+        switch command {
+        case .quit: return 0
+        case .interrupt: return 128 + SIGINT
+        case .suspend: terminal.suspend()
+        case .redraw: shown = nil
+        case .refresh:
+            focus()
+            fetcher.hurry()
+        case .cancel(let address, let reason):
+            change { [inspection, options] in
+                let request = CancelRequest(reason: reason, by: options.identity)
+                let outcome = try await inspection.cancel([address.id], request: request, queue: address.queue).first
+                return Notice(address.id, outcome)
+            }
+        case .setPaused(let paused, let queue):
+            change { [inspection] in
+                try await inspection.setPaused(paused, forMilliseconds: nil, queue: queue)
+                return Notice("queue \(queue) \(paused ? "paused" : "resumed")", .finished)
+            }
+        }
+        return nil
+    }
+
+    /// Does it beside everything else, and says at the bottom of the screen what became of it.
+    private func change(_ body: @escaping @Sendable () async throws -> Notice) {
+        Task { [inbox] in
+            do {
+                inbox.yield(.changed(try await body()))
+            } catch {
+                inbox.yield(.changed(Notice("not done: \(error)", .dead)))
+            }
+        }
+    }
+}
+
+extension Notice {
+    /// What became of a cancel.
+    fileprivate init(_ id: OperationID, _ outcome: CancelOutcome?) {
+        let id = "…" + id.description.suffix(ShortID.minimum)
+        switch outcome {
+        case .cancelled: self.init("\(id) cancelled", .cancelled)
+        case .requested: self.init("\(id) was asked to stop", .cancelled)
+        case .ended(let state, _):
+            self.init("\(id) is already \(state.rawValue); nothing was changed", .warning)
+        case .unknown, nil: self.init("\(id) is not there any more; nothing was changed", .warning)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What comes from the terminal and the system.
+package enum TerminalEvent: Sendable, Equatable {
+    case keys([Key])
+    /// The window may have another size.
+    case resized
+    /// The process goes on after it was stopped; the screen and the terminal's mode are lost.
+    case continued
+    /// TERM, HUP, INT or QUIT: to be followed.
+    case signal(Int32)
+    /// The terminal is gone.
+    case closed
+}
+
+/// The terminal in full-screen use: raw mode, alternate screen, keys, size; put back as it was on every way out.
+package final class Terminal: Sendable {
+    private static let entering = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?1004h\u{1B}[2J"
+    /// Ends a synchronised update that was cut short, too.
+    static let leaving = "\u{1B}[?2026l\u{1B}[0m\u{1B}[?1004l\u{1B}[?25h\u{1B}[?1049l"
+
+    private let input: Int32
+    private let output: Int32
+    private let original: termios
+    private let isEntered = Mutex(false)
+    /// Keys and signals, from the thread that waits for them.
+    package let events: AsyncStream<TerminalEvent>
+    private let reader: TerminalReader
+
+    /// - Returns: nil if the descriptors are no terminal.
+    package init?(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO) {
+        var mode = termios()
+        guard isatty(input) == 1, isatty(output) == 1, tcgetattr(input, &mode) == 0 else { return nil }
+        guard let signals = TerminalSignals(terminal: input, output: output, mode: mode) else { return nil }
+        self.input = input
+        self.output = output
+        original = mode
+        let (stream, continuation) = AsyncStream.makeStream(of: TerminalEvent.self)
+        events = stream
+        reader = TerminalReader(input: input, signals: signals, events: continuation)
+    }
+
+    /// Takes the screen over, or again after the process was stopped, and begins to read keys.
+    package func enter() {
+        setRaw()
+        _ = isEntered.withLock { $0.set(true) }
+        write(Array(Self.entering.utf8))
+        reader.start()
+    }
+
+    /// Puts everything back. May be called more than once.
+    package func leave() {
+        restore()
+        reader.stop()
+    }
+
+    /// Stops the process as Ctrl-Z does, the shell sees the screen as it was; `enter` follows `.continued`.
+    package func suspend() {
+        restore()
+        reader.suspendProcess()
+    }
+
+    /// The size in cells; 80 by 24 where the terminal does not say.
+    package var size: ScreenSize {
+        var size = winsize()
+        guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return ScreenSize(width: TableTarget.defaultWidth, height: 24)
+        }
+        return ScreenSize(width: Int(size.ws_col), height: Int(size.ws_row))
+    }
+
+    /// Writes all of it, however slow the terminal is; what cannot be written is given up.
+    package func write(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { descriptorWrite(output, $0.baseAddress, $0.count) }
+            if count < 0 {
+                guard errno == EINTR || errno == EAGAIN else { return }
+                var waiting = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&waiting, 1, 1_000)
+            } else {
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+
+    private func restore() {
+        guard isEntered.withLock({ $0.set(false) }) else { return }
+        write(Array(Self.leaving.utf8))
+        var mode = original
+        _ = tcsetattr(input, TCSADRAIN, &mode)
+    }
+
+    private func setRaw() {
+        var mode = original
+        mode.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INPCK | ISTRIP | IXON)
+        mode.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN | ISIG)
+        mode.c_cflag |= tcflag_t(CS8)
+        _ = tcsetattr(input, TCSADRAIN, &mode)
+    }
+}
+
+func descriptorWrite(_ descriptor: Int32, _ base: UnsafeRawPointer?, _ count: Int) -> Int {
+    #if canImport(Glibc)
+        Glibc.write(descriptor, base, count)
+    #elseif canImport(Musl)
+        Musl.write(descriptor, base, count)
+    #else
+        Darwin.write(descriptor, base, count)
+    #endif
+}
