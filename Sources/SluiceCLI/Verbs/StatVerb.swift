@@ -24,6 +24,9 @@ package struct StatVerb: Verb {
     var count: Int?
     @OptionGroup package var global: GlobalOptions
 
+    /// On a terminal only.
+    private static let linesPerHeader = 20
+
     package init() {}
 
     package func check() throws {
@@ -35,25 +38,23 @@ package struct StatVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
-        var rates = NamespaceRates()
+        let console = invocation.console
         var lines = 0
-        while true {
-            do {
-                let snapshot = try await client.snapshot(executingRows: 0)
-                rates.add(snapshot)
-                let line = StatLine(snapshot, rates: rates.sum)
-                if invocation.format.isJSON {
-                    invocation.console.print(line.json(namespace: client.namespace), .jsonl)
-                } else {
-                    invocation.console.print(line.text)
-                }
-                lines += 1
-            } catch let error as OperationsError where error.code == .unavailable {
-                // A stream of numbers outlives an outage; the gap shows in the times.
-                invocation.console.warn(SafeText.line(error.message))
+        try await SnapshotStream(client.broker, interval: interval).run(note: { console.warn($0) }) { snapshot, rates in
+            let line = StatLine(snapshot, rates: rates)
+            if invocation.format.isJSON {
+                console.print(line.json(namespace: client.namespace), .jsonl)
+            } else {
+                if console.isOutputTerminal, lines.isMultiple(of: Self.linesPerHeader) { console.print(header(client)) }
+                console.print(line.text)
             }
-            if let count, lines >= count { return .done }
-            try await Task.sleep(for: interval)
+            lines += 1
+            return count.map { lines < $0 } ?? true
         }
+        return .done
+    }
+
+    private func header(_ client: SluiceClient) -> String {
+        "namespace \(client.namespace), every \(DurationText.precise(interval)); fail = to be tried again"
     }
 }

@@ -23,19 +23,23 @@ package struct StatsVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
         let snapshot = try await client.snapshot(executingRows: 20)
-        let console = invocation.console
-        if invocation.format.isJSON {
-            console.print(StatsJSON.object(snapshot, namespace: client.namespace), invocation.format)
-        } else {
-            console.print(
-                SnapshotText.lines(
-                    snapshot,
-                    title: "namespace \(client.namespace)",
-                    target: console.isOutputTerminal ? .terminal(width: console.width) : .plain,
-                    style: console.output
-                )
-            )
-        }
+        Self.print(snapshot, of: client, invocation)
         return .done
+    }
+
+    /// The stats object or the tables, as the format says; `monitor --once` prints the same.
+    static func print(_ snapshot: NamespaceSnapshot, of client: SluiceClient, _ invocation: Invocation) {
+        let console = invocation.console
+        guard !invocation.format.isJSON else {
+            return console.print(StatsJSON.object(snapshot, namespace: client.namespace), invocation.format)
+        }
+        console.print(
+            SnapshotText.lines(
+                snapshot,
+                title: "namespace \(client.namespace)",
+                target: console.isOutputTerminal ? .terminal(width: console.width) : .plain,
+                style: console.output
+            )
+        )
     }
 }

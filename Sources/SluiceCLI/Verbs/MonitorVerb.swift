@@ -1,0 +1,88 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+
+package struct MonitorVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "monitor",
+            abstract: "Watch queues, running operations and workers; cancel and pause from there.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) monitor
+                  \(Program.name) monitor --once
+                  \(Program.name) monitor --until-idle
+
+                Keys: j k move, Enter opens, c cancels, P pauses the queue, ? says all of them, q quits.
+                Without a terminal, or with --once, it prints one snapshot. With --until-idle it ends when nothing
+                waits and nothing runs; without a terminal it then prints what runs at each interval.
+                """
+        )
+    }
+
+    @Option(name: .shortAndLong, help: "Time between two readings (250ms to 60s).", transform: DurationText.parse)
+    var interval: Duration = .seconds(1)
+    @Flag(help: "Print one snapshot and end.")
+    var once = false
+    @Flag(help: "End when nothing waits and nothing runs.")
+    var untilIdle = false
+    @OptionGroup package var global: GlobalOptions
+
+    /// As many as one reading brings of each queue.
+    private static let executingRows = 200
+
+    package init() {}
+
+    package func check() throws {
+        guard (.milliseconds(250) ... .seconds(60)).contains(interval) else {
+            throw CLIError.usage("the interval is not between 250ms and 60s", fix: "-i 1s")
+        }
+        guard !(once && untilIdle) else {
+            throw CLIError.usage("--once and --until-idle exclude each other", fix: "drop one of them")
+        }
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let client = try await invocation.connect()
+        if !once, invocation.format == .table, let terminal = Terminal() {
+            return try await watch(client, on: terminal, invocation)
+        }
+        if untilIdle {
+            try await follow(client, invocation)
+        } else {
+            StatsVerb.print(try await client.snapshot(executingRows: Self.executingRows), of: client, invocation)
+        }
+        return .done
+    }
+
+    private func watch(_ client: SluiceClient, on terminal: Terminal, _ invocation: Invocation) async throws
+        -> ExitStatus
+    {
+        let options = MonitorOptions(
+            namespace: client.namespace,
+            place: invocation.settings.redis.content?.description ?? "embedded redis",
+            interval: interval,
+            isReadOnly: invocation.settings.readOnly.content,
+            endsWhenIdle: untilIdle,
+            identity: SluiceClient.identity,
+            style: invocation.console.output
+        )
+        let status = await Monitor.run(client.broker, on: terminal, options: options)
+        return ExitStatus(rawValue: status) ?? .terminated
+    }
+
+    /// The live view where there is no terminal: what runs, at each interval.
+    private func follow(_ client: SluiceClient, _ invocation: Invocation) async throws {
+        let console = invocation.console
+        let stream = SnapshotStream(client.broker, interval: interval, executingRows: Self.executingRows)
+        try await stream.run(note: { console.warn($0) }) { snapshot, rates in
+            if invocation.format.isJSON {
+                console.print(StatLine(snapshot, rates: rates).json(namespace: client.namespace), .jsonl)
+            } else {
+                console.print(ProgressLines.lines(snapshot, rates: rates, style: console.output))
+            }
+            return !snapshot.isIdle
+        }
+    }
+}
