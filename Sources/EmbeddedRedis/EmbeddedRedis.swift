@@ -16,11 +16,6 @@ package struct EmbeddedRedis: Sendable {
         package var version: String
     }
 
-    private enum Answer {
-        case nobody
-        case alive(pid: Int32, version: String, isLoading: Bool)
-    }
-
     let place: ServerPlace
     private let environment: [String: String]
 
@@ -114,56 +109,6 @@ package struct EmbeddedRedis: Sendable {
             startedNow: startedNow,
             version: version
         )
-    }
-
-    /// Only a server that listens on our socket is ours, and only its own word tells its pid.
-    private func ask() throws(EmbeddedRedisError) -> Answer {
-        guard access(place.socketPath, F_OK) == 0 else { return .nobody }
-        do {
-            let replies = try RedisProbe.ask(endpoint, [RedisCommand("INFO", "server"), RedisCommand("PING")])
-            let info = try replies[0].expectString("INFO server")
-            guard let pid = Self.field("process_id", of: info).flatMap(Int32.init) else {
-                throw RedisError(.unexpectedReply, "INFO has no process_id")
-            }
-            let version = Self.field("redis_version", of: info) ?? "unknown"
-            return .alive(pid: pid, version: version, isLoading: replies[1].error?.code == .loading)
-        } catch let error as RedisError where error.code == .unreachable && isRefused() {
-            return .nobody
-        } catch {
-            throw EmbeddedRedisError(
-                .notAnswering,
-                "a server listens on \(place.socketPath) but does not answer as Redis: \(error)",
-                cause: error
-            )
-        }
-    }
-
-    /// True if nobody listens on the socket: connecting fails at once, without a time-out.
-    private func isRefused() -> Bool {
-        let descriptor = socket(AF_UNIX, Self.stream, 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: place.socketPath.utf8) }
-        let status = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        return status != 0 && (errno == ECONNREFUSED || errno == ENOENT)
-    }
-
-    #if os(Linux)
-        private static let stream = CInt(SOCK_STREAM.rawValue)
-    #else
-        private static let stream = SOCK_STREAM
-    #endif
-
-    private static func field(_ name: String, of info: String) -> String? {
-        info.split(whereSeparator: \.isNewline).first { $0.hasPrefix(name + ":") }.map {
-            String($0.dropFirst(name.count + 1))
-        }
     }
 
     // MARK: Stop

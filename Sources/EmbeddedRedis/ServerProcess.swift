@@ -122,9 +122,11 @@ enum ServerProcess {
 
     /// True if no such process runs; reaps it if it was our child.
     static func isGone(_ pid: pid_t) -> Bool {
-        if waitpid(pid, nil, WNOHANG) == pid { return true }
-        if kill(pid, 0) != 0 { return errno == ESRCH }
-        return isZombie(pid)
+        switch waitpid(pid, nil, WNOHANG) {
+        case pid: return true
+        case 0: return false
+        default: return kill(pid, 0) != 0 ? errno == ESRCH : isZombie(pid)
+        }
     }
 
     /// A process that ended, whose parent has not asked for it (in a container the first process may never ask).

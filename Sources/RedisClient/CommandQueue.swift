@@ -114,7 +114,8 @@ final class CommandQueue: Sendable {
 
     /// Hands everything admitted to the writer, in order, as one write; without a writer watches the deadlines.
     func pump() {
-        if let writer = loop.value.writer {
+        // A writer that failed is about to be detached; what came meanwhile is for the next one.
+        if let writer = loop.value.writer, writer.failure == nil {
             for submission in take() { writer.perform(submission, from: self) }
             writer.flush()
         } else {

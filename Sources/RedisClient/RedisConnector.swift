@@ -25,9 +25,10 @@ struct RedisConnector: Sendable {
     }
 
     private var timeout: RedisError {
-        RedisError(
+        let hint = endpoint.tls == nil ? "" : " (does it speak TLS on this port?)"
+        return RedisError(
             .unreachable,
-            "cannot connect to Redis: no answer within \(configuration.connectTimeout)",
+            "cannot connect to Redis: no answer within \(configuration.connectTimeout)\(hint)",
             endpoint: endpoint.description
         )
     }

@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import RedisClient
+import Synchronization
 import TestSupport
 
 let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -64,4 +65,13 @@ func redisError(_ body: () async throws -> Void) async -> RedisError? {
     } catch {
         return error as? RedisError
     }
+}
+
+/// A number that tasks count up together.
+final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .acquiring) }
+
+    func add() { count.add(1, ordering: .releasing) }
 }

@@ -56,7 +56,6 @@ package final class FaultProxy: Sendable {
         let state = SharedState()
         let listener = try await ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.autoRead, value: false)
             .childChannelInitializer { client in ProxyLink.open(client, to: upstream, state) }
             .bind(host: "127.0.0.1", port: 0).get()
         var endpoint = upstream

@@ -19,6 +19,8 @@ final class ProxyLink: @unchecked Sendable {
     private let client: any Channel
     private let shared: FaultProxy.SharedState
     private var server: (any Channel)?
+    /// Requests that came before the server's side was connected.
+    private var early: [ByteBuffer] = []
     private var held: [(Direction, ByteBuffer)] = []
     private var replyBytes = 0
     private var losesNextReply = false
@@ -28,7 +30,7 @@ final class ProxyLink: @unchecked Sendable {
         self.shared = shared
     }
 
-    /// Connects to the server first and reads from the client only then.
+    /// Makes the server's side of a client that was just accepted.
     static func open(
         _ client: any Channel,
         to upstream: RedisEndpoint,
@@ -74,7 +76,9 @@ final class ProxyLink: @unchecked Sendable {
             switch result {
             case .success(let server):
                 self.server = server
-                self.client.setOption(.autoRead, value: true).whenComplete { _ in self.client.read() }
+                let early = self.early
+                self.early = []
+                for bytes in early { server.writeAndFlush(bytes, promise: nil) }
             case .failure: self.end()
             }
         }
@@ -103,7 +107,9 @@ final class ProxyLink: @unchecked Sendable {
 
     private func pass(_ direction: Direction, _ bytes: ByteBuffer) {
         switch direction {
-        case .request: server?.writeAndFlush(bytes, promise: nil)
+        case .request:
+            guard let server else { return early.append(bytes) }
+            server.writeAndFlush(bytes, promise: nil)
         case .reply:
             replyBytes += bytes.readableBytes
             client.writeAndFlush(bytes, promise: nil)

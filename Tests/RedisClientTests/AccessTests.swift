@@ -1,0 +1,106 @@
+import RedisClient
+import TestSupport
+import Testing
+
+@Suite("Access to a server", .serialized)
+struct AccessTests {
+    private static let users = TestServer.Options([
+        "requirepass top", "user worker on >pw ~* &* +@all -flushall",
+        "user quiet on >pw ~app:* resetchannels +get +select",
+        "user free on nopass ~* +@all", "user gone off >pw ~* +@all",
+    ])
+
+    private func with(_ server: TestServer, user: String?, password: String?, database: Int = 0) -> RedisEndpoint {
+        var endpoint = server.endpoint
+        (endpoint.user, endpoint.password, endpoint.database) = (user, password, database)
+        return endpoint
+    }
+
+    @Test("is given by password, by user and password, and to a user without a password")
+    func accepted() async throws {
+        try await withServer(Self.users) { server in
+            for (user, password, name) in [
+                (nil, "top", "default"), ("default", "top", "default"), ("worker", "pw", "worker"),
+                ("free", nil, "free"),
+            ] as [(String?, String?, String)] {
+                try await withConnection(with(server, user: user, password: password)) { connection in
+                    let whoami = try await connection.send(RedisCommand("ACL", "WHOAMI"))
+                    #expect(whoami.string == name)
+                }
+            }
+        }
+    }
+
+    @Test("is refused as authentication for a wrong, a missing and a disabled one")
+    func refused() async throws {
+        try await withServer(Self.users) { server in
+            for (user, password) in [
+                (nil, nil), (nil, "wrong"), ("worker", "wrong"), ("nobody", "pw"), ("gone", "pw"),
+            ] as [(String?, String?)] {
+                let error = await redisError { _ = try await connect(with(server, user: user, password: password)) }
+                #expect(error?.code == .authentication, "\(user ?? "-") \(error?.description ?? "no error")")
+                #expect(error?.description.contains("wrong") == false)
+            }
+        }
+    }
+
+    @Test("that a user lacks is told as permission; a user who may not PING is connected all the same")
+    func permission() async throws {
+        try await withServer(Self.users) { server in
+            let configuration = RedisConnectionConfiguration(clientName: "n")
+            try await withConnection(with(server, user: "quiet", password: "pw", database: 1), configuration) {
+                connection in
+                let allowed = try await connection.send(RedisCommand("GET", "app:x"))
+                #expect(allowed == .null)
+                for command in [RedisCommand("GET", "other"), RedisCommand("SET", "app:x", "v")] {
+                    let error = await redisError { try await connection.send(command) }
+                    #expect(error?.code == .permission)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "selects the database, names the client without forbidden characters, and refuses a database that is not there"
+    )
+    func databaseAndName() async throws {
+        try await withServer { server in
+            let configuration = RedisConnectionConfiguration(clientName: "sluice worker\n1")
+            try await withConnection(with(server, user: nil, password: nil, database: 7), configuration) { connection in
+                let info = try await connection.send(RedisCommand("CLIENT", "INFO")).expectString()
+                #expect(info.contains(" db=7 "))
+                #expect(info.contains(" name=sluice-worker-1 "))
+            }
+            let error = await redisError { _ = try await connect(with(server, user: nil, password: nil, database: 99)) }
+            #expect(error?.message.contains("database 99") == true)
+        }
+    }
+
+    @Test("fails as unreachable, with the reason, where nobody listens")
+    func nobody() async throws {
+        let folder = try makeTemporaryFolder()
+        let missing = await redisError { _ = try await connect(.unix(path: folder + "/none.sock")) }
+        #expect(missing?.code == .unreachable)
+        #expect(missing?.description.contains("No such file") == true)
+        let closed = await redisError { _ = try await connect(.tcp(host: "127.0.0.1", port: try freePort())) }
+        #expect(closed?.code == .unreachable)
+        #expect(closed?.description.contains("refused") == true, "\(closed?.description ?? "")")
+        let unknown = await redisError { _ = try await connect(.tcp(host: "no-such-host.invalid")) }
+        #expect(unknown?.code == .unreachable)
+    }
+
+    @Test("gives up within the connect time-out when the server accepts and stays silent")
+    func silence() async throws {
+        try await withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            defer { proxy.stop() }
+            proxy.set(.blackhole)
+            let start = ContinuousClock.now
+            let configuration = RedisConnectionConfiguration(connectTimeout: .milliseconds(200))
+            let error = await redisError { _ = try await connect(proxy.endpoint, configuration) }
+            #expect(error?.code == .unreachable)
+            #expect(ContinuousClock.now - start < .seconds(2))
+            try await eventually("the half-made connection is closed") { proxy.open == 0 }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import EmbeddedRedis
+import Foundation
+import RedisClient
+import TestSupport
+import Testing
+
+@Suite("The embedded server", .serialized)
+struct EmbeddedTests {
+    /// Runs the body with a server in a folder of its own, which is stopped at the end. The suite is serialized: its
+    /// blocking calls hold at most one of the threads that the other tests need.
+    private func withEmbedded(
+        in directory: String? = nil,
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        _ body: (EmbeddedRedis) throws -> Void
+    ) throws {
+        let redis = EmbeddedRedis(directory: try directory ?? makeTemporaryFolder(), environment: environment)
+        defer { _ = try? redis.stop() }
+        try body(redis)
+    }
+
+    private func value(_ redis: EmbeddedRedis, _ command: RedisCommand) throws -> RedisValue {
+        try RedisProbe.ask(redis.endpoint, [command])[0].expectSuccess()
+    }
+
+    @Test("starts on first use, is adopted afterwards, and stops without leaving a socket or a process")
+    func life() throws {
+        try withEmbedded { redis in
+            #expect(try redis.status() == nil)
+            #expect(try redis.stop() == false)
+            let started = try redis.start()
+            #expect(started.startedNow)
+            #expect(started.version.contains("."))
+            #expect(started.socketPath == redis.socketPath)
+            let adopted = try redis.start()
+            #expect(!adopted.startedNow)
+            #expect(adopted.pid == started.pid)
+            #expect(try redis.status()?.pid == started.pid)
+            #expect(try redis.stop())
+            #expect(access(redis.socketPath, F_OK) != 0)
+            #expect(kill(started.pid, 0) != 0)
+            #expect(try redis.status() == nil)
+        }
+    }
+
+    @Test("is private: folder and socket for this user only, no TCP port, no eviction, append-only file each second")
+    func settings() throws {
+        try withEmbedded { redis in
+            _ = try redis.start()
+            for path in [redis.directory, redis.socketPath] {
+                var info = stat()
+                #expect(lstat(path, &info) == 0)
+                #expect(info.st_mode & 0o777 == 0o700, "\(path)")
+            }
+            for (name, expected) in [
+                ("port", "0"), ("appendonly", "yes"), ("appendfsync", "everysec"), ("maxmemory-policy", "noeviction"),
+            ] {
+                #expect(try value(redis, RedisCommand("CONFIG", "GET", name)).array?.last?.string == expected)
+            }
+        }
+    }
+
+    @Test("lives in a session of its own, so that Ctrl-C of the first command does not stop it")
+    func session() throws {
+        try withEmbedded { redis in
+            let status = try redis.start()
+            #expect(getsid(status.pid) == status.pid)
+        }
+    }
+
+    @Test("is started once by many commands at the same time")
+    func race() throws {
+        try withEmbedded { redis in
+            let found = Counter()
+            let started = Counter()
+            let threads = (0..<6).map { _ in
+                Thread {
+                    if let status = try? redis.start() {
+                        found.add()
+                        if status.startedNow { started.add() }
+                    }
+                }
+            }
+            for thread in threads { thread.start() }
+            while threads.contains(where: { !$0.isFinished }) { usleep(5_000) }
+            #expect(found.value == 6)
+            #expect(started.value == 1)
+        }
+    }
+
+    @Test("keeps its data over a crash and over a stop, and replaces the socket of a dead server")
+    func durability() throws {
+        try withEmbedded { redis in
+            let first = try redis.start()
+            _ = try value(redis, RedisCommand("SET", "k", "v"))
+            kill(first.pid, SIGKILL)
+            #expect(access(redis.socketPath, F_OK) == 0)
+            let second = try redis.start()
+            #expect(second.startedNow)
+            #expect(second.pid != first.pid)
+            #expect(try value(redis, RedisCommand("GET", "k")).string == "v")
+            #expect(try redis.stop())
+            _ = try redis.start()
+            #expect(try value(redis, RedisCommand("GET", "k")).string == "v")
+        }
+    }
+
+    @Test("is not started a second time over the files of one whose socket was removed")
+    func lostSocket() throws {
+        try withEmbedded { redis in
+            let status = try redis.start()
+            let spare = redis.socketPath + ".spare"
+            rename(redis.socketPath, spare)
+            defer { rename(spare, redis.socketPath) }
+            #expect { try redis.start() } throws: { error in
+                (error as? EmbeddedRedisError)?.code == .notAnswering && "\(error)".contains(redis.directory)
+            }
+            #expect(kill(status.pid, 0) == 0)
+        }
+    }
+
+    @Test("takes a short path for the socket when the folder's own is too long")
+    func longPath() throws {
+        let base = try makeTemporaryFolder()
+        let long = base + "/" + String(repeating: "x", count: 120)
+        var environment = ProcessInfo.processInfo.environment
+        environment["XDG_RUNTIME_DIR"] = base
+        try withEmbedded(in: long, environment: environment) { redis in
+            #expect(redis.socketPath.utf8.count <= 100)
+            #expect(redis.socketPath.hasPrefix(base))
+            let status = try redis.start()
+            #expect(status.directory == long)
+            #expect(try redis.stop())
+        }
+        var tooLong = environment
+        tooLong["XDG_RUNTIME_DIR"] = long
+        tooLong["TMPDIR"] = nil
+        #expect(EmbeddedRedis(directory: long, environment: tooLong).socketPath.hasPrefix("/tmp/sluice-"))
+    }
+
+    @Test("finds its folder by SLUICE_STATE_DIR, then XDG_STATE_HOME, then the home folder")
+    func folders() {
+        func folder(_ environment: [String: String]) -> String { EmbeddedRedis(environment: environment).directory }
+        #expect(folder(["SLUICE_STATE_DIR": "/s", "XDG_STATE_HOME": "/x", "HOME": "/h"]) == "/s/redis")
+        #expect(folder(["XDG_STATE_HOME": "/x", "HOME": "/h"]) == "/x/sluice/redis")
+        #expect(folder(["XDG_STATE_HOME": "relative", "HOME": "/h"]) == "/h/.local/state/sluice/redis")
+        #expect(folder(["HOME": "/h"]) == "/h/.local/state/sluice/redis")
+    }
+
+    @Test("says how to get redis-server where there is none, and names a wrong SLUICE_REDIS_SERVER")
+    func missing() throws {
+        for (environment, words) in [
+            (["PATH": "/nowhere"], "apt-get install redis-server"),
+            (["PATH": "/usr/bin", "SLUICE_REDIS_SERVER": "/no/redis"], "SLUICE_REDIS_SERVER names /no/redis"),
+        ] {
+            try withEmbedded(environment: environment) { redis in
+                #expect { try redis.start() } throws: { error in
+                    (error as? EmbeddedRedisError)?.code == .serverMissing && "\(error)".contains(words)
+                }
+            }
+        }
+    }
+
+    @Test("tells the end of its log when it cannot start")
+    func brokenData() throws {
+        try withEmbedded { redis in
+            _ = try redis.start()
+            _ = try value(redis, RedisCommand("SET", "k", "v"))
+            #expect(try redis.stop())
+            let folder = redis.directory + "/appendonlydir"
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".manifest") {
+                try "garbage\n".write(toFile: folder + "/" + name, atomically: true, encoding: .utf8)
+            }
+            #expect { try redis.start() } throws: { error in
+                (error as? EmbeddedRedisError)?.code == .startFailed && "\(error)".contains("AOF")
+            }
+        }
+    }
+
+    @Test("refuses a folder that belongs to nobody here: a file in its place")
+    func badFolder() throws {
+        let base = try makeTemporaryFolder()
+        try "x".write(toFile: base + "/file", atomically: true, encoding: .utf8)
+        try withEmbedded(in: base + "/file") { redis in
+            #expect { try redis.start() } throws: { ($0 as? EmbeddedRedisError)?.code == .folder }
+        }
+    }
+}

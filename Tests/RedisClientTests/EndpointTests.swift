@@ -1,0 +1,86 @@
+import RedisClient
+import Testing
+
+@Suite("A Redis URL")
+struct EndpointTests {
+    @Test(
+        "names the server in every documented form",
+        arguments: [
+            ("redis://h", RedisEndpoint.tcp(host: "h")),
+            ("redis://h/", .tcp(host: "h")),
+            ("redis://h:6380/3", .tcp(host: "h", port: 6380, database: 3)),
+            ("REDIS://h?db=4", .tcp(host: "h", database: 4)),
+            ("redis://[::1]:7000/1", .tcp(host: "::1", port: 7000, database: 1)),
+            ("redis://[fe80::1]", .tcp(host: "fe80::1")),
+            ("redis://:secret@h", RedisEndpoint(address: .tcp(host: "h", port: 6379), password: "secret")),
+            (
+                "redis://u:p%40%2f%3a@h",
+                RedisEndpoint(address: .tcp(host: "h", port: 6379), user: "u", password: "p@/:")
+            ),
+            ("redis://u:p@q@h", RedisEndpoint(address: .tcp(host: "h", port: 6379), user: "u", password: "p@q")),
+            ("redis://u@h", RedisEndpoint(address: .tcp(host: "h", port: 6379), user: "u")),
+            ("rediss://h", RedisEndpoint(address: .tcp(host: "h", port: 6379), tls: .init())),
+            (
+                "rediss://h:1/2?cacert=/a%20b.pem",
+                RedisEndpoint(
+                    address: .tcp(host: "h", port: 1),
+                    database: 2,
+                    tls: .init(caCertificateFile: "/a b.pem")
+                )
+            ),
+            ("unix:///run/r.sock", .unix(path: "/run/r.sock")),
+            ("unix:///run/r.sock?db=5", .unix(path: "/run/r.sock", database: 5)),
+            (
+                "unix://u:p@/run/r.sock",
+                RedisEndpoint(address: .unix(path: "/run/r.sock"), user: "u", password: "p")
+            ),
+        ]
+    )
+    func valid(url: String, expected: RedisEndpoint) throws {
+        #expect(try RedisEndpoint(url: url) == expected)
+    }
+
+    @Test(
+        "that is wrong is refused with the reason and without the password",
+        arguments: [
+            ("localhost:6379", "no scheme"),
+            ("http://h", "scheme"),
+            ("redis://", "no host"),
+            ("redis://:s3cr3t@", "no host"),
+            ("redis://h:0", "port"),
+            ("redis://h:65536", "port"),
+            ("redis://u:s3cr3t/x@h:1", "percent-encoded"),
+            ("redis://h/x", "database"),
+            ("redis://h/-1", "database"),
+            ("redis://h?s3cr3t=1", "unknown option"),
+            ("redis://h?cacert=/x", "rediss://"),
+            ("redis://u:s3cr3t%zz@h", "percent-encoding"),
+            ("redis://u:%ff@h", "UTF-8"),
+            ("redis://[::1", "]"),
+            ("unix://relative", "absolute path"),
+            ("unix://h/run/r.sock", "absolute path"),
+        ]
+    )
+    func invalid(url: String, reason: String) async {
+        let error = await redisError { _ = try RedisEndpoint(url: url) }
+        #expect(error?.code == .badURL)
+        #expect(error?.message.contains(reason) == true, "\(error?.message ?? "no error")")
+        #expect(error?.message.contains("s3cr3t") == false)
+    }
+
+    @Test(
+        "prints itself with the password masked",
+        arguments: [
+            ("redis://user:secret@h:6379/0", "redis://user:***@h:6379/0"),
+            ("redis://:secret@h", "redis://:***@h:6379/0"),
+            ("rediss://u@[::1]:7/1", "rediss://u@[::1]:7/1"),
+            ("unix://u:secret@/r.sock?db=2", "unix://u:***@/r.sock?db=2"),
+            ("unix:///r.sock", "unix:///r.sock"),
+        ]
+    )
+    func masked(url: String, description: String) throws {
+        let endpoint = try RedisEndpoint(url: url)
+        #expect(endpoint.description == description)
+        #expect("\(RedisError(.server, "x", endpoint: "\(endpoint)"))".contains("secret") == false)
+    }
+}

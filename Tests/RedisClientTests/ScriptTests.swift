@@ -1,0 +1,98 @@
+import NIOCore
+import RedisClient
+import TestSupport
+import Testing
+
+@Suite("A script")
+struct ScriptTests {
+    private static let push = RedisScript(name: "push", source: "return redis.call('RPUSH', KEYS[1], ARGV[1])")
+    private static let add = RedisScript(name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])")
+    private static let fail = RedisScript(name: "fail", source: "return redis.error_reply('ERR on purpose')")
+
+    @Test("is loaded on connect and run by its digest, with keys and arguments, encoded or not")
+    func evaluate() async throws {
+        try await withLink(scripts: [Self.push, Self.add, Self.fail]) { link in
+            let key = uniqueNamespace()
+            #expect(try await link.evaluate(Self.add, keys: [key], arguments: [5]) == .integer(5))
+            var tail = RedisArguments(keys: [key])
+            tail.append(7)
+            #expect(try await link.evaluate(Self.add, tail: tail) == .integer(12))
+            #expect(try await link.submit(Self.add, tail: tail).get() == .integer(19))
+            let error = await redisError { try await link.evaluate(Self.fail, keys: []) }
+            #expect(error?.serverError?.message.contains("on purpose") == true)
+            try await link.send(RedisCommand("DEL", key))
+        }
+    }
+
+    @Test(
+        "that the server forgot is loaded again under pipelined load: nothing fails, nothing is lost, the order stays"
+    )
+    func flushUnderLoad() async throws {
+        try await withServer { server in
+            try await withLink(server.endpoint, scripts: [Self.push]) { link in
+                let count = 4_000
+                var calls: [EventLoopFuture<RedisValue>] = []
+                async let flushing: Void = {
+                    for _ in 0..<20 { try server.ask(RedisCommand("SCRIPT", "FLUSH")) }
+                }()
+                for index in 0..<count {
+                    let call = link.submit(Self.push, keys: ["l"], arguments: [index])
+                    calls.append(call)
+                    // Every so often an answer is awaited, so that the flushes fall between calls of one pipeline.
+                    if index % 200 == 199 { _ = try await call.get() }
+                }
+                try await flushing
+                for call in calls { _ = try await call.get() }
+                let order = try await link.send(RedisCommand("LRANGE", "l", 0, -1)).expectArray().map(\.int)
+                #expect(order == Array(0..<count))
+            }
+        }
+    }
+
+    @Test("that is refused in the middle of one pipeline is repeated in order with what was called behind it")
+    func flushInsidePipeline() async throws {
+        try await withServer { server in
+            try await withLink(server.endpoint, scripts: [Self.push, Self.add]) { link in
+                try await link.send(RedisCommand("PING"))
+                var calls: [EventLoopFuture<RedisValue>] = []
+                for round in 0..<50 {
+                    calls.append(link.submit(Self.push, keys: ["l"], arguments: [round * 2]))
+                    if round % 10 == 5 { calls.append(link.submit(RedisCommand("SCRIPT", "FLUSH"))) }
+                    calls.append(link.submit(Self.push, keys: ["l"], arguments: [round * 2 + 1]))
+                    calls.append(link.submit(Self.add, keys: ["n"], arguments: [1]))
+                }
+                for call in calls { _ = try await call.get() }
+                let order = try await link.send(RedisCommand("LRANGE", "l", 0, -1)).expectArray().map(\.int)
+                #expect(order == Array(0..<100))
+                #expect(try await link.send(RedisCommand("GET", "n")).int == 50)
+            }
+        }
+    }
+
+    @Test("survives a restart of the server")
+    func restart() async throws {
+        try await withServer { server in
+            try await withLink(server.endpoint, scripts: [Self.add]) { link in
+                #expect(try await link.evaluate(Self.add, keys: ["n"], arguments: [1]) == .integer(1))
+                try server.restart()
+                try await eventually("the link is up again") { link.epoch >= 2 }
+                #expect(try await link.evaluate(Self.add, keys: ["n"], arguments: [1]) == .integer(1))
+            }
+        }
+    }
+
+    @Test("that may not be loaded again fails instead of being tried for ever")
+    func loadForbidden() async throws {
+        try await withServer { server in
+            try server.ask(RedisCommand("ACL", "SETUSER", "limited", "on", ">pw", "~*", "+@all"))
+            var endpoint = server.endpoint
+            (endpoint.user, endpoint.password) = ("limited", "pw")
+            try await withLink(endpoint, scripts: [Self.add]) { link in
+                try await link.evaluate(Self.add, keys: ["n"], arguments: [1])
+                try server.ask(RedisCommand("ACL", "SETUSER", "limited", "-script"), RedisCommand("SCRIPT", "FLUSH"))
+                let error = await redisError { try await link.evaluate(Self.add, keys: ["n"], arguments: [1]) }
+                #expect(error?.serverError?.code == .noScript)
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import RedisClient
+import TestSupport
+import Testing
+
+@Suite("A subscriber")
+struct SubscriberTests {
+    typealias Event = RedisSubscriber.Event
+
+    private func withSubscriber(
+        _ endpoint: RedisEndpoint = TestServer.shared.endpoint,
+        _ configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
+        bufferedEvents: Int = 4_096,
+        _ body: (RedisSubscriber, inout AsyncStream<Event>.AsyncIterator) async throws -> Void
+    ) async throws {
+        let subscriber = RedisSubscriber(
+            endpoint,
+            configuration: configuration,
+            on: anyLoop(),
+            bufferedEvents: bufferedEvents,
+            logger: silent
+        )
+        defer { subscriber.close() }
+        var events = subscriber.events.makeAsyncIterator()
+        try await body(subscriber, &events)
+    }
+
+    @Test("delivers messages of its channels, after it said that they are subscribed")
+    func messages() async throws {
+        try await withSubscriber { subscriber, events in
+            let channel = uniqueNamespace()
+            subscriber.subscribe([channel, channel + "b"])
+            #expect(await events.next() == .subscribed(epoch: 1))
+            for payload in ["", "hello", "\0\r\n"] {
+                try TestServer.shared.ask(RedisCommand("PUBLISH", channel, payload))
+                #expect(await events.next() == .message(channel: channel, payload: Array(payload.utf8)))
+            }
+            subscriber.subscribe([channel])
+            #expect(await events.next() == .subscribed(epoch: 1))
+        }
+    }
+
+    @Test("hears nothing of a channel that it left")
+    func unsubscribe() async throws {
+        try await withSubscriber { subscriber, events in
+            let channel = uniqueNamespace()
+            subscriber.subscribe([channel, channel + "b"])
+            #expect(await events.next() == .subscribed(epoch: 1))
+            subscriber.unsubscribe([channel])
+            try await eventually("the server knows it") {
+                try TestServer.shared.ask(RedisCommand("PUBSUB", "NUMSUB", channel))[0].array?.last?.int == 0
+            }
+            try TestServer.shared.ask(
+                RedisCommand("PUBLISH", channel, "no"),
+                RedisCommand("PUBLISH", channel + "b", "yes")
+            )
+            #expect(await events.next() == .message(channel: channel + "b", payload: Array("yes".utf8)))
+        }
+    }
+
+    @Test("subscribes again each time that its connection is killed")
+    func killed() async throws {
+        try await withServer { server in
+            try await withSubscriber(server.endpoint, .init(maximumBackoff: .milliseconds(100))) { subscriber, events in
+                subscriber.subscribe(["a", "b"])
+                #expect(await events.next() == .subscribed(epoch: 1))
+                for epoch in 2...11 {
+                    try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))
+                    #expect(await events.next() == .disconnected)
+                    #expect(await events.next() == .subscribed(epoch: epoch))
+                    try server.ask(RedisCommand("PUBLISH", "b", epoch))
+                    #expect(await events.next() == .message(channel: "b", payload: Array("\(epoch)".utf8)))
+                }
+            }
+        }
+    }
+
+    @Test("comes back after a restart of the server")
+    func restart() async throws {
+        try await withServer { server in
+            try await withSubscriber(server.endpoint) { subscriber, events in
+                subscriber.subscribe(["a"])
+                #expect(await events.next() == .subscribed(epoch: 1))
+                try server.restart()
+                #expect(await events.next() == .disconnected)
+                #expect(await events.next() == .subscribed(epoch: 2))
+            }
+        }
+    }
+
+    @Test("notices a peer that vanished without a word by its own PING")
+    func halfOpen() async throws {
+        try await withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            defer { proxy.stop() }
+            let configuration = RedisConnectionConfiguration(
+                connectTimeout: .milliseconds(200),
+                pingInterval: .milliseconds(100),
+                pingDeadline: .milliseconds(100)
+            )
+            try await withSubscriber(proxy.endpoint, configuration) { subscriber, events in
+                subscriber.subscribe(["a"])
+                #expect(await events.next() == .subscribed(epoch: 1))
+                proxy.set(.blackhole)
+                #expect(await events.next() == .disconnected)
+                proxy.set(.none)
+                #expect(await events.next() == .subscribed(epoch: 2))
+            }
+        }
+    }
+
+    @Test("keeps an idle connection alive by PING")
+    func idle() async throws {
+        try await withServer { server in
+            let configuration = RedisConnectionConfiguration(pingInterval: .milliseconds(20), pingDeadline: .seconds(1))
+            try await withSubscriber(server.endpoint, configuration) { subscriber, events in
+                subscriber.subscribe(["a"])
+                #expect(await events.next() == .subscribed(epoch: 1))
+                try await eventually("four PINGs") {
+                    let stats = try server.info("cmdstat_ping") ?? ""
+                    return (stats.firstMatch(of: /calls=(\d+)/).flatMap { Int($0.1) } ?? 0) > 4
+                }
+                try server.ask(RedisCommand("PUBLISH", "a", "still here"))
+                #expect(await events.next() == .message(channel: "a", payload: Array("still here".utf8)))
+            }
+        }
+    }
+
+    @Test("tells an overflow instead of growing, and goes on")
+    func overflow() async throws {
+        try await withServer { server in
+            try await withSubscriber(server.endpoint, bufferedEvents: 100) { subscriber, events in
+                subscriber.subscribe(["a"])
+                #expect(await events.next() == .subscribed(epoch: 1))
+                for _ in 0..<350 { try server.ask(RedisCommand("PUBLISH", "a", "x")) }
+                try server.ask(RedisCommand("PUBLISH", "a", "last"))
+                var overflows = 0
+                var messages = 0
+                while let event = await events.next() {
+                    if event == .overflow { overflows += 1 }
+                    if case .message(_, let payload) = event {
+                        messages += 1
+                        if payload == Array("last".utf8) { break }
+                    }
+                }
+                #expect(overflows == 1)
+                #expect(messages <= 100)
+            }
+        }
+    }
+
+    @Test("tells a channel that the access control list refuses")
+    func refused() async throws {
+        try await withServer(.init(["user u on >p ~* resetchannels &ok +@all"])) { server in
+            var endpoint = server.endpoint
+            (endpoint.user, endpoint.password) = ("u", "p")
+            try await withSubscriber(endpoint) { subscriber, events in
+                subscriber.subscribe(["secret", "ok"])
+                guard case .refused(let channel, let error) = await events.next() else {
+                    Issue.record("expected a refusal")
+                    return
+                }
+                #expect(channel == "secret")
+                #expect(error.code == .noPermission)
+                #expect(await events.next() == .subscribed(epoch: 1))
+            }
+        }
+    }
+
+    @Test("ends its events when it is closed")
+    func close() async throws {
+        try await withSubscriber { subscriber, events in
+            subscriber.close()
+            #expect(await events.next() == nil)
+        }
+    }
+}
