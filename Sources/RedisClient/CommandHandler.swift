@@ -11,15 +11,16 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
     struct Pending {
         var submission: Submission
         var queue: CommandQueue?
-        var values: [RedisValue] = []
     }
 
     let endpoint: String
     private let eventLoop: any EventLoop
     private let reader: ReplyReader
     private var context: ChannelHandlerContext?
-    private var out = ByteBuffer()
+    private var out = WriteBuffer()
     private var pending = CircularBuffer<Pending>()
+    /// Replies so far to the first pending call, when that is a pipeline.
+    private var parts: [RedisValue] = []
     private var deadlineTimer: Scheduled<Void>?
     private var timerDeadline: NIODeadline = .distantFuture
     private var released = ReleasedRoom()
@@ -54,9 +55,7 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
 
     func flush() {
         releaseRoom()
-        guard out.readableBytes > 0, let context else { return }
-        let full = out
-        out = context.channel.allocator.buffer(capacity: min(full.readableBytes, 64 << 10))
+        guard let context, let full = out.take(context.channel.allocator) else { return }
         context.writeAndFlush(wrapOutboundOut(full), promise: nil)
     }
 
@@ -71,43 +70,18 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
 
     /// Sends without expecting a matched reply; for pub/sub.
     func writeUnmatched(_ command: RedisCommand) {
-        encode(command.arguments)
+        out.append(command.arguments)
         flush()
     }
 
     private func write(_ call: Pending) {
         switch call.submission.payload {
-        case .command(let command): encode(command.arguments)
-        case .pipeline(let commands): for command in commands { encode(command.arguments) }
-        case .script(let script): encode(script)
+        case .command(let command): out.append(command.arguments)
+        case .pipeline(let commands): for command in commands { out.append(command.arguments) }
+        case .script(let script): out.append(script)
         }
         pending.append(call)
         watch(call.submission.deadline)
-    }
-
-    private func encode(_ arguments: RedisArguments) {
-        writeHeader(count: arguments.count)
-        out.writeBytes(arguments.bytes)
-    }
-
-    private func encode(_ script: ScriptCall) {
-        guard let prefix = script.set.prefix(script.index) else {
-            // Never loaded: EVAL runs it and makes the server remember it.
-            return encode(RedisCommand("EVAL", script.set.scripts[script.index].source).arguments, script.tail)
-        }
-        encode(prefix, script.tail)
-    }
-
-    private func encode(_ first: RedisArguments, _ second: RedisArguments) {
-        writeHeader(count: first.count + second.count)
-        out.writeBytes(first.bytes)
-        out.writeBytes(second.bytes)
-    }
-
-    private func writeHeader(count: Int) {
-        out.writeInteger(UInt8(ascii: "*"))
-        withDecimalDigits(of: Int64(count)) { _ = out.writeBytes($0) }
-        out.writeStaticString("\r\n")
     }
 
     // MARK: Reading
@@ -146,12 +120,13 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private func receivePart(_ value: RedisValue, of count: Int) {
-        let first = pending.startIndex
-        pending[first].values.append(value)
-        guard pending[first].values.count == count else { return }
+        parts.append(value)
+        guard parts.count == count else { return }
+        let values = parts
+        parts = []
         let call = pending.removeFirst()
         release(call.submission, call.queue)
-        call.submission.sink.succeed(all: call.values)
+        call.submission.sink.succeed(all: values)
     }
 
     private func receiveWhole(_ value: RedisValue, _ call: Pending) {
@@ -290,31 +265,5 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
 
     private func releaseRoom() {
         if let (queue, room) = released.take() { queue.release(commands: room.commands, bytes: room.bytes) }
-    }
-}
-
-/// Gathers what answered calls give back, so that a queue is told once per read and not once per reply.
-struct ReleasedRoom {
-    struct Room {
-        var commands = 0
-        var bytes = 0
-    }
-
-    private var queue: CommandQueue?
-    private var room = Room()
-
-    /// - Returns: what was gathered for another queue and must be told now.
-    mutating func add(_ submission: Submission, _ queue: CommandQueue) -> (CommandQueue, Room)? {
-        let previous = self.queue === queue ? nil : take()
-        self.queue = queue
-        room.commands += submission.replyCount
-        room.bytes += submission.weight
-        return previous
-    }
-
-    mutating func take() -> (CommandQueue, Room)? {
-        guard let queue, room.commands > 0 else { return nil }
-        defer { room = Room() }
-        return (queue, room)
     }
 }

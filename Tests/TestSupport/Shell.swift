@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A program that a test needed and that failed.
 package struct CommandFailed: Error, CustomStringConvertible {
@@ -17,10 +18,33 @@ package func run(_ program: String, _ arguments: [String]) throws -> String {
     return text
 }
 
-/// Makes an empty folder with a short path (sockets allow 107 bytes).
+/// Makes an empty folder with a short path (sockets allow 107 bytes). It goes with the test process.
 package func makeTemporaryFolder() throws -> String {
-    var template = Array("/tmp/sluice-test-XXXXXX".utf8CString)
-    let made = template.withUnsafeMutableBufferPointer { $0.baseAddress.flatMap { mkdtemp($0) } }
-    guard let made else { throw CommandFailed(description: "mkdtemp failed: \(String(cString: strerror(errno)))") }
-    return String(cString: made)
+    try TemporaryFolders.shared.get().make()
+}
+
+/// The folders of this process, all in one that a watchdog removes when the process ends, however that happens.
+private final class TemporaryFolders: Sendable {
+    static let shared = Result { try TemporaryFolders() }
+
+    private let base: String
+    private let count = Atomic<Int>(0)
+    /// Its input is never written to: it closes with this process.
+    private let watchdog: ChildProcess
+
+    private init() throws {
+        var template = Array("/tmp/sluice-test-XXXXXX".utf8CString)
+        let made = template.withUnsafeMutableBufferPointer { $0.baseAddress.flatMap { mkdtemp($0) } }
+        guard let made else { throw CommandFailed(description: "mkdtemp failed: \(String(cString: strerror(errno)))") }
+        base = String(cString: made)
+        watchdog = try ChildProcess.start("sh", ["-c", "trap '' INT HUP TERM; read -r _; rm -rf \"$1\"", "sh", base])
+    }
+
+    func make() throws -> String {
+        let folder = "\(base)/\(count.add(1, ordering: .relaxed).newValue)"
+        guard mkdir(folder, 0o700) == 0 else {
+            throw CommandFailed(description: "cannot make \(folder): \(String(cString: strerror(errno)))")
+        }
+        return folder
+    }
 }

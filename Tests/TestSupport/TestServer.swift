@@ -4,8 +4,8 @@ import Synchronization
 
 /// A real redis-server of a test process: in a folder of its own, on a unix socket (and a loopback port if asked for).
 ///
-/// It dies with the test process, however that ends: a watchdog shell holds a pipe from it and kills the server and
-/// removes the folder when the pipe closes.
+/// It dies with the test process, however that ends: a watchdog shell holds a pipe from it and kills the server when the
+/// pipe closes.
 package final class TestServer: Sendable {
     package struct Options: Sendable {
         /// Lines of redis.conf, for example `maxmemory 10mb`.
@@ -117,7 +117,7 @@ package final class TestServer: Sendable {
         let configuration = directory + "/redis.conf"
         try (lines(directory, options).joined(separator: "\n") + "\n")
             .write(toFile: configuration, atomically: true, encoding: .utf8)
-        let watchdog = try ChildProcess.start("sh", ["-c", Self.watchdog, "sh", configuration, directory])
+        let watchdog = try ChildProcess.start("sh", ["-c", Self.watchdog, "sh", configuration])
         guard let pid = Int32(watchdog.readLine()) else {
             watchdog.finish()
             throw CommandFailed(description: "redis-server was not started")
@@ -125,23 +125,21 @@ package final class TestServer: Sendable {
         return Watched(watchdog: watchdog, pid: pid)
     }
 
-    /// Prints the server's pid; at the end of its input kills the server. With the line `keep` the folder stays.
+    /// Prints the server's pid; at the end of its input kills the server.
     private static let watchdog = """
         trap '' INT HUP TERM
         redis-server "$1" >/dev/null 2>&1 &
         server=$!
         echo $server
         exec >/dev/null
-        read -r word
+        read -r _
         kill -9 $server 2>/dev/null
         wait $server 2>/dev/null
-        [ "$word" = keep ] || rm -rf "$2"
         """
 
     private static func end(_ watched: inout Watched) {
         guard !watched.isEnded else { return }
         watched.isEnded = true
-        watched.watchdog.write("keep\n")
         watched.watchdog.finish()
     }
 
