@@ -50,9 +50,15 @@ struct CommandLineRewriterTests {
         #expect(
             try rewriter.rewrite(["enqueue", "--wait", "--", "sh", "-c", "", "--wait=1", "--"])
                 == ["enqueue", "--wait"]
-                + ["sh", "-c", "", "--wait=1", "--"].map { "--program-word=" + $0 }
+                + ["sh", "-c", "", "--wait=1", "--"].map { "--program-word=:" + $0 }
         )
-        #expect(try rewriter.rewrite(["list", "--", "-tag:x"]) == ["list", "--", "-tag:x"])
+    }
+
+    @Test("A negated term of a query is no option")
+    func negation() throws {
+        #expect(try rewriter.rewrite(["list", "-tag:x", "-q", "-N:x"]) == ["list", "!tag:x", "-q", "-N:x"])
+        let verb = try RootCommand.parseAsRoot(rewriter.rewrite(["ls", "state:dead", "-tag:x", "--limit", "3"]))
+        #expect((verb as? ListVerb)?.query == ["state:dead", "!tag:x"])
     }
 
     @Test("The words of a program arrive as they were given")

@@ -104,6 +104,8 @@ extension BatchFile {
         // A line's own time replaces the other kind from the command line.
         if object["in"] != nil, object["at"] == nil { flags.at = nil }
         if object["at"] != nil, object["in"] == nil { flags.delay = nil }
+        // --no-track is for the lines that can do without a record.
+        if flags.delay != nil || flags.at != nil, object["track"] == nil { flags.noTrack = false }
     }
 
     private static func apply(_ key: String, _ value: JSONValue, to flags: inout EnqueueFlags) throws {

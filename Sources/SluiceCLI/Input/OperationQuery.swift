@@ -3,7 +3,7 @@ import Sluice
 
 /// Which operations to list: `state:retrying,dead queue:mail name:Send* tag:vip -tag:test`.
 ///
-/// Terms are joined by "and", values behind a comma by "or", and `-` negates. `*` at the end of a value stands for anything.
+/// Terms are joined by "and", values behind a comma by "or", and `-` or `!` negates. `*` at the end of a value stands for anything.
 package struct OperationQuery: Sendable, Equatable {
     package enum Field: String, CaseIterable, Sendable {
         case state, queue, name, tag, priority, worker
@@ -28,8 +28,8 @@ package struct OperationQuery: Sendable, Equatable {
     }
 
     private static func term(_ word: String) throws(CLIError) -> Term {
-        let isNegated = word.hasPrefix("-")
-        let rest = word.drop { $0 == "-" }
+        let isNegated = word.hasPrefix("-") || word.hasPrefix("!")
+        let rest = isNegated ? word.dropFirst() : word[...]
         guard let colon = rest.firstIndex(of: ":") else {
             throw .usage(
                 "\(OperationsError.quoted(word)) is no term of a query",

@@ -3,8 +3,9 @@
 /// 1. Options before the verb go behind it: `sluice --redis URL list` is `sluice list --redis URL`.
 /// 2. An optional value after `=` becomes an option of its own: `--wait=10s` is `--wait --wait-timeout=10s`.
 /// 3. A program behind `--` becomes one option a word, since a second list of arguments cannot be declared: behind
-///    `enqueue`, `-- ls -l` is `--program-word=ls --program-word=-l`.
-/// 4. An unknown verb is an error with a suggestion.
+///    `enqueue`, `-- ls -l` is `--program-word=:ls --program-word=:-l` (the colon, because a value may be empty).
+/// 4. A negated term of a query, which looks like an option, gets another sign: `-tag:test` is `!tag:test`.
+/// 5. An unknown verb is an error with a suggestion.
 package struct CommandLineRewriter: Sendable {
     /// The verbs and the verbs below them.
     package struct Verbs: Sendable {
@@ -32,9 +33,9 @@ package struct CommandLineRewriter: Sendable {
     package func rewrite(_ arguments: [String]) throws(CLIError) -> [String] {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let words = try moveOptionsBehindVerb(Array(arguments[..<end]))
-        let head = words.flatMap(Self.splitOptionalValue)
+        let head = words.flatMap(Self.splitOptionalValue).map(Self.markNegation)
         guard words.first == Self.programVerb else { return head + arguments[end...] }
-        return head + arguments[end...].dropFirst().map { "\(Self.programOption)=\($0)" }
+        return head + arguments[end...].dropFirst().map { "\(Self.programOption)=:\($0)" }
     }
 
     private func moveOptionsBehindVerb(_ words: [String]) throws(CLIError) -> [String] {
@@ -72,8 +73,15 @@ package struct CommandLineRewriter: Sendable {
         return [String(word[..<separator]), option + word[separator...]]
     }
 
+    private static func markNegation(_ word: String) -> String {
+        guard word.hasPrefix("-"), let colon = word.firstIndex(of: ":"),
+            OperationQuery.Field(rawValue: String(word[..<colon].dropFirst())) != nil
+        else { return word }
+        return "!" + word.dropFirst()
+    }
+
     private func unknown(_ word: String, at path: [String], level: Verbs) -> CLIError {
-        let command = (["sluice"] + path).joined(separator: " ")
+        let command = ([Program.name] + path).joined(separator: " ")
         let known = level.names.keys.sorted()
         if let near = Suggestion.nearest(to: word, among: known) {
             return .usage("unknown command \"\(word)\"; did you mean \"\(near)\"?", fix: "\(command) \(near) --help")

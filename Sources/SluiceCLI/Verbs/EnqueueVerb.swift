@@ -32,7 +32,7 @@ package struct EnqueueVerb: Verb {
     @Argument(help: ArgumentHelp("The operation's name, then its arguments.", valueName: "name k=v"))
     var words: [String] = []
     /// What stands behind `--`; see `CommandLineRewriter`.
-    @Option(name: .customLong("program-word"), parsing: .unconditionalSingleValue, help: .hidden)
+    @Option(name: .customLong("program-word"), help: .hidden, transform: { String($0.dropFirst()) })
     var program: [String] = []
     @Option(help: ArgumentHelp("All arguments as one JSON value; - reads it from stdin.", valueName: "json"))
     var args: String?

@@ -16,13 +16,13 @@ package struct ListVerb: Verb {
                   \(Program.name) cancel $(\(Program.name) list -o id tag:nightly)
 
                 Fields: state, queue, name, tag, priority, worker. A comma means or, - in front means not, * stands for anything at
-                the end. A word that begins with - stands behind a field or behind --.
+                the end.
                 """,
             aliases: ["ls"]
         )
     }
 
-    @Argument(parsing: .allUnrecognized, help: ArgumentHelp("Which ones: FIELD:VALUE..", valueName: "query"))
+    @Argument(help: ArgumentHelp("Which ones: FIELD:VALUE..", valueName: "query"))
     var query: [String] = []
     @Option(help: "Most operations to show.")
     var limit = 50
