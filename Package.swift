@@ -146,7 +146,10 @@ let package = Package(
         ),
         .testTarget(
             name: "RedisBrokerTests",
-            dependencies: ["RedisBroker", "SluiceTesting", "TestSupport"],
+            dependencies: [
+                "RedisBroker", "SluiceTesting", "TestSupport",
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -25,7 +25,7 @@ extension QueueSnapshot {
     fileprivate mutating func read(meta: Extras, totals: [String: Int64]) {
         paused = meta.text("paused") == "1"
         pausedUntil = meta.number("pausedUntil")
-        if let until = pausedUntil, until <= time { paused = false }
+        if let until = pausedUntil, until <= time { (paused, pausedUntil) = (false, nil) }
         eventSequence = meta.number("eventSequence") ?? 0
         self.totals = totals
         counts[.executing] = Int(totals["executing"] ?? 0)

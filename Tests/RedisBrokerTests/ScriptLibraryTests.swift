@@ -11,7 +11,9 @@ struct ScriptLibraryTests {
     func limits() throws {
         let claim = try #require(scripts.first { $0.name == "claim" }).source
         func value(_ name: String) -> Int64? {
-            guard let line = claim.split(separator: "\n").first(where: { $0.hasPrefix("local \(name) = ") }) else { return nil }
+            guard let line = claim.split(separator: "\n").first(where: { $0.hasPrefix("local \(name) = ") }) else {
+                return nil
+            }
             return Int64(line.split(separator: " ").last ?? "")
         }
         #expect(value("MAX_DELIVERIES") == Int64(Defaults.maxDeliveries))

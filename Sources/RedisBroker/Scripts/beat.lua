@@ -36,7 +36,7 @@ if not paused then
   end
 end
 
-local lapsed = floor_at < now and #call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', now, 'LIMIT', 0, 1) > 0
+local lapsed = floor_at < now and #call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%d', now), 'LIMIT', 0, 1) > 0
 local sweep = (lapsed or call('EXISTS', PREFIX .. 'graves') == 1) and 1 or 0
 local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0' }
 local orders = call('HGETALL', PREFIX .. 'cancelling:' .. worker)

@@ -64,7 +64,10 @@ local function cancel(id)
     end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)))
     return 'cancelled', ''
   end
-  return state, format('%d', tonumber(sub(head, 105, 113), 36))
+  local ended_at = tonumber(sub(head, 105, 113), 36)
+  -- Not cleared away yet: it ended with the cancel of its queue.
+  if ended_at == 0 then ended_at = string.match(call('HGET', META, 'cancelTrace') or '', '^%d+') or 0 end
+  return state, format('%d', ended_at)
 end
 
 for i = 4, #ARGV do

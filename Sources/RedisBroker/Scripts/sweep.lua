@@ -36,7 +36,11 @@ local function recover(worker, fence)
   local element, order = release(worker, format('%d', fence))
   local id, delivery = sub(element, 39, 64), tonumber(sub(element, 8, 9))
   local tracked = sub(element, 2, 2) ~= '0'
-  if tracked and not head_of(id) then return end
+  if tracked then
+    if not head_of(id) then return end
+    -- The lost run's fence goes: a late write under it is stale, not a repeat.
+    call('SETRANGE', record_key(id), 74, '00000000000')
+  end
   if is_cancelled(fence, order) then
     local head = head_for(element, 'x')
     cancel_released(element, head, order, format('%03d', tonumber(sub(head, 5, 7)) + 1))

@@ -12,14 +12,19 @@ local function publish_end(id, head, state)
 end
 
 -- Ends the record. `failed` is its number of used attempts, three digits; `revision` changes where a reference stays behind.
-local function end_record(id, head, state, failed, revision)
+-- `is_known`: its end was counted and announced before.
+local function end_record(id, head, state, failed, revision, is_known)
   call('SETRANGE', record_key(id), 3,
     (revision or sub(head, 4, 4)) .. failed .. sub(head, 8, 64) .. state .. sub(head, 66, 104) .. NOW36)
   local list = ended[state]
   list[#list + 1] = now
   list[#list + 1] = id
   publish_end(id, head, state)
-  event(id, state, state ~= 'f')
+  if is_known then
+    add(TOTAL_OF[state], -1)
+  else
+    event(id, state, state ~= 'f')
+  end
 end
 
 -- Removes every key of an operation.

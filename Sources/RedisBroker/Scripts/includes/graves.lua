@@ -6,8 +6,8 @@ local function bury_record(id, sequence_limit)
   if not state or not (state == 'r' or state == 's' or state == 't') then return end
   if tonumber(sub(head, 28, 38), 16) > sequence_limit then return end
   note_cancel(id, nil)
-  end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)))
-  add('cancelled', -1) -- the cancel of the queue has counted it
+  -- The cancel of the queue has counted and announced it.
+  end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)), true)
 end
 
 local function bury()

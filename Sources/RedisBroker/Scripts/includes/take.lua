@@ -35,7 +35,8 @@ end
 local function admit_tracked(element)
   local id = sub(element, 39, 64)
   local record = call('GET', record_key(id))
-  if not record or sub(record, 65, 65) ~= 'r' or sub(record, 4, 4) ~= sub(element, 4, 4) then
+  if not record or sub(record, 65, 65) ~= 'r' or sub(record, 4, 4) ~= sub(element, 4, 4)
+    or sub(record, 28, 38) ~= sub(element, 28, 38) then
     add('ghosts', -1)
     return nil
   end

@@ -1,0 +1,227 @@
+import Operations
+import SluiceTesting
+
+/// Draws steps that make sense: mostly calls of correct workers, mixed with repeats and with writes under fences that are gone.
+struct RandomSteps {
+    private var chance: SeededGenerator
+    private let workers: [WorkerID]
+    private var epochs: [WorkerID: Int] = [:]
+    /// Tracked ids that were used, the newest last; kept few, so that steps meet.
+    private(set) var tracked: [OperationID] = []
+    private var untracked: [OperationID] = []
+    /// Hand-outs of the past, the newest last.
+    private var past: [Hold] = []
+    private var made: UInt64 = 0
+
+    struct Hold {
+        var worker: WorkerID
+        var fence: Int64
+        var header: OperationHeader
+    }
+
+    init(seed: UInt64, workers: Int) {
+        chance = SeededGenerator(seed: seed)
+        self.workers = (0..<workers).map { WorkerID("worker-\($0)") }
+    }
+
+    /// - Parameters:
+    ///   - held: what runs now.
+    ///   - hasBell: the doorbell's token can be taken.
+    mutating func next(held: [Hold], hasBell: Bool) -> RandomStep {
+        remember(held)
+        switch number(1...100) {
+        case 1...20: return enqueue()
+        case 21...34: return .advance(jump())
+        case 35...44: return beat()
+        case 45...58: return .claim(claimRequest(by: worker()))
+        case 59...68: return complete(held)
+        case 69...75: return fail(held)
+        case 76...80: return giveBack(held)
+        case 81...83: return report(held)
+        case 84...85: return reconcile(held)
+        case 86...89: return .sweep
+        case 90...92: return .cancel(ids(1...3), cancelRequest())
+        case 93...94: return .retry(ids(1...3))
+        case 95...96: return .remove(ids(1...2))
+        default: return rare(hasBell: hasBell)
+        }
+    }
+
+    private mutating func rare(hasBell: Bool) -> RandomStep {
+        switch number(1...10) {
+        case 1...3: hasBell ? .takeBell : .ring
+        case 4...5: .pause(chance(0.7) ? Int64(number(0...20_000)) : nil)
+        case 6...8: .resume
+        case 9: chance(0.5) ? .cancelQueue(cancelRequest()) : .sweep
+        default: .retire(worker())
+        }
+    }
+
+    private mutating func remember(_ held: [Hold]) {
+        for hold in held where !past.contains(where: { $0.fence == hold.fence }) { past.append(hold) }
+        if past.count > 80 { past.removeFirst(past.count - 80) }
+        if tracked.count > 60 { tracked.removeFirst(tracked.count - 60) }
+        if untracked.count > 60 { untracked.removeFirst(untracked.count - 60) }
+    }
+}
+
+// MARK: - Producers
+
+extension RandomSteps {
+    private mutating func enqueue() -> RandomStep {
+        let isTracked = chance(0.6)
+        return .enqueue((0..<number(1...6)).map { _ in operation(tracked: isTracked) })
+    }
+
+    private mutating func operation(tracked isTracked: Bool) -> NewOperation {
+        let operation = NewOperation(
+            id: isTracked && chance(0.1) ? tracked.randomElement(using: &chance) ?? newID() : newID(),
+            tracked: isTracked,
+            priority: OperationPriority.allCases.randomElement(using: &chance) ?? .normal,
+            delayMilliseconds: isTracked && chance(0.2) ? Int64(number(1...120_000)) : 0,
+            expiresMilliseconds: chance(0.15) ? Int64(number(1...60_000)) : 0,
+            envelope: Array(#"{"name":"step","args":{"n":\#(made)}}"#.utf8)
+        )
+        if isTracked { tracked.append(operation.id) } else { untracked.append(operation.id) }
+        return operation
+    }
+
+    private mutating func newID() -> OperationID {
+        made += 1
+        return OperationID(milliseconds: 1_700_000_000_000 + made, using: &chance)
+    }
+}
+
+// MARK: - Workers
+
+extension RandomSteps {
+    private mutating func beat() -> RandomStep {
+        let worker = worker()
+        let beat = Beat(
+            worker: worker,
+            epoch: epochs[worker] ?? 0,
+            leaseMilliseconds: 15_000,
+            intervalMilliseconds: 5000,
+            info: Array("info \(number(1...9))".utf8)
+        )
+        return .beat(beat)
+    }
+
+    private mutating func claimRequest(by worker: WorkerID) -> ClaimRequest {
+        let epoch = epochs[worker] ?? 0
+        return ClaimRequest(worker: worker, epoch: chance(0.1) ? max(0, epoch - 1) : epoch, capacity: number(1...8))
+    }
+
+    private mutating func complete(_ held: [Hold]) -> RandomStep {
+        let (holds, worker, isPast) = some(of: held)
+        let completions = holds.map { hold in
+            Completion(
+                fence: hold.fence,
+                id: hold.header.id,
+                tracked: hold.header.tracked,
+                result: hold.header.tracked && hold.fence % 2 == 0 ? Array("\(hold.fence)".utf8) : []
+            )
+        }
+        // A correct worker that was never swept holds what it completes for the first time; only repeats may meet their own past.
+        let isRepeat = isPast || chance(0.1)
+        let request = chance(0.5) && !isRepeat ? claimRequest(by: worker) : nil
+        return .complete(completions, isRepeat: isRepeat, worker, thenClaim: request)
+    }
+
+    private mutating func fail(_ held: [Hold]) -> RandomStep {
+        let (holds, worker, _) = some(of: held)
+        let failures = holds.map { hold in
+            Failure(fence: hold.fence, id: hold.header.id, disposition: disposition(), error: error(of: hold))
+        }
+        return .fail(failures, worker)
+    }
+
+    private mutating func disposition() -> Failure.Disposition {
+        switch number(1...10) {
+        case 1...6: .retry(afterMilliseconds: Int64(number(0...30_000)))
+        case 7...8: .dead
+        default: .cancelled
+        }
+    }
+
+    private mutating func error(of hold: Hold) -> [UInt8] {
+        guard chance(0.8) else { return [] }
+        return OperationFailure(type: "step", message: "fence \(hold.fence)", attempt: 1, delivery: 1).encoded()
+    }
+
+    private mutating func giveBack(_ held: [Hold]) -> RandomStep {
+        let (holds, worker, _) = some(of: held)
+        let returns = holds.shuffled(using: &chance).map { hold in
+            Return(
+                fence: hold.fence,
+                id: hold.header.id,
+                place: chance(0.7) ? .front : .later(milliseconds: Int64(number(0...30_000)))
+            )
+        }
+        return .giveBack(returns, worker)
+    }
+
+    private mutating func report(_ held: [Hold]) -> RandomStep {
+        let (holds, worker, _) = some(of: held)
+        return .report(
+            holds.map { Report(fence: $0.fence, id: $0.header.id, content: content()) },
+            worker
+        )
+    }
+
+    private mutating func content() -> Report.Content {
+        switch number(1...4) {
+        case 1: .progress(fraction: Double(number(0...4)) / 4, message: "pass \(number(1...3))")
+        case 2: .log(line: Array("line \(number(1...99))".utf8))
+        case 3: .checkpoint([UInt8(number(0...255)), 0, 10])
+        default: .cancelAcknowledged
+        }
+    }
+
+    private mutating func reconcile(_ held: [Hold]) -> RandomStep {
+        let worker = worker()
+        var known = held.filter { $0.worker == worker && chance(0.6) }.map(\.fence)
+        if chance(0.3), let old = past.randomElement(using: &chance) { known.append(old.fence) }
+        if chance(0.3) { epochs[worker, default: 0] += 1 }
+        return .reconcile(known: Array(Set(known)).sorted(), worker, epoch: epochs[worker] ?? 0)
+    }
+
+    /// Holds of one worker, at most four: mostly what it has, sometimes what it had.
+    private mutating func some(of held: [Hold]) -> (holds: [Hold], worker: WorkerID, isPast: Bool) {
+        let isPast = chance(0.15)
+        let worker = (held.randomElement(using: &chance)?.worker).flatMap { chance(0.9) ? $0 : nil } ?? worker()
+        let mine = (isPast ? past : held).filter { $0.worker == worker }
+        return (Array(mine.shuffled(using: &chance).prefix(number(1...4))), worker, isPast)
+    }
+}
+
+// MARK: - Operators and chance
+
+extension RandomSteps {
+    private mutating func ids(_ count: ClosedRange<Int>) -> [OperationID] {
+        (0..<number(count)).map { _ in
+            let isTracked = chance(0.8)
+            return (isTracked ? tracked : untracked).randomElement(using: &chance) ?? newID()
+        }
+    }
+
+    private mutating func cancelRequest() -> CancelRequest {
+        CancelRequest(reason: "reason \(number(1...9)) of it", by: "tester", storesIntent: chance(0.5))
+    }
+
+    private mutating func jump() -> Duration {
+        switch number(1...100) {
+        case 1...60: .milliseconds(number(0...3000))
+        case 61...90: .milliseconds(number(3000...20_000))
+        case 91...96: .milliseconds(number(20_000...200_000))
+        case 97...98: .milliseconds(number(200_000...4_000_000))
+        default: .milliseconds(-number(1...4000))
+        }
+    }
+
+    private mutating func worker() -> WorkerID { workers.randomElement(using: &chance) ?? workers[0] }
+    private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &chance) }
+    private mutating func chance(_ probability: Double) -> Bool {
+        Double.random(in: 0..<1, using: &chance) < probability
+    }
+}
