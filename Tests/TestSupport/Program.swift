@@ -3,7 +3,7 @@ import Synchronization
 
 /// A program of this package, run as its own process; it does not outlive the value.
 ///
-/// What it writes goes to files: children of other tests may inherit a pipe, which then never ends.
+/// What it writes goes to files, which never fill up.
 package final class Program: Sendable {
     /// How a program ended.
     package struct Outcome: Sendable, Hashable {
@@ -13,33 +13,41 @@ package final class Program: Sendable {
         package let errors: String
     }
 
-    private let process: Mutex<Process>
+    private let running: Running
     private let folder: TemporaryDirectory
-    private let ends: AsyncStream<Int32>
 
     /// Starts a program.
     /// - Parameters:
-    ///   - name: The product's name (`image-run`).
+    ///   - name: The product's name (`image-run`), or the path of another program.
     ///   - arguments: Its arguments.
     ///   - environment: Variables beside, or instead of, those of the tests.
-    package init(_ name: String, _ arguments: [String], environment: [String: String] = [:]) throws {
-        let process = Process()
-        process.executableURL = Self.directory.appendingPathComponent(name)
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
+    ///   - input: What it reads; nothing unless said.
+    package init(
+        _ name: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        input: String? = nil
+    ) throws {
         folder = try TemporaryDirectory()
-        process.standardOutput = try Self.file(folder.path("output"))
-        process.standardError = try Self.file(folder.path("errors"))
-        let (ends, end) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        process.terminationHandler = { process in
-            let signalled = process.terminationReason == .uncaughtSignal
-            end.yield(signalled ? 128 + process.terminationStatus : process.terminationStatus)
-            end.finish()
-        }
-        try process.run()
-        self.ends = ends
-        self.process = Mutex(process)
+        let program = name.hasPrefix("/") ? name : Self.directory.appendingPathComponent(name).path
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        if let input { try Data(input.utf8).write(to: folder.url.appendingPathComponent("input")) }
+        let streams = [
+            (try Self.open(input == nil ? "/dev/null" : folder.path("input"), O_RDONLY), STDIN_FILENO),
+            (try Self.open(folder.path("output"), O_WRONLY | O_CREAT | O_APPEND), STDOUT_FILENO),
+            (try Self.open(folder.path("errors"), O_WRONLY | O_CREAT | O_APPEND), STDERR_FILENO),
+        ]
+        defer { for (descriptor, _) in streams { close(descriptor) } }
+        running = Running(
+            pid: try Spawning.spawn(
+                program,
+                arguments,
+                environment: variables.map { "\($0.key)=\($0.value)" },
+                descriptors: streams,
+                isSessionLeader: false
+            )
+        )
+        running.watch()
     }
 
     deinit { send(SIGKILL) }
@@ -53,16 +61,20 @@ package final class Program: Sendable {
     package static func run(
         _ name: String,
         _ arguments: [String],
-        environment: [String: String] = [:]
+        environment: [String: String] = [:],
+        input: String? = nil
     ) async throws -> Outcome {
-        await (try Program(name, arguments, environment: environment)).outcome()
+        await (try Program(name, arguments, environment: environment, input: input)).outcome()
     }
 
-    package var identifier: Int32 { process.withLock { $0.processIdentifier } }
+    package var identifier: Int32 { running.pid }
+    package var hasEnded: Bool { running.state.withLock { $0.code != nil } }
 
     /// Sends a signal, if the program still runs.
     package func send(_ signal: Int32) {
-        process.withLock { if $0.isRunning { kill($0.processIdentifier, signal) } }
+        running.state.withLock { state in
+            if state.code == nil { _ = kill(running.pid, signal) }
+        }
     }
 
     /// What it has written to standard output so far.
@@ -71,10 +83,9 @@ package final class Program: Sendable {
     /// What it has written to standard error so far.
     package var errors: String { read("errors") }
 
-    /// Waits for the end of the program; for one caller, once.
+    /// Waits for the end of the program.
     package func outcome() async -> Outcome {
-        var code: Int32 = -1
-        for await end in ends { code = end }
+        let code = await running.end()
         return Outcome(code: code, output: output, errors: errors)
     }
 
@@ -83,8 +94,51 @@ package final class Program: Sendable {
         return String(decoding: data ?? Data(), as: UTF8.self)
     }
 
-    private static func file(_ path: String) throws -> FileHandle {
-        try Data().write(to: URL(fileURLWithPath: path))
-        return try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    private static func open(_ path: String, _ flags: CInt) throws -> CInt {
+        let descriptor = Foundation.open(path, flags | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailed(description: "cannot open \(path): \(String(cString: strerror(errno)))")
+        }
+        return descriptor
+    }
+}
+
+/// A child, and those who wait for its end.
+private final class Running: Sendable {
+    struct State {
+        /// Set when it was collected: from then on its number may belong to somebody else.
+        var code: CInt?
+        var waiters: [CheckedContinuation<CInt, Never>] = []
+    }
+
+    let pid: pid_t
+    let state = Mutex(State())
+
+    init(pid: pid_t) { self.pid = pid }
+
+    /// Collects the child on a thread of its own, which blocks.
+    func watch() {
+        let thread = Thread { [self] in
+            Spawning.awaitEnd(of: pid)
+            let (code, waiters) = state.withLock { state in
+                let code = Spawning.collect(pid)
+                state.code = code
+                defer { state.waiters = [] }
+                return (code, state.waiters)
+            }
+            for waiter in waiters { waiter.resume(returning: code) }
+        }
+        thread.stackSize = 128 << 10
+        thread.start()
+    }
+
+    func end() async -> CInt {
+        await withCheckedContinuation { continuation in
+            let code = state.withLock { state -> CInt? in
+                if state.code == nil { state.waiters.append(continuation) }
+                return state.code
+            }
+            if let code { continuation.resume(returning: code) }
+        }
     }
 }

@@ -1,0 +1,156 @@
+import Foundation
+import RedisClient
+import TestSupport
+import Testing
+
+/// What one user has: a Redis, a namespace, a state folder, and the programs as they were built.
+final class Installation: Sendable {
+    let server: TestServer
+    let namespace = uniqueNamespace()
+    let folder: TemporaryDirectory
+    let ledger: Ledger
+    private let url: String
+
+    /// - Parameters:
+    ///   - server: Nobody stops or reconfigures the shared one.
+    ///   - url: How the programs reach it, if not directly.
+    init(server: TestServer = .shared, url: String? = nil) throws {
+        self.server = server
+        self.url = url ?? "unix://\(server.socketPath)"
+        folder = try TemporaryDirectory()
+        ledger = Ledger(path: folder.path("ledger"))
+    }
+
+    /// The settings of all of its programs. Nothing of the real user's is read or written.
+    var environment: [String: String] {
+        [
+            "SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": namespace, "SLUICE_STATE_DIR": folder.path("state"),
+            "HOME": folder.url.path,
+        ]
+    }
+
+    // MARK: Commands
+
+    /// Runs a command to its end.
+    func sluice(_ arguments: String..., input: String? = nil) async throws -> Program.Outcome {
+        try await run(arguments, input: input)
+    }
+
+    /// Runs a command that has to succeed.
+    /// - Returns: its standard output without the last line end.
+    @discardableResult
+    func succeed(_ arguments: String..., input: String? = nil) async throws -> String {
+        let outcome = try await run(arguments, input: input)
+        try #require(outcome.code == 0, "\(arguments) exited with \(outcome.code): \(outcome.output) \(outcome.errors)")
+        return String(outcome.output.drop(while: \.isNewline).reversed().drop(while: \.isNewline).reversed())
+    }
+
+    private func run(_ arguments: [String], input: String?) async throws -> Program.Outcome {
+        try await Program.run("sluice", arguments, environment: environment, input: input)
+    }
+
+    /// Starts a command, or a worker.
+    func start(_ arguments: String...) throws -> Program {
+        try Program("sluice", arguments, environment: environment)
+    }
+
+    /// Starts a worker whose lease is short, so that tests of lost workers are too.
+    func worker(slots: Int = 4, lease: Int = Installation.lease, _ more: String...) throws -> Program {
+        let arguments = ["worker", "-c", "\(slots)", "--lease", "\(lease)s", "--allow", "exec"] + more
+        return try Program("sluice", arguments, environment: environment)
+    }
+
+    /// Seconds.
+    static let lease = 3
+    /// Within this time others have begun to run what a lost worker held: lease, one beat, one second; and here the time of
+    /// an exchange and of a machine that runs many tests.
+    static let recovery = Duration.seconds(lease + lease / 3 + 1)
+
+    /// Enqueues an operation.
+    /// - Returns: its id.
+    func enqueue(_ arguments: String...) async throws -> String {
+        let outcome = try await run(["enqueue", "-o", "id", "--quiet"] + arguments, input: nil)
+        try #require(outcome.code == 0, "\(outcome.errors)")
+        return outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Enqueues many operations of one kind.
+    /// - Returns: their ids.
+    func enqueue(batch line: String, count: Int) async throws -> [String] {
+        let text = String(repeating: line + "\n", count: count)
+        let outcome = try await run(["enqueue", "--batch", "-", "-o", "id", "--quiet"], input: text)
+        try #require(outcome.code == 0, "\(outcome.errors)")
+        return outcome.output.split(whereSeparator: \.isNewline).map(String.init)
+    }
+
+    // MARK: Looking
+
+    func show(_ id: String) async throws -> Shown {
+        let outcome = try await sluice("show", id, "-o", "json")
+        try #require(outcome.code == 0, "\(outcome.errors)")
+        return try JSONDecoder().decode(Shown.self, from: Data(outcome.output.utf8))
+    }
+
+    /// In the order of the ids.
+    func show(_ ids: [String]) async throws -> [Shown] {
+        let outcome = try await run(["show", "-o", "jsonl"] + ids, input: nil)
+        try #require(outcome.code == 0, "\(outcome.errors)")
+        return try outcome.output.split(whereSeparator: \.isNewline)
+            .map { try JSONDecoder().decode(Shown.self, from: Data($0.utf8)) }
+    }
+
+    func counts() async throws -> [String: Int] {
+        let text = try await succeed("stats", "-o", "json")
+        return try JSONDecoder().decode(Stats.self, from: Data(text.utf8)).counts
+    }
+
+    func awaitState(_ state: String, of id: String, within limit: Duration = .seconds(10)) async throws {
+        try await eventually("\(id) is \(state)", within: limit) { try await show(id).state == state }
+    }
+
+    func awaitStates(_ state: String, of ids: [String], within limit: Duration = .seconds(20)) async throws {
+        try await eventually("\(ids.count) operations are \(state)", within: limit) {
+            try await show(ids).allSatisfy { $0.state == state }
+        }
+    }
+
+    private struct Stats: Decodable { var counts: [String: Int] }
+}
+
+/// An operation as `show -o json` prints it.
+struct Shown: Decodable {
+    struct Failure: Decodable {
+        var type: String
+        var message: String
+        var attempt: Int
+        var delivery: Int
+        var details: [String: Int]?
+    }
+
+    struct Cancel: Decodable {
+        var requestedAt: String?
+        var acknowledgedAt: String?
+        var stoppedAt: String?
+        var reason: String
+    }
+
+    struct Result: Decodable { var exitCode: Int? }
+
+    var id: String
+    var state: String
+    var attempt: Int
+    var delivery: Int
+    var fence: Int?
+    var worker: String?
+    var startedAt: String?
+    var endedAt: String?
+    var dueAt: String?
+    var result: Result?
+    var errors: [Failure]
+    var cancel: Cancel?
+}
+
+extension Duration {
+    /// For what a test prints.
+    var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+}
