@@ -72,3 +72,13 @@ private struct ScriptAssembler {
             .joined(separator: "\n")
     }
 }
+
+extension RedisBroker {
+    /// The names of all scripts, as their files are called.
+    package static var scriptNames: [String] { ScriptLibrary().all.map(\.name) }
+
+    /// What is sent to Redis under a script's name, with all includes; nil if there is none.
+    package static func scriptSource(named name: String) -> String? {
+        ScriptLibrary().all.first { $0.name == name }?.source
+    }
+}

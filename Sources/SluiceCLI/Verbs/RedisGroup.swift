@@ -2,6 +2,7 @@ import ArgumentParser
 import EmbeddedRedis
 import Foundation
 import Operations
+import RedisBroker
 import Sluice
 
 /// `redis status | start | stop`: the embedded server.
@@ -14,7 +15,7 @@ package struct RedisGroup: ParsableCommand {
                 Commands that name no Redis share a private redis-server on a unix socket in your state folder. It is started when
                 it is needed and goes on until it is stopped; its data is in an append-only file and is there again after a start.
                 """,
-            subcommands: [RedisStatusVerb.self, RedisStartVerb.self, RedisStopVerb.self]
+            subcommands: [RedisStatusVerb.self, RedisStartVerb.self, RedisStopVerb.self, RedisScriptVerb.self]
         )
     }
 
@@ -75,6 +76,39 @@ package struct RedisStopVerb: Verb {
         } else {
             invocation.console.print(stopped ? "stopped; its data stays in \(server.directory)" : "it did not run")
         }
+        return .done
+    }
+}
+
+package struct RedisScriptVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "script",
+            abstract: "Print a script as it is sent to Redis, for producers in other languages.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) redis script enqueue
+
+                docs/wire-format.md says how to call it.
+                """
+        )
+    }
+
+    @Argument(help: "The script's name.")
+    var name: String
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        guard let source = RedisBroker.scriptSource(named: name) else {
+            throw CLIError(
+                .notFound,
+                "no script \(OperationsError.quoted(name))",
+                fix: RedisBroker.scriptNames.sorted().joined(separator: ", ")
+            )
+        }
+        invocation.console.print(source)
         return .done
     }
 }

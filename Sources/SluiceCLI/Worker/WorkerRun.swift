@@ -18,8 +18,7 @@ struct WorkerRun: Sendable {
 
     /// Works until it is stopped or its burst is over.
     func run() async throws -> ExitStatus {
-        // Whoever starts a worker wants to know at once that its Redis is not there; one that runs waits for it.
-        await (try invocation.connect()).close()
+        try await tryToConnect()
         let endpoint = try await Connector.endpoint(invocation)
         let namespace = invocation.settings.namespace.content
         let broker = RedisBroker(
@@ -38,6 +37,16 @@ struct WorkerRun: Sendable {
         )
         banner("\(endpoint)", service.id)
         return try await serve(service)
+    }
+
+    /// Whoever starts a worker wants to know at once that its Redis is not there. It waits for it all the same, as it does when
+    /// Redis goes away later: on a start of the whole machine nobody says which comes first. A burst has nothing to wait for.
+    private func tryToConnect() async throws {
+        do { await (try invocation.connect()).close() } catch {
+            let report = ErrorTranslation.report(error, settings: invocation.settings)
+            guard report.status == .unreachable, configuration.burst == .none else { throw error }
+            logger.warning("waiting for Redis", metadata: ["error": "\(report.message)"])
+        }
     }
 
     private func serve(_ service: WorkerService) async throws -> ExitStatus {

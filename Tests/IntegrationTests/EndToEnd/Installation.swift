@@ -55,20 +55,23 @@ final class Installation: Sendable {
     }
 
     /// Starts a worker whose lease is short, so that tests of lost workers are too.
-    func worker(slots: Int = 4, lease: Int = Installation.lease, _ more: String...) throws -> Program {
+    func worker(slots: Int = 4, lease: Int = Installation.lease, more: String...) throws -> Program {
         let arguments = ["worker", "-c", "\(slots)", "--lease", "\(lease)s", "--allow", "exec"] + more
         return try Program("sluice", arguments, environment: environment)
     }
 
     /// Seconds.
     static let lease = 3
-    /// Within this time others have begun to run what a lost worker held: lease, one beat, one second; and here the time of
-    /// an exchange and of a machine that runs many tests.
+    /// Within this time others have begun to run what a lost worker held: lease, one beat, one second.
     static let recovery = Duration.seconds(lease + lease / 3 + 1)
+    /// Seconds that a machine with few processors and many tests may add to a bound.
+    static let slack = 1.5
 
     /// Enqueues an operation.
     /// - Returns: its id.
-    func enqueue(_ arguments: String...) async throws -> String {
+    func enqueue(_ arguments: String...) async throws -> String { try await enqueue(arguments) }
+
+    func enqueue(_ arguments: [String]) async throws -> String {
         let outcome = try await run(["enqueue", "-o", "id", "--quiet"] + arguments, input: nil)
         try #require(outcome.code == 0, "\(outcome.errors)")
         return outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -99,9 +102,18 @@ final class Installation: Sendable {
             .map { try JSONDecoder().decode(Shown.self, from: Data($0.utf8)) }
     }
 
-    func counts() async throws -> [String: Int] {
-        let text = try await succeed("stats", "-o", "json")
-        return try JSONDecoder().decode(Stats.self, from: Data(text.utf8)).counts
+    /// Operations by state.
+    func counts() async throws -> [String: Int] { try await stats().counts }
+
+    /// How often something happened since the queues exist.
+    func totals() async throws -> [String: Int] { try await stats().totals }
+
+    func awaitWorkers(_ count: Int) async throws {
+        try await eventually("\(count) workers are known") { try await stats().workers == count }
+    }
+
+    private func stats() async throws -> Stats {
+        try JSONDecoder().decode(Stats.self, from: Data(try await succeed("stats", "-o", "json").utf8))
     }
 
     func awaitState(_ state: String, of id: String, within limit: Duration = .seconds(10)) async throws {
@@ -114,7 +126,11 @@ final class Installation: Sendable {
         }
     }
 
-    private struct Stats: Decodable { var counts: [String: Int] }
+    private struct Stats: Decodable {
+        var counts: [String: Int]
+        var totals: [String: Int]
+        var workers: Int
+    }
 }
 
 /// An operation as `show -o json` prints it.
