@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import Operations
-import Sluice
+@_exported import Operations
+@_exported import Sluice
 import SluiceMonitor
 import SluiceWorker
 
