@@ -114,6 +114,13 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
+        // A worker's executable in small, for tests of programs that run under a guard.
+        .executableTarget(
+            name: "guard-fixture",
+            dependencies: ["BuiltinOperations"],
+            path: "Tests/GuardFixture",
+            swiftSettings: strict
+        ),
         // Whole programs.
         .executableTarget(
             name: "image-run",
@@ -154,7 +161,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SluiceWorkerTests",
-            dependencies: ["SluiceWorker", "BuiltinOperations", "SluiceTesting"],
+            dependencies: ["SluiceWorker", "BuiltinOperations", "SluiceTesting", "guard-fixture"],
             swiftSettings: strict
         ),
         .testTarget(name: "SluiceMonitorTests", dependencies: ["SluiceMonitor"], swiftSettings: strict),

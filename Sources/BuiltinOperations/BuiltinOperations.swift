@@ -7,8 +7,17 @@ public enum BuiltinOperations {
 
     /// The handlers to register.
     ///
-    /// - Parameter allowed: names out of `restricted`.
-    package static func handlers(allowed: Set<String> = []) -> [OperationHandler] {
-        [.noop, .sleep, .fail]
+    /// - Parameters:
+    ///   - allowed: names out of `restricted`.
+    ///   - guardPath: for `exec`: an executable whose `main` calls `ExecGuard.runIfAsked`; this one unless said otherwise.
+    ///   - cancelGrace: for `exec`: the time between SIGTERM and SIGKILL.
+    package static func handlers(
+        allowed: Set<String> = [],
+        guardPath: String = "/proc/self/exe",
+        cancelGrace: Duration = Defaults.cancelGrace
+    ) -> [OperationHandler] {
+        var handlers: [OperationHandler] = [.noop, .sleep, .fail]
+        if allowed.contains("exec") { handlers.append(.exec(guardPath: guardPath, grace: cancelGrace)) }
+        return handlers
     }
 }

@@ -1,0 +1,229 @@
+import Glibc
+
+/// The process between a worker and a program that it runs. It ends when the worker ends, however that comes about, and takes
+/// the program and everything that the program started with it.
+///
+/// The worker starts it as `/proc/self/exe __guard`, so it is the same executable: `main` has to call `runIfAsked` first.
+public enum ExecGuard {
+    /// The first argument that makes this process a guard.
+    static let argument = "__guard"
+
+    /// Becomes a guard and never returns, if this process was started as one. Call it before anything else.
+    ///
+    /// - Parameter arguments: the command line, with the program's name.
+    public static func runIfAsked(arguments: [String] = CommandLine.arguments) {
+        guard arguments.count == 2, arguments[1] == argument else { return }
+        Guard().run()
+    }
+}
+
+/// The guard's life: read the request, start the program, wait for its end or the worker's.
+private struct Guard {
+    func run() -> Never {
+        isolate()
+        guard let request = readRequest() else { _exit(0) }
+        let child = start(request)
+        report(.started(group: child))
+        let status = supervise(child)
+        killEverything(group: child)
+        report(status & 0x7f == 0 ? .exited(code: (status >> 8) & 0xff) : .killed(signal: status & 0x7f))
+        _exit(0)
+    }
+
+    /// Signals that a terminal or an operator sends to whole groups are the worker's business. Orphans of the program come here.
+    private func isolate() {
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE] { signal(number, SIG_IGN) }
+        signal(SIGCHLD, SIG_DFL)  // ignored, it would take the program's status away
+        _ = GNUCalls.prctl(GNUCalls.childSubreaper, 1, 0, 0, 0)
+        for descriptor in [GuardDescriptor.control, GuardDescriptor.report] {
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        }
+        closeOthers()
+    }
+
+    /// Whatever else the worker had open is none of the program's business.
+    private func closeOthers() {
+        let first = GuardDescriptor.report + 1
+        if GNUCalls.closeRange?(UInt32(first), .max, 0) == 0 { return }
+        for descriptor in first..<Int32(sysconf(Int32(_SC_OPEN_MAX))) { close(descriptor) }
+    }
+
+    // MARK: Request
+
+    private func readRequest() -> GuardRequest? {
+        guard let header = readBytes(4) else { return nil }
+        let count = header.reversed().reduce(0) { $0 << 8 | Int($1) }
+        guard count <= GuardRequest.longest, let body = readBytes(count) else { return nil }
+        return GuardRequest(body)
+    }
+
+    private func readBytes(_ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let got = bytes.withUnsafeMutableBytes {
+                read(GuardDescriptor.control, $0.baseAddress! + filled, count - filled)
+            }
+            if got <= 0 {
+                if got < 0, errno == EINTR { continue }
+                return nil
+            }
+            filled += got
+        }
+        return bytes
+    }
+
+    private func report(_ report: GuardReport) {
+        let line = Array(report.line.utf8)
+        _ = line.withUnsafeBytes { write(GuardDescriptor.report, $0.baseAddress!, $0.count) }
+    }
+
+    // MARK: Program
+
+    /// Starts the program in a group of its own, or reports why not and ends.
+    private func start(_ request: GuardRequest) -> pid_t {
+        let path = Self.locate(request)
+        let arguments = Self.pointers(request.arguments)
+        let environment = Self.pointers(request.environment)
+        let directory = strdup(request.directory.isEmpty ? "." : request.directory)
+        let program = strdup(path)
+        var failure: [Int32] = [0, 0]
+        guard GNUCalls.pipe2(&failure, O_CLOEXEC) == 0 else { refuse(errno) }
+        let guardian = getpid()
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        let (prctl, deathSignal) = (GNUCalls.prctl, GNUCalls.deathSignal)
+        let child = GNUCalls.fork()
+        if child == 0 {
+            // Only calls that are safe after a fork, on memory that was prepared before it.
+            setpgid(0, 0)
+            _ = prctl(deathSignal, UInt(SIGKILL), 0, 0, 0)
+            if getppid() != guardian { _exit(127) }
+            signal(SIGINT, SIG_DFL)
+            signal(SIGTERM, SIG_DFL)
+            signal(SIGHUP, SIG_DFL)
+            signal(SIGQUIT, SIG_DFL)
+            signal(SIGPIPE, SIG_DFL)
+            sigprocmask(SIG_SETMASK, &noSignals, nil)
+            if chdir(directory!) == 0 { execve(program!, arguments, environment) }
+            var reason = errno
+            write(failure[1], &reason, MemoryLayout<Int32>.size)
+            _exit(127)
+        }
+        if child < 0 { refuse(errno) }
+        setpgid(child, child)
+        close(failure[1])
+        var reason: Int32 = 0
+        if read(failure[0], &reason, MemoryLayout<Int32>.size) > 0 {
+            waitpid(child, nil, 0)
+            refuse(reason)
+        }
+        close(failure[0])
+        return child
+    }
+
+    private func refuse(_ reason: Int32) -> Never {
+        report(.refused(errno: reason))
+        _exit(0)
+    }
+
+    /// The program's path: as it is if it has a slash, otherwise the first match in the PATH that it will see.
+    private static func locate(_ request: GuardRequest) -> String {
+        let name = request.arguments[0]
+        if name.contains("/") { return name }
+        let path = request.environment.first { $0.hasPrefix("PATH=") }?.dropFirst(5) ?? "/usr/local/bin:/usr/bin:/bin"
+        return path.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+            ?? "/nonexistent/\(name)"
+    }
+
+    private static func pointers(_ strings: [String]) -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
+        let pointers = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: strings.count + 1)
+        for (index, text) in strings.enumerated() { pointers[index] = strdup(text) }
+        pointers[strings.count] = nil
+        return pointers
+    }
+
+    // MARK: Supervision
+
+    /// Waits for the program's end, and does what the worker says meanwhile. When the worker is gone, everything is killed.
+    ///
+    /// Nothing here depends on a signal: in a program whose `main` is asynchronous this is not the only thread, and another one
+    /// would get it.
+    private func supervise(_ child: pid_t) -> Int32 {
+        let end = GNUCalls.pidfdOpen?(child, 0) ?? -1
+        var isListening = true
+        while true {
+            if let status = reap(until: child) { return status }
+            var events = [
+                pollfd(fd: isListening ? GuardDescriptor.control : -1, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: end, events: Int16(POLLIN), revents: 0),
+            ]
+            // An old kernel does not tell the end of a process this way: then it is looked for.
+            _ = poll(&events, 2, end >= 0 ? -1 : 20)
+            guard events[0].revents != 0 else { continue }
+            switch readOrder() {
+            case .terminate: kill(-child, SIGTERM)
+            case .kill: killEverything(group: child, sparing: child)
+            case nil:
+                isListening = false
+                killEverything(group: child, sparing: child)
+            }
+        }
+    }
+
+    /// The next order; nil = the worker is gone.
+    private func readOrder() -> GuardOrder? {
+        var byte: UInt8 = 0
+        return read(GuardDescriptor.control, &byte, 1) == 1 ? GuardOrder(rawValue: byte) : nil
+    }
+
+    /// Collects processes that have ended; the program's status if it is among them.
+    private func reap(until child: pid_t) -> Int32? {
+        var found: Int32?
+        var status: Int32 = 0
+        while case let pid = waitpid(-1, &status, WNOHANG), pid > 0 {
+            if pid == child { found = status }
+        }
+        return found
+    }
+
+    /// Kills the group, and then whoever left it: their parents being dead, they are children of this process. Repeats until
+    /// there are none. `sparing` is killed too, but left to be collected by the caller.
+    private func killEverything(group: pid_t, sparing: pid_t? = nil) {
+        kill(-group, SIGKILL)
+        var rest = children().filter { $0 != sparing }
+        while !rest.isEmpty {
+            for pid in rest { kill(pid, SIGKILL) }
+            for pid in rest { waitpid(pid, nil, 0) }
+            rest = children().filter { $0 != sparing }
+        }
+    }
+
+    /// The processes whose parent is this one.
+    private func children() -> [pid_t] {
+        // Usually there is none, and looking through all processes is not needed.
+        if waitpid(-1, nil, WNOHANG) < 0, errno == ECHILD { return [] }
+        let own = getpid()
+        guard let folder = opendir("/proc") else { return [] }
+        defer { closedir(folder) }
+        var found: [pid_t] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let pid = pid_t(name), Self.parent(of: pid) == own { found.append(pid) }
+        }
+        return found
+    }
+
+    private static func parent(of pid: pid_t) -> pid_t? {
+        let descriptor = open("/proc/\(pid)/stat", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 512)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count > 0, let end = bytes[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = bytes[(end + 1)..<count].split(separator: UInt8(ascii: " "))
+        return fields.count > 1 ? pid_t(String(decoding: fields[1], as: UTF8.self)) : nil
+    }
+}

@@ -1,0 +1,100 @@
+import Glibc
+
+/// The descriptors between a worker and a guard that it has started. All of the worker's are closed in other children.
+struct Plumbing {
+    let guardian: pid_t
+    let control: Int32
+    let report: Int32
+    let output: Int32
+    let error: Int32
+
+    /// Starts a guard.
+    ///
+    /// - Throws: `ExecFailure` if descriptors or processes are used up, or there is no guard.
+    static func connect(input: [UInt8]?, guardPath: String) throws -> Plumbing {
+        var theirs: [Int32] = []
+        var ours: [Int32] = []
+        defer { for descriptor in theirs { close(descriptor) } }
+        do {
+            theirs.append(try aside(source(of: input)))
+            for _ in 0..<2 { try addPipe(&ours, &theirs) }
+            try addSockets(&ours, &theirs)
+            try addPipe(&ours, &theirs)
+            // theirs: stdin, stdout, stderr, control, report, in the order of their numbers in the guard
+            let guardian = try spawn(guardPath, theirs)
+            return Plumbing(guardian: guardian, control: ours[2], report: ours[3], output: ours[0], error: ours[1])
+        } catch {
+            for descriptor in ours { close(descriptor) }
+            throw error
+        }
+    }
+
+    /// A descriptor that is none of the numbers that the guard's get, so that copying one overwrites no other.
+    private static func aside(_ descriptor: Int32) throws -> Int32 {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 16)
+        let code = errno
+        close(descriptor)
+        guard copy >= 0 else { throw ExecFailure(starting: "a process", code) }
+        return copy
+    }
+
+    private static func addPipe(_ ours: inout [Int32], _ theirs: inout [Int32]) throws {
+        var ends: [Int32] = [0, 0]
+        guard GNUCalls.pipe2(&ends, O_CLOEXEC) == 0 else { throw ExecFailure(starting: "a pipe", errno) }
+        ours.append(ends[0])
+        theirs.append(try aside(ends[1]))
+    }
+
+    private static func addSockets(_ ours: inout [Int32], _ theirs: inout [Int32]) throws {
+        var ends: [Int32] = [0, 0]
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw ExecFailure(starting: "a socket", errno) }
+        ours.append(ends[0])
+        theirs.append(try aside(ends[1]))
+    }
+
+    /// What the program reads: the given bytes from memory, so that nobody has to feed a pipe, or nothing.
+    private static func source(of input: [UInt8]?) throws -> Int32 {
+        guard let input else {
+            let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard null >= 0 else { throw ExecFailure(starting: "/dev/null", errno) }
+            return null
+        }
+        let memory = GNUCalls.memfdCreate("stdin", GNUCalls.closeOnExecMemory)
+        guard memory >= 0 else { throw ExecFailure(starting: "a file in memory", errno) }
+        var written = 0
+        while written < input.count {
+            let count = input.withUnsafeBytes { write(memory, $0.baseAddress! + written, input.count - written) }
+            guard count > 0 else {
+                close(memory)
+                throw ExecFailure(starting: "a file in memory", errno)
+            }
+            written += count
+        }
+        lseek(memory, 0, SEEK_SET)
+        return memory
+    }
+
+    private static func spawn(_ path: String, _ descriptors: [Int32]) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, descriptor) in descriptors.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
+        }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // A session of its own: a terminal's Ctrl-C is for the worker, which decides what becomes of the program.
+        posix_spawnattr_setflags(&attributes, GNUCalls.ownSession | Int16(POSIX_SPAWN_SETSIGMASK))
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        posix_spawnattr_setsigmask(&attributes, &noSignals)
+        var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(path), strdup(ExecGuard.argument), nil]
+        defer { for argument in arguments { free(argument) } }
+        var guardian: pid_t = 0
+        let code = posix_spawn(&guardian, path, &actions, &attributes, &arguments, environ)
+        guard code == 0 else { throw ExecFailure(starting: "the guard \(path)", code) }
+        return guardian
+    }
+}

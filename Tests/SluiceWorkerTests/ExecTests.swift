@@ -1,0 +1,201 @@
+import Foundation
+import Glibc
+import Operations
+import Testing
+
+@testable import BuiltinOperations
+@testable import SluiceTesting
+@testable import SluiceWorker
+
+/// The guard's executable lies beside the tests'.
+private var fixture: URL {
+    URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(
+        path: "guard-fixture"
+    )
+}
+
+private func isAlive(_ pid: pid_t) -> Bool {
+    guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
+    return !stat.contains(") Z ")
+}
+
+@Suite("exec")
+struct ExecTests {
+    private func harness(grace: Duration = .milliseconds(300)) -> Harness<InMemoryBroker> {
+        Harness(
+            handlers: BuiltinOperations.handlers(allowed: ["exec"], guardPath: fixture.path, cancelGrace: grace)
+                .filter { $0.name == "exec" }
+        )
+    }
+
+    private func json(_ argv: String..., more: String = "") -> String {
+        let list = argv.map { "\"" + $0.replacingOccurrences(of: "\"", with: "\\\"") + "\"" }.joined(separator: ",")
+        return "{\"argv\":[\(list)]\(more)}"
+    }
+
+    private func lines(_ harness: Harness<InMemoryBroker>, _ id: OperationID) async throws -> [String] {
+        try await harness.broker.log(id, queue: "default", from: 0, limit: 1000).lines
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func error(_ harness: Harness<InMemoryBroker>, _ id: OperationID) async throws -> OperationFailure? {
+        let bytes = try await harness.detail(id)?.errors.last?.error ?? []
+        return try? JSONDecoder().decode(OperationFailure.self, from: Data(bytes))
+    }
+
+    @Test("keeps a program's output as log and its exit code as result, without a shell in between")
+    func output() async throws {
+        let harness = harness()
+        harness.start()
+        let id = try await harness.enqueue("exec", json("printf", "%s\\\\n", "a b", "$HOME;*"))
+        #expect(try await harness.reaches(.finished, id))
+        #expect(try await lines(harness, id) == ["a b", "$HOME;*"])
+        #expect(try await harness.detail(id)?.result == Array(#"{"exitCode":0}"#.utf8))
+        try await harness.stop()
+    }
+
+    @Test("ends with the exit code, the signal or the reason why nothing started as error")
+    func failures() async throws {
+        let harness = harness()
+        harness.start()
+        let code = try await harness.enqueue("exec", json("sh", "-c", "echo hi; exit 3"), retry: .never)
+        let signal = try await harness.enqueue("exec", json("sh", "-c", "kill -9 $$"), retry: .never)
+        let missing = try await harness.enqueue("exec", json("no-such-program"), retry: .never)
+        for id in [code, signal, missing] { #expect(try await harness.reaches(.dead, id)) }
+        #expect(try await error(harness, code)?.details == ["exitCode": 3])
+        #expect(try await lines(harness, code) == ["hi"])
+        #expect(try await error(harness, signal)?.details == ["signal": 9])
+        #expect(try await error(harness, missing)?.message == "cannot start no-such-program: No such file or directory")
+        try await harness.stop()
+    }
+
+    @Test(
+        "gives a program its environment, folder and input, and nothing of the worker's own but what every program needs"
+    )
+    func surroundings() async throws {
+        let harness = harness()
+        setenv("WORKER_SECRET", "s", 1)
+        harness.start()
+        let script =
+            "echo $SLUICE_OPERATION_ID $SLUICE_ATTEMPT $SLUICE_DELIVERY $SLUICE_QUEUE $COLOR; pwd; cat; "
+            + "echo [$WORKER_SECRET] $SLUICE_FENCE"
+        let id = try await harness.enqueue(
+            "exec",
+            json("sh", "-c", script, more: #","env":{"COLOR":"red"},"cwd":"/usr","stdin":"from input\n""#)
+        )
+        #expect(try await harness.reaches(.finished, id))
+        let lines = try await lines(harness, id)
+        #expect(lines == ["\(id) 1 1 default red", "/usr", "from input", "[] 1"])
+        try await harness.stop()
+    }
+
+    @Test("ends the whole process group on cancel, with SIGTERM first")
+    func cancelTerminates() async throws {
+        let harness = harness(grace: .seconds(20))
+        harness.start()
+        let script = "trap 'echo terminated; exit 7' TERM; sleep 100 & echo $!; wait"
+        let id = try await harness.enqueue("exec", json("sh", "-c", script))
+        #expect(try await eventually { try await !lines(harness, id).isEmpty })
+        let child = try #require(pid_t(try await lines(harness, id)[0]))
+        _ = try await harness.cancel(id)
+        #expect(try await harness.reaches(.cancelled, id))
+        #expect(try await lines(harness, id).contains("terminated"))
+        #expect(!isAlive(child))
+        try await harness.stop()
+    }
+
+    @Test("kills what does not listen to SIGTERM, and what has left its group")
+    func cancelKills() async throws {
+        let harness = harness()
+        harness.start()
+        let script =
+            "trap '' TERM; setsid sh -c 'trap \\\\\"\\\\\" TERM; echo $$; while :; do sleep 1; done' & "
+            + "echo $$; while :; do sleep 1; done"
+        let id = try await harness.enqueue(
+            "exec",
+            json("sh", "-c", script.replacingOccurrences(of: "\\\\\"", with: "\""))
+        )
+        #expect(try await eventually { try await lines(harness, id).count == 2 })
+        let pids = try await lines(harness, id).compactMap { pid_t($0) }
+        #expect(pids.count == 2 && pids.allSatisfy(isAlive))
+        _ = try await harness.cancel(id)
+        #expect(try await harness.reaches(.cancelled, id))
+        #expect(!pids.contains(where: isAlive))
+        try await harness.stop()
+    }
+
+    @Test("leaves nothing behind when a program ends and what it started does not")
+    func orphans() async throws {
+        let harness = harness()
+        harness.start()
+        let id = try await harness.enqueue("exec", json("sh", "-c", "setsid sleep 100 & echo $!"))
+        #expect(try await harness.reaches(.finished, id))
+        let orphan = try #require(pid_t(try await lines(harness, id)[0]))
+        #expect(!isAlive(orphan))
+        try await harness.stop()
+    }
+
+    @Test("a program and what left its group do not outlive a worker that is killed", arguments: [false, true])
+    func workerKilled(guardToo: Bool) async throws {
+        let worker = Process()
+        worker.executableURL = fixture
+        worker.arguments = [json("sh", "-c", "setsid sleep 100 & echo $! $$ $PPID; wait")]
+        let output = Pipe()
+        worker.standardOutput = output
+        try worker.run()
+        let line = try #require(String(data: output.fileHandleForReading.availableData, encoding: .utf8))
+        let pids = line.split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
+        try #require(pids.count == 3)
+        #expect(pids.allSatisfy(isAlive))
+        if guardToo {
+            kill(pids[2], SIGKILL)  // the program itself dies with its guard; what it started, with the worker's help
+            #expect(await eventually { !isAlive(pids[1]) })
+            kill(pids[0], SIGKILL)
+        }
+        kill(worker.processIdentifier, SIGKILL)
+        worker.waitUntilExit()
+        #expect(await eventually { !pids.contains(where: isAlive) })
+    }
+
+    @Test("ends a program that runs too long")
+    func timeout() async throws {
+        let harness = harness()
+        harness.start()
+        let id = try await harness.enqueue("exec", json("sleep", "100"), retry: .never, runTimeout: .milliseconds(200))
+        #expect(try await harness.reaches(.dead, id))
+        #expect(try await error(harness, id)?.type == "timeout")
+        try await harness.stop()
+    }
+
+    @Test(
+        "refuses arguments that it cannot work with, for good",
+        arguments: [
+            #"{}"#, #"{"argv":[]}"#, #"{"argv":"ls"}"#, #"{"argv":["ls",1]}"#, #"{"argv":["ls"],"shell":true}"#,
+            #"{"argv":["a\u0000b"]}"#, #"{"argv":["ls"],"env":{"A=B":"c"}}"#, "[]",
+        ]
+    )
+    func wrongArguments(json: String) async throws {
+        let harness = harness()
+        harness.start()
+        let id = try await harness.enqueue("exec", json)
+        #expect(try await harness.reaches(.dead, id))
+        #expect(try await error(harness, id)?.type == "arguments")
+        try await harness.stop()
+    }
+
+    @Test("passes long output on, also lines without an end")
+    func longOutput() async throws {
+        let harness = harness()
+        harness.start()
+        let id = try await harness.enqueue(
+            "exec",
+            json("sh", "-c", "seq 1 500; printf 'x%.0s' $(seq 1 9000); printf end >&2")
+        )
+        #expect(try await harness.reaches(.finished, id))
+        let lines = try await lines(harness, id)
+        #expect(lines.prefix(500) == (1...500).map(String.init)[...])
+        #expect(lines.dropFirst(500).joined().count { $0 == "x" } == 9000)
+        #expect(lines.contains { $0.contains("end") })
+        try await harness.stop()
+    }
+}
