@@ -164,7 +164,11 @@ let package = Package(
             dependencies: ["SluiceWorker", "BuiltinOperations", "SluiceTesting", "guard-fixture"],
             swiftSettings: strict
         ),
-        .testTarget(name: "SluiceMonitorTests", dependencies: ["SluiceMonitor"], swiftSettings: strict),
+        .testTarget(
+            name: "SluiceMonitorTests",
+            dependencies: ["SluiceMonitor", "SluiceTesting", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "SluiceCLITests", dependencies: ["SluiceCLI"], swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",

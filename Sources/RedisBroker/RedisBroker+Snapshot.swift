@@ -27,6 +27,7 @@ extension QueueSnapshot {
         pausedUntil = meta.number("pausedUntil")
         if let until = pausedUntil, until <= time { (paused, pausedUntil) = (false, nil) }
         eventSequence = meta.number("eventSequence") ?? 0
+        leaseFloor = meta.number("leaseFloor") ?? 0
         self.totals = totals
         counts[.executing] = Int(totals["executing"] ?? 0)
         counts[.blocked] = 0

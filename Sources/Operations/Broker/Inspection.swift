@@ -92,6 +92,8 @@ package struct QueueSnapshot: Sendable {
     /// Milliseconds that the oldest ready operation has waited; nil = none ready.
     package var oldestReadyMilliseconds: Int64?
     package var eventSequence: Int64
+    /// Until then no lease counts as lapsed, because the server was silent itself; milliseconds of server time, 0 = never set.
+    package var leaseFloor: Int64
     package var workers: [WorkerRow]
     package var executing: [ExecutingRow]
 
@@ -102,9 +104,13 @@ package struct QueueSnapshot: Sendable {
         counts = [:]
         totals = [:]
         eventSequence = 0
+        leaseFloor = 0
         workers = []
         executing = []
     }
+
+    /// Milliseconds that are left of a worker's lease; not above zero = lapsed.
+    package func leaseMilliseconds(of worker: WorkerRow) -> Int64 { max(worker.leaseUntil, leaseFloor) - time }
 }
 
 package struct WorkerRow: Sendable, Equatable {

@@ -83,6 +83,12 @@ extension MonitorView {
             )
             return
         }
+        var hints = hints
+        // What everybody guesses goes first.
+        for expendable in ["j k move", "j k scroll", "p freeze", "p go on"]
+        where hints.joined(separator: "  ").count > size.width - 2 {
+            hints.removeAll { $0 == expendable }
+        }
         grid.put(hints.joined(separator: "  "), x: 1, y: y, look: Look(.dim))
     }
 
@@ -128,6 +134,8 @@ extension MonitorView {
         if end + clock.count + 2 < size.width {
             grid.put(clock, x: size.width - clock.count - 1, y: 0, look: Look(.dim))
         }
+        if model.showsHelp { return drawHelp(on: &grid) }
+        if model.detail != nil { return drawDetail(on: &grid) }
         grid.put(counters([.ready, .scheduled, .executing, .retrying, .dead]).spaced(), x: 1, y: 1)
         executingList(compact: true)
             .draw(on: &grid, headerAt: nil, rowsFrom: 2, lines: size.height - 3, style: style)

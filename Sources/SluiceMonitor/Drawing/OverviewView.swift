@@ -52,7 +52,12 @@ extension MonitorView {
         ]
         if let board = model.board {
             let lost = board.workers.count - board.liveWorkers.count
-            spans.append(Span("  workers \(board.liveWorkers.count)", board.liveWorkers.isEmpty ? .warning : .plain))
+            spans.append(
+                Span(
+                    "  workers \(board.liveWorkers.count)" + (lost > 0 ? "," : ""),
+                    board.liveWorkers.isEmpty ? .warning : .plain
+                )
+            )
             if lost > 0 { spans.append(Span("\(lost) LOST", .dead)) }
         }
         grid.put(spans.spaced(), x: 1, y: y)

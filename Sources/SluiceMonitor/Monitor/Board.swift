@@ -18,7 +18,7 @@ package struct QueueSummary: Sendable {
         oldestMilliseconds = snapshot.oldestReadyMilliseconds
         condition = QueueCondition(snapshot)
         isPaused = snapshot.paused
-        liveWorkers = snapshot.workers.count { $0.leaseUntil > snapshot.time }
+        liveWorkers = snapshot.workers.count { snapshot.leaseMilliseconds(of: $0) > 0 }
     }
 
     package func count(_ state: OperationState) -> Int { counts[state] ?? 0 }

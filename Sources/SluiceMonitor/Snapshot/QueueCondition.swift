@@ -11,7 +11,8 @@ package enum QueueCondition: Sendable, Equatable {
     package init(_ snapshot: QueueSnapshot) {
         if snapshot.paused {
             self = .paused(millisecondsLeft: snapshot.pausedUntil.map { $0 - snapshot.time })
-        } else if snapshot.counts[.ready] ?? 0 > 0, !snapshot.workers.contains(where: { $0.leaseUntil > snapshot.time })
+        } else if snapshot.counts[.ready] ?? 0 > 0,
+            !snapshot.workers.contains(where: { snapshot.leaseMilliseconds(of: $0) > 0 })
         {
             self = .unserved
         } else {

@@ -44,7 +44,7 @@ package struct WorkerSummary: Sendable, Equatable {
         queues = [snapshot.queue]
         inFlight = row.inFlight
         beatAgeMilliseconds = row.beatAt > 0 ? max(0, snapshot.time - row.beatAt) : nil
-        leaseMilliseconds = row.leaseUntil - snapshot.time
+        leaseMilliseconds = snapshot.leaseMilliseconds(of: row)
     }
 
     private func joined(with other: WorkerSummary) -> WorkerSummary {

@@ -51,8 +51,8 @@ package final class Terminal: Sendable {
     /// Takes the screen over, or again after the process was stopped, and begins to read keys.
     package func enter() {
         setRaw()
-        _ = isEntered.withLock { $0.set(true) }
-        write(Array(Self.entering.utf8))
+        // Entering the alternate screen twice would forget where the cursor was on the other one.
+        if isEntered.withLock({ $0.set(true) }) { write(Array(Self.entering.utf8)) }
         reader.start()
     }
 

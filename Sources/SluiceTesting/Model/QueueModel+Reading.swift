@@ -37,6 +37,7 @@ extension QueueModel {
         snapshot.totals = totals
         snapshot.oldestReadyMilliseconds = oldestReady
         snapshot.eventSequence = eventSequence
+        snapshot.leaseFloor = leaseFloor
         snapshot.workers = leasesInOrder.prefix(200).map { row(of: $0.key, leaseUntil: $0.value) }
         snapshot.executing = heldInOrder.prefix(executingRows).map(executingRow)
         return snapshot
