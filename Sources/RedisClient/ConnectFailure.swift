@@ -16,6 +16,9 @@ enum ConnectFailure {
 
     static func describe(_ error: any Error, during moment: Moment) -> RedisError {
         if let error = error as? RedisError { return error }
+        if case NIOSSLError.uncleanShutdown = error {
+            return RedisError(.closed, "the connection to Redis was cut (without TLS' goodbye)", cause: error)
+        }
         if isTLS(error) {
             return RedisError(.tls, "TLS with Redis failed: \(tlsReason(error))", cause: error)
         }

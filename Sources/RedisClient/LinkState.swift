@@ -14,7 +14,7 @@ struct LinkState {
     private(set) var downSince = NIODeadline.now()
     var tries = 0
     private(set) var lastFailure: RedisError?
-    private var policy: ReconnectPolicy
+    private(set) var policy: ReconnectPolicy
 
     init(_ configuration: RedisConnectionConfiguration) {
         policy = ReconnectPolicy(minimum: configuration.minimumBackoff, maximum: configuration.maximumBackoff)

@@ -5,6 +5,9 @@ struct ReconnectPolicy: Sendable {
     let maximum: Duration
     private var failures = 0
 
+    /// True for the first, second, fourth, eighth … failure: an outage of hours is no flood of warnings.
+    var isNoteworthy: Bool { failures & (failures - 1) == 0 }
+
     init(minimum: Duration, maximum: Duration) {
         self.minimum = minimum
         self.maximum = maximum

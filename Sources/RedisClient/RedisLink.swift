@@ -144,7 +144,8 @@ package final class RedisLink: Sendable {
     private func failed(_ error: RedisError) {
         guard case .down = loop.value.phase else { return }
         let pause = loop.value.noteFailure(error)
-        logger.warning(
+        logger.log(
+            level: loop.value.policy.isNoteworthy ? .warning : .debug,
             "no connection to Redis",
             metadata: [
                 "redis": "\(endpoint)", "error": "\(error.message)", "tries": "\(loop.value.tries)",

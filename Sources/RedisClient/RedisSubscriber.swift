@@ -116,7 +116,8 @@ package final class RedisSubscriber: Sendable {
     private func pause(because error: any Error) {
         guard !loop.value.isClosed else { return }
         let pause = loop.value.policy.nextPause(random: .random(in: 0..<1))
-        logger.warning(
+        logger.log(
+            level: loop.value.policy.isNoteworthy ? .warning : .debug,
             "subscriber has no connection to Redis",
             metadata: ["redis": "\(endpoint)", "error": "\(error)", "nextTryIn": "\(pause)"]
         )

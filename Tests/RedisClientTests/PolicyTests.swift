@@ -1,0 +1,35 @@
+import Testing
+
+@testable import RedisClient
+
+@Suite("The pause between tries")
+struct PolicyTests {
+    private func policy() -> ReconnectPolicy {
+        ReconnectPolicy(minimum: .milliseconds(50), maximum: .seconds(2))
+    }
+
+    @Test("doubles from the minimum to the maximum, and half of it is chance")
+    func growth() {
+        var longest = policy()
+        var shortest = policy()
+        let expected = [50, 100, 200, 400, 800, 1_600, 2_000, 2_000].map { Duration.milliseconds($0) }
+        #expect(expected.map { _ in longest.nextPause(random: 1) } == expected)
+        #expect(expected.map { _ in shortest.nextPause(random: 0) } == expected.map { $0 / 2 })
+    }
+
+    @Test("begins anew after a connection that lived, and not after one that ended at once")
+    func reset() {
+        var policy = policy()
+        for _ in 0..<3 { _ = policy.nextPause(random: 1) }
+        policy.connectionEnded(afterLiving: .milliseconds(100))
+        #expect(policy.nextPause(random: 1) == .milliseconds(400))
+        policy.connectionEnded(afterLiving: .seconds(2))
+        #expect(policy.nextPause(random: 1) == .milliseconds(50))
+    }
+
+    @Test("stays within its bounds for ever")
+    func endless() {
+        var policy = policy()
+        for _ in 0..<10_000 { #expect(policy.nextPause(random: 1) <= .seconds(2)) }
+    }
+}
