@@ -13,13 +13,13 @@ package struct GlobalOptions: ParsableArguments {
     @Option(name: [.customShort("N"), .long], help: "The namespace.")
     var namespace: String?
 
-    @Option(name: [.customShort("o"), .long], help: "table, wide, json, jsonl, csv or id.")
+    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("What stdout gets.", valueName: "format"))
     var output: OutputFormat?
 
-    @Option(name: .long, help: "Times as relative, iso or unix.")
+    @Option(name: .long, help: ArgumentHelp("How times are shown.", valueName: "style"))
     var time: TimeStyle?
 
-    @Option(name: .long, help: "Colour: auto, always or never.")
+    @Option(name: .long, help: ArgumentHelp("When to use colour.", valueName: "when"))
     var color: ColorChoice?
 
     @Flag(name: .long, help: "Draw in ASCII.")
@@ -40,7 +40,11 @@ package struct GlobalOptions: ParsableArguments {
     @Flag(name: .long, help: "Refuse every change.")
     var readOnly = false
 
-    @Option(name: .long, help: "Longest time to reach Redis (2s).", transform: DurationText.parse)
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Longest time to reach Redis (2s).", valueName: "duration"),
+        transform: DurationText.parse
+    )
     var connectTimeout: Duration?
 
     package init() {}

@@ -1,8 +1,13 @@
 import ArgumentParser
+import EmbeddedRedis
+import Operations
+import RedisClient
+import Sluice
+import SluiceMonitor
 
-/// `sluice` itself: the verbs and the short help.
-struct RootCommand: ParsableCommand {
-    static var configuration: CommandConfiguration {
+/// `sluice` itself: the short help and one line about how things stand.
+package struct RootCommand: Verb {
+    package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: Program.name,
             abstract: "A distributed operation queue over Redis.",
@@ -13,7 +18,7 @@ struct RootCommand: ParsableCommand {
                   \(Program.name) list
                   \(Program.name) cancel --all
 
-                Without --redis, SLUICE_REDIS_URL or REDIS_URL a private redis-server is started and shared by your commands.
+                Options go before or behind the command. Without --redis, SLUICE_REDIS_URL or REDIS_URL a private redis-server is started and shared by your commands.
                 Exit status: \(Program.name) help exit-codes
                 """,
             version: "sluice \(Program.version)",
@@ -23,6 +28,61 @@ struct RootCommand: ParsableCommand {
                 WorkersGroup.self, EventsVerb.self, StatVerb.self, MonitorVerb.self, RedisGroup.self, ConfigGroup.self,
             ]
         )
+    }
+
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        invocation.console.print(Self.shortHelp)
+        invocation.console.print(await StatusLine(invocation).text)
+        return .done
+    }
+}
+
+extension RootCommand {
+    /// The help without the list of options.
+    private static var shortHelp: [String] {
+        let lines = helpMessage().split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let options = lines.firstIndex { $0.hasPrefix("OPTIONS:") } ?? lines.endIndex
+        let commands = lines.firstIndex { $0.hasPrefix("SUBCOMMANDS:") } ?? options
+        return Array(lines[..<options] + lines[commands...])
+    }
+}
+
+/// What can be said at once, without starting anything and without waiting long.
+private struct StatusLine {
+    private static let patience: Duration = .milliseconds(500)
+    private let invocation: Invocation
+
+    init(_ invocation: Invocation) { self.invocation = invocation }
+
+    var text: String {
+        get async {
+            let settings = invocation.settings
+            if settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil {
+                return "status: the embedded Redis does not run; it is started when it is needed"
+            }
+            var quick = invocation.settings
+            quick.connectTimeout.content = min(Self.patience, quick.connectTimeout.content)
+            do {
+                let client = try await invocation.with(quick).connect()
+                let line = StatLine(try await client.snapshot(executingRows: 0), rates: Rates()).summary
+                await client.close()
+                return "status: namespace \(client.namespace): \(line)"
+            } catch {
+                return "status: " + SafeText.line(ErrorTranslation.report(error, settings: settings).message)
+            }
+        }
+    }
+}
+
+extension StatLine {
+    /// `ready 3, executing 1, dead 0`
+    fileprivate var summary: String {
+        let shown: [OperationState] = [.ready, .scheduled, .executing, .retrying, .dead]
+        return shown.map { "\($0.rawValue) \(QuantityText.grouped(snapshot.counts[$0] ?? 0))" }.joined(separator: ", ")
     }
 }
 

@@ -25,6 +25,18 @@ package struct Invocation: Sendable {
 
     package func connect() async throws -> SluiceClient { try await connector(self) }
 
+    /// The same with other settings.
+    package func with(_ settings: Settings) -> Invocation {
+        Invocation(
+            arguments: arguments,
+            console: console,
+            settings: settings,
+            options: options,
+            connector: connector,
+            register: register
+        )
+    }
+
     /// Refuses under `--read-only`.
     package func requireWritable() throws(CLIError) {
         guard settings.readOnly.content else { return }
