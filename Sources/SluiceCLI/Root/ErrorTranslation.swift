@@ -1,4 +1,5 @@
 import EmbeddedRedis
+import Foundation
 import Operations
 import RedisClient
 import SluiceMonitor
@@ -25,7 +26,7 @@ package enum ErrorTranslation {
         let origin =
             settings.map { ["from: \($0.redis.content == nil ? "the embedded server" : "\($0.redis.origin)")"] } ?? []
         switch error.code {
-        case .invalidName, .invalidOption, .tooLarge, .malformed: return .usage(error.message)
+        case .invalidName, .invalidOption, .tooLarge, .malformed: return usage(error.message)
         case .notFound: return CLIError(.notFound, error.message)
         case .refused, .leaseLost: return CLIError(.refused, error.message)
         case .dead: return CLIError(.dead, error.message)
@@ -54,6 +55,15 @@ package enum ErrorTranslation {
             )
         case .unavailable: return CLIError(.unreachable, error.message, notes: origin, fix: reach(settings))
         }
+    }
+
+    /// Messages of the model end in what to do, behind a colon.
+    private static func usage(_ message: String) -> CLIError {
+        for verb in ["use", "store", "drop", "enqueue"] {
+            guard let range = message.range(of: ": \(verb) ", options: .backwards) else { continue }
+            return .usage(String(message[..<range.lowerBound]), fix: String(message[range.lowerBound...].dropFirst(2)))
+        }
+        return .usage(message, fix: "\(Program.name) --help")
     }
 
     private static func report(_ error: EmbeddedRedisError) -> CLIError {
