@@ -4,7 +4,7 @@ import SluiceTesting
 /// Draws steps that make sense: mostly calls of correct workers, mixed with repeats and with writes under fences that are gone.
 struct RandomSteps {
     private var chance: SeededGenerator
-    private let workers: [WorkerID]
+    let workers: [WorkerID]
     private var epochs: [WorkerID: Int] = [:]
     /// Tracked ids that were used, the newest last; kept few, so that steps meet.
     private(set) var tracked: [OperationID] = []
@@ -26,11 +26,12 @@ struct RandomSteps {
 
     /// - Parameters:
     ///   - held: what runs now.
+    ///   - load: how many things lie in the queue; above eighty nothing is added.
     ///   - hasBell: the doorbell's token can be taken.
-    mutating func next(held: [Hold], hasBell: Bool) -> RandomStep {
+    mutating func next(held: [Hold], load: Int, hasBell: Bool) -> RandomStep {
         remember(held)
         switch number(1...100) {
-        case 1...20: return enqueue()
+        case 1...20: return load < 80 ? enqueue() : .claim(claimRequest(by: worker()))
         case 21...34: return .advance(jump())
         case 35...44: return beat()
         case 45...58: return .claim(claimRequest(by: worker()))
@@ -60,8 +61,8 @@ struct RandomSteps {
     private mutating func remember(_ held: [Hold]) {
         for hold in held where !past.contains(where: { $0.fence == hold.fence }) { past.append(hold) }
         if past.count > 80 { past.removeFirst(past.count - 80) }
-        if tracked.count > 60 { tracked.removeFirst(tracked.count - 60) }
-        if untracked.count > 60 { untracked.removeFirst(untracked.count - 60) }
+        if tracked.count > 40 { tracked.removeFirst(tracked.count - 40) }
+        if untracked.count > 40 { untracked.removeFirst(untracked.count - 40) }
     }
 }
 
@@ -215,6 +216,7 @@ extension RandomSteps {
         case 61...90: .milliseconds(number(3000...20_000))
         case 91...96: .milliseconds(number(20_000...200_000))
         case 97...98: .milliseconds(number(200_000...4_000_000))
+        case 99 where chance(0.3): .seconds(86_400 * number(1...95))
         default: .milliseconds(-number(1...4000))
         }
     }

@@ -1,14 +1,16 @@
-import Foundation
+import Operations
 import RedisClient
-import TestSupport
 
 /// Reads everything that lies in a queue in Redis, in the words of `InMemoryBroker.layout`.
 struct RedisLayout {
     let server: RedisLink
     let prefix: String
+    let workers: [WorkerID]
 
-    func lines() async throws -> [String] {
-        let command = RedisCommand("EVAL", Self.script, "1", prefix + "meta")
+    /// - Parameter endedRows: so many of each state's ended operations, the newest.
+    func lines(endedRows: Int) async throws -> [String] {
+        var command = RedisCommand("EVAL", Self.script, "1", prefix + "meta", String(min(endedRows, 1_000_000)))
+        for worker in workers { command.append(worker.description) }
         return try await server.send(command).expectArray("a layout").compactMap(\.string).sorted()
     }
 
@@ -20,13 +22,14 @@ struct RedisLayout {
         local function lane(place, key)
           for i, element in ipairs(call('LRANGE', key, 0, -1)) do put(place, i - 1, header(element)) end
         end
-        local function set(place, key)
-          local entries = call('ZRANGE', key, 0, -1, 'WITHSCORES')
+        local function set(place, key, rows)
+          local entries = call('ZRANGE', key, rows and -rows or 0, -1, 'WITHSCORES')
           for i = 1, #entries, 2 do put(place, entries[i], string.format('%.0f', entries[i + 1])) end
         end
         for n = 0, 4 do lane('lane:' .. n, P .. 'lane:' .. n) end
-        for _, place in ipairs({ 'scheduled', 'retrying', 'expiring', 'ended:f', 'ended:d', 'ended:c', 'ended:e' }) do
-          set(place, P .. place)
+        for _, place in ipairs({ 'scheduled', 'retrying', 'expiring' }) do set(place, P .. place) end
+        for _, state in ipairs({ 'f', 'd', 'c', 'e' }) do
+          set('ended:' .. state, P .. 'ended:' .. state, tonumber(ARGV[1]))
         end
         for i, grave in ipairs(call('LRANGE', P .. 'graves', 0, -1)) do
           local g = P .. 'grave:' .. string.match(grave, '^%d+') .. ':'
@@ -35,15 +38,12 @@ struct RedisLayout {
           set(place .. 'scheduled', g .. 'scheduled')
           set(place .. 'retrying', g .. 'retrying')
         end
-        for _, key in ipairs(call('KEYS', P .. 'inflight:*')) do
-          local held = call('HGETALL', key)
-          for i = 1, #held, 2 do put('inflight', string.sub(key, #P + 10), held[i], header(held[i + 1])) end
-        end
-        for _, key in ipairs(call('KEYS', P .. 'cancelling:*')) do
-          local orders = call('HGETALL', key)
-          for i = 1, #orders, 2 do
-            put('cancelling', string.sub(key, #P + 12), orders[i], string.match(orders[i + 1], '^%d+'))
-          end
+        for i = 2, #ARGV do
+          local worker = ARGV[i]
+          local held = call('HGETALL', P .. 'inflight:' .. worker)
+          for i = 1, #held, 2 do put('inflight', worker, held[i], header(held[i + 1])) end
+          local orders = call('HGETALL', P .. 'cancelling:' .. worker)
+          for i = 1, #orders, 2 do put('cancelling', worker, orders[i], string.match(orders[i + 1], '^%d+')) end
         end
         local leases = call('ZRANGE', P .. 'leases', 0, -1, 'WITHSCORES')
         for i = 1, #leases, 2 do put('lease', leases[i], string.format('%.0f', leases[i + 1])) end

@@ -27,8 +27,8 @@ struct TwinRun {
         direct = RedisLink.test(TestServer.shared.endpoint)
         let prefix = "{\(namespace)/\(queue)}:"
         clockKey = prefix + "clock"
-        redisLayout = RedisLayout(server: direct, prefix: prefix)
         steps = RandomSteps(seed: seed, workers: 3)
+        redisLayout = RedisLayout(server: direct, prefix: prefix, workers: steps.workers)
         try await setRedisClock()
     }
 
@@ -44,7 +44,9 @@ struct TwinRun {
     ///
     /// - Returns: how the two differ, or which rule both break; nil if all is well.
     mutating func step(_ number: Int) async throws -> String? {
-        let step = steps.next(held: try await held(), hasBell: layout.contains("bell"))
+        let held = try await held()
+        let load = layout.count { !$0.hasPrefix("ended") }
+        let step = steps.next(held: held, load: load, hasBell: layout.contains("bell"))
         if case .advance(let duration) = step {
             clock.advance(by: duration)
             try await setRedisClock()
@@ -54,7 +56,7 @@ struct TwinRun {
         if recent.count > 30 { recent.removeFirst() }
         let actual = try await step.outcome(on: redis, queue: queue)
         if actual != expected { return Self.brief("Redis answers \(actual)") }
-        return try await differenceOfState()
+        return try await differenceOfState(isComplete: number % 100 == 0)
     }
 
     private static func brief(_ text: String) -> String {
@@ -73,9 +75,11 @@ struct TwinRun {
 
     // MARK: - Comparing
 
-    private mutating func differenceOfState() async throws -> String? {
-        layout = model.layout(queue: queue)
-        let stored = try await redisLayout.lines()
+    /// Complete = with all of what has ended, not only the newest.
+    private mutating func differenceOfState(isComplete: Bool) async throws -> String? {
+        let endedRows = isComplete ? Int.max : 10
+        layout = model.layout(queue: queue, endedRows: endedRows)
+        let stored = try await redisLayout.lines(endedRows: endedRows)
         if stored != layout { return Self.difference(expected: layout, actual: stored) }
         let ids = Array(Set(steps.tracked))
         let expected = try await model.details(ids, queue: queue)
@@ -84,7 +88,7 @@ struct TwinRun {
             return "details differ\n  model: \(Self.text(left))\n  Redis: \(Self.text(right))"
         }
         if let difference = try await differenceOfSnapshots() { return difference }
-        return Conservation(layout: layout).violation(in: zip(ids, actual).map { ($0, $1) })
+        return Conservation(layout: layout, isComplete: isComplete).violation(in: zip(ids, actual).map { ($0, $1) })
     }
 
     private func differenceOfSnapshots() async throws -> String? {

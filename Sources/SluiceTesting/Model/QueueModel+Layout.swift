@@ -3,19 +3,24 @@ import Operations
 extension InMemoryBroker {
     /// Everything that lies in a queue, one line per thing, sorted: where it is, then what it is. A test writes the same of Redis,
     /// so that a difference between the two shows as a line.
-    package func layout(queue: String) -> [String] {
-        read(queue) { $0.layout }
+    ///
+    /// - Parameter endedRows: so many of each state's ended operations, the newest.
+    package func layout(queue: String, endedRows: Int = .max) -> [String] {
+        read(queue) { $0.layout(endedRows: endedRows) }
     }
 }
 
 extension QueueModel {
-    fileprivate var layout: [String] {
+    fileprivate func layout(endedRows: Int) -> [String] {
         var lines: [String] = []
         for (number, lane) in lanes.enumerated() { lines += Self.lines("lane:\(number)", lane) }
         for (place, set) in [("scheduled", scheduled), ("retrying", retrying), ("expiring", expiring)] {
             lines += Self.lines(place, set)
         }
-        for (state, set) in ended { lines += Self.lines("ended:\(String(UnicodeScalar(state.code)))", set) }
+        for (state, set) in ended {
+            let place = "ended:\(String(UnicodeScalar(state.code)))"
+            lines += set.entries.suffix(endedRows).map { "\(place) \($0.id) \($0.score)" }
+        }
         for (worker, held) in workers { lines += Self.lines(of: held, worker: worker) }
         for (number, grave) in graves.enumerated() { lines += Self.lines(of: grave, number: number) }
         lines += leases.map { "lease \($0.key) \($0.value)" }
