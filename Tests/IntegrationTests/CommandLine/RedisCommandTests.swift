@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("Command line: the embedded server")
-struct EmbeddedServerTests {
+struct RedisCommandTests {
     @Test("It is started by the first command, said once, shared by the others, and stopped without a trace")
     func life() async throws {
         let folder = try makeTemporaryFolder()
