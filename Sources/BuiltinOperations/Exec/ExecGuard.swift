@@ -181,10 +181,14 @@ private struct Guard {
     private func reap(until child: pid_t) -> Int32? {
         var found: Int32?
         var status: Int32 = 0
-        while case let pid = waitpid(-1, &status, WNOHANG), pid > 0 {
+        while true {
+            let pid = waitpid(-1, &status, WNOHANG)
             if pid == child { found = status }
+            if pid > 0 { continue }
+            // Without any child left there is nothing to wait for, and the end of the program can only have been a kill.
+            if pid < 0, errno == ECHILD, found == nil { return SIGKILL }
+            return found
         }
-        return found
     }
 
     /// Kills the group, and then whoever left it: their parents being dead, they are children of this process. Repeats until
@@ -201,8 +205,10 @@ private struct Guard {
 
     /// The processes whose parent is this one.
     private func children() -> [pid_t] {
-        // Usually there is none, and looking through all processes is not needed.
-        if waitpid(-1, nil, WNOHANG) < 0, errno == ECHILD { return [] }
+        // Usually there is none, and looking through all processes is not needed. Nobody is collected here: the program's status
+        // belongs to the supervision.
+        var nobody = siginfo_t()
+        if waitid(P_ALL, 0, &nobody, WEXITED | WNOHANG | WNOWAIT) < 0, errno == ECHILD { return [] }
         let own = getpid()
         guard let folder = opendir("/proc") else { return [] }
         defer { closedir(folder) }
