@@ -29,7 +29,7 @@ package struct Look: Sendable, Hashable {
 /// One cell of the screen.
 package struct Cell: Sendable, Hashable {
     package var glyph: Character
-    /// Cells that the glyph takes: 1 or 2; 0 = the right half of the glyph to the left.
+    /// Cells that the glyph takes; 0 = a further cell of the glyph to the left.
     package var width: Int
     package var look: Look
 
@@ -131,15 +131,22 @@ package struct Grid: Sendable, Equatable {
 
     private static let replacements: [Character: Character] = ["–": "-", "—": "-", "…": "~", "·": "|", "×": "x"]
 
-    /// A wide glyph of which one half is overwritten loses the other half too.
+    /// A wide glyph of which one part is overwritten loses the others too.
     private mutating func set(_ glyph: Character, width: Int, x: Int, y: Int, look: Look) {
         let index = y * size.width + x
-        if cells[index].width == 0 { cells[index - 1] = Cell(" ", look: cells[index - 1].look) }
-        let end = x + width
-        if end < size.width, cells[index + width].width == 0 {
-            cells[index + width] = Cell(" ", look: cells[index + width].look)
-        }
+        let rowEnd = (y + 1) * size.width
+        blankGlyph(at: index, before: rowEnd)
+        blankGlyph(at: index + width - 1, before: rowEnd)
         cells[index] = Cell(glyph, width: width, look: look)
         for offset in 1..<max(1, width) { cells[index + offset] = Cell(" ", width: 0, look: look) }
+    }
+
+    /// Empties all cells of the glyph that covers a cell, if it is a wide one.
+    private mutating func blankGlyph(at index: Int, before rowEnd: Int) {
+        var first = index
+        while cells[first].width == 0 { first -= 1 }
+        let width = cells[first].width
+        guard width > 1 else { return }
+        for cell in first..<min(rowEnd, first + width) { cells[cell] = Cell(" ", look: cells[cell].look) }
     }
 }

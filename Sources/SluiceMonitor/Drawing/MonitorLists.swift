@@ -40,11 +40,12 @@ extension MonitorView {
     /// - Parameter compact: for small screens, where name and progress matter most.
     func executingList(compact: Bool) -> ScreenList {
         let bar = size.width >= 80 ? 10 : 0
+        let leastProgress = bar > 0 ? bar + 5 : compact ? 5 : 13
         var list = ScreenList(columns: [
             ScreenColumn("ID", 7, .left, drop: size.width < 40 ? 9 : 0), ScreenColumn("", 2, .left, drop: 6),
             ScreenColumn("NAME", 10, .left, isFlexible: true), ScreenColumn("QUEUE", 8, .left, drop: compact ? 8 : 4),
             ScreenColumn("WORKER", 8, .left, drop: 3, isFlexible: size.width >= 100), ScreenColumn("TIME", 6),
-            ScreenColumn("PROGRESS", bar + 5, .left, isFlexible: true), ScreenColumn("TRY", 4, .right, drop: 5),
+            ScreenColumn("PROGRESS", leastProgress, .left, isFlexible: true), ScreenColumn("TRY", 4, .right, drop: 5),
         ])
         let entries = model.board?.executing ?? []
         let length = ShortID.length(for: entries.map(\.id))
@@ -70,13 +71,14 @@ extension MonitorView {
     }
 
     var workerList: ScreenList {
+        let someAreLost = model.board?.workers.contains { $0.isLost && $0.inFlight > 0 } ?? false
         var list = ScreenList(columns: [
             ScreenColumn("WORKER", 9, .left, isFlexible: true),
             ScreenColumn("HOST", 6, .left, drop: 5, isFlexible: true),
             ScreenColumn("PID", 7, drop: 9), ScreenColumn("QUEUES", 9, .left, drop: 4, isFlexible: true),
             ScreenColumn("SLOTS", 5), ScreenColumn("BUSY", 4), ScreenColumn("DONE", 7, drop: 2),
             ScreenColumn("FAIL", 5, drop: 3), ScreenColumn("RSS", 5, drop: 7), ScreenColumn("UP", 5, drop: 6),
-            ScreenColumn("BEAT", 5, drop: 1), ScreenColumn("STATE", 9, .left, isFlexible: true),
+            ScreenColumn("BEAT", 5, drop: 1), ScreenColumn("STATE", someAreLost ? 18 : 9, .left, isFlexible: true),
         ])
         list.rows = (model.board?.workers ?? []).map { worker in
             ScreenList.Row(cells: cells(of: worker), isSelected: model.selectedItem == .worker(worker.id))

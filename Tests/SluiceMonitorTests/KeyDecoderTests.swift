@@ -1,0 +1,63 @@
+import Testing
+
+@testable import SluiceMonitor
+
+@Suite("Keys")
+struct KeyDecoderTests {
+    private func decode(_ text: String) -> [Key] {
+        var decoder = KeyDecoder()
+        return decoder.decode(Array(text.utf8)) + decoder.flush()
+    }
+
+    @Test(
+        "Bytes of a terminal become keys",
+        arguments: [
+            ("q", [Key.character("q")]), ("G?", [.character("G"), .character("?")]), ("\r", [.enter]), ("\n", [.enter]),
+            ("\t", [.tab]), ("\u{7F}", [.backspace]), ("\u{8}", [.backspace]), ("\u{3}", [.control("c")]),
+            ("\u{1A}", [.control("z")]), ("\u{1B}", [.escape]), ("\u{1B}[A\u{1B}[B", [.up, .down]), ("\u{1B}OA", [.up]),
+            ("\u{1B}[5~\u{1B}[6~", [.pageUp, .pageDown]), ("\u{1B}[H\u{1B}[4~", [.home, .end]),
+            ("\u{1B}[1;5C", [.right]), ("\u{1B}[Z", [.backTab]), ("\u{1B}[I\u{1B}[O", [.focusIn, .focusOut]),
+            ("é日😀", [.character("é"), .character("日"), .character("😀")]), ("\u{1B}j", [.escape, .character("j")]),
+            ("\u{1B}\u{1B}[A", [.escape, .up]), ("\u{1B}[99x", []), ("\u{0}", []),
+            ("\u{202E}\u{9B}a", [.character("a")]),
+        ]
+    )
+    func keys(text: String, keys: [Key]) {
+        #expect(decode(text) == keys)
+    }
+
+    @Test("A sequence may come byte by byte")
+    func pieces() {
+        var decoder = KeyDecoder()
+        let keys = Array("\u{1B}[5~é".utf8).flatMap { decoder.decode([$0]) }
+        #expect(keys == [.pageUp, .character("é")])
+        #expect(!decoder.isWaiting)
+    }
+
+    @Test("An escape waits for what may follow, and is the key when nothing does")
+    func loneEscape() {
+        var decoder = KeyDecoder()
+        #expect(decoder.decode([0x1B]).isEmpty)
+        #expect(decoder.isWaiting)
+        #expect(decoder.flush() == [.escape])
+        #expect(decoder.decode(Array("\u{1B}[".utf8)).isEmpty)
+        #expect(decoder.flush().isEmpty)
+        #expect(decoder.decode(Array("j".utf8)) == [.character("j")])
+    }
+
+    @Test("No bytes at all make it wait for ever or fail")
+    func fuzz() {
+        var generator = SeededGenerator(state: 11)
+        for _ in 0..<5_000 {
+            var decoder = KeyDecoder()
+            let bytes = (0..<Int.random(in: 1..<80, using: &generator)).map { _ in
+                Bool.random(using: &generator)
+                    ? [0x1B, 0x5B, 0x3B, 0x4F, 0xE2, 0x80].randomElement(using: &generator) ?? 0
+                    : UInt8.random(in: 0...255, using: &generator)
+            }
+            _ = decoder.decode(bytes)
+            _ = decoder.flush()
+            #expect(decoder.decode([UInt8(ascii: "j")]) == [.character("j")])
+        }
+    }
+}

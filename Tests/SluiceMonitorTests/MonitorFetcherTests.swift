@@ -1,0 +1,81 @@
+import Operations
+import SluiceTesting
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import SluiceMonitor
+
+@Suite("Reading for the monitor")
+struct MonitorFetcherTests {
+    private final class Log: Sendable {
+        private let entries = Mutex<[(MonitorFetcher.Outcome, ContinuousClock.Instant)]>([])
+        func add(_ outcome: MonitorFetcher.Outcome) { entries.withLock { $0.append((outcome, .now)) } }
+        var reads: [(NamespaceSnapshot, ContinuousClock.Instant)] {
+            entries.withLock { $0 }.compactMap {
+                if case .read(let snapshot, _) = $0.0 { (snapshot, $0.1) } else { nil }
+            }
+        }
+        var details: [DetailReading] {
+            entries.withLock { $0 }.compactMap { if case .read(_, let detail) = $0.0 { detail } else { nil } }
+        }
+    }
+
+    private func operation(_ name: String = "noop") -> NewOperation {
+        NewOperation(envelope: OperationEnvelope(name: name).encoded())
+    }
+
+    @Test(
+        "A change in a queue is read long before the interval is over, but not sooner than 250 ms after the last read"
+    )
+    func hints() async throws {
+        let broker = InMemoryBroker()
+        _ = try await broker.enqueue([operation()], queue: "a")
+        let fetcher = MonitorFetcher(broker, origin: .now, interval: .seconds(60))
+        let log = Log()
+        let task = Task { await fetcher.run { log.add($0) } }
+        defer { task.cancel() }
+        try await eventually { log.reads.count == 1 }
+        // Until the fetcher listens, a change is not heard; it is heard at the latest with the next of them.
+        try await eventually {
+            _ = try await broker.enqueue([operation()], queue: "a")
+            return log.reads.count >= 3
+        }
+        let reads = log.reads
+        for (earlier, later) in zip(reads, reads.dropFirst()) {
+            #expect(later.1 - earlier.1 >= .milliseconds(200))
+        }
+        #expect((reads.last?.0.counts[.ready] ?? 0) > 1)
+    }
+
+    @Test("It reads at once when somebody asks for it, with the operation that is looked at")
+    func hurry() async throws {
+        let broker = InMemoryBroker()
+        let new = operation("look.at.me")
+        _ = try await broker.enqueue([new], queue: "a")
+        let fetcher = MonitorFetcher(broker, origin: .now, interval: .seconds(60))
+        let log = Log()
+        let task = Task { await fetcher.run { log.add($0) } }
+        defer { task.cancel() }
+        try await eventually { log.reads.count == 1 }
+        #expect(log.details.isEmpty)
+        fetcher.look(at: .init(interval: .seconds(60), address: OperationAddress(queue: "a", id: new.id)))
+        fetcher.hurry()
+        try await eventually { log.details.count == 1 }
+        #expect(log.details[0].detail?.displayName == "look.at.me")
+    }
+
+    @Test("A stream of snapshots ends when it is told to, and its first failure is thrown")
+    func stream() async throws {
+        let broker = InMemoryBroker()
+        _ = try await broker.enqueue([operation()], queue: "a")
+        var lines: [String] = []
+        try await SnapshotStream(broker, interval: .milliseconds(1)).run(note: { _ in }) { snapshot, rates in
+            lines.append(StatLine(snapshot, rates: rates).text)
+            return lines.count < 3
+        }
+        #expect(lines.count == 3)
+        #expect(lines.allSatisfy { $0.contains(" ready 1 exec 0 fail 0 ") })
+        #expect(lines[0].hasSuffix("in/s – out/s –"))
+    }
+}

@@ -1,0 +1,198 @@
+import Operations
+import Testing
+
+@testable import SluiceMonitor
+
+@Suite("The monitor's model")
+struct MonitorModelTests {
+    private func operation(_ queue: String, _ number: Int) -> MonitorItem {
+        .operation(OperationAddress(queue: queue, id: id(number)))
+    }
+
+    @Test("Until somebody chooses, the operation that has run longest is selected; without one the first queue")
+    func firstSelection() {
+        #expect(shopModel().selectedItem == operation("video", 8))
+        var idle = MonitorModel(namespace: "n", place: "")
+        #expect(idle.selectedItem == nil)
+        idle.ingest(NamespaceSnapshot(queues: [.make("b"), .make("a")], receivedAt: .zero))
+        #expect(idle.selectedItem == .queue("a"))
+    }
+
+    @Test("The selection follows the id while rows come, go and change places")
+    func selectionFollowsID() {
+        var model = shopModel()
+        _ = model.type("j")
+        #expect(model.selectedItem == operation("mail", 7))
+        var next = shop(receivedAt: .seconds(11))
+        next.queues[2].executing.removeAll()
+        next.queues[0].executing.append(.make(20, name: "x", runtime: 99_000))
+        model.ingest(next)
+        #expect(model.selectedItem == operation("mail", 7))
+    }
+
+    @Test("Where the selected row is gone, the one in its place is selected; with none left, nothing")
+    func selectionOfVanished() {
+        var model = shopModel()
+        _ = model.type("j")
+        var next = shop(receivedAt: .seconds(11))
+        next.queues[0].executing.removeAll()
+        model.ingest(next)
+        #expect(model.selectedItem == operation("video", 9))
+        model.ingest(NamespaceSnapshot(queues: [], receivedAt: .seconds(12)))
+        #expect(model.selectedItem == nil)
+        _ = model.type("jkgGcP")
+        #expect(model.selectedItem == nil)
+        #expect(model.dialog == nil)
+    }
+
+    @Test("j, k, g, G and the arrows move, and stop at the ends")
+    func moving() {
+        var model = shopModel()
+        _ = model.type("g")
+        #expect(model.selectedItem == .queue("mail"))
+        _ = model.handle(.up)
+        #expect(model.selectedItem == .queue("mail"))
+        _ = model.handle(.down)
+        #expect(model.selectedItem == .queue("reports"))
+        _ = model.type("Gj")
+        #expect(model.selectedItem == operation("video", 9))
+        _ = model.type("k")
+        #expect(model.selectedItem == operation("mail", 7))
+    }
+
+    @Test("Digits and Tab show the screens that there are, and no others")
+    func screens() {
+        var model = shopModel()
+        let shown = ["4", "2", "5", "9", "3", "1"].map { key in
+            _ = model.type(key)
+            return model.screen
+        }
+        #expect(shown == [.workers, .workers, .workers, .workers, .queues, .overview])
+        _ = model.handle(.tab)
+        #expect(model.screen == .queues)
+        _ = model.handle(.tab)
+        #expect(model.selectedItem == .worker("w1"))
+    }
+
+    @Test("Enter opens the selected operation, Esc and q come back, q then quits")
+    func detail() {
+        var model = shopModel()
+        #expect(model.handle(.enter) == [.refresh])
+        #expect(model.detail?.address.id == id(8))
+        #expect(model.type("q") == [])
+        #expect(model.detail == nil)
+        _ = model.handle(.enter)
+        #expect(model.handle(.escape) == [])
+        #expect(model.detail == nil)
+        #expect(model.type("q") == [.quit])
+        _ = model.type("g")
+        #expect(model.handle(.enter) == [])
+        #expect(model.detail == nil)
+    }
+
+    @Test("c asks, and only y cancels, with the reason that was typed")
+    func cancel() throws {
+        var model = shopModel()
+        let target = OperationAddress(queue: "video", id: id(8))
+        #expect(model.type("c") == [])
+        #expect(model.dialog != nil)
+        _ = model.handle(.tab)
+        #expect(model.type("wrong y q ?") == [])
+        _ = model.handle(.backspace)
+        _ = model.handle(.backspace)
+        #expect(model.handle(.enter) == [])
+        #expect(model.type("y") == [.cancel(target, reason: "wrong y q")])
+        #expect(model.dialog == nil)
+    }
+
+    @Test(
+        "Everything but y leaves things as they are",
+        arguments: [Key.enter, .escape, .character("n"), .character("q")]
+    )
+    func declined(key: Key) {
+        var model = shopModel()
+        _ = model.type("c")
+        #expect(model.handle(key) == [])
+        #expect(model.dialog == nil)
+        #expect(model.notice?.text == "nothing was changed")
+    }
+
+    @Test("The question keeps its operation when the selection moves away under it")
+    func steadyQuestion() {
+        var model = shopModel()
+        _ = model.type("c")
+        var next = shop(receivedAt: .seconds(11))
+        next.queues[2].executing.removeAll()
+        model.ingest(next)
+        #expect(model.type("y") == [.cancel(OperationAddress(queue: "video", id: id(8)), reason: "")])
+    }
+
+    @Test("P asks and then pauses a running queue, resumes a paused one")
+    func pause() {
+        var model = shopModel()
+        #expect(model.type("Py") == [.setPaused(true, queue: "video")])
+        #expect(model.type("gjPy") == [.setPaused(false, queue: "reports")])
+    }
+
+    @Test("Read-only takes the changes out of the keys")
+    func readOnly() {
+        var model = shopModel(isReadOnly: true)
+        #expect(model.type("cyPy") == [])
+        #expect(model.dialog == nil)
+    }
+
+    @Test("Ctrl-C ends it from everywhere")
+    func interrupt() {
+        var model = shopModel()
+        #expect(model.handle(.control("c")) == [.interrupt])
+        _ = model.type("c")
+        #expect(model.handle(.control("c")) == [.interrupt])
+        _ = model.handle(.tab)
+        #expect(model.handle(.control("c")) == [.interrupt])
+    }
+
+    @Test("While frozen the shown data stands still; then the newest is shown")
+    func frozen() {
+        var model = shopModel()
+        _ = model.type("p")
+        model.ingest(NamespaceSnapshot(queues: [.make("new")], receivedAt: .seconds(11)))
+        #expect(model.board?.queues.count == 3)
+        #expect(model.isIdle)
+        _ = model.type("p")
+        #expect(model.board?.queues.map(\.name) == ["new"])
+    }
+
+    @Test("Log lines are taken once, whatever was read twice or dropped meanwhile")
+    func log() {
+        var pane = DetailPane(OperationAddress(queue: "q", id: id(1)))
+        func read(_ first: Int, _ lines: [String]) {
+            pane.update(
+                DetailReading(
+                    address: pane.address,
+                    detail: nil,
+                    time: noon,
+                    firstLine: first,
+                    lines: lines.map { Array($0.utf8) }
+                )
+            )
+        }
+        read(0, ["a", "b"])
+        read(0, ["a", "b"])
+        read(1, ["b", "c"])
+        read(3, [])
+        read(7, ["h"])
+        #expect(pane.log.map { String(decoding: $0, as: UTF8.self) } == ["a", "b", "c", "h"])
+        #expect(pane.nextLine == 8)
+        #expect(pane.isMissing)
+    }
+
+    @Test("A reading of an operation that is not shown any more changes nothing")
+    func lateReading() {
+        var model = shopModel()
+        _ = model.handle(.enter)
+        let other = OperationAddress(queue: "mail", id: id(7))
+        model.ingest(DetailReading(address: other, detail: nil, time: noon, lines: [[65]]))
+        #expect(model.detail?.isMissing == false)
+        #expect(model.detail?.log.isEmpty == true)
+    }
+}

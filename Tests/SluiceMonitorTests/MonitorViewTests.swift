@@ -1,0 +1,247 @@
+import Operations
+import Testing
+
+@testable import SluiceMonitor
+
+@Suite("The monitor's screens")
+struct MonitorViewTests {
+    @Test("The overview at the design size")
+    func overview() {
+        #expect(
+            shopModel().grid(80, 24).text == """
+                 sluice ns:shop  redis://10.0.0.5:6379/0   live 0.3s ago · every 1s · 12:04 UTC
+                 ready 1,204 sched 88 block 0 exec 3/24 retry 7 dead 3 done 1.3M canc 12 exp 0
+                 in – out – err –   workers 2, 1 LOST
+                 out/s –
+                 [1 Overview]  3 Queues   4 Workers
+                 QUEUE       READY  SCHED BLOCK  EXEC RETRY  DEAD  IN/s OUT/s OLDEST STATE
+                 mail        1,020     12     0     1     2     1     –     –    14s run
+                 reports       144     76     0     0     0     0     –     –    41m PAUSED
+                 video          40      0     0     2     5     2     –     –  3m12s run
+                 EXECUTING 3, longest first
+                ►…000008 ⇈  encode.part7 video    h3-w2     2m41s ██████░░░░  68% pass 2 o…  1/5
+                 …000007    SendEmail    mail     h1-w1       12s cancelling 3s              2/5
+                 …000009    probe        video    h3-w2         – -                          1/5
+
+
+
+
+
+
+
+
+
+
+                 Enter open  j k move  c cancel  P pause queue  p freeze  ? help  q quit
+                """
+        )
+    }
+
+    @Test("The overview at 60 by 15 leaves out the sparkline and the least important columns")
+    func compact() {
+        #expect(
+            shopModel().grid(60, 15).text == """
+                 sluice ns:shop  red…  live 0.3s ago · every 1s · 12:04 UTC
+                 ready 1,204 sched 88 block 0 exec 3/24 retry 7 dead 3
+                 in – out – err –   workers 2, 1 LOST
+                 [1 Overview]  3 Queues   4 Workers
+                 QUEUE       READY  EXEC RETRY  DEAD OLDEST STATE
+                 mail        1,020     1     2     1    14s run
+                 reports       144     0     0     0    41m PAUSED
+                 video          40     2     5     2  3m12s run
+                 EXECUTING 3, longest first
+                ►…000008 encode.part7 video    h3-w2     2m41s  68% pass 2 …
+                 …000007 SendEmail    mail     h1-w1       12s cancelling 3s
+                 …000009 probe        video    h3-w2         – -
+
+
+                 Enter open  c cancel  P pause queue  ? help  q quit
+                """
+        )
+    }
+
+    @Test("Below 60 by 15: counters and what runs")
+    func small() {
+        #expect(
+            shopModel().grid(40, 7).text == """
+                 live 0.3s                 12:04:31 UTC
+                 ∘1,204 ◷88 ►3 ↻7 ✗3
+                ►…000008 encode.part7  2m41s  68% pass …
+                 …000007 SendEmail       12s cancelling…
+                 …000009 probe             – -
+
+                 q quit  needs 60x15 for lists
+                """
+        )
+    }
+
+    @Test("Below 30 by 4: one line")
+    func oneLine() {
+        #expect(shopModel().grid(29, 10).text(row: 0) == "►3 ∘1,204 ✗3 live 0.3s")
+        #expect(shopModel().grid(29, 1, now: .seconds(14)).text(row: 0) == "►3 ∘1,204 ✗3 STALE 4s")
+        #expect(shopModel().grid(29, 1, ascii: true).text(row: 0) == "X3 R1,204 D3 live 0.3s")
+    }
+
+    @Test("Wider screens have more columns")
+    func wide() {
+        let header = shopModel().grid(120, 35).text(row: 5)
+        #expect(header.contains("ERR/s WORKERS OLDEST STATE"))
+        #expect(header.contains("BLOCK"))
+    }
+
+    @Test("The workers, with the lost one")
+    func workers() {
+        var model = shopModel()
+        _ = model.type("4")
+        #expect(
+            (5...8).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
+                 WORKER    HOST   QUEUES     SLOTS BUSY    DONE  FAIL  BEAT STATE
+                ►h1-w1     gpu3   mail,video    16    1   1,902     5  0.6s running
+                 h2-w1     gpu3   mail,video     8    2   1,902     5   41s LOST, 2 to recover
+                 h3-w2     gpu3   mail,video     8    2   1,902     5  0.6s running
+                """
+        )
+    }
+
+    @Test("What is unknown is a dash, never a zero")
+    func unknown() {
+        let model = MonitorModel(namespace: "shop", place: "redis://h:6379/0")
+        let text = model.grid(80, 24).text
+        #expect(text.contains("connecting"))
+        #expect(text.contains("ready – sched – block – exec – retry – dead – done – canc – exp –"))
+        #expect(text.contains("in – out – err –"))
+        #expect(!text.contains("ready 0"))
+        #expect(model.grid(29, 1).text(row: 0) == "►– ∘– ✗– connecting")
+    }
+
+    @Test("Old data stays, dimmed, and the header says why")
+    func disconnected() {
+        var model = shopModel()
+        model.ingestFailure("cannot reach Redis", retryAt: .seconds(17))
+        let grid = model.grid(100, 24, now: .seconds(15))
+        #expect(grid.text(row: 0).hasSuffix("DISCONNECTED, retry in 2s, data from 12:04:31 · 12:04 UTC"))
+        #expect(grid.text.contains("encode.part7"))
+        #expect(grid.text(row: 23) == " cannot reach Redis")
+        #expect(grid[1, 6].look.isDim)
+        #expect(!shopModel().grid(100, 24)[1, 6].look.isDim)
+    }
+
+    @Test("The footer names only what works")
+    func footer() {
+        func footer(_ model: MonitorModel) -> String { model.grid(80, 24).text(row: 23) }
+        var model = shopModel()
+        #expect(footer(model) == " Enter open  j k move  c cancel  P pause queue  p freeze  ? help  q quit")
+        _ = model.type("gj")
+        #expect(footer(model) == " j k move  P resume queue  p freeze  ? help  q quit")
+        _ = model.type("4")
+        #expect(footer(model) == " j k move  p freeze  ? help  q quit")
+        #expect(footer(shopModel(isReadOnly: true)) == " Enter open  j k move  p freeze  ? help  q quit")
+    }
+
+    @Test("The question stands in a box, in ASCII where that is asked for")
+    func dialog() {
+        var model = shopModel()
+        _ = model.type("c")
+        let grid = model.grid(80, 24)
+        #expect(
+            (9...14).map { grid.text(row: $0) }.joined(separator: "\n") == """
+                 EXEC┌ Cancel encode.part7? ──────────────────────────────────────────────┐
+                ►…000│ 01KDZ9GN4R0000000000000008  queue video                            │  1/5
+                 …000│ It runs on h3-w2, which will be asked to stop.                     │  2/5
+                 …000│ reason: (none)                                                     │  1/5
+                     │ [y] yes   [N] no   [Tab] type a reason                             │
+                     └────────────────────────────────────────────────────────────────────┘
+                """
+        )
+        #expect(model.grid(80, 24, ascii: true).text.contains("+ Cancel encode.part7? ---"))
+        #expect(model.grid(25, 3).text(row: 2) == "Cancel encode.part7? y/N")
+    }
+
+    @Test("Hostile names reach no cell as control characters, and stay in their columns")
+    func hostile() {
+        var snapshot = shop()
+        let evil = "\u{1B}]0;pwned\u{7}\u{202E}日本語\u{9B}2J\r\n\tname"
+        snapshot.queues[0].executing[0].name = evil
+        snapshot.queues[2].executing[1].progress = (0.5, evil)
+        snapshot.queues[2].workers[0].info = WorkerRow.make("w2", name: evil).info
+        var model = MonitorModel(namespace: evil, place: evil)
+        model.ingest(snapshot)
+        model.ingestFailure(evil, retryAt: .zero)
+        for key in ["1", "3", "4", "1c"] {
+            _ = model.type(key)
+            for ascii in [false, true] {
+                let grid = model.grid(80, 24, ascii: ascii)
+                #expect(grid.cells.allSatisfy { !$0.glyph.unicodeScalars.contains(where: \.isTerminalHazard) })
+                if ascii { #expect(grid.cells.allSatisfy { $0.glyph.isASCII }) }
+            }
+        }
+    }
+
+    @Test("No size makes it fail", arguments: 0...26)
+    func everySize(height: Int) {
+        var models = [MonitorModel(namespace: "n", place: ""), shopModel(), shopModel(), shopModel(), shopModel()]
+        _ = models[1].type("c")
+        _ = models[2].type("?")
+        _ = models[3].handle(.enter)
+        _ = models[4].type("4P")
+        models[3].ingest(reading())
+        for width in stride(from: 0, through: 130, by: 3) {
+            for model in models {
+                let grid = model.grid(width, height, now: .seconds(20))
+                #expect(grid.cells.count == width * height)
+            }
+        }
+    }
+
+    @Test("One operation, as a whole")
+    func detail() {
+        var model = shopModel()
+        _ = model.handle(.enter)
+        #expect(model.grid(80, 24).text.contains("reading …"))
+        model.ingest(reading())
+        #expect(
+            (1...13).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
+                 01KDZ9GN4R0000000000000008  encode.part7  ► executing
+                 queue video  priority veryHigh  tags vip
+                 attempt 2/5  delivery 1  fence 8  on h3-w2
+                 ████████████████████████████████░░░░░░░░░░░░░░░░  68%  pass 2 of 3
+                 enqueued 12:01:11 › started 12:01:50 › runs for 2m41s
+                 cancel requested 12:04:30 by ann@h (wrong\\x1bfile)
+                 args   {"file":"a.mov","part":7}
+                        25 B
+                 error  12:01:41 attempt 1 exit: status 3
+
+                 LOG, newest last
+                 frame 1
+                 frame \\x1b[2J 2
+                """
+        )
+        model.ingest(DetailReading(address: OperationAddress(queue: "video", id: id(8)), detail: nil, time: noon))
+        #expect(model.grid(80, 24).text(row: 1).hasSuffix("(removed meanwhile)"))
+    }
+
+    private func reading() -> DetailReading {
+        let envelope = OperationEnvelope(
+            name: "encode.part7",
+            arguments: Array(#"{"file":"a.mov","part":7}"#.utf8),
+            tags: ["vip"]
+        )
+        let record = OperationRecord(
+            header: OperationHeader(id: id(8), priority: .veryHigh, failedAttempts: 1),
+            state: .executing,
+            startedAt: noon - 161_000,
+            fence: 8,
+            enqueuedAt: noon - 200_000,
+            envelope: envelope.encoded()
+        )
+        var detail = OperationDetail(queue: "video", record: record, state: .executing)
+        detail.worker = "w2"
+        detail.progress = (0.68, "pass 2 of 3")
+        let failure = OperationFailure(type: "exit", message: "status 3", attempt: 1, delivery: 1)
+        detail.errors = [FailedAttempt(at: noon - 170_000, error: failure.encoded())]
+        detail.cancel = CancelTrace(requestedAt: noon - 1_000, reason: "wrong\u{1B}file", by: "ann@h")
+        let address = OperationAddress(queue: "video", id: id(8))
+        let lines = ["frame 1", "frame \u{1B}[2J 2"].map { Array($0.utf8) }
+        return DetailReading(address: address, detail: detail, time: noon, firstLine: 0, lines: lines)
+    }
+}
