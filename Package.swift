@@ -161,7 +161,10 @@ let package = Package(
         ),
         .testTarget(
             name: "SluiceWorkerTests",
-            dependencies: ["SluiceWorker", "BuiltinOperations", "SluiceTesting", "guard-fixture"],
+            dependencies: [
+                "SluiceWorker", "BuiltinOperations", "SluiceTesting", "guard-fixture",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -18,6 +18,7 @@ public enum BuiltinOperations {
     ) -> [OperationHandler] {
         var handlers: [OperationHandler] = [.noop, .sleep, .fail]
         if allowed.contains("exec") { handlers.append(.exec(guardPath: guardPath, grace: cancelGrace)) }
+        if allowed.contains("download") { handlers.append(.download) }
         return handlers
     }
 }

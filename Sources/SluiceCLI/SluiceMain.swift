@@ -1,3 +1,4 @@
+import BuiltinOperations
 import ArgumentParser
 import Foundation
 @_exported import Operations
@@ -21,6 +22,7 @@ public enum SluiceMain {
     public static func run(
         _ register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
     ) async -> Never {
+        ExecGuard.runIfAsked()
         // A reader that went away is an error of a write, not the end of a worker.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())

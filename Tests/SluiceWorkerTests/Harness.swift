@@ -62,7 +62,16 @@ final class Gate: Sendable {
 
     var arrived: [OperationID] { state.withLock { $0.arrived } }
     var attempts: [(attempt: Int, delivery: Int)] { state.withLock { $0.attempts } }
+    var isOpen: Bool { state.withLock { $0.isOpen } }
     func open() { state.withLock { $0.isOpen = true } }
+
+    /// True for the first caller only.
+    func isFirstPass() -> Bool {
+        state.withLock { state in
+            defer { state.isOpen = true }
+            return !state.isOpen
+        }
+    }
 
     /// Waits for the gate to open; deaf to cancels if asked to be.
     func pass(_ context: OperationContext, isDeaf: Bool = false) async throws {

@@ -102,13 +102,13 @@ struct RunningTests {
         ])
         harness.start()
         #expect(await eventually { harness.worker.core.queue.withLock { $0.members.first?.hasWork == false } })
-        let late = try await harness.enqueue("note", delay: 400)
+        let late = try await harness.enqueue("note", delay: 1500)
         let enqueuedAt = ContinuousClock.now
-        let early = try await harness.enqueue("note", delay: 100)
+        let early = try await harness.enqueue("note", delay: 150)
         #expect(try await harness.reaches(.finished, early))
-        #expect(ContinuousClock.now - enqueuedAt < .milliseconds(300))
+        #expect(ContinuousClock.now - enqueuedAt < .milliseconds(1200))
         #expect(try await harness.reaches(.finished, late))
-        #expect(ContinuousClock.now - enqueuedAt < .milliseconds(550))
+        #expect(ContinuousClock.now - enqueuedAt < .milliseconds(2500))
         #expect(order.arrived == [early, late])
         try await harness.stop()
     }

@@ -74,9 +74,8 @@ package struct WorkerVerb: Verb {
         var registry = OperationRegistry()
         invocation.register(&registry)
         let names = Set(registry.names)
-        for handler in BuiltinOperations.handlers(allowed: allowed) where !names.contains(handler.name) {
-            registry.register(handler)
-        }
+        let builtins = BuiltinOperations.handlers(allowed: allowed, cancelGrace: cancelGrace)
+        for handler in builtins where !names.contains(handler.name) { registry.register(handler) }
         return registry
     }
 

@@ -1,0 +1,195 @@
+import AsyncHTTPClient
+import Crypto
+import Foundation
+import Operations
+
+extension OperationHandler {
+    /// Fetches `url` (http or https) into the file `path`, whose folder must exist. The file appears as a whole or not at all:
+    /// what has arrived is kept beside it until everything has. Result: `url`, `path`, `bytes`, `sha256`, `status`.
+    static let download = OperationHandler(name: "download", runTimeout: Defaults.externalRunTimeout) { json, context in
+        let arguments = try DownloadArguments(json)
+        do {
+            return try await Download(arguments: arguments, context: context).run()
+        } catch let error as HTTPClientError {
+            try Task.checkCancellation()
+            throw DownloadFailure(type: "transfer", "\(arguments.url): \(error.shortDescription)")
+        } catch let error as any OperationFailing {
+            throw error
+        } catch let error as OperationsError {
+            throw error
+        } catch {
+            try Task.checkCancellation()
+            throw DownloadFailure(type: "transfer", "\(arguments.url): \(error)")
+        }
+    }
+}
+
+/// The arguments of `download`.
+struct DownloadArguments {
+    let url: String
+    let path: String
+
+    init(_ json: [UInt8]) throws {
+        let arguments = try Arguments(json, of: "download")
+        try arguments.allow(only: "url", "path")
+        url = try arguments.string("url")
+        path = try arguments.string("path")
+        let parsed = URL(string: url)
+        guard let scheme = parsed?.scheme?.lowercased(), scheme == "http" || scheme == "https",
+            let host = parsed?.host(), !host.isEmpty
+        else {
+            throw InvalidArguments("download", "\"url\" must be an http or https address")
+        }
+        guard !path.isEmpty, !path.hasSuffix("/"), !path.utf8.contains(0) else {
+            throw InvalidArguments("download", "\"path\" must name a file")
+        }
+    }
+}
+
+/// One transfer.
+private struct Download {
+    let arguments: DownloadArguments
+    let context: OperationContext
+
+    func run() async throws -> [UInt8] {
+        let fence = try context.fence
+        let file = try PartialFile(target: arguments.path, mark: "\(context.id)-\(fence)")
+        defer { file.discard() }
+        let response = try await request()
+        let (bytes, digest) = try await receive(response, into: file)
+        _ = try context.fence  // a run that lost its lease must not replace what its successor wrote
+        try await file.keep()
+        context.progress(1, Self.size(bytes))
+        let result: JSONValue = [
+            "url": .string(arguments.url),
+            "path": .string(arguments.path),
+            "bytes": .number(bytes),
+            "sha256": .string(digest),
+            "status": .number(Int(response.status.code)),
+        ]
+        return result.serializedBytes()
+    }
+
+    private func request() async throws -> HTTPClientResponse {
+        var request = HTTPClientRequest(url: arguments.url)
+        request.headers.add(name: "User-Agent", value: "sluice")
+        // As it is, so that length and sum are the file's.
+        request.headers.add(name: "Accept-Encoding", value: "identity")
+        let limit = Int64(Defaults.externalRunTimeout.inSeconds)
+        let response = try await DownloadClient.shared.execute(request, timeout: .seconds(limit))
+        guard (200..<300).contains(response.status.code) else {
+            throw DownloadFailure(
+                status: Int(response.status.code),
+                reason: response.status.reasonPhrase,
+                arguments.url
+            )
+        }
+        return response
+    }
+
+    private func receive(_ response: HTTPClientResponse, into file: PartialFile) async throws -> (Int64, String) {
+        let expected = response.headers.first(name: "Content-Length").flatMap { Int64($0) }
+        var meter = Meter(expected: expected, context: context)
+        var sum = SHA256()
+        for try await buffer in response.body {
+            try Task.checkCancellation()
+            try buffer.withUnsafeReadableBytes { bytes in
+                sum.update(bufferPointer: bytes)
+                try file.write(bytes)
+            }
+            meter.add(Int64(buffer.readableBytes))
+        }
+        try Task.checkCancellation()
+        if let expected, meter.received != expected {
+            throw DownloadFailure(
+                type: "transfer",
+                "\(arguments.url) ended after \(meter.received) of \(expected) bytes"
+            )
+        }
+        return (meter.received, sum.finalize().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+    }
+
+    static func size(_ bytes: Int64) -> String {
+        switch bytes {
+        case ..<1000: "\(bytes) B"
+        case ..<1_000_000: "\(tenths(bytes, 1000)) kB"
+        case ..<1_000_000_000: "\(tenths(bytes, 1_000_000)) MB"
+        default: "\(tenths(bytes, 1_000_000_000)) GB"
+        }
+    }
+
+    private static func tenths(_ bytes: Int64, _ unit: Int64) -> String {
+        "\(bytes / unit).\(bytes % unit * 10 / unit)"
+    }
+
+    /// Counts what has arrived, and says so a few times a second.
+    private struct Meter {
+        private static let rhythm: Duration = .milliseconds(100)
+        let expected: Int64?
+        let context: OperationContext
+        var received: Int64 = 0
+        private var next = ContinuousClock.now
+
+        init(expected: Int64?, context: OperationContext) {
+            self.expected = expected
+            self.context = context
+        }
+
+        mutating func add(_ count: Int64) {
+            received += count
+            guard ContinuousClock.now >= next else { return }
+            next = .now + Self.rhythm
+            if let expected, expected > 0 {
+                let fraction = Double(received) / Double(expected)
+                context.progress(fraction, "\(Download.size(received)) of \(Download.size(expected))")
+            } else {
+                context.progress(0, Download.size(received))
+            }
+        }
+    }
+}
+
+/// The connections of all downloads of this process.
+private enum DownloadClient {
+    /// Never shut down: it lives as long as the process.
+    static let shared: HTTPClient = {
+        var configuration = HTTPClient.Configuration(
+            redirectConfiguration: .follow(max: 10, allowCycles: false),
+            timeout: .init(connect: .seconds(10), read: .seconds(30)),
+            decompression: .disabled
+        )
+        // The worker's slots are the limit, and its retries take the place of the client's.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 10_000
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
+    }()
+}
+
+/// Why nothing was downloaded.
+struct DownloadFailure: OperationFailing, CustomStringConvertible {
+    let failureType: String
+    let description: String
+    var isRetryable = true
+    var failureDetails: [String: Int]?
+
+    init(type: String, _ description: String) {
+        failureType = type
+        self.description = description
+    }
+
+    /// The server said no. What the client got wrong will be wrong again, except for three that ask to come back later.
+    init(status: Int, reason: String, _ url: String) {
+        failureType = "http"
+        description = "\(url) answered \(status) \(reason)"
+        isRetryable = !(400..<500).contains(status) || [408, 425, 429].contains(status)
+        failureDetails = ["status": status]
+    }
+
+    /// The file could not be written. A place that does not exist or is forbidden will not do next time either.
+    init(writing path: String, _ code: Int32) {
+        failureType = "file"
+        description = "\(path): \(String(cString: strerror(code)))"
+        isRetryable = ![ENOENT, ENOTDIR, EISDIR, EACCES, EROFS, EPERM, ENAMETOOLONG].contains(code)
+        failureDetails = ["errno": Int(code)]
+    }
+}

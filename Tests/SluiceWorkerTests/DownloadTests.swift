@@ -1,0 +1,180 @@
+import Crypto
+import Foundation
+import Operations
+import Testing
+
+@testable import BuiltinOperations
+@testable import SluiceTesting
+@testable import SluiceWorker
+
+@Suite("download")
+final class DownloadTests {
+    private let folder: URL
+    private let harness = Harness(
+        handlers: BuiltinOperations.handlers(allowed: ["download"]).filter { $0.name == "download" }
+    )
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "sluice-download-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        harness.start()
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    private var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
+
+    private func fetch(_ url: String, to name: String = "file", retry: RetryPolicy = .never) async throws -> OperationID
+    {
+        let path = folder.appending(path: name).path
+        return try await harness.enqueue("download", #"{"url":"\#(url)","path":"\#(path)"}"#, retry: retry)
+    }
+
+    private func error(_ id: OperationID) async throws -> OperationFailure? {
+        let bytes = try await harness.detail(id)?.errors.last?.error ?? []
+        return try? JSONDecoder().decode(OperationFailure.self, from: Data(bytes))
+    }
+
+    private func body(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
+
+    @Test("writes the file and tells its size and sum, with the length known before and not")
+    func fetches() async throws {
+        let body = body(300_000)
+        let server = try TinyServer { path in
+            switch path {
+            case "/old": [.head("302 Found", "Location: /known")]
+            case "/known": [.head("200 OK", "Content-Length: \(body.count)"), .bytes(body)]
+            default: [.head("200 OK"), .bytes(body)]
+            }
+        }
+        let sum = SHA256.hash(data: body).map { String(format: "%02x", $0) }.joined()
+        for path in ["/known", "/unknown", "/old"] {
+            let id = try await fetch(server.url(path), to: "file\(path.dropFirst())")
+            #expect(try await harness.reaches(.finished, id))
+            let result = try JSONValue(parsing: try await harness.detail(id)?.result ?? [])
+            #expect(result["bytes"]?.intValue == body.count && result["sha256"]?.stringValue == sum)
+            #expect(result["status"]?.intValue == 200)
+        }
+        #expect(files.sorted() == ["fileknown", "fileold", "fileunknown"])
+        #expect(try Data(contentsOf: folder.appending(path: "fileknown")) == Data(body))
+        try await harness.stop()
+    }
+
+    @Test("says how far it is while it runs")
+    func progress() async throws {
+        let gate = Gate()
+        let body = body(100_000)
+        let server = try TinyServer { _ in
+            [
+                .head("200 OK", "Content-Length: \(2 * body.count)"), .bytes(body), .gate(gate), .bytes(body),
+            ]
+        }
+        let id = try await fetch(server.url("/"))
+        let isHalfway = try await eventually {
+            guard let progress = try await self.harness.detail(id)?.progress else { return false }
+            return progress.fraction > 0 && progress.fraction < 1 && progress.message.hasSuffix("of 200.0 kB")
+        }
+        #expect(isHalfway)
+        gate.open()
+        #expect(try await harness.reaches(.finished, id))
+        #expect(try await harness.detail(id)?.progress?.fraction == 1)
+        try await harness.stop()
+    }
+
+    @Test(
+        "fails by status: what the client got wrong for good, what may pass with another attempt",
+        arguments: [
+            ("404 Not Found", 404, OperationState.dead), ("410 Gone", 410, .dead),
+            ("429 Too Many Requests", 429, .retrying),
+            ("408 Request Timeout", 408, .retrying), ("503 Service Unavailable", 503, .retrying),
+            ("304 Not Modified", 304, .retrying),
+        ]
+    )
+    func statuses(line: String, status: Int, state: OperationState) async throws {
+        let server = try TinyServer { _ in [.head(line, "Content-Length: 0")] }
+        let id = try await fetch(server.url("/x"), retry: RetryPolicy(attempts: 2, base: .seconds(60)))
+        #expect(try await harness.reaches(state, id))
+        let error = try await error(id)
+        #expect(error?.type == "http" && error?.details == ["status": status])
+        #expect(files.isEmpty)
+        try await harness.stop()
+    }
+
+    @Test("fails on a body that is too short, and keeps nothing of it; a later attempt may succeed")
+    func shortBody() async throws {
+        let body = body(5000)
+        let tries = Gate()
+        let server = try TinyServer { _ in
+            let isFirst = tries.isFirstPass()
+            return [
+                .head("200 OK", "Content-Length: \(body.count)"), .bytes(isFirst ? Array(body.prefix(1000)) : body),
+            ]
+        }
+        let id = try await fetch(server.url("/x"), retry: RetryPolicy(attempts: 2, base: .milliseconds(300)))
+        #expect(try await harness.reaches(.retrying, id))
+        #expect(files.isEmpty)
+        #expect(try await error(id)?.type == "transfer")
+        #expect(try await harness.reaches(.finished, id))
+        #expect(try Data(contentsOf: folder.appending(path: "file")) == Data(body))
+        try await harness.stop()
+    }
+
+    @Test("ends the transfer on cancel, and removes what had arrived")
+    func cancel() async throws {
+        let gate = Gate()
+        let body = body(50_000)
+        let server = try TinyServer { _ in
+            [.head("200 OK", "Content-Length: 50000000"), .bytes(body), .gate(gate)]
+                + (0..<500).map { _ in .bytes(body) }
+        }
+        let id = try await fetch(server.url("/x"))
+        #expect(await eventually { self.files.count == 1 })
+        _ = try await harness.cancel(id)
+        #expect(try await harness.reaches(.cancelled, id))
+        #expect(files.isEmpty)
+        gate.open()
+        #expect(await eventually { server.cutCount == 1 })
+        try await harness.stop()
+    }
+
+    @Test("leaves an existing file as it is until the new one is complete")
+    func replaces() async throws {
+        let server = try TinyServer { path in
+            path == "/bad"
+                ? [.head("200 OK", "Content-Length: 10"), .bytes([1])]
+                : [.head("200 OK", "Content-Length: 3"), .bytes([1, 2, 3])]
+        }
+        try Data([9]).write(to: folder.appending(path: "file"))
+        #expect(try await harness.reaches(.dead, try await fetch(server.url("/bad"))))
+        #expect(try Data(contentsOf: folder.appending(path: "file")) == Data([9]))
+        #expect(try await harness.reaches(.finished, try await fetch(server.url("/good"))))
+        #expect(try Data(contentsOf: folder.appending(path: "file")) == Data([1, 2, 3]))
+        try await harness.stop()
+    }
+
+    @Test("fails where nobody listens, and where there is no folder")
+    func nothingThere() async throws {
+        let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 0")] }
+        let unreachable = try await fetch("http://127.0.0.1:1/")
+        #expect(try await harness.reaches(.dead, unreachable))
+        #expect(try await error(unreachable)?.type == "transfer")
+        let homeless = try await fetch(server.url("/"), to: "no/such/folder")
+        #expect(try await harness.reaches(.dead, homeless))
+        #expect(try await error(homeless)?.type == "file")
+        #expect(server.requests.isEmpty)
+        try await harness.stop()
+    }
+
+    @Test(
+        "refuses other addresses than http and https",
+        arguments: [
+            "file:///etc/passwd", "ftp://h/x", "h/x", "http://", "", "unix:///x",
+        ]
+    )
+    func addresses(url: String) async throws {
+        let id = try await fetch(url)
+        #expect(try await harness.reaches(.dead, id))
+        #expect(try await error(id)?.type == "arguments")
+        try await harness.stop()
+    }
+}
