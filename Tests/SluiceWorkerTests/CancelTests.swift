@@ -1,0 +1,165 @@
+import Operations
+import Synchronization
+import Testing
+
+@testable import SluiceTesting
+@testable import SluiceWorker
+
+/// An operation that waits at a gate.
+func holding(_ gate: Gate, isDeaf: Bool = false) -> OperationHandler {
+    OperationHandler(name: "hold") { _, context in
+        try await gate.pass(context, isDeaf: isDeaf)
+        return []
+    }
+}
+
+@Suite("A cancel")
+struct CancelTests {
+    @Test("of a running operation ends it as cancelled, with its three times, whatever it throws")
+    func running() async throws {
+        let gate = Gate()
+        let reason = Mutex<String?>(nil)
+        struct Odd: Error {}
+        let harness = Harness(handlers: [
+            OperationHandler(name: "hold") { _, context in
+                do { try await gate.pass(context) } catch {
+                    reason.withLock { $0 = context.cancelReason }
+                    throw Odd()
+                }
+                return []
+            }
+        ])
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        let outcome = try await harness.cancel(id)
+        #expect(outcome == .requested(worker: harness.worker.id.description))
+        #expect(try await harness.reaches(.cancelled, id))
+        let trace = try #require(try await harness.detail(id)?.cancel)
+        #expect(trace.acknowledgedAt != nil && trace.stoppedAt != nil && trace.reason == "test")
+        #expect(reason.withLock { $0 } == "test")
+        try await harness.stop()
+    }
+
+    @Test("arrives with the next heartbeat when its message is lost")
+    func messageLost() async throws {
+        let gate = Gate()
+        let harness = Harness(handlers: [holding(gate)])
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        harness.broker.cutControl()
+        _ = try await harness.cancel(id)
+        #expect(try await harness.reaches(.cancelled, id))
+        try await harness.stop()
+    }
+
+    @Test("arrives at once when the subscription comes back")
+    func resubscribed() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(lease: .seconds(60)), handlers: [holding(gate)])
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        harness.broker.cutControl()
+        _ = try await harness.cancel(id)
+        harness.broker.reconnectControl()
+        #expect(try await harness.reaches(.cancelled, id))
+        try await harness.stop()
+    }
+
+    @Test("of an operation that ends well all the same leaves it finished")
+    func tooLate() async throws {
+        let gate = Gate()
+        let harness = Harness(handlers: [holding(gate, isDeaf: true)])
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        _ = try await harness.cancel(id)
+        #expect(try await eventually { try await harness.detail(id)?.cancel?.acknowledgedAt != nil })
+        gate.open()
+        #expect(try await harness.reaches(.finished, id))
+        try await harness.stop()
+    }
+
+    @Test("of an operation that was claimed ahead and has not started keeps it from starting")
+    func claimedAhead() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(slots: 1, lease: .seconds(60)), handlers: [holding(gate)])
+        harness.start()
+        // Short operations first, so that the worker claims ahead.
+        for _ in 0..<200 { try await harness.enqueue("noop", tracked: false) }
+        #expect(
+            try await eventually {
+                try await harness.broker.snapshot(queue: "default", executingRows: 0).totals["finished"] == 200
+            }
+        )
+        let ids = try await harness.broker.enqueue(
+            (0..<20).map { _ in NewOperation(envelope: OperationEnvelope(name: "hold").encoded()) },
+            queue: "default"
+        )
+        #expect(ids.count == 20)
+        #expect(await eventually { gate.arrived.count == 1 })
+        let executing = try await harness.broker.snapshot(queue: "default", executingRows: 100).executing
+        for row in executing where row.header.id != gate.arrived[0] {
+            _ = try await harness.cancel(row.header.id)
+            #expect(try await harness.reaches(.cancelled, row.header.id))
+        }
+        #expect(gate.arrived.count == 1)
+        gate.open()
+        try await harness.stop()
+    }
+
+    @Test("of the whole queue ends everything that runs and starts nothing that waits")
+    func wholeQueue() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(slots: 3), handlers: [holding(gate)])
+        harness.start()
+        for _ in 0..<10 { try await harness.enqueue("hold") }
+        #expect(await eventually { gate.arrived.count == 3 })
+        let counts = try await harness.broker.cancelQueue(
+            "default",
+            request: CancelRequest(reason: "all", by: "tester")
+        )
+        #expect(counts.waiting == 7 && counts.executing == 3)
+        #expect(
+            try await eventually {
+                let counts = try await harness.broker.snapshot(queue: "default", executingRows: 0).counts
+                return counts[.executing] == 0 && counts[.cancelled] == 10
+            }
+        )
+        #expect(gate.arrived.count == 3)
+        try await harness.stop()
+    }
+
+    @Test("that is not heeded within the grace is called stuck in the log")
+    func stuck() async throws {
+        let gate = Gate()
+        let harness = Harness(
+            configuration: .quick(grace: .milliseconds(50)),
+            handlers: [holding(gate, isDeaf: true)]
+        )
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        _ = try await harness.cancel(id)
+        #expect(await eventually { harness.log.messages.contains { $0.hasPrefix("warning stuck") } })
+        gate.open()
+        try await harness.stop()
+    }
+
+    @Test("for an operation whose claim is not answered yet waits for it")
+    func early() async throws {
+        var queue = LocalQueue(slots: 2)
+        queue.add(QueueShare("default"))
+        #expect(queue.find(7, 0, reason: "early") == nil)
+        let claimed = ClaimedOperation(fence: 7, header: OperationHeader(id: OperationID()), envelope: [])
+        queue.take([claimed], 0, ties: .none)
+        #expect(queue.members[0].waiting.isEmpty && queue.members[0].outbox.count == 1)
+        #expect(queue.members[0].outbox.first?.operation.cancelReason == "early")
+    }
+}
+
+extension QueueTies {
+    static let none = QueueTies(name: "default", leaseIsValid: { true }, reportsWaiting: { _ in })
+}

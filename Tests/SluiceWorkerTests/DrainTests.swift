@@ -1,0 +1,181 @@
+import Operations
+import Testing
+
+@testable import SluiceTesting
+@testable import SluiceWorker
+
+@Suite("A worker that stops")
+struct DrainTests {
+    @Test("lets what runs end, takes nothing new, and gives up its lease")
+    func drains() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(slots: 2), handlers: [holding(gate)])
+        harness.start()
+        let ids = [try await harness.enqueue("hold"), try await harness.enqueue("hold")]
+        let waiting = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived.count == 2 })
+        harness.worker.stop()
+        #expect(await eventually { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        gate.open()
+        try await harness.ended()
+        for id in ids { #expect(try await harness.state(id) == .finished) }
+        #expect(try await harness.state(waiting) == .ready)
+        #expect(try await harness.broker.snapshot(queue: "default", executingRows: 0).workers.isEmpty)
+    }
+
+    @Test("gives back what does not end in time, with attempt and delivery unchanged; another worker runs it")
+    func givesBack() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(drain: .milliseconds(50)), handlers: [holding(gate)])
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        try await harness.stop()
+        let record = try await harness.detail(id)?.record
+        #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
+        gate.open()
+        let second = Harness(broker: harness.broker, handlers: [holding(gate)])
+        second.start()
+        #expect(try await second.reaches(.finished, id))
+        #expect(gate.attempts.map { [$0.attempt, $0.delivery] } == [[1, 1], [1, 1]])
+        try await second.stop()
+    }
+
+    @Test("gives everything back at once when it is told twice, also bodies that do not listen, within two seconds")
+    func abandons() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(drain: .seconds(60)), handlers: [holding(gate, isDeaf: true)])
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        harness.worker.stop()
+        #expect(await eventually { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        let toldAgain = ContinuousClock.now
+        harness.worker.abandon()
+        try await harness.ended()
+        #expect(ContinuousClock.now - toldAgain < .seconds(2))
+        let record = try await harness.detail(id)?.record
+        #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
+        #expect(harness.log.messages.contains { $0.contains("did not listen") })
+        gate.open()
+    }
+
+    @Test("gives everything back when the task that runs it is cancelled")
+    func cancelled() async throws {
+        let gate = Gate()
+        let broker = InMemoryBroker()
+        var registry = OperationRegistry()
+        registry.register(holding(gate))
+        let worker = WorkerService(
+            broker: broker,
+            registry: registry,
+            configuration: .quick(),
+            logger: LogRecorder().logger()
+        )
+        let running = Task { try await worker.run() }
+        let id = try await broker.put("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        running.cancel()
+        try await running.value
+        #expect(try await broker.details([id], queue: "default")[0]?.state == .ready)
+    }
+
+    @Test("gives back what it was handed and has not started, in order")
+    func unstarted() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(slots: 1), handlers: [holding(gate)])
+        harness.start()
+        for _ in 0..<200 { try await harness.enqueue("noop", tracked: false) }
+        #expect(
+            try await eventually {
+                try await harness.broker.snapshot(queue: "default", executingRows: 0).totals["finished"] == 200
+            }
+        )
+        let operations = (0..<20).map { _ in NewOperation(envelope: OperationEnvelope(name: "hold").encoded()) }
+        _ = try await harness.broker.enqueue(operations, queue: "default")
+        #expect(await eventually { gate.arrived.count == 1 })
+        harness.worker.stop()
+        #expect(await eventually { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        gate.open()
+        try await harness.ended()
+        let rest = try await harness.broker.page(state: .ready, queue: "default", cursor: nil, limit: 100)
+        #expect(rest.operations.map(\.record.header.id) == operations.dropFirst().map(\.id))
+        #expect(gate.arrived == [operations[0].id])
+    }
+
+    @Test("cannot be run twice")
+    func onlyOnce() async throws {
+        let harness = Harness(configuration: .quick(burst: .ready))
+        try await harness.worker.run()
+        await #expect(throws: WorkerError.self) { try await harness.worker.run() }
+    }
+
+    @Test(
+        "refuses a wrong configuration before it does anything",
+        arguments: [
+            WorkerConfiguration(slots: 0), WorkerConfiguration(lease: .milliseconds(10)),
+            WorkerConfiguration(queues: .named([])),
+            WorkerConfiguration(queues: .named([QueueShare("a"), QueueShare("a")])),
+            WorkerConfiguration(queues: .named([QueueShare("a", reservedSlots: 11)])),
+            WorkerConfiguration(queues: .named([QueueShare("a", reservedSlots: 10), QueueShare("b")])),
+            WorkerConfiguration(drainTimeout: .seconds(-1)),
+        ]
+    )
+    func wrongConfiguration(configuration: WorkerConfiguration) {
+        #expect(throws: WorkerError.self) { try configuration.validate() }
+    }
+}
+
+@Suite("A burst")
+struct BurstTests {
+    @Test("ends when everything ready has run, and leaves what is due later")
+    func ready() async throws {
+        let harness = Harness(configuration: .quick(burst: .ready))
+        let now = try await harness.enqueue("noop")
+        let soon = try await harness.enqueue("noop", delay: 300)
+        let later = try await harness.enqueue("noop", delay: 60_000)
+        harness.start()
+        try await harness.ended()
+        #expect(try await harness.state(now) == .finished)
+        #expect(try await harness.state(soon) == .finished)
+        #expect(try await harness.state(later) == .scheduled)
+    }
+
+    @Test("of the kind all also waits for what is scheduled and retrying")
+    func all() async throws {
+        let harness = Harness(configuration: .quick(burst: .all))
+        let later = try await harness.enqueue("noop", delay: 1500)
+        let failing = try await harness.enqueue("fail", retry: RetryPolicy(attempts: 2, base: .milliseconds(1200)))
+        harness.start()
+        try await harness.ended()
+        #expect(try await harness.state(later) == .finished)
+        #expect(try await harness.state(failing) == .dead)
+    }
+
+    @Test("waits for what runs elsewhere")
+    func elsewhere() async throws {
+        let gate = Gate()
+        let probes = Gate()
+        let harness = Harness(
+            configuration: .quick(burst: .ready),
+            idleProbe: {
+                _ = probes.isFirstPass()
+                return gate.isOpen
+            }
+        )
+        harness.start()
+        #expect(await eventually { probes.isOpen })
+        gate.open()
+        try await harness.ended()
+    }
+
+    @Test("ends on a paused queue, whatever waits there")
+    func paused() async throws {
+        let harness = Harness(configuration: .quick(burst: .ready))
+        let id = try await harness.enqueue("noop")
+        try await harness.broker.setPaused(true, forMilliseconds: nil, queue: "default")
+        harness.start()
+        try await harness.ended()
+        #expect(try await harness.state(id) == .ready)
+    }
+}

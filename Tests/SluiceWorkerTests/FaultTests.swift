@@ -1,0 +1,187 @@
+import Operations
+import Synchronization
+import Testing
+
+@testable import SluiceTesting
+@testable import SluiceWorker
+
+@Suite("When answers are lost, a worker")
+struct FaultTests {
+    @Test(
+        "runs everything exactly once, whichever calls are unreliable",
+        arguments: [
+            Set<UnreliableBroker<InMemoryBroker>.Call>([.claim]), [.complete], [.fail],
+            [.report, .giveBack, .reconcile],
+            Set(UnreliableBroker<InMemoryBroker>.Call.allCases),
+        ],
+        [UInt64(1), 2]
+    )
+    func everyCall(calls: Set<UnreliableBroker<InMemoryBroker>.Call>, seed: UInt64) async throws {
+        let runs = Mutex<[OperationID: Int]>([:])
+        let harness = Harness(
+            connection: {
+                UnreliableBroker($0, seed: seed, callLoss: 0.05, replyLoss: 0.15, only: calls.subtracting([.enqueue]))
+            },
+            handlers: [
+                OperationHandler(name: "count") { _, context in
+                    runs.withLock { $0[context.id, default: 0] += 1 }
+                    context.log("run")
+                    return []
+                }
+            ]
+        )
+        harness.start()
+        var ids: [OperationID] = []
+        for number in 0..<60 { ids.append(try await harness.enqueue("count", tracked: number % 3 != 0)) }
+        let failing = try await harness.enqueue("fail", retry: RetryPolicy(attempts: 3, base: .milliseconds(5)))
+        #expect(
+            try await eventually(.seconds(30)) {
+                let totals = try await harness.broker.snapshot(queue: "default", executingRows: 0).totals
+                return totals["finished"] == 60 && totals["dead"] == 1
+            }
+        )
+        #expect(try await harness.detail(failing)?.errors.count == 3)
+        #expect(ids.allSatisfy { id in runs.withLock { $0[id] } == 1 })
+        try await harness.stop()
+    }
+
+    @Test("finds an operation whose claim was never answered, without waiting for a lease")
+    func lostClaim() async throws {
+        let harness = Harness(
+            connection: { LossyClaims($0) },
+            configuration: .quick(lease: .seconds(60))
+        )
+        let id = try await harness.enqueue("noop")
+        let start = ContinuousClock.now
+        harness.start()
+        #expect(try await harness.reaches(.finished, id))
+        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(try await harness.detail(id)?.record.header.delivery == 1)
+        #expect(harness.log.messages.contains { $0.contains("claim was not answered") })
+        try await harness.stop()
+    }
+
+    @Test("is told when it no longer owns what it has ended: nothing is stored, and its log says so")
+    func staleCompletion() async throws {
+        let clock = ManualClock()
+        let broker = InMemoryBroker(time: .manual(clock))
+        let gate = Gate()
+        let harness = Harness(broker: broker, configuration: .quick(lease: .seconds(60)), handlers: [holding(gate)])
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        // For everybody else this worker is dead: another one sweeps what it holds.
+        let other = WorkerID()
+        let beat = Beat(worker: other, epoch: 1, leaseMilliseconds: 600_000, intervalMilliseconds: 1_000_000, info: [])
+        _ = try broker.beat(beat, queue: "default")
+        clock.advance(by: .seconds(100))
+        _ = try broker.beat(beat, queue: "default")
+        #expect(try await broker.sweep(queue: "default").recovered == 1)
+        let claim = try await broker.claim(
+            ClaimRequest(worker: other, epoch: 1, capacity: 1),
+            queue: "default"
+        )
+        #expect(claim.operations.map(\.header.delivery) == [2])
+        gate.open()
+        #expect(await eventually { harness.log.messages.contains { $0.contains("nothing was stored") } })
+        #expect(try await harness.state(id) == .executing)
+        #expect(try await harness.detail(id)?.worker == other.description)
+        try await harness.stop()
+    }
+
+    @Test("ends locally what Redis gave to somebody else")
+    func lost() async throws {
+        let clock = ManualClock()
+        let broker = InMemoryBroker(time: .manual(clock))
+        let gate = Gate()
+        let harness = Harness(broker: broker, configuration: .quick(lease: .seconds(3)), handlers: [holding(gate)])
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        let beat = Beat(
+            worker: WorkerID(),
+            epoch: 1,
+            leaseMilliseconds: 600_000,
+            intervalMilliseconds: 1_000_000,
+            info: []
+        )
+        _ = try broker.beat(beat, queue: "default")
+        clock.advance(by: .seconds(100))
+        #expect(try await eventually { try await broker.sweep(queue: "default").recovered == 1 })
+        // Two beats later the counts have differed twice; the operation ends here, and runs again as delivery 2.
+        #expect(await eventually { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
+        #expect(await eventually { gate.attempts.map(\.delivery) == [1, 2] })
+        gate.open()
+        #expect(try await harness.reaches(.finished, id))
+        try await harness.stop()
+    }
+
+    @Test("starts nothing and stores nothing while its lease has lapsed, and says so to the operation")
+    func lapse() async throws {
+        let gate = Gate()
+        let fence = Mutex<Result<Int64, any Error>?>(nil)
+        let broker = InMemoryBroker()
+        let switchable = DeafHeartbeat(broker)
+        let harness = Harness(
+            broker: broker,
+            connection: { _ in switchable },
+            configuration: .quick(lease: .seconds(2)),
+            handlers: [
+                OperationHandler(name: "hold") { _, context in
+                    try await gate.pass(context)
+                    fence.withLock { $0 = Result { try context.fence } }
+                    return []
+                }
+            ]
+        )
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        switchable.isDeaf.withLock { $0 = true }
+        #expect(
+            await eventually {
+                harness.worker.core.queue.withLock { !$0.members[0].hasLease(.now) }
+            }
+        )
+        gate.open()
+        #expect(await eventually { fence.withLock { $0 != nil } })
+        #expect(throws: OperationsError.self) { try fence.withLock { try $0?.get() } }
+        #expect(try await harness.state(id) == .executing)
+        switchable.isDeaf.withLock { $0 = false }
+        #expect(try await harness.reaches(.finished, id))
+        try await harness.stop()
+    }
+}
+
+/// Loses the answer to the first claim.
+private final class LossyClaims: Forwarding {
+    let base: InMemoryBroker
+    private let isFirst = Mutex(true)
+
+    init(_ base: InMemoryBroker) { self.base = base }
+
+    func claim(_ request: ClaimRequest, queue: String) async throws -> Claim {
+        let claim = try await base.claim(request, queue: queue)
+        let isLost =
+            !claim.operations.isEmpty
+            && isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+        if isLost { throw OperationsError(.outcomeUnknown, "the answer was lost") }
+        return claim
+    }
+}
+
+/// Does not answer heartbeats when told so.
+private final class DeafHeartbeat: Forwarding {
+    let base: InMemoryBroker
+    let isDeaf = Mutex(false)
+
+    init(_ base: InMemoryBroker) { self.base = base }
+
+    func beat(_ beat: Beat, queue: String) throws -> BeatReply {
+        if isDeaf.withLock({ $0 }) { throw OperationsError(.unavailable, "deaf") }
+        return try base.beat(beat, queue: queue)
+    }
+}

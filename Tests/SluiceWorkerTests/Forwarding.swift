@@ -1,0 +1,68 @@
+import Operations
+
+@testable import SluiceTesting
+
+/// A broker that hands every call on to another one; a test's broker says otherwise for the calls that it is about.
+protocol Forwarding: Broker {
+    var base: InMemoryBroker { get }
+}
+
+extension Forwarding {
+    package func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome] {
+        try await base.enqueue(operations, queue: queue)
+    }
+
+    package func claim(_ request: ClaimRequest, queue: String) async throws -> Claim {
+        try await base.claim(request, queue: queue)
+    }
+
+    package func complete(
+        _ completions: [Completion],
+        isRepeat: Bool,
+        worker: WorkerID,
+        thenClaim: ClaimRequest?,
+        queue: String
+    ) async throws -> (outcomes: [SettleOutcome], claim: Claim?) {
+        try await base.complete(
+            completions,
+            isRepeat: isRepeat,
+            worker: worker,
+            thenClaim: thenClaim,
+            queue: queue
+        )
+    }
+
+    package func fail(_ failures: [Failure], worker: WorkerID, queue: String) async throws -> [SettleOutcome] {
+        try await base.fail(failures, worker: worker, queue: queue)
+    }
+
+    package func giveBack(_ returns: [Return], worker: WorkerID, queue: String) async throws -> [SettleOutcome] {
+        try await base.giveBack(returns, worker: worker, queue: queue)
+    }
+
+    package func report(_ reports: [Report], worker: WorkerID, queue: String) async throws -> [Bool] {
+        try await base.report(reports, worker: worker, queue: queue)
+    }
+
+    package func beat(_ beat: Beat, queue: String) throws -> BeatReply { try base.beat(beat, queue: queue) }
+
+    package func reconcile(known: [Int64], worker: WorkerID, epoch: Int, queue: String) async throws -> Reconciliation {
+        try await base.reconcile(known: known, worker: worker, epoch: epoch, queue: queue)
+    }
+
+    package func sweep(queue: String) async throws -> SweepReply { try await base.sweep(queue: queue) }
+
+    package func retire(worker: WorkerID, queue: String) async throws {
+        try await base.retire(worker: worker, queue: queue)
+    }
+
+    package func waitForBell(queues: [String], timeout: Duration) async throws -> String? {
+        try await base.waitForBell(queues: queues, timeout: timeout)
+    }
+
+    package func ring(queue: String) async throws { try await base.ring(queue: queue) }
+
+    package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {
+        base.controlMessages(worker: worker, queues: queues)
+    }
+}

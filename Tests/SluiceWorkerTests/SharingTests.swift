@@ -1,0 +1,158 @@
+import Operations
+import Synchronization
+import Testing
+
+@testable import SluiceTesting
+@testable import SluiceWorker
+
+@Suite("Several queues")
+struct SharingTests {
+    private typealias Instant = ContinuousClock.Instant
+
+    private func queue(_ shares: String, slots: Int) throws -> LocalQueue {
+        var queue = LocalQueue(slots: slots)
+        guard case .named(let shares) = try QueueSelection(parsing: shares) else { return queue }
+        for share in shares { queue.add(share) }
+        for index in queue.members.indices { queue.members[index].leaseUntil = .now + .seconds(60) }
+        return queue
+    }
+
+    @Test("get free slots by their weights, in turn")
+    func weights() throws {
+        var queue = try queue("a:3,b", slots: 8)
+        _ = queue.distribute(.now)
+        #expect(queue.members.map(\.granted) == [6, 2])
+    }
+
+    @Test("without work leave their slots to the others")
+    func noWork() throws {
+        var queue = try queue("a:3,b", slots: 8)
+        queue.members[0].hasWork = false
+        _ = queue.distribute(.now)
+        #expect(queue.members.map(\.granted) == [0, 8])
+    }
+
+    @Test("with reserved slots keep them, and take free ones as well")
+    func reserved() throws {
+        var queue = try queue("a=3,b", slots: 8)
+        queue.members[0].hasWork = false
+        _ = queue.distribute(.now)
+        #expect(queue.members.map(\.granted) == [0, 5])
+        queue.members[0].hasWork = true
+        _ = queue.distribute(.now)
+        #expect(queue.members.map(\.granted) == [3, 5])
+    }
+
+    @Test("are written as on the command line")
+    func parsing() throws {
+        #expect(
+            try QueueSelection(parsing: "mail:3,default,video=8,a:2=4")
+                == .named([
+                    QueueShare("mail", weight: 3), QueueShare("default"), QueueShare("video", reservedSlots: 8),
+                    QueueShare("a", weight: 2, reservedSlots: 4),
+                ])
+        )
+        #expect(try QueueSelection(parsing: "*") == .all)
+        for wrong in ["", "a,", "a:0", "a=x", "a:1001", "a b", "a::2", "{a}", "a=1:2"] {
+            #expect(throws: (any Error).self, "\(wrong)") { try QueueSelection(parsing: wrong) }
+        }
+    }
+
+    @Test("are all served, in proportion to their weights while both have work")
+    func proportions() async throws {
+        let order = Mutex<[String]>([])
+        let harness = Harness(
+            configuration: .quick("heavy:3,light", slots: 1),
+            handlers: [
+                OperationHandler(name: "note") { _, context in
+                    order.withLock { $0.append(context.queue) }
+                    try await Task.sleep(for: .milliseconds(2))
+                    return []
+                }
+            ]
+        )
+        for queue in ["heavy", "light"] {
+            for _ in 0..<40 { try await harness.enqueue("note", queue: queue) }
+        }
+        harness.start()
+        #expect(await eventually { order.withLock { $0.count } == 80 })
+        let firstForty = order.withLock { Array($0.prefix(40)) }
+        #expect((26...34).contains(firstForty.count { $0 == "heavy" }))
+        try await harness.stop()
+    }
+
+    @Test("of the namespace are all found by a worker for all of them, also a new one")
+    func all() async throws {
+        let harness = Harness(configuration: .quick("*", lease: .seconds(1)))
+        let first = try await harness.enqueue("noop", queue: "one")
+        harness.start()
+        #expect(try await harness.reaches(.finished, first, queue: "one"))
+        let second = try await harness.enqueue("noop", queue: "two")
+        #expect(try await harness.reaches(.finished, second, queue: "two"))
+        try await harness.stop()
+    }
+}
+
+@Suite("What an operation reports")
+struct ReportTests {
+    @Test("is there when it ends: the last progress, all lines in order, also those of its last moment")
+    func before() async throws {
+        let harness = Harness(handlers: [
+            OperationHandler(name: "talk") { _, context in
+                for line in 1...100 {
+                    context.log("line \(line)")
+                    context.progress(Double(line) / 100, "at \(line)")
+                }
+                return []
+            }
+        ])
+        harness.start()
+        let id = try await harness.enqueue("talk")
+        #expect(try await harness.broker.awaitEnd(of: [id], queue: "default", timeout: .seconds(5)) == [.finished])
+        // No waiting here: reports arrive before the end does.
+        let lines = try await harness.broker.log(id, queue: "default", from: 0, limit: 200).lines
+        #expect(lines.map { String(decoding: $0, as: UTF8.self) } == (1...100).map { "line \($0)" })
+        #expect(try await harness.detail(id)?.progress?.message == "at 100")
+        try await harness.stop()
+    }
+
+    @Test("is sent at most every 250 ms while it runs")
+    func rhythm() async throws {
+        let gate = Gate()
+        let counter = ReportCounter(InMemoryBroker())
+        let harness = Harness(
+            broker: counter.base,
+            connection: { _ in counter },
+            handlers: [
+                OperationHandler(name: "talk") { _, context in
+                    while !gate.isOpen {
+                        context.progress(.random(in: 0...1))
+                        try await Task.sleep(for: .milliseconds(1))
+                    }
+                    return []
+                }
+            ]
+        )
+        let id = try await harness.enqueue("talk")
+        let start = ContinuousClock.now
+        harness.start()
+        #expect(await eventually { counter.count.withLock { $0 } >= 4 })
+        let elapsed = ContinuousClock.now - start
+        #expect(elapsed >= .milliseconds(750))
+        gate.open()
+        #expect(try await harness.reaches(.finished, id))
+        try await harness.stop()
+    }
+}
+
+private final class ReportCounter: Forwarding {
+    let base: InMemoryBroker
+    let count = Mutex(0)
+
+    init(_ base: InMemoryBroker) { self.base = base }
+
+    func report(_ reports: [Report], worker: WorkerID, queue: String) async throws -> [Bool] {
+        count.withLock { $0 += 1 }
+        return try await base.report(reports, worker: worker, queue: queue)
+    }
+}
