@@ -42,10 +42,37 @@ private struct Guard {
     }
 
     /// Whatever else the worker had open is none of the program's business.
+    ///
+    /// Where `main` is asynchronous, Dispatch already waits for events here: its descriptors must stay open, or its thread would
+    /// spin. They can only be this process's own, and are closed when the program is executed.
     private func closeOthers() {
-        let first = GuardDescriptor.report + 1
-        if GNUCalls.closeRange?(UInt32(first), .max, 0) == 0 { return }
-        for descriptor in first..<Int32(sysconf(Int32(_SC_OPEN_MAX))) { close(descriptor) }
+        for descriptor in openDescriptors() where descriptor > GuardDescriptor.report {
+            var target = [UInt8](repeating: 0, count: 64)
+            let length = target.withUnsafeMutableBytes {
+                readlink("/proc/self/fd/\(descriptor)", $0.baseAddress!, $0.count)
+            }
+            if target.prefix(max(0, length)).starts(with: Array("anon_inode:".utf8)) {
+                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            } else {
+                close(descriptor)
+            }
+        }
+    }
+
+    private func openDescriptors() -> [Int32] {
+        guard let folder = opendir("/proc/self/fd") else { return [] }
+        defer { closedir(folder) }
+        var found: [Int32] = []
+        while let entry = readdir(folder) {
+            if let descriptor = Int32(Self.name(entry)), descriptor != dirfd(folder) { found.append(descriptor) }
+        }
+        return found
+    }
+
+    private static func name(_ entry: UnsafeMutablePointer<dirent>) -> String {
+        withUnsafePointer(to: &entry.pointee.d_name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
     }
 
     // MARK: Request
@@ -214,10 +241,7 @@ private struct Guard {
         defer { closedir(folder) }
         var found: [pid_t] = []
         while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if let pid = pid_t(name), Self.parent(of: pid) == own { found.append(pid) }
+            if let pid = pid_t(Self.name(entry)), Self.parent(of: pid) == own { found.append(pid) }
         }
         return found
     }

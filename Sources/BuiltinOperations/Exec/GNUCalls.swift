@@ -9,7 +9,6 @@ enum GNUCalls {
     static let memfdCreate: @Sendable @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32 = find("memfd_create")
     /// Newer ones, nil where they are missing.
     static let pidfdOpen: (@Sendable @convention(c) (pid_t, UInt32) -> Int32)? = look("pidfd_open")
-    static let closeRange: (@Sendable @convention(c) (UInt32, UInt32, Int32) -> Int32)? = look("close_range")
 
     static let closeOnExecMemory: UInt32 = 1
     static let deathSignal: Int32 = 1

@@ -158,6 +158,7 @@ struct Shown: Decodable {
     var delivery: Int
     var fence: Int?
     var worker: String?
+    var enqueuedAt: String?
     var startedAt: String?
     var endedAt: String?
     var dueAt: String?

@@ -21,6 +21,12 @@ struct Ledger: Sendable {
     /// The program of an `exec` operation that writes to the ledger and works for a while.
     func program(seconds: Double) -> [String] { ["sh", "-c", Self.script, path, "\(seconds)"] }
 
+    /// The same, but it works until `open(gate)`.
+    func program(gate: String) -> [String] { ["sh", "-c", Self.gatedScript, path, path + "." + gate] }
+
+    /// Lets the programs end that wait for this gate, and all later ones.
+    func open(_ gate: String) throws { try Data().write(to: URL(fileURLWithPath: path + "." + gate)) }
+
     /// The same as a line of a batch.
     func batchLine(seconds: Double) -> String {
         let argv = program(seconds: seconds).map { "\"\($0.replacingOccurrences(of: "\"", with: "\\\""))\"" }
@@ -28,9 +34,10 @@ struct Ledger: Sendable {
     }
 
     /// A line is written at once by O_APPEND, so lines of several programs do not mix.
-    private static let script =
+    private static let say =
         "say() { echo $SLUICE_OPERATION_ID $SLUICE_ATTEMPT $SLUICE_DELIVERY $SLUICE_FENCE $1 $$ $(date +%s%3N) >> $0; }; "
-        + "say start; sleep $1; say end"
+    private static let script = say + "say start; sleep $1; say end"
+    private static let gatedScript = say + "say start; while [ ! -e $1 ]; do sleep 0.1; done; say end"
 
     func lines() throws -> [Line] {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return [] }
@@ -74,4 +81,21 @@ func processes(running text: String) -> [Int32] {
         let line = String(decoding: words.map { $0 == 0 ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
         return line.contains(text) && isAlive(pid)
     }
+}
+
+/// The fields of /proc/PID/stat behind the name, from the state on.
+private func fields(of pid: Int32) throws -> [Substring] {
+    let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+    return stat.split(separator: ")").last?.split(separator: " ") ?? []
+}
+
+/// The processes that a process has started and not collected.
+func children(of pid: Int32) throws -> [Int32] {
+    let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }
+    return numbers.filter { ((try? fields(of: $0))?.dropFirst().first).flatMap { Int32($0) } == pid }
+}
+
+/// What the collected children of a process used of a processor, in hundredths of a second.
+func childTicks(of pid: Int32) throws -> Int {
+    try fields(of: pid).dropFirst(13).prefix(2).reduce(0) { $0 + (Int($1) ?? 0) }
 }

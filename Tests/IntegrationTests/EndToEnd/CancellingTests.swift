@@ -1,0 +1,132 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Cancelling")
+struct CancellingTests {
+    @Test(
+        "A running operation stops well under a second after a cancel from another process; its record has the three times"
+    )
+    func running() async throws {
+        let installation = try Installation()
+        let worker = try installation.worker()
+        let id = try await installation.enqueue("sleep", "seconds:=60")
+        try await installation.awaitState("executing", of: id)
+        let first = try await installation.sluice("cancel", id, "--wait=5s", "--reason", "wrong file")
+        #expect(first.code == 0, "\(first.errors)")
+        let shown = try await installation.show(id)
+        #expect(shown.state == "cancelled")
+        let cancel = try #require(shown.cancel)
+        #expect(cancel.reason == "wrong file")
+        let requested = try milliseconds(cancel.requestedAt)
+        let acknowledged = try milliseconds(cancel.acknowledgedAt)
+        let stopped = try milliseconds(cancel.stoppedAt)
+        #expect(requested <= acknowledged && acknowledged <= stopped)
+        #expect(stopped - requested < 1_000)
+        print(
+            "cancel of a running operation: acknowledged after \(acknowledged - requested) ms, stopped \(stopped - requested) ms"
+        )
+        #expect(try await installation.sluice("cancel", id).code == 0)
+        worker.send(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+    }
+
+    @Test("A program is ended with everything that it started, also what left its process group")
+    func tree() async throws {
+        let installation = try Installation()
+        let worker = try installation.worker()
+        let family = ProgramFamily(installation)
+        let id = try await installation.enqueue(family.enqueueArguments)
+        try await eventually("three processes run") { try family.members().count == 3 }
+        #expect(try await installation.sluice("cancel", id, "--wait").code == 0)
+        try await eventually("all are gone") { try family.members().allSatisfy { !isAlive($0.pid) } }
+        #expect(try await installation.show(id).state == "cancelled")
+        withExtendedLifetime(worker) {}
+    }
+
+    @Test("Unknown ids are 3, ended ones 5 and unchanged, a batch of both 6")
+    func refused() async throws {
+        let installation = try Installation()
+        let worker = try installation.worker()
+        let finished = try await installation.enqueue("noop")
+        try await installation.awaitState("finished", of: finished)
+        let unknown = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+        #expect(try await installation.sluice("cancel", unknown).code == 3)
+        let late = try await installation.sluice("cancel", finished)
+        #expect(late.code == 5)
+        #expect((late.output + late.errors).contains("already finished"))
+        #expect(try await installation.show(finished).state == "finished")
+        let waiting = try await installation.enqueue("noop", "--in", "1h")
+        #expect(try await installation.sluice("cancel", waiting, finished, unknown).code == 6)
+        #expect(try await installation.show(waiting).state == "cancelled")
+        withExtendedLifetime(worker) {}
+    }
+
+    @Test("What waits never starts: ready, scheduled, retrying")
+    func waiting() async throws {
+        let installation = try Installation()
+        let ready = try await installation.enqueue(["--"] + installation.ledger.program(seconds: 0))
+        let scheduled = try await installation.enqueue(["--in", "1s", "--"] + installation.ledger.program(seconds: 0))
+        let outcome = try await installation.sluice("cancel", ready, scheduled)
+        #expect(outcome.code == 0, "\(outcome.errors)")
+        let worker = try installation.worker()
+        let retrying = try await installation.enqueue("--", "sh", "-c", "exit 1")
+        try await installation.awaitState("retrying", of: retrying)
+        #expect(try await installation.sluice("cancel", retrying).code == 0)
+        // Due later than all of them, so that they had their time.
+        let last = try await installation.enqueue(["--in", "4s", "--"] + installation.ledger.program(seconds: 0))
+        try await installation.awaitState("finished", of: last)
+        #expect(Set(try installation.ledger.lines().map(\.id)) == [last])
+        for id in [ready, scheduled, retrying] { #expect(try await installation.show(id).state == "cancelled") }
+        #expect(try await installation.show(retrying).errors.count == 1)
+        withExtendedLifetime(worker) {}
+    }
+
+    @Test("A program that ignores SIGTERM is ended after the grace, and its guard with it")
+    func stubborn() async throws {
+        let installation = try Installation()
+        let worker = try installation.worker(more: "--cancel-grace", "1s")
+        let path = installation.folder.path("pid")
+        let script = "trap '' TERM; echo $$ > $0; while :; do sleep 1; done"
+        let id = try await installation.enqueue("--", "sh", "-c", script, path)
+        try await eventually("it runs") { FileManager.default.fileExists(atPath: path) }
+        let outcome = try await installation.sluice("cancel", id, "--wait=15s")
+        #expect(outcome.code == 0, "\(outcome.output) \(outcome.errors)")
+        #expect(try await installation.show(id).state == "cancelled")
+        try await eventually("the guard is gone") { try children(of: worker.identifier).isEmpty }
+    }
+}
+
+/// RFC 3339 as the command line prints it, in milliseconds since 1970.
+func milliseconds(_ time: String?) throws -> Int {
+    let time = try #require(time)
+    let formatter = ISO8601DateFormatter()
+    formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+    return Int((try #require(formatter.date(from: time))).timeIntervalSince1970 * 1000)
+}
+
+/// A program that starts two others, one of them in a session of its own, and writes down who they are.
+struct ProgramFamily {
+    struct Member {
+        var delivery: Int
+        var pid: Int32
+    }
+
+    private let path: String
+
+    init(_ installation: Installation) { path = installation.folder.path("family") }
+
+    var enqueueArguments: [String] {
+        let script =
+            "say() { echo $SLUICE_DELIVERY $1 >> $0; }; sleep 600 & say $!; setsid sleep 600 & say $!; say $$; wait"
+        return ["--", "sh", "-c", script, path]
+    }
+
+    func members() throws -> [Member] {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return [] }
+        return text.split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ").compactMap { Int32($0) }
+            return words.count == 2 ? Member(delivery: Int(words[0]), pid: words[1]) : nil
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Lost workers")
+struct LostWorkerTests {
+    @Test(
+        "After `kill -9` others run what the worker held, as delivery 2 of the same attempt, and nothing of it is left"
+    )
+    func killed() async throws {
+        let installation = try Installation()
+        let first = try installation.worker(slots: 5)
+        var ids: [String] = []
+        for _ in 0..<4 { ids.append(try await installation.enqueue(["--"] + installation.ledger.program(gate: "all"))) }
+        let family = ProgramFamily(installation)
+        let parent = try await installation.enqueue(family.enqueueArguments)
+        try await eventually("five run") { try installation.ledger.starts().count == 4 && family.members().count == 3 }
+        let second = try installation.worker(slots: 5)
+        try await installation.awaitWorkers(2)
+
+        let killedAt = Date().timeIntervalSince1970
+        first.send(SIGKILL)
+        #expect(await first.outcome().code == 128 + SIGKILL)
+        try await eventually("no child is left", within: .seconds(2)) {
+            let pids = try installation.ledger.starts().map(\.pid) + family.members().map(\.pid)
+            return !pids.contains(where: isAlive)
+        }
+        #expect(try installation.ledger.ends().isEmpty)
+
+        try await eventually("all run again", within: .seconds(30)) {
+            try installation.ledger.starts().count { $0.delivery == 2 } == 4
+        }
+        try installation.ledger.open("all")
+        try await installation.awaitStates("finished", of: ids, within: .seconds(30))
+        let again = try installation.ledger.starts().filter { $0.delivery == 2 }
+        let latest = Double(again.map(\.at).max() ?? 0) / 1000 - killedAt
+        print("kill -9: everything ran again after \(latest) s, bound \(Installation.recovery)")
+        #expect(latest < Installation.recovery.inSeconds + Installation.slack)
+        for id in ids {
+            let starts = try installation.ledger.starts(of: id)
+            try #require(starts.map(\.delivery) == [1, 2])
+            #expect(starts.allSatisfy { $0.attempt == 1 })
+            #expect(starts[0].fence < starts[1].fence)
+            #expect(try installation.ledger.ends(of: id).map(\.fence) == [starts[1].fence])
+            let shown = try await installation.show(id)
+            #expect(shown.delivery == 2)
+            #expect(shown.attempt == 1)
+            #expect(shown.errors.isEmpty)
+            #expect(shown.fence == starts[1].fence)
+        }
+        try await eventually("the family runs again") { try family.members().count { $0.delivery == 2 } == 3 }
+        #expect(try await installation.sluice("cancel", parent, "--wait").code == 0)
+        let counts = try await installation.counts()
+        #expect(counts["finished"] == 4)
+        #expect(counts["executing"] == 0 && counts["ready"] == 0 && counts["dead"] == 0)
+        second.send(SIGTERM)
+        #expect(await second.outcome().code == 0)
+    }
+
+    @Test("What kills every worker that runs it is dead after the third, and says why; the others finish")
+    func poison() async throws {
+        let installation = try Installation()
+        let good = try await installation.enqueue("noop", "--in", "1s")
+        // Kills the process that stands above its guard: the worker.
+        let kill = "read -r _ _ _ guard _ < /proc/$$/stat; read -r _ _ _ worker _ < /proc/$guard/stat; kill -9 $worker"
+        let poison = try await installation.enqueue("--", "sh", "-c", kill)
+        let observer = try installation.start(
+            "worker",
+            "--lease",
+            "3s",
+            "-q",
+            "default",
+            "--name",
+            "careful",
+            "--allow",
+            "exec"
+        )
+        var workers = [observer]
+        for _ in 0..<3 { workers.append(try installation.worker(slots: 1)) }
+        try await installation.awaitState("dead", of: poison, within: .seconds(40))
+        let shown = try await installation.show(poison)
+        #expect(shown.errors.count == 1)
+        #expect(shown.errors.first?.type == "lost")
+        #expect(shown.attempt == 1)
+        #expect(workers.count { $0.hasEnded } == 3)
+        try await installation.awaitState("finished", of: good)
+    }
+
+    @Test(
+        "A worker that was stopped for longer than its lease is refused when it goes on: its log says so, nothing is stored twice"
+    )
+    func stopped() async throws {
+        let installation = try Installation()
+        let first = try installation.worker(slots: 3)
+        let short = try await installation.enqueue(["--"] + installation.ledger.program(gate: "short"))
+        let long = try await installation.enqueue(["--"] + installation.ledger.program(gate: "long"))
+        let asleep = try await installation.enqueue("sleep", "seconds:=6")
+        try await eventually("all run") {
+            let states = try await installation.show([short, long, asleep]).map(\.state)
+            return try installation.ledger.starts().count == 2 && states.allSatisfy { $0 == "executing" }
+        }
+        first.send(SIGSTOP)
+        let second = try installation.worker(slots: 3)
+        try await eventually("the others run what it held", within: .seconds(20)) {
+            try installation.ledger.starts().count { $0.delivery == 2 } == 2
+        }
+        // The short one's program ends meanwhile; its worker does not see that yet.
+        try installation.ledger.open("short")
+        try await eventually("both programs of the short one ended") {
+            try installation.ledger.ends(of: short).count == 2
+        }
+        first.send(SIGCONT)
+        try await eventually("its log says so") { first.errors.contains("no longer owns the operation") }
+        // Of the long one the first program is ended when its worker learns that it has lost it.
+        let lost = try installation.ledger.starts(of: long)[0].pid
+        try await eventually("the first program of the long one is gone") { !isAlive(lost) }
+        try installation.ledger.open("long")
+        let ids = [short, long, asleep]
+        try await installation.awaitStates("finished", of: ids, within: .seconds(30))
+        for shown in try await installation.show(ids) {
+            #expect(shown.delivery == 2)
+            #expect(shown.attempt == 1)
+            #expect(shown.errors.isEmpty)
+        }
+        #expect(try installation.ledger.ends(of: long).map(\.delivery) == [2])
+        #expect(try installation.ledger.starts(of: long).map(\.delivery) == [1, 2])
+        #expect(try await installation.counts()["finished"] == 3)
+        #expect(try await installation.totals()["finished"] == 3)
+        // It is a worker like any other again.
+        second.send(SIGTERM)
+        #expect(await second.outcome().code == 0)
+        let next = try await installation.enqueue("noop")
+        try await installation.awaitState("finished", of: next)
+        first.send(SIGTERM)
+        #expect(await first.outcome().code == 0)
+    }
+}
