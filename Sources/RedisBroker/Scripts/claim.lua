@@ -13,6 +13,8 @@
 -- include: promote
 -- include: take
 -- include: flush
+-- A removing command first: operations must be handed out when Redis is full.
+call('HDEL', META, '')
 local reply = take(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))
 flush_ended()
 flush()
