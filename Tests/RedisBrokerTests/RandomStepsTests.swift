@@ -1,10 +1,4 @@
 import Foundation
-import Logging
-import Operations
-import RedisBroker
-import RedisClient
-import SluiceTesting
-import TestSupport
 import Testing
 
 /// The scripts and their model get the same random calls, and must agree on every answer and on everything that they store.

@@ -1,41 +1,27 @@
-import Logging
-import NIOPosix
 import Operations
 import RedisBroker
-import RedisClient
 import SluiceTesting
-import TestSupport
 
 /// The in-memory broker and the Redis broker side by side.
 struct TwinRun {
     private let queue = "steps"
-    private let clock = ManualClock()
     private let model: InMemoryBroker
-    private let redis: RedisBroker
-    private let direct: RedisLink
-    private let clockKey: String
+    private let clocked: ClockedBroker
     private let redisLayout: RedisLayout
     private var steps: RandomSteps
     private var recent: [String] = []
     private var layout: [String] = []
 
     init(seed: UInt64) async throws {
-        let namespace = uniqueNamespace("steps")
-        model = InMemoryBroker(time: .manual(clock))
-        let configuration = RedisBrokerConfiguration(namespace: namespace, testClock: true)
-        redis = RedisBroker(TestServer.shared.endpoint, configuration: configuration, logger: Logger(label: "test"))
-        direct = RedisLink.test(TestServer.shared.endpoint)
-        let prefix = "{\(namespace)/\(queue)}:"
-        clockKey = prefix + "clock"
+        clocked = try await ClockedBroker(queue: queue)
+        model = InMemoryBroker(time: .manual(clocked.clock))
         steps = RandomSteps(seed: seed, workers: 3)
-        redisLayout = RedisLayout(server: direct, prefix: prefix, workers: steps.workers)
-        try await setRedisClock()
+        redisLayout = RedisLayout(server: clocked.direct, prefix: clocked.prefix, workers: steps.workers)
     }
 
-    func close() {
-        redis.close()
-        direct.close()
-    }
+    private var redis: RedisBroker { clocked.redis }
+
+    func close() { clocked.close() }
 
     /// The last 30 steps, the failing one last.
     var recentSteps: String { Self.brief(recent.joined(separator: "\n")) }
@@ -48,11 +34,10 @@ struct TwinRun {
         let load = layout.count { !$0.hasPrefix("ended") }
         let step = steps.next(held: held, load: load, hasBell: layout.contains("bell"))
         if case .advance(let duration) = step {
-            clock.advance(by: duration)
-            try await setRedisClock()
+            try await clocked.advance(by: duration)
         }
         let expected = try await step.outcome(on: model, queue: queue)
-        recent.append("\(number) @\(clock.now) \(step) → \(expected)")
+        recent.append("\(number) @\(clocked.clock.now) \(step) → \(expected)")
         if recent.count > 30 { recent.removeFirst() }
         let actual = try await step.outcome(on: redis, queue: queue)
         if actual != expected { return Self.brief("Redis answers \(actual)") }
@@ -61,10 +46,6 @@ struct TwinRun {
 
     private static func brief(_ text: String) -> String {
         text.replacing("Operations.", with: "").replacing(/\[\d+(, \d+)+\]/, with: "[bytes]")
-    }
-
-    private func setRedisClock() async throws {
-        try await direct.send(RedisCommand("SET", clockKey, String(clock.now))).expectSuccess()
     }
 
     private func held() async throws -> [RandomSteps.Hold] {
@@ -113,12 +94,5 @@ struct TwinRun {
             + OperationState.allCases.map { "count \($0) \(snapshot.counts[$0] ?? 0)" }
             + snapshot.totals.filter { $0.value != 0 }.map { "total \($0.key) \($0.value)" }.sorted()
             + snapshot.workers.map { "\($0)" } + snapshot.executing.map { "\($0)" }
-    }
-}
-
-extension RedisLink {
-    /// A connection of the test's own.
-    static func test(_ endpoint: RedisEndpoint) -> RedisLink {
-        RedisLink(endpoint, on: MultiThreadedEventLoopGroup.singleton.any(), logger: Logger(label: "test"))
     }
 }

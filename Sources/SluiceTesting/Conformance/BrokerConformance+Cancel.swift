@@ -1,0 +1,253 @@
+import Operations
+
+extension BrokerConformance {
+    static let cancelling: [ConformanceCheck] = [
+        ConformanceCheck("A waiting operation that is cancelled ends at once and never starts") { bench in
+            let worker = try bench.worker()
+            let retrying = try await bench.running(worker)
+            _ = try await bench.fail(retrying, worker, .retry(afterMilliseconds: 1000))
+            let ids = try await bench.enqueue() + bench.enqueue(delay: 1000) + [retrying.id]
+            let kept = try await bench.enqueue(2)
+            for id in ids {
+                try bench.expect(try await bench.cancel(id), .cancelled, "the outcome")
+                let detail = try await bench.existing(id)
+                try bench.expect(detail.state, .cancelled, "the state")
+                let now = try await bench.snapshot().time
+                let trace = CancelTrace(requestedAt: now, stoppedAt: now, reason: "no need", by: "tester")
+                try bench.expect(detail.cancel, trace, "the trace")
+            }
+            try await bench.advance(.seconds(2))
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), kept, "claimed operations")
+        },
+        ConformanceCheck("A running operation's cancel has three times: requested, acknowledged, stopped") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            let start = try await bench.snapshot().time
+            let outcome = try await bench.cancel(claimed.id)
+            try bench.expect(outcome, .requested(worker: worker.description), "the outcome")
+            try await bench.expectState(claimed.id, .executing)
+            let order = CancelOrder(fence: claimed.fence, reason: "no need")
+            try bench.expect(try bench.beat(worker).cancels, [order], "the orders of a heartbeat")
+            try await bench.advance(.seconds(1))
+            try bench.expect(try await bench.report(claimed, worker, .cancelAcknowledged), true, "the report")
+            try await bench.advance(.seconds(1))
+            try bench.expect(try await bench.fail(claimed, worker, .cancelled, error: ""), .done(.cancelled), "the end")
+            let expected = CancelTrace(
+                requestedAt: start,
+                acknowledgedAt: start + 1000,
+                stoppedAt: start + 2000,
+                reason: "no need",
+                by: "tester"
+            )
+            try bench.expect(try await bench.existing(claimed.id).cancel, expected, "the trace")
+            try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat after the end")
+        },
+        ConformanceCheck("A second request for a running operation keeps the first one's time and reason") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            _ = try await bench.cancel(claimed.id)
+            let first = try await bench.existing(claimed.id).cancel
+            try await bench.advance(.seconds(1))
+            let again = CancelRequest(reason: "really", by: "other")
+            let outcomes = try await bench.broker.cancel([claimed.id], request: again, queue: bench.queue)
+            try bench.expect(outcomes, [.requested(worker: worker.description)], "the outcome")
+            try bench.expect(try await bench.existing(claimed.id).cancel, first, "the trace")
+            try bench.expect(try bench.beat(worker).cancels.map(\.reason), ["no need"], "the reasons")
+        },
+        ConformanceCheck("A requested cancel beats a retry") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            _ = try await bench.cancel(claimed.id)
+            let outcome = try await bench.fail(claimed, worker, .retry(afterMilliseconds: 0))
+            try bench.expect(outcome, .done(.cancelled), "the outcome")
+            try await bench.advance(.seconds(60))
+            try bench.beat(worker)
+            try bench.expect(try await bench.claim(worker).operations.count, 0, "claimed operations")
+        },
+        ConformanceCheck("What is given back after its cancel was requested ends as cancelled") { bench in
+            let worker = try bench.worker()
+            for place in [Return.Place.front, .later(milliseconds: 10)] {
+                for tracked in [true, false] {
+                    let claimed = try await bench.running(worker, tracked: tracked)
+                    _ = try await bench.cancel(claimed.id)
+                    try bench.expect(try await bench.giveBack(claimed, worker, place), .done(.cancelled), "the outcome")
+                    try bench.expect(try await bench.existing(claimed.id).cancel?.reason, "no need", "the reason")
+                }
+            }
+        },
+        ConformanceCheck("An operation that completes in spite of a request is finished") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            _ = try await bench.cancel(claimed.id)
+            try bench.expect(try await bench.complete(claimed, worker), .done(.finished), "the outcome")
+            try bench.expect(try await bench.existing(claimed.id).cancel?.stoppedAt, nil, "stopped at")
+        },
+        ConformanceCheck("A cancel that comes too late says how and when the operation ended") { bench in
+            let worker = try bench.worker()
+            let finished = try await bench.running(worker)
+            _ = try await bench.complete(finished, worker)
+            let dead = try await bench.running(worker)
+            _ = try await bench.fail(dead, worker, .dead)
+            let ended = try await bench.snapshot().time
+            try await bench.advance(.seconds(3))
+            try bench.expect(try await bench.cancel(finished.id), .ended(.finished, at: ended), "of a finished one")
+            try bench.expect(try await bench.cancel(dead.id), .ended(.dead, at: ended), "of a dead one")
+            try await bench.expectState(finished.id, .finished)
+            try await bench.expectState(dead.id, .dead)
+        },
+        ConformanceCheck("A running untracked operation is told, and its end as cancelled has a record with the reason")
+        { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker, tracked: false)
+            let outcome = try await bench.cancel(claimed.id)
+            try bench.expect(outcome, .requested(worker: worker.description), "the outcome")
+            try bench.expect(try bench.beat(worker).cancels.map(\.fence), [claimed.fence], "the fences of a heartbeat")
+            let end = try await bench.fail(claimed, worker, .retry(afterMilliseconds: 0))
+            try bench.expect(end, .done(.cancelled), "the end")
+            try bench.expect(try await bench.existing(claimed.id).cancel?.reason, "no need", "the reason")
+        },
+        ConformanceCheck(
+            "An unknown id is unknown; a stored intent drops the waiting untracked operation when it is claimed"
+        ) { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(2, tracked: false)
+            try bench.expect(try await bench.cancel(ids[1]), .unknown(intentStored: false), "without an intent")
+            try bench.expect(
+                try await bench.cancel(ids[0], storesIntent: true),
+                .unknown(intentStored: true),
+                "with one"
+            )
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), [ids[1]], "claimed operations")
+            let detail = try await bench.existing(ids[0])
+            try bench.expect(detail.state, .cancelled, "the state")
+            try bench.expect(detail.cancel?.reason, "no need", "the reason")
+        },
+        ConformanceCheck("A cancel concerns nothing but its operation") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue(4)
+            let claimed = try await bench.claim(worker, 4).operations
+            _ = try await bench.cancel(claimed[1].id)
+            for (index, operation) in claimed.enumerated() {
+                let outcome = try await bench.fail(operation, worker, .retry(afterMilliseconds: 0))
+                try bench.expect(outcome, .done(index == 1 ? .cancelled : .retrying), "operation \(index)")
+            }
+        },
+        ConformanceCheck("A cancel of one run does not reach a later run after an operator's retry") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            _ = try await bench.cancel(claimed.id)
+            _ = try await bench.fail(claimed, worker, .cancelled)
+            _ = try await bench.broker.retry([claimed.id], queue: bench.queue)
+            let again = try await bench.claimOne(worker)
+            try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat")
+            try bench.expect(try await bench.existing(again.id).cancel, nil, "the trace")
+            let outcome = try await bench.fail(again, worker, .retry(afterMilliseconds: 0))
+            try bench.expect(outcome, .done(.retrying), "the failure of the later run")
+        },
+        ConformanceCheck("A cancel of a running operation reaches its owner as a message, and nobody else") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let mine = bench.broker.controlMessages(worker: worker, queues: [bench.queue])
+            let others = bench.broker.controlMessages(worker: other, queues: [bench.queue])
+            try await bench.expectMessage(.resubscribed, in: mine)
+            try await bench.expectMessage(.resubscribed, in: others)
+            let claimed = try await bench.running(worker)
+            _ = try await bench.cancel(claimed.id)
+            let order = CancelOrder(fence: claimed.fence, reason: "no need")
+            try await bench.expectMessage(.cancel(queue: bench.queue, order), in: mine)
+            _ = try await bench.cancelQueue()
+            try await bench.expectMessage(.cancelThrough(queue: bench.queue, fence: claimed.fence), in: mine)
+            try await bench.expectMessage(.cancelThrough(queue: bench.queue, fence: claimed.fence), in: others)
+        },
+    ]
+
+    static let cancellingQueues: [ConformanceCheck] = [
+        ConformanceCheck("Cancelling a queue ends all that waits, at once; nothing of it ever starts") { bench in
+            let worker = try bench.worker()
+            let retrying = try await bench.running(worker)
+            _ = try await bench.fail(retrying, worker, .retry(afterMilliseconds: 1000))
+            let tracked = try await bench.enqueue(3) + bench.enqueue(delay: 1000) + [retrying.id]
+            try await bench.enqueue(2, tracked: false, priority: .high)
+            let counts = try await bench.cancelQueue()
+            try bench.expect([counts.waiting, counts.executing], [7, 0], "waiting and executing")
+            for id in tracked { try await bench.expectState(id, .cancelled) }
+            let later = try await bench.enqueue(2)
+            try await bench.advance(.seconds(2))
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), later, "claimed operations")
+            try bench.expect(try await bench.snapshot().totals["cancelled"], 7, "the total of cancelled ones")
+        },
+        ConformanceCheck("A cancelled queue's rest is cleared away by sweeps, and stays cancelled") { bench in
+            let worker = try bench.worker()
+            let tracked = try await bench.enqueue(3) + bench.enqueue(delay: 1000)
+            try await bench.enqueue(2, tracked: false)
+            _ = try await bench.cancelQueue()
+            let before = try await bench.existing(tracked[0])
+            try bench.expect(before.cancel?.reason, "all of it", "the reason before")
+            try bench.expect(try bench.beat(worker).sweepDue, true, "a sweep is due")
+            try bench.expect(try await bench.sweepAll().buried, 6, "buried operations")
+            try bench.expect(try bench.beat(worker).sweepDue, false, "a sweep is due after it")
+            for id in tracked {
+                let detail = try await bench.existing(id)
+                try bench.expect(detail.record.state, .cancelled, "the stored state")
+                try bench.expect(detail.cancel?.reason, "all of it", "the reason")
+            }
+            let snapshot = try await bench.snapshot()
+            try bench.expect(snapshot.totals["cancelled"], 6, "the total of cancelled ones")
+            try bench.expect(snapshot.counts[.cancelled], 4, "records of cancelled ones")
+        },
+        ConformanceCheck("Cancelling a queue tells its workers, and what they hold never comes back") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            try await bench.enqueue(3)
+            let claimed = try await bench.claim(worker, 3).operations
+            let counts = try await bench.cancelQueue()
+            try bench.expect([counts.waiting, counts.executing], [0, 3], "waiting and executing")
+            try bench.expect(try bench.beat(worker).cancelledThroughFence, claimed[2].fence, "cancelled through")
+            try bench.expect(try await bench.existing(claimed[0].id).cancel?.reason, "all of it", "the reason, running")
+            let failed = try await bench.fail(claimed[0], worker, .retry(afterMilliseconds: 0))
+            try bench.expect(failed, .done(.cancelled), "a failure")
+            try bench.expect(try await bench.giveBack(claimed[1], worker), .done(.cancelled), "a giving back")
+            try await bench.lapse(allBut: other)
+            _ = try await bench.sweepAll()
+            try await bench.expectState(claimed[2].id, .cancelled)
+            try bench.expect(try await bench.claim(other, 9).operations.count, 0, "claimed operations")
+        },
+        ConformanceCheck("What is enqueued after the cancel of its queue is not concerned") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue()
+            _ = try await bench.cancelQueue()
+            let claimed = try await bench.running(worker)
+            try bench.expect(claimed.fence > (try bench.beat(worker).cancelledThroughFence), "its fence is higher")
+            let outcome = try await bench.fail(claimed, worker, .retry(afterMilliseconds: 1000))
+            try bench.expect(outcome, .done(.retrying), "its failure")
+            _ = try await bench.sweepAll()
+            try await bench.expectState(claimed.id, .retrying)
+        },
+        ConformanceCheck("An operation of a cancelled queue can be retried, before and after it is cleared away") {
+            bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(2)
+            _ = try await bench.cancelQueue()
+            try bench.expect(try await bench.broker.retry([ids[0]], queue: bench.queue), [.done], "before")
+            _ = try await bench.sweepAll()
+            try await bench.expectState(ids[0], .ready)
+            try bench.expect(try await bench.broker.retry([ids[1]], queue: bench.queue), [.done], "after")
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "claimed operations")
+        },
+        ConformanceCheck("A cancel of one operation of a cancelled queue says when that was cancelled") { bench in
+            let ids = try await bench.enqueue()
+            let now = try await bench.snapshot().time
+            _ = try await bench.cancelQueue()
+            try await bench.advance(.seconds(5))
+            try bench.expect(try await bench.cancel(ids[0]), .ended(.cancelled, at: now), "the outcome")
+        },
+        ConformanceCheck("An id of a cancelled queue that was removed can be enqueued anew and runs") { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue()
+            _ = try await bench.cancelQueue()
+            try bench.expect(try await bench.broker.remove(ids, queue: bench.queue), [.done], "the removal")
+            let anew = NewOperation(id: ids[0], envelope: BrokerBench.envelope())
+            try bench.expect(try await bench.broker.enqueue([anew], queue: bench.queue), [.created], "the enqueue")
+            _ = try await bench.sweepAll()
+            try bench.expect(try await bench.claimOne(worker).id, ids[0], "the claimed operation")
+        },
+    ]
+}

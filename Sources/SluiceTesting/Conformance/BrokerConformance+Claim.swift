@@ -1,0 +1,169 @@
+import Operations
+
+extension BrokerConformance {
+    static let claiming: [ConformanceCheck] = [
+        ConformanceCheck("A worker without a lease claims nothing") { bench in
+            try await bench.enqueue()
+            try bench.expect(try await bench.claim(WorkerID()), Claim(status: .noLease), "the claim")
+        },
+        ConformanceCheck("A worker whose lease has lapsed claims nothing, until it beats again") { bench in
+            let (lapsed, other) = (try bench.worker(), try bench.worker())
+            try await bench.enqueue()
+            try await bench.lapse(allBut: other)
+            try bench.expect(try await bench.claim(lapsed).status, .noLease, "the status")
+            try bench.beat(lapsed)
+            try bench.expect(try await bench.claim(lapsed).operations.count, 1, "claimed operations")
+        },
+        ConformanceCheck("A claim takes no more than the capacity, and says that more is ready") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue(5)
+            let first = try await bench.claim(worker, 3)
+            try bench.expect(first.operations.count, 3, "claimed operations")
+            try bench.expect(first.more, "more is ready")
+            let second = try await bench.claim(worker, 3)
+            try bench.expect(second.operations.count, 2, "claimed operations")
+            try bench.expect(!second.more, "nothing more is ready")
+        },
+        ConformanceCheck("No operation is handed to two workers") { bench in
+            let workers = [try bench.worker(), try bench.worker(), try bench.worker()]
+            let ids = try await bench.enqueue(20) + bench.enqueue(20, tracked: false)
+            var taken: [OperationID] = []
+            for turn in 0..<15 { taken += try await bench.claim(workers[turn % 3], 3).operations.map(\.id) }
+            try bench.expect(taken.count, 40, "hand-outs")
+            try bench.expect(Set(taken), Set(ids), "the operations handed out")
+        },
+        ConformanceCheck("Every hand-out has a new and higher fence") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue(2)
+            var fences: [Int64] = []
+            for _ in 0..<4 {
+                let claimed = try await bench.claimOne(worker)
+                fences.append(claimed.fence)
+                _ = try await bench.giveBack(claimed, worker)
+            }
+            fences += try await bench.claim(worker, 2).operations.map(\.fence)
+            try bench.expect(zip(fences, fences.dropFirst()).allSatisfy { $0 < $1 }, "\(fences) grow")
+        },
+        ConformanceCheck("A claimed operation runs: record, owner, start, first attempt, first delivery") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            let detail = try await bench.existing(claimed.id)
+            try bench.expect(detail.state, .executing, "the state")
+            try bench.expect(detail.worker, worker.description, "the owner")
+            try bench.expect(detail.record.fence, claimed.fence, "the fence")
+            try bench.expect(detail.record.startedAt, try await bench.snapshot().time, "started at")
+            try bench.expect(
+                [claimed.attempt, detail.record.attempt, claimed.header.delivery],
+                [1, 1, 1],
+                "the counts"
+            )
+        },
+        ConformanceCheck("A claim of an older epoch takes nothing") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue()
+            _ = try await bench.broker.reconcile(known: [], worker: worker, epoch: 4, queue: bench.queue)
+            try bench.expect(try await bench.claim(worker, epoch: 3), Claim(status: .staleEpoch), "the claim")
+            try bench.expect(try await bench.claim(worker, epoch: 4).operations.count, 1, "claimed operations")
+        },
+        ConformanceCheck("A heartbeat does not lower the epoch, and raises it") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue()
+            try bench.beat(worker, epoch: 2)
+            try bench.beat(worker, epoch: 1)
+            try bench.expect(try await bench.claim(worker, epoch: 1).status, .staleEpoch, "the status")
+        },
+        ConformanceCheck("A paused queue hands out nothing, a resumed one at once; what runs goes on") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            try await bench.enqueue()
+            try await bench.broker.setPaused(true, forMilliseconds: nil, queue: bench.queue)
+            try bench.expect(try await bench.claim(worker), Claim(status: .paused), "the claim")
+            try bench.expect(try await bench.complete(claimed, worker), .done(.finished), "the completion")
+            try bench.expect(try bench.beat(worker).startable, false, "startable")
+            try await bench.broker.setPaused(false, forMilliseconds: nil, queue: bench.queue)
+            try bench.expect(try await bench.claim(worker).operations.count, 1, "claimed operations")
+        },
+        ConformanceCheck("A timed pause ends by itself, and a claim says when") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue()
+            try await bench.broker.setPaused(true, forMilliseconds: 5000, queue: bench.queue)
+            try await bench.advance(.seconds(2))
+            let refused = try await bench.claim(worker)
+            try bench.expect(refused, Claim(status: .paused, nextDueMilliseconds: 3000), "the claim")
+            try await bench.advance(.seconds(3))
+            try bench.expect(try await bench.claim(worker).operations.count, 1, "claimed operations")
+            try bench.expect(try await bench.snapshot().paused, false, "paused")
+        },
+        ConformanceCheck("A full worker is told a second more until the next due time, so that a free one is first") {
+            bench in
+            let (free, full) = (try bench.worker(), try bench.worker())
+            try await bench.enqueue(2)
+            try await bench.enqueue(delay: 9000)
+            try bench.expect(try await bench.claim(full, 2).nextDueMilliseconds, 10_000, "the full worker's timer")
+            try bench.expect(try await bench.claim(free, 2).nextDueMilliseconds, 9000, "the free worker's timer")
+        },
+    ]
+
+    static let ordering: [ConformanceCheck] = [
+        ConformanceCheck("A lane is first in, first out, for tracked and untracked ones alike") { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(2) + bench.enqueue(2, tracked: false) + bench.enqueue()
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "the order")
+        },
+        ConformanceCheck("Higher priorities are handed out first") { bench in
+            let worker = try bench.worker()
+            var expected: [OperationID] = []
+            for priority in OperationPriority.allCases { expected += try await bench.enqueue(priority: priority) }
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), expected.reversed(), "the order")
+        },
+        ConformanceCheck("A lane gains one rank for each full 30 s that its head waits") { bench in
+            let worker = try bench.worker()
+            let old = try await bench.enqueue(2, priority: .low)
+            try await bench.advance(.milliseconds(29_999))
+            let young = try await bench.enqueue(2, priority: .normal)
+            try bench.beat(worker)
+            try bench.expect(try await bench.claim(worker).operations.map(\.id), [young[0]], "before 30 s")
+            try await bench.advance(.milliseconds(1))
+            // Of equals, the one that waits longer.
+            try bench.expect(try await bench.claim(worker).operations.map(\.id), [old[0]], "after 30 s")
+        },
+        ConformanceCheck("After two minutes a veryLow head overtakes fresh veryHigh ones") { bench in
+            let worker = try bench.worker()
+            let old = try await bench.enqueue(priority: .veryLow)
+            try await bench.advance(.seconds(120))
+            try await bench.enqueue(10, priority: .veryHigh)
+            try bench.beat(worker)
+            try bench.expect(try await bench.claim(worker).operations.map(\.id), old, "the first")
+        },
+        ConformanceCheck("A lane that wins by age gives a fifth of the capacity and one, then all are looked at again")
+        { bench in
+            let worker = try bench.worker()
+            let old = try await bench.enqueue(2, priority: .low)
+            try await bench.advance(.seconds(25))
+            let middle = try await bench.enqueue(2, priority: .low)
+            try await bench.advance(.seconds(10))
+            let high = try await bench.enqueue(2, priority: .normal)
+            try bench.beat(worker)
+            // Capacity 5: two old ones win by age; the next head of their lane is younger than 30 s and does not.
+            let order = try await bench.claim(worker, 5).operations.map(\.id)
+            try bench.expect(order, old + high + [middle[0]], "the order")
+        },
+        ConformanceCheck("Due operations go to the tail of their lane, in order of their due times") { bench in
+            let worker = try bench.worker()
+            let late = try await bench.enqueue(delay: 2000)
+            let early = try await bench.enqueue(delay: 1000)
+            let ready = try await bench.enqueue()
+            try await bench.advance(.seconds(3))
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ready + early + late, "the order")
+        },
+        ConformanceCheck("Those given back to the front keep their order, before all others") { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(5)
+            let claimed = try await bench.claim(worker, 3).operations
+            let returns = claimed.shuffled().map { Return(fence: $0.fence, id: $0.id) }
+            let outcomes = try await bench.broker.giveBack(returns, worker: worker, queue: bench.queue)
+            try bench.expect(outcomes, [.done(.ready), .done(.ready), .done(.ready)], "the outcomes")
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "the order")
+        },
+    ]
+}

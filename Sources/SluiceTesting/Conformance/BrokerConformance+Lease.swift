@@ -1,0 +1,209 @@
+import Operations
+
+extension BrokerConformance {
+    static let leasing: [ConformanceCheck] = [
+        ConformanceCheck("A heartbeat says how many operations the worker holds") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue(2)
+            try await bench.enqueue(1, tracked: false)
+            _ = try await bench.claim(worker, 9)
+            try bench.expect(try bench.beat(worker).inFlight, 3, "in flight")
+        },
+        ConformanceCheck("A heartbeat says whether something could be started: ready or due") { bench in
+            let worker = try bench.worker()
+            try bench.expect(try bench.beat(worker).startable, false, "an empty queue")
+            try await bench.enqueue(delay: 2000)
+            try bench.expect(try bench.beat(worker).startable, false, "before the due time")
+            try await bench.advance(.seconds(2))
+            try bench.expect(try bench.beat(worker).startable, true, "at the due time")
+            _ = try await bench.claim(worker)
+            try await bench.enqueue()
+            try bench.expect(try bench.beat(worker).startable, true, "with a ready one")
+        },
+        ConformanceCheck("Reconciling finds what a claim handed out while its reply was lost") { bench in
+            let worker = try bench.worker()
+            let known = try await bench.running(worker)
+            try await bench.enqueue()
+            try await bench.enqueue(tracked: false)
+            let lost = try await bench.claim(worker, 2).operations
+            let found = try await bench.broker.reconcile(
+                known: [known.fence, 999],
+                worker: worker,
+                epoch: 1,
+                queue: bench.queue
+            )
+            try bench.expect(found, Reconciliation(found: lost, lost: [999], more: false), "the reconciliation")
+            for operation in lost {
+                try bench.expect(try await bench.complete(operation, worker), .done(.finished), "its completion")
+            }
+        },
+        ConformanceCheck("Reconciling a swept worker tells it what it has lost") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let claimed = try await bench.running(worker)
+            try await bench.lapse(allBut: other)
+            _ = try await bench.sweepAll()
+            let reply = try await bench.broker.reconcile(
+                known: [claimed.fence],
+                worker: worker,
+                epoch: 0,
+                queue: bench.queue
+            )
+            try bench.expect(reply, Reconciliation(found: [], lost: [claimed.fence], more: false), "the reconciliation")
+        },
+        ConformanceCheck("More than two hundred unknown ones are found in turns") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue(250, tracked: false)
+            let claimed = try await bench.claim(worker, 250).operations
+            var known: [Int64] = []
+            var more = true
+            while more {
+                let reply = try await bench.broker.reconcile(known: known, worker: worker, epoch: 0, queue: bench.queue)
+                known += reply.found.map(\.fence)
+                more = reply.more
+                try bench.expect(reply.found.count <= 200, "at most 200 are found at once")
+            }
+            try bench.expect(known, claimed.map(\.fence), "the fences")
+        },
+        ConformanceCheck("A worker that holds operations does not retire; one that holds none does") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            try await bench.broker.retire(worker: worker, queue: bench.queue)
+            try bench.expect(try await bench.snapshot().workers.map(\.worker), [worker.description], "the workers")
+            _ = try await bench.complete(claimed, worker)
+            try await bench.broker.retire(worker: worker, queue: bench.queue)
+            try bench.expect(try await bench.snapshot().workers.count, 0, "workers")
+            try bench.expect(try await bench.claim(worker).status, .noLease, "a claim after that")
+        },
+        ConformanceCheck("A lapsed worker that nobody swept keeps what it holds when it beats again") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let claimed = try await bench.running(worker)
+            try await bench.lapse(allBut: other)
+            try bench.expect(try bench.beat(worker).inFlight, 1, "in flight")
+            try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
+            try bench.expect(try await bench.complete(claimed, worker), .done(.finished), "the completion")
+        },
+        ConformanceCheck("A worker that beats once per lease loses nothing, for however long it runs") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let claimed = try await bench.running(worker)
+            for _ in 1...20 {
+                try await bench.pass(14, beating: other)
+                try bench.beat(worker)
+                try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
+            }
+            try bench.expect(try await bench.complete(claimed, worker), .done(.finished), "the completion")
+        },
+    ]
+
+    static let sweeping: [ConformanceCheck] = [
+        ConformanceCheck(
+            "What a lost worker held is handed back: delivery 2, the same attempt, at the head of the lane"
+        ) { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let ids = try await bench.enqueue() + bench.enqueue(tracked: false) + bench.enqueue(2)
+            _ = try await bench.claim(worker, 3)
+            try await bench.lapse(allBut: other)
+            try bench.expect(try bench.beat(other).sweepDue, true, "a sweep is due")
+            try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 3), "the sweep")
+            let again = try await bench.claim(other, 9).operations
+            try bench.expect(again.map(\.id), ids, "the order")
+            try bench.expect(again.map(\.header.delivery), [2, 2, 2, 1], "the deliveries")
+            try bench.expect(again.map(\.attempt), [1, 1, 1, 1], "the attempts")
+            try bench.expect(try bench.beat(other).sweepDue, false, "a sweep is due after it")
+        },
+        ConformanceCheck("Nothing is swept before the lease has passed") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            _ = try await bench.running(worker)
+            try await bench.pass(15, beating: other)
+            try bench.expect(try bench.beat(other).sweepDue, false, "a sweep is due")
+            try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
+            try await bench.advance(.milliseconds(1))
+            try bench.expect(try bench.beat(other).sweepDue, true, "a sweep is due")
+            try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 1), "the sweep")
+        },
+        ConformanceCheck(
+            "An outage is no death: after a silence of all, nobody is swept before another lease has passed"
+        ) { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let claimed = try await bench.running(worker)
+            try await bench.advance(.seconds(60))
+            try bench.expect(try bench.beat(other).sweepDue, false, "a sweep is due")
+            try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
+            try await bench.pass(14, beating: other)
+            try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
+            try bench.beat(worker)
+            try bench.expect(try await bench.complete(claimed, worker), .done(.finished), "the completion")
+        },
+        ConformanceCheck("A worker that stays silent after an outage is swept one lease later") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            _ = try await bench.running(worker)
+            try await bench.advance(.seconds(60))
+            try bench.beat(other)
+            try await bench.pass(16, beating: other)
+            try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 1), "the sweep")
+        },
+        ConformanceCheck("A clock that goes back makes nobody's lease lapse early") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            _ = try await bench.running(worker)
+            try await bench.pass(10, beating: other)
+            try await bench.advance(.seconds(-8))
+            try bench.beat(other)
+            try await bench.pass(14, beating: other)
+            try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
+        },
+        ConformanceCheck("A sweep never takes from a worker that beats") { bench in
+            let (worker, other, live) = (try bench.worker(), try bench.worker(), try bench.worker())
+            _ = try await bench.running(worker)
+            let kept = try await bench.running(live)
+            for _ in 1...17 {
+                try await bench.pass(1, beating: other)
+                try bench.beat(live)
+            }
+            try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 1), "the sweep")
+            try bench.expect(try await bench.complete(kept, live), .done(.finished), "the completion")
+        },
+        ConformanceCheck("The third lost delivery is the last: dead with the reason; attempts are counted apart") {
+            bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            for tracked in [true, false] {
+                var claimed = try await bench.running(worker, tracked: tracked)
+                for delivery in 1...Defaults.maxDeliveries {
+                    try bench.expect(
+                        [claimed.header.delivery, claimed.attempt],
+                        [delivery, 1],
+                        "delivery and attempt"
+                    )
+                    try await bench.lapse(allBut: other)
+                    let isLast = delivery == Defaults.maxDeliveries
+                    let expected = SweepReply(recovered: isLast ? 0 : 1, dead: isLast ? 1 : 0)
+                    try bench.expect(try await bench.sweepAll(), expected, "sweep \(delivery)")
+                    try bench.beat(worker)
+                    if !isLast { claimed = try await bench.claimOne(worker) }
+                }
+                let detail = try await bench.existing(claimed.id)
+                try bench.expect(detail.state, .dead, "the state")
+                let reason = detail.errors.last.map { String(decoding: $0.error, as: UTF8.self) } ?? ""
+                try bench.expect(reason.contains(#""type":"lost""#), "the last error is of type lost: \(reason)")
+            }
+        },
+        ConformanceCheck("A recovered operation's cancel was requested: it ends as cancelled instead") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let claimed = try await bench.running(worker)
+            _ = try await bench.cancel(claimed.id)
+            try await bench.lapse(allBut: other)
+            try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
+            try await bench.expectState(claimed.id, .cancelled)
+        },
+        ConformanceCheck("A lost worker with many operations is swept in passes of at most two hundred") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let ids = try await bench.enqueue(250, tracked: false)
+            _ = try await bench.claim(worker, 250)
+            try await bench.lapse(allBut: other)
+            let first = try await bench.broker.sweep(queue: bench.queue)
+            try bench.expect(first, SweepReply(recovered: 200, more: true), "the first pass")
+            try bench.expect(try await bench.sweepAll().recovered, 50, "recovered by the rest")
+            let again = try await bench.claim(other, 300).operations
+            try bench.expect(Set(again.map(\.id)), Set(ids), "the operations")
+            try bench.expect(again.map(\.header.delivery), [Int](repeating: 2, count: 250), "the deliveries")
+        },
+    ]
+}

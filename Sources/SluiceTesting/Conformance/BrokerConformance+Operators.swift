@@ -1,0 +1,174 @@
+import Operations
+
+extension BrokerConformance {
+    static let operating: [ConformanceCheck] = [
+        ConformanceCheck("An operator's retry gives dead, cancelled and expired ones fresh attempts; errors stay") {
+            bench in
+            let worker = try bench.worker()
+            let dead = try await bench.running(worker)
+            _ = try await bench.fail(dead, worker, .retry(afterMilliseconds: 0))
+            _ = try await bench.fail(try await bench.claimOne(worker), worker, .dead, error: #"{"n":2}"#)
+            let cancelled = try await bench.enqueue()
+            _ = try await bench.cancel(cancelled[0])
+            let expired = try await bench.enqueue(expires: 10)
+            try await bench.advance(.seconds(1))
+            _ = try await bench.claim(worker)
+            let ids = [dead.id] + cancelled + expired
+            try bench.expect(
+                try await bench.broker.retry(ids, queue: bench.queue),
+                [.done, .done, .done],
+                "the outcomes"
+            )
+            let again = try await bench.claim(worker, 9).operations
+            try bench.expect(again.map(\.id), ids, "claimed operations")
+            try bench.expect(again.map(\.attempt), [1, 1, 1], "the attempts")
+            try bench.expect(try await bench.existing(dead.id).errors.count, 2, "kept errors")
+            try bench.expect(try await bench.existing(cancelled[0]).cancel, nil, "the trace of the old cancel")
+        },
+        ConformanceCheck("A retry makes scheduled and retrying ones ready at once, with their attempts") { bench in
+            let worker = try bench.worker()
+            let retrying = try await bench.running(worker)
+            _ = try await bench.fail(retrying, worker, .retry(afterMilliseconds: 60_000))
+            let scheduled = try await bench.enqueue(delay: 60_000)
+            let ids = [retrying.id] + scheduled
+            try bench.expect(try await bench.broker.retry(ids, queue: bench.queue), [.done, .done], "the outcomes")
+            let again = try await bench.claim(worker, 9)
+            try bench.expect(again.operations.map(\.id), ids, "claimed operations")
+            try bench.expect(again.operations.map(\.attempt), [2, 1], "the attempts")
+            try bench.expect(again.nextDueMilliseconds, nil, "the next due time")
+        },
+        ConformanceCheck("A retry of finished, running and ready ones is refused; of unknown ones unknown") { bench in
+            let worker = try bench.worker()
+            let finished = try await bench.running(worker)
+            _ = try await bench.complete(finished, worker)
+            let running = try await bench.running(worker)
+            let ids = [finished.id, running.id] + (try await bench.enqueue()) + [OperationID()]
+            let expected: [ChangeOutcome] = [.refused(.finished), .refused(.executing), .refused(.ready), .unknown]
+            try bench.expect(try await bench.broker.retry(ids, queue: bench.queue), expected, "the outcomes")
+        },
+        ConformanceCheck("A cancelled and retried operation runs once, although its old reference is left in its lane")
+        { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(2)
+            for _ in 1...3 {
+                _ = try await bench.cancel(ids[0])
+                _ = try await bench.broker.retry([ids[0]], queue: bench.queue)
+            }
+            try bench.expect(try await bench.snapshot().counts[.ready], 2, "ready operations")
+            try bench.expect(
+                try await bench.claim(worker, 9).operations.map(\.id),
+                ids.reversed(),
+                "claimed operations"
+            )
+        },
+        ConformanceCheck("A removed operation is gone with all that was stored; a running one is not removed") {
+            bench in
+            let worker = try bench.worker()
+            let finished = try await bench.running(worker)
+            _ = try await bench.report(finished, worker, .log(line: Array("x".utf8)))
+            _ = try await bench.complete(finished, worker, result: "1")
+            let running = try await bench.running(worker)
+            let waiting = try await bench.enqueue() + bench.enqueue(delay: 1000)
+            let ids = [finished.id, running.id] + waiting + [OperationID()]
+            let expected: [ChangeOutcome] = [.done, .refused(.executing), .done, .done, .unknown]
+            try bench.expect(try await bench.broker.remove(ids, queue: bench.queue), expected, "the outcomes")
+            for id in [finished.id] + waiting { try await bench.expectState(id, nil) }
+            let log = try await bench.broker.log(finished.id, queue: bench.queue, from: 0, limit: 9)
+            try bench.expect(log.lines.count, 0, "log lines")
+            try await bench.advance(.seconds(2))
+            try bench.expect(try await bench.claim(worker, 9).operations.count, 0, "claimed operations")
+        },
+        ConformanceCheck("A removed id that is enqueued anew is a new operation, which runs once") { bench in
+            let worker = try bench.worker()
+            let first = try await bench.running(worker)
+            _ = try await bench.fail(first, worker, .retry(afterMilliseconds: 0))
+            _ = try await bench.broker.retry([first.id], queue: bench.queue)
+            _ = try await bench.broker.remove([first.id], queue: bench.queue)
+            let anew = NewOperation(id: first.id, envelope: BrokerBench.envelope("anew"))
+            _ = try await bench.broker.enqueue([anew], queue: bench.queue)
+            let claimed = try await bench.claim(worker, 9).operations
+            try bench.expect(claimed.map(\.id), [first.id], "claimed operations")
+            try bench.expect(claimed.first?.attempt, 1, "the attempt")
+            try bench.expect(claimed.first?.envelope, BrokerBench.envelope("anew"), "the envelope")
+        },
+    ]
+
+    /// Ends, counted and kept.
+    static let ending: [ConformanceCheck] =
+        [
+            ConformanceCheck("Counters agree: all that was enqueued waits, runs, has ended or was removed") { bench in
+                let worker = try bench.worker()
+                try await bench.enqueue(12)
+                try await bench.enqueue(6, tracked: false, priority: .high)
+                try await bench.enqueue(3, delay: 1000)
+                try await bench.enqueue(1, priority: .veryHigh, expires: 1)
+                try await bench.advance(.milliseconds(10))
+                let claimed = try await bench.claim(worker, 10).operations
+                for (index, operation) in claimed.enumerated() {
+                    switch index % 4 {
+                    case 0: _ = try await bench.complete(operation, worker)
+                    case 1: _ = try await bench.fail(operation, worker, .dead)
+                    case 2: _ = try await bench.fail(operation, worker, .retry(afterMilliseconds: 500))
+                    default: break
+                    }
+                }
+                let waiting = try await bench.enqueue(3)
+                _ = try await bench.cancel(waiting[0])
+                _ = try await bench.broker.remove([waiting[1]], queue: bench.queue)
+                let snapshot = try await bench.snapshot()
+                let held = [OperationState.ready, .scheduled, .retrying, .executing].reduce(0) {
+                    $0 + (snapshot.counts[$1] ?? 0)
+                }
+                let gone = ["finished", "dead", "cancelled", "expired", "removed"].reduce(0) {
+                    $0 + (snapshot.totals[$1] ?? 0)
+                }
+                try bench.expect(Int64(held) + gone, 25, "waiting, running, ended and removed")
+                try bench.expect(snapshot.totals["enqueued"], 25, "the total of enqueued ones")
+                try bench.expect(snapshot.totals["started"], 10, "the total of starts")
+                try bench.expect(snapshot.counts[.executing], snapshot.executing.count, "executing")
+            },
+            ConformanceCheck("Ended operations are kept for their time, and go when others end after it") { bench in
+                let worker = try bench.worker()
+                let old = try await bench.running(worker)
+                _ = try await bench.complete(old, worker)
+                try await bench.advance(.milliseconds(3_599_999))
+                try bench.beat(worker)
+                _ = try await bench.complete(try await bench.running(worker), worker)
+                try await bench.expectState(old.id, .finished)
+                try await bench.advance(.milliseconds(1))
+                _ = try await bench.complete(try await bench.running(worker), worker)
+                try await bench.expectState(old.id, nil)
+                try bench.expect(try await bench.snapshot().totals["finished"], 3, "the total of finished ones")
+            },
+        ]
+        + TerminalEnd.allCases.map { end in
+            ConformanceCheck("A \(end.rawValue) operation stays so, whatever its worker writes afterwards") { bench in
+                let worker = try bench.worker()
+                let claimed = try await bench.running(worker)
+                try await end.reach(claimed, worker, bench)
+                let before = try await bench.existing(claimed.id)
+                _ = try await bench.complete(claimed, worker, result: "7")
+                for disposition in [Failure.Disposition.retry(afterMilliseconds: 0), .dead, .cancelled] {
+                    _ = try await bench.fail(claimed, worker, disposition)
+                }
+                for place in [Return.Place.front, .later(milliseconds: 0)] {
+                    _ = try await bench.giveBack(claimed, worker, place)
+                }
+                _ = try await bench.report(claimed, worker, .progress(fraction: 1, message: "late"))
+                try bench.expect(try await bench.existing(claimed.id), before, "the operation")
+                try bench.expect(try await bench.claim(worker).operations.count, 0, "claimed operations")
+            }
+        }
+}
+
+private enum TerminalEnd: String, CaseIterable {
+    case finished, dead, cancelled
+
+    func reach(_ claimed: ClaimedOperation, _ worker: WorkerID, _ bench: BrokerBench) async throws {
+        switch self {
+        case .finished: _ = try await bench.complete(claimed, worker, result: "1")
+        case .dead: _ = try await bench.fail(claimed, worker, .dead)
+        case .cancelled: _ = try await bench.fail(claimed, worker, .cancelled)
+        }
+    }
+}

@@ -1,0 +1,266 @@
+import Operations
+import Synchronization
+
+extension BrokerConformance {
+    static let reading: [ConformanceCheck] = [
+        ConformanceCheck("Progress, checkpoint and log are stored while the operation runs, and stay") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            for content in [
+                Report.Content.progress(fraction: 0.25, message: "a"), .progress(fraction: 0.5, message: "pass 2 of 3"),
+                .checkpoint([0, 255, 10]), .log(line: Array("one".utf8)), .log(line: [0xff, 0]),
+            ] {
+                try bench.expect(try await bench.report(claimed, worker, content), true, "the report")
+            }
+            try bench.expect(
+                try await bench.snapshot().executing.first?.progress?.fraction,
+                0.5,
+                "progress in a snapshot"
+            )
+            _ = try await bench.complete(claimed, worker)
+            let detail = try await bench.existing(claimed.id)
+            try bench.expect(detail.progress?.fraction, 0.5, "the progress")
+            try bench.expect(detail.progress?.message, "pass 2 of 3", "its message")
+            try bench.expect(detail.checkpoint, [0, 255, 10], "the checkpoint")
+            let log = try await bench.broker.log(claimed.id, queue: bench.queue, from: 1, limit: 9)
+            try bench.expect(log.lines, [[0xff, 0]], "the log from line 1 on")
+            try bench.expect(log.first, 1, "the number of the first line")
+        },
+        ConformanceCheck("The log keeps its last thousand lines, and their numbers") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            for part in 0..<3 {
+                let reports = (0..<500).map { line in
+                    Report(
+                        fence: claimed.fence,
+                        id: claimed.id,
+                        content: .log(line: Array("\(part * 500 + line)".utf8))
+                    )
+                }
+                _ = try await bench.broker.report(reports, worker: worker, queue: bench.queue)
+            }
+            let oldest = try await bench.broker.log(claimed.id, queue: bench.queue, from: 0, limit: 2)
+            try bench.expect(oldest.first, 500, "the number of the oldest line")
+            try bench.expect(oldest.lines, [Array("500".utf8), Array("501".utf8)], "the oldest lines")
+            let newest = try await bench.broker.log(claimed.id, queue: bench.queue, from: 1499, limit: 9)
+            try bench.expect(newest.lines, [Array("1499".utf8)], "the newest line")
+        },
+        ConformanceCheck("Reports of untracked operations are taken while they run, and kept nowhere") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker, tracked: false)
+            let taken = try await bench.report(claimed, worker, .progress(fraction: 0.5, message: ""))
+            try bench.expect(taken, true, "the report")
+            _ = try await bench.complete(claimed, worker)
+            try await bench.expectState(claimed.id, nil)
+        },
+        ConformanceCheck("A snapshot says what waits, for how long, what runs and who works") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            try await bench.enqueue(2, priority: .low)
+            try await bench.enqueue(delay: 60_000)
+            try await bench.advance(.seconds(3))
+            let snapshot = try await bench.snapshot()
+            try bench.expect(snapshot.counts[.ready], 2, "ready")
+            try bench.expect(snapshot.counts[.scheduled], 1, "scheduled")
+            try bench.expect(snapshot.counts[.executing], 1, "executing")
+            try bench.expect(snapshot.oldestReadyMilliseconds, 3000, "the oldest ready one's wait")
+            try bench.expect(snapshot.workers.map(\.worker), [worker.description], "the workers")
+            try bench.expect(snapshot.workers.first?.inFlight, 1, "in flight")
+            try bench.expect(snapshot.workers.first?.leaseUntil, snapshot.time - 3000 + BrokerBench.lease, "the lease")
+            try bench.expect(snapshot.executing.map(\.fence), [claimed.fence], "the fences that run")
+            try bench.expect(snapshot.executing.first?.name, "check", "the name of what runs")
+            try bench.expect(snapshot.executing.first?.startedAt, snapshot.time - 3000, "its start")
+        },
+        ConformanceCheck("Pages list a state's operations, each once, the next to run or the newest end first") {
+            bench in
+            let worker = try bench.worker()
+            let low = try await bench.enqueue(3, priority: .low)
+            let high = try await bench.enqueue(2, tracked: false, priority: .high)
+            let late = try await bench.enqueue(delay: 9000)
+            let early = try await bench.enqueue(delay: 5000)
+            try bench.expect(try await bench.list(.ready, limit: 2), high + low, "ready ones")
+            try bench.expect(try await bench.list(.scheduled, limit: 1), early + late, "scheduled ones")
+            let claimed = try await bench.claim(worker, 4).operations
+            try bench.expect(try await bench.list(.executing, limit: 3), claimed.map(\.id), "executing ones")
+            for operation in claimed[2...] {
+                _ = try await bench.complete(operation, worker)
+                try await bench.advance(.milliseconds(5))
+            }
+            try bench.expect(try await bench.list(.finished, limit: 1), [low[1], low[0]], "finished ones")
+        },
+        ConformanceCheck("A queue is known once it is used") { bench in
+            try await bench.enqueue()
+            try bench.expect(try await bench.broker.queues(), [bench.queue], "the queues")
+        },
+    ]
+
+    static let listening: [ConformanceCheck] = [
+        ConformanceCheck("Waiting for ends returns when all have ended") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            let waiting = try await bench.enqueue()
+            let ids = [claimed.id, OperationID()] + waiting
+            async let states = bench.broker.awaitEnd(of: ids, queue: bench.queue, timeout: .seconds(20))
+            try await bench.untilAwaited(ids[0])
+            _ = try await bench.complete(claimed, worker)
+            _ = try await bench.cancel(waiting[0])
+            try bench.expect(try await states, [.finished, nil, .cancelled], "the states")
+        },
+        ConformanceCheck("Waiting for ends returns when the whole queue is cancelled") { bench in
+            let ids = try await bench.enqueue(2)
+            async let states = bench.broker.awaitEnd(of: ids, queue: bench.queue, timeout: .seconds(20))
+            try await bench.untilAwaited(ids[1])
+            _ = try await bench.cancelQueue()
+            _ = try await bench.sweepAll()
+            try bench.expect(try await states, [.cancelled, .cancelled], "the states")
+        },
+        ConformanceCheck("Waiting for ends gives up after its time and says how things stand") { bench in
+            let ids = try await bench.enqueue()
+            let states = try await bench.broker.awaitEnd(of: ids, queue: bench.queue, timeout: .milliseconds(20))
+            try bench.expect(states, [.ready], "the states")
+        },
+        ConformanceCheck("The bell holds one token: enqueuing twice wakes one waiter once") { bench in
+            try await bench.enqueue()
+            try await bench.enqueue()
+            try bench.expect(try await bench.bell(within: .seconds(5)), bench.queue, "the first wait")
+            try bench.expect(try await bench.bell(within: .milliseconds(30)), nil, "the second wait")
+            try await bench.broker.ring(queue: bench.queue)
+            try await bench.broker.ring(queue: bench.queue)
+            try bench.expect(try await bench.bell(within: .seconds(5)), bench.queue, "after putting it back")
+            try bench.expect(try await bench.bell(within: .milliseconds(30)), nil, "after putting it back twice")
+        },
+        ConformanceCheck("A waiter is woken by an enqueue") { bench in
+            try await bench.enqueue()
+            _ = try await bench.bell(within: .seconds(5))
+            async let rung = bench.bell(within: .seconds(20))
+            try await bench.enqueue()
+            try bench.expect(try await rung, bench.queue, "the queue that rang")
+        },
+        ConformanceCheck("Whatever makes something startable rings") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let steps: [(String, () async throws -> Void)] = [
+                (
+                    "a claim that leaves work",
+                    {
+                        try await bench.enqueue(2); _ = try await bench.bell(within: .seconds(5));
+                        _ = try await bench.claim(worker)
+                    }
+                ),
+                ("giving back", { _ = try await bench.giveBack(try await bench.claimOne(worker), worker) }),
+                ("resume", { try await bench.broker.setPaused(false, forMilliseconds: nil, queue: bench.queue) }),
+                ("an earlier due time", { try await bench.enqueue(delay: 500) }),
+                (
+                    "a sweep",
+                    {
+                        try await bench.lapse(allBut: other); _ = try await bench.sweepAll()
+                    }
+                ),
+                (
+                    "an operator's retry",
+                    {
+                        let ids = try await bench.enqueue(delay: 1_000_000)
+                        _ = try await bench.bell(within: .milliseconds(100))
+                        _ = try await bench.broker.retry(ids, queue: bench.queue)
+                    }
+                ),
+            ]
+            for (name, step) in steps {
+                try await step()
+                try bench.expect(try await bench.bell(within: .seconds(5)), bench.queue, "the bell after \(name)")
+            }
+        },
+        ConformanceCheck("Waiting for the bell ends when its task is cancelled") { bench in
+            _ = try await bench.snapshot()
+            let task = Task { try await bench.broker.waitForBell(queues: [bench.queue], timeout: .seconds(60)) }
+            task.cancel()
+            let result = await task.result
+            guard case .failure(let error) = result, error is CancellationError else {
+                throw ConformanceViolation(description: "the wait ended with \(result)")
+            }
+        },
+        ConformanceCheck("Events number every transition once, in order, with counts and names") { bench in
+            let events = bench.broker.events(queues: [bench.queue])
+            let worker = try bench.worker()
+            var heard = try await bench.enqueueUntilHeard(events)
+            let claimed = try await bench.claim(worker, 500).operations
+            for operation in claimed { _ = try await bench.complete(operation, worker) }
+            let last = try await bench.snapshot().eventSequence
+            for await batch in events {
+                heard.append(batch)
+                if batch.to >= last { break }
+            }
+            for (earlier, later) in zip(heard, heard.dropFirst()) {
+                try bench.expect(later.from, earlier.to + 1, "the number after \(earlier.to)")
+            }
+            for batch in heard {
+                let number = batch.counts.values.reduce(0, +)
+                try bench.expect(Int64(number), batch.to - batch.from + 1, "the counts of \(batch)")
+            }
+            let finished = heard.flatMap(\.transitions).filter { $0.state == .finished }.map(\.id)
+            try bench.expect(finished, claimed.map(\.id), "the ends that were told")
+        },
+    ]
+}
+
+extension BrokerBench {
+    func bell(within timeout: Duration) async throws -> String? {
+        try await broker.waitForBell(queues: [queue], timeout: timeout)
+    }
+
+    /// All ids of a state's place, page by page.
+    func list(_ state: OperationState, limit: Int) async throws -> [OperationID] {
+        var ids: [OperationID] = []
+        var cursor: String?
+        repeat {
+            let page = try await broker.page(state: state, queue: queue, cursor: cursor, limit: limit)
+            ids += page.operations.map(\.record.header.id)
+            cursor = page.cursor
+        } while cursor != nil && ids.count < 1000
+        return ids
+    }
+
+    /// Returns once somebody waits for the operation's end.
+    func untilAwaited(_ id: OperationID) async throws {
+        for _ in 0..<2000 {
+            if try await existing(id).record.awaited { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        throw ConformanceViolation(description: "nobody waits for \(id)")
+    }
+
+    /// Enqueues one after the other until the stream tells of one: then it is subscribed.
+    func enqueueUntilHeard(_ events: AsyncStream<EventBatch>) async throws -> [EventBatch] {
+        let heard = Mutex<EventBatch?>(nil)
+        let listener = Task {
+            for await batch in events {
+                heard.withLock { $0 = batch }
+                return
+            }
+        }
+        for _ in 0..<500 where heard.withLock({ $0 == nil }) {
+            try await enqueue()
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        guard let first = heard.withLock({ $0 }) else { throw ConformanceViolation(description: "no event came") }
+        await listener.value
+        return [first]
+    }
+
+    /// The next message of a stream, within ten seconds.
+    func expectMessage(_ expected: ControlMessage, in stream: AsyncStream<ControlMessage>) async throws {
+        let message = await withTaskGroup(of: ControlMessage?.self) { group in
+            group.addTask {
+                for await message in stream { return message }
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(10))
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+        try expect(message, expected, "the next message")
+    }
+}

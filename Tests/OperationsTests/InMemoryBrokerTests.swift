@@ -1,0 +1,12 @@
+import Operations
+import SluiceTesting
+import Testing
+
+@Suite struct InMemoryBrokerTests {
+    @Test("The in-memory broker keeps the rule", arguments: BrokerConformance.all)
+    func conformance(_ check: ConformanceCheck) async throws {
+        let clock = ManualClock()
+        let broker = InMemoryBroker(time: .manual(clock))
+        try await check.run(on: BrokerBench(broker) { clock.advance(by: $0) })
+    }
+}

@@ -1,0 +1,43 @@
+import Logging
+import NIOPosix
+import Operations
+import RedisBroker
+import RedisClient
+import SluiceTesting
+import TestSupport
+
+/// A Redis broker in a namespace of its own, whose scripts read the time from a key that the test writes.
+struct ClockedBroker {
+    let redis: RedisBroker
+    /// A connection for what no broker does.
+    let direct: RedisLink
+    let prefix: String
+    let clock: ManualClock
+
+    init(queue: String, clock: ManualClock = ManualClock(), endpoint: RedisEndpoint = TestServer.shared.endpoint)
+        async throws
+    {
+        let namespace = uniqueNamespace("broker")
+        let configuration = RedisBrokerConfiguration(namespace: namespace, testClock: true)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        redis = RedisBroker(endpoint, configuration: configuration, logger: logger)
+        direct = RedisLink(endpoint, on: MultiThreadedEventLoopGroup.singleton.any(), logger: logger)
+        prefix = "{\(namespace)/\(queue)}:"
+        self.clock = clock
+        try await publishTime()
+    }
+
+    func advance(by duration: Duration) async throws {
+        clock.advance(by: duration)
+        try await publishTime()
+    }
+
+    private func publishTime() async throws {
+        try await direct.send(RedisCommand("SET", prefix + "clock", String(clock.now))).expectSuccess()
+    }
+
+    func close() {
+        redis.close()
+        direct.close()
+    }
+}

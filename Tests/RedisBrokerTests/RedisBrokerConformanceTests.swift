@@ -1,0 +1,12 @@
+import Operations
+import SluiceTesting
+import Testing
+
+@Suite(.serialized) struct RedisBrokerConformanceTests {
+    @Test("The Redis broker keeps the rule", arguments: BrokerConformance.all)
+    func conformance(_ check: ConformanceCheck) async throws {
+        let broker = try await ClockedBroker(queue: "bench")
+        defer { broker.close() }
+        try await check.run(on: BrokerBench(broker.redis) { try await broker.advance(by: $0) })
+    }
+}
