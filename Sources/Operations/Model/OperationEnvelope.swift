@@ -89,8 +89,8 @@ extension OperationEnvelope {
     /// Reads stored bytes without looking into the arguments.
     ///
     /// - Throws: `.malformed` if they are no JSON object with a name.
-    package init(_ bytes: some RandomAccessCollection<UInt8>) throws(OperationsError) {
-        var fields = JSONFields(Array(bytes))
+    package init(_ bytes: [UInt8]) throws(OperationsError) {
+        var fields = JSONFields(bytes)
         var name: String?
         self.init(name: "")
         while let (key, value) = try fields.next() {

@@ -54,9 +54,9 @@ package struct OperationHeader: Sendable, Equatable {
     /// Reads the header at the beginning of an element or a record.
     ///
     /// - Throws: `.malformed` if it is too short, of another version, or has a character that its field does not allow.
-    package init(_ bytes: some RandomAccessCollection<UInt8>) throws(OperationsError) {
+    package init(_ bytes: [UInt8]) throws(OperationsError) {
         guard bytes.count >= Self.byteCount else { throw Self.malformed("only \(bytes.count) bytes") }
-        var reader = FieldReader(bytes)
+        var reader = FieldReader(bytes[...])
         guard reader.character() == Self.version else { throw Self.malformed("another version") }
         guard let flags = reader.number(1, radix: 16), let lane = reader.number(1, radix: 10),
             let priority = OperationPriority(lane: Int(lane)), let revision = reader.number(1, radix: 36),
@@ -96,19 +96,19 @@ package struct OperationHeader: Sendable, Equatable {
     }
 }
 
-/// Reads fixed-width fields in order.
-package struct FieldReader<Bytes: RandomAccessCollection<UInt8>> {
-    private let bytes: Bytes
-    private var index: Bytes.Index
+/// Reads fixed-width fields in order. Not generic: other modules call it for every operation, and cannot specialize it.
+package struct FieldReader {
+    private let bytes: ArraySlice<UInt8>
+    private var index: Int
 
-    package init(_ bytes: Bytes) {
+    package init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
         index = bytes.startIndex
     }
 
     package mutating func character() -> UInt8? {
         guard index < bytes.endIndex else { return nil }
-        defer { bytes.formIndex(after: &index) }
+        defer { index += 1 }
         return bytes[index]
     }
 
@@ -124,9 +124,8 @@ package struct FieldReader<Bytes: RandomAccessCollection<UInt8>> {
     }
 
     package mutating func id() -> OperationID? {
-        guard let end = bytes.index(index, offsetBy: OperationID.characterCount, limitedBy: bytes.endIndex) else {
-            return nil
-        }
+        let end = index + OperationID.characterCount
+        guard end <= bytes.endIndex else { return nil }
         defer { index = end }
         return OperationID(utf8: bytes[index..<end])
     }
