@@ -12,18 +12,18 @@ struct ClockedBroker {
     /// A connection for what no broker does.
     let direct: RedisLink
     let prefix: String
-    let clock: ManualClock
+    let clock = ManualClock()
 
-    init(queue: String, clock: ManualClock = ManualClock(), endpoint: RedisEndpoint = TestServer.shared.endpoint)
-        async throws
-    {
-        let namespace = uniqueNamespace("broker")
+    init(
+        queue: String,
+        namespace: String = uniqueNamespace("broker"),
+        endpoint: RedisEndpoint = TestServer.shared.endpoint
+    ) async throws {
         let configuration = RedisBrokerConfiguration(namespace: namespace, testClock: true)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         redis = RedisBroker(endpoint, configuration: configuration, logger: logger)
         direct = RedisLink(endpoint, on: MultiThreadedEventLoopGroup.singleton.any(), logger: logger)
         prefix = "{\(namespace)/\(queue)}:"
-        self.clock = clock
         try await publishTime()
     }
 

@@ -10,7 +10,7 @@ import Operations
 package enum BrokerConformance {
     package static let all: [ConformanceCheck] =
         enqueueing + claiming + ordering + settling + repeating + staleWrites + leasing + sweeping + cancelling
-        + cancellingQueues + operating + ending + reading + listening
+        + cancellingQueues + operating + ending + reading + listening + losing
 }
 
 /// One rule, and how to see whether a broker keeps it.
