@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is typed wrong: what happened, where, what to do; the right exit code; nothing half-done.
-@Suite("Bad input")
+@Suite("Bad input", .fewAtOnce)
 struct BadInputTests {
     /// A command line, its exit code, and what the error says.
     struct Case: CustomTestStringConvertible, Sendable {

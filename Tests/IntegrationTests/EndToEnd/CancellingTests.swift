@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Cancelling")
+@Suite("Cancelling", .fewAtOnce)
 struct CancellingTests {
     @Test(
         "A running operation stops well under a second after a cancel from another process; its record has the three times"

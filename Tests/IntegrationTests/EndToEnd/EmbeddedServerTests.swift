@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The embedded server")
+@Suite("The embedded server", .fewAtOnce)
 struct EmbeddedServerTests {
     /// The settings of a user who named no Redis.
     private func settings(_ installation: Installation) -> [String: String] {

@@ -10,13 +10,16 @@ final class Installation: Sendable {
     let folder: TemporaryDirectory
     let ledger: Ledger
     private let url: String
+    private let workerURL: String
 
     /// - Parameters:
     ///   - server: Nobody stops or reconfigures the shared one.
     ///   - url: How the programs reach it, if not directly.
-    init(server: TestServer = .shared, url: String? = nil) throws {
+    ///   - workerURL: How `worker(…)` reaches it, if not like the others.
+    init(server: TestServer = .shared, url: String? = nil, workerURL: String? = nil) throws {
         self.server = server
         self.url = url ?? "unix://\(server.socketPath)"
+        self.workerURL = workerURL ?? self.url
         folder = try TemporaryDirectory()
         ledger = Ledger(path: folder.path("ledger"))
     }
@@ -57,7 +60,11 @@ final class Installation: Sendable {
     /// Starts a worker whose lease is short, so that tests of lost workers are too.
     func worker(slots: Int = 4, lease: Int = Installation.lease, more: String...) throws -> Program {
         let arguments = ["worker", "-c", "\(slots)", "--lease", "\(lease)s", "--allow", "exec"] + more
-        return try Program("sluice", arguments, environment: environment)
+        return try Program(
+            "sluice",
+            arguments,
+            environment: environment.merging(["SLUICE_REDIS_URL": workerURL]) { $1 }
+        )
     }
 
     /// Seconds.

@@ -1,0 +1,212 @@
+import Foundation
+import RedisClient
+import TestSupport
+import Testing
+
+/// What Redis and the network do to workers and commands. Every test has a server of its own.
+@Suite("Broken Redis", .fewAtOnce)
+struct BrokenRedisTests {
+    @Test("While every subscription is killed again and again, a cancel still arrives within a heartbeat and a second")
+    func noSubscriptions() async throws {
+        let server = try TestServer.start()
+        let installation = try Installation(server: server)
+        let worker = try installation.worker(slots: 20)
+        let ids = try await installation.enqueue(batch: #"{"name":"sleep","args":{"seconds":600}}"#, count: 20)
+        try await installation.awaitStates("executing", of: ids)
+        let killer = Task {
+            var killed = 0
+            while !Task.isCancelled {
+                killed += try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))[0].expectInt()
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+            return killed
+        }
+        var slowest = 0
+        for part in 0..<4 {
+            let some = Array(ids[part * 5..<part * 5 + 5])
+            #expect(try await Program.run("sluice", ["cancel"] + some, environment: installation.environment).code == 0)
+            try await installation.awaitStates("cancelled", of: some)
+            for shown in try await installation.show(some) {
+                let time = try milliseconds(shown.cancel?.stoppedAt) - milliseconds(shown.cancel?.requestedAt)
+                slowest = max(slowest, time)
+            }
+        }
+        killer.cancel()
+        let killed = try await killer.value
+        #expect(killed > 4)
+        print(
+            "cancel without subscriptions: the slowest of 20 took \(slowest) ms; \(killed) subscribers were killed"
+        )
+        #expect(slowest < Installation.lease * 1_000 / 3 + 1_000)
+        withExtendedLifetime(worker) {}
+    }
+
+    @Test("With all scripts flushed again and again no error reaches an operation or a command, and all finish")
+    func noScripts() async throws {
+        let server = try TestServer.start()
+        let installation = try Installation(server: server)
+        let worker = try installation.worker(slots: 8)
+        let flusher = Task {
+            while !Task.isCancelled {
+                try server.ask(RedisCommand("SCRIPT", "FLUSH"))[0].expectSuccess()
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        var ids: [String] = []
+        for _ in 0..<5 {
+            ids += try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 0.05), count: 20)
+        }
+        try await installation.awaitStates("finished", of: ids, within: .seconds(60))
+        flusher.cancel()
+        try expectEachRanOnce(ids, installation)
+        try await expectUntroubled(ids, installation)
+        withExtendedLifetime(worker) {}
+    }
+
+    @Test(
+        "Redis is killed and started again while workers work: no error reaches an operation, each runs once and finishes"
+    )
+    func restart() async throws {
+        let server = try TestServer.start(.durable)
+        let installation = try Installation(server: server)
+        let workers = try (0..<2).map { _ in try installation.worker(slots: 4) }
+        var ids = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 0.2), count: 80)
+        for round in 1...2 {
+            try await eventually("work goes on") { try installation.ledger.ends().count > round * 15 }
+            server.crash()
+            // Longer than nothing: running operations end meanwhile, and nobody can be told.
+            try await eventually("nothing runs any more", within: .seconds(10)) {
+                try installation.ledger.ends().count == installation.ledger.starts().count
+            }
+            try server.restart()
+        }
+        ids += try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 0.05), count: 10)
+        try await installation.awaitStates("finished", of: ids, within: .seconds(60))
+        try expectEachRanOnce(ids, installation)
+        try await expectUntroubled(ids, installation)
+        for worker in workers {
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+    }
+
+    @Test(
+        "Redis away for longer than a lease is nobody's death: what runs goes on and ends once, as its first delivery"
+    )
+    func longOutage() async throws {
+        let server = try TestServer.start(.durable)
+        let installation = try Installation(server: server)
+        let workers = try (0..<2).map { _ in try installation.worker(slots: 2) }
+        let long = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 9), count: 2)
+        let short = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 3), count: 2)
+        try await eventually("four run") { try installation.ledger.starts().count == 4 }
+        server.crash()
+        try await eventually("the leases have lapsed", within: .seconds(20)) {
+            let first = try installation.ledger.starts().map(\.at).min() ?? 0
+            return Date().timeIntervalSince1970 * 1000 - Double(first) > Double(Installation.lease * 1_000 + 2_000)
+        }
+        try server.restart()
+        try await installation.awaitStates("finished", of: long + short, within: .seconds(30))
+        try expectEachRanOnce(long + short, installation)
+        try await expectUntroubled(long + short, installation)
+        withExtendedLifetime(workers) {}
+    }
+
+    @Test("While replies of claims are lost, every operation starts within two beats and nothing waits for a lease")
+    func lostClaims() async throws {
+        let server = try TestServer.start()
+        let proxy = try await FaultProxy.start(to: server.endpoint)
+        defer { proxy.stop() }
+        // The lease is so long that what waited for it would be seen.
+        let lease = 9
+        let installation = try Installation(server: server, workerURL: "\(proxy.endpoint)")
+        let worker = try installation.worker(slots: 4, lease: lease)
+        try await installation.awaitWorkers(1)
+        var slowest = 0
+        for round in 0..<3 {
+            for script in ["claim", "complete"] {
+                proxy.set(.loseReplies(count: 2, marker: try await installation.digest(of: script)))
+                let ids = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 0.1), count: 8)
+                try await installation.awaitStates("finished", of: ids, within: .seconds(30))
+                for shown in try await installation.show(ids) {
+                    slowest = max(slowest, try milliseconds(shown.endedAt) - milliseconds(shown.enqueuedAt))
+                }
+                try expectEachRanOnce(ids, installation)
+                try await expectUntroubled(ids, installation)
+            }
+            print("lost claims, round \(round): \(proxy.lostReplies) replies lost, the slowest took \(slowest) ms")
+        }
+        proxy.set(.none)
+        #expect(proxy.lostReplies >= 6)
+        #expect(slowest < 2 * lease * 1_000 / 3)
+        #expect(try await installation.totals()["recovered"] == 0)
+        withExtendedLifetime(worker) {}
+    }
+
+    @Test("A Redis that accepts and never answers is given up within the connect time-out too")
+    func silent() async throws {
+        let server = try TestServer.start()
+        let proxy = try await FaultProxy.start(to: server.endpoint)
+        defer { proxy.stop() }
+        proxy.set(.blackhole)
+        let installation = try Installation(server: server, url: "\(proxy.endpoint)")
+        let sent = ContinuousClock.now
+        let outcome = try await installation.sluice("list", "--connect-timeout", "1s")
+        #expect(outcome.code == 69, "\(outcome.errors)")
+        #expect(ContinuousClock.now - sent < .seconds(1 + Installation.slack))
+    }
+
+    @Test("Workers wait for Redis, also one that starts before it, and go on by themselves; a burst does not wait")
+    func waiting() async throws {
+        let server = try TestServer.start(.durable)
+        let installation = try Installation(server: server)
+        let early = try installation.worker()
+        let first = try await installation.enqueue("noop")
+        try await installation.awaitState("finished", of: first)
+        server.crash()
+        #expect(try await installation.sluice("worker", "--burst").code == 69)
+        let late = try installation.worker()
+        try await eventually("the late one waits") { late.errors.contains("waiting for Redis") }
+        try await eventually("the early one has noticed") { early.errors.contains("a heartbeat failed") }
+        #expect(!late.hasEnded && !early.hasEnded)
+        try server.restart()
+        try await installation.awaitWorkers(2)
+        let ids = try await installation.enqueue(batch: #"{"name":"sleep","args":{"seconds":0.3}}"#, count: 16)
+        try await installation.awaitStates("finished", of: ids)
+        #expect(Set(try await installation.show(ids).map(\.worker)).count <= 2)
+        for worker in [early, late] {
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+    }
+
+    /// The ledger knows one start and one end of each.
+    private func expectEachRanOnce(_ ids: [String], _ installation: Installation) throws {
+        for event in ["start", "end"] {
+            let runs = Dictionary(grouping: try installation.ledger.lines().filter { $0.event == event }, by: \.id)
+            let others = ids.filter { runs[$0]?.count != 1 }
+            #expect(others.isEmpty, "\(event) of \(others.map { runs[$0] ?? [] })")
+        }
+    }
+
+    /// Nothing in the records tells of what happened.
+    private func expectUntroubled(_ ids: [String], _ installation: Installation) async throws {
+        for shown in try await installation.show(ids) {
+            #expect(shown.errors.isEmpty)
+            #expect(shown.attempt == 1)
+            #expect(shown.delivery == 1)
+        }
+        #expect(try await installation.counts()["executing"] == 0)
+    }
+}
+
+extension Installation {
+    /// The SHA1 by which a script is called.
+    func digest(of script: String) async throws -> String {
+        let printed = try await sluice("redis", "script", script)
+        try #require(printed.code == 0, "\(printed.errors)")
+        // The command ends its output with a newline that is not the script's.
+        let source = String(printed.output.dropLast())
+        return try server.ask(RedisCommand("SCRIPT", "LOAD", source))[0].expectString()
+    }
+}

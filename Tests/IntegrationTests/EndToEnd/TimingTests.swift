@@ -1,0 +1,69 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("When operations start", .fewAtOnce)
+struct TimingTests {
+    @Test(
+        "A delayed operation starts within 50 ms of its time on an idle worker, and one scheduled for earlier starts first"
+    )
+    func delayed() async throws {
+        let installation = try Installation()
+        let worker = try installation.worker()
+        try await installation.awaitWorkers(1)
+        // On a machine that does other things too, one of them has to show it; all of them have to be close.
+        let later = try await installation.enqueue("sleep", "seconds:=0", "--in", "8s")
+        var ids = [later]
+        for delay in ["2s", "2500ms", "3s"] {
+            ids.append(try await installation.enqueue("sleep", "seconds:=0", "--in", delay))
+        }
+        try await installation.awaitStates("finished", of: ids)
+        let shown = try await installation.show(ids)
+        let starts = try shown.map { try milliseconds($0.startedAt) }
+        let delays = try zip(starts, shown).map { try $0 - milliseconds($1.dueAt) }
+        print("delayed operations started \(delays) ms after their time")
+        #expect(delays.allSatisfy { $0 >= 0 && $0 < 1_000 })
+        #expect((delays.min() ?? 1_000) <= 50)
+        let dues = try shown.map { try milliseconds($0.dueAt) }
+        try #require(dues[1] < dues[0])
+        #expect(zip(dues, starts).sorted { $0.0 < $1.0 }.map(\.1) == starts.sorted())
+        withExtendedLifetime(worker) {}
+    }
+
+    @Test("What was enqueued into a paused queue waits, and starts at once when it is resumed")
+    func resumed() async throws {
+        let installation = try Installation()
+        let worker = try installation.worker()
+        try await installation.awaitWorkers(1)
+        try await installation.succeed("queue", "pause", "default")
+        let waiting = try await installation.enqueue(["--"] + installation.ledger.program(seconds: 0))
+        // Another queue shows that time has passed in which a worker would have started it.
+        let other = try installation.start("worker", "-q", "other")
+        let marker = try await installation.enqueue("noop", "-q", "other", "--in", "1s")
+        try await installation.awaitState("finished", of: marker)
+        #expect(try await installation.show(waiting).state == "ready")
+        #expect(try installation.ledger.lines().isEmpty)
+        try await installation.succeed("queue", "resume", "default")
+        let resumed = Date().timeIntervalSince1970 * 1000
+        try await installation.awaitState("finished", of: waiting)
+        let time = Double(try milliseconds(try await installation.show(waiting).startedAt)) - resumed
+        print("started \(time) ms after the end of `queue resume`")
+        #expect(time < 500)
+        withExtendedLifetime((worker, other)) {}
+    }
+
+    @Test("Urgent operations start before others that wait longer")
+    func priorities() async throws {
+        let installation = try Installation()
+        var ids: [String] = []
+        for priority in ["veryLow", "low", "normal", "high", "veryHigh"] {
+            ids.append(
+                try await installation.enqueue(["-p", priority, "--"] + installation.ledger.program(seconds: 0))
+            )
+        }
+        let worker = try installation.worker(slots: 1)
+        try await installation.awaitStates("finished", of: ids)
+        #expect(try installation.ledger.starts().map(\.id) == ids.reversed())
+        withExtendedLifetime(worker) {}
+    }
+}
