@@ -146,7 +146,16 @@ struct UsageTests {
         for part in ["Connection refused", "SLUICE_REDIS_URL in the environment", "redis-cli -h 127.0.0.1 -p 1 ping"] {
             #expect(outcome.errors.contains(part), "\(outcome.errors)")
         }
-        #expect(try await sluice("worker", "--connect-timeout", "500ms", environment: nowhere).code == 69)
+        #expect(try await sluice("worker", "--burst", "--connect-timeout", "500ms", environment: nowhere).code == 69)
+    }
+
+    @Test("A worker that starts before its Redis says so and waits; SIGTERM ends it")
+    func workerWaits() async throws {
+        let nowhere = ["SLUICE_REDIS_URL": "redis://127.0.0.1:1"]
+        let worker = try sluice.start(["worker", "--connect-timeout", "100ms"], environment: nowhere)
+        try await eventually("it says so", within: .seconds(30)) { worker.errors.contains("waiting for Redis") }
+        worker.send(15)
+        #expect(await worker.outcome().code == 0)
     }
 
     @Test("A refused password is 77, a wrong setting 78")
