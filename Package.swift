@@ -175,7 +175,10 @@ let package = Package(
         .testTarget(name: "SluiceCLITests", dependencies: ["SluiceCLI"], swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Sluice", "SluiceCLI", "TestSupport", "sluice", "image-run", "thumbnails"],
+            dependencies: [
+                "Operations", "RedisClient", "RedisBroker", "SluiceWorker", "Sluice", "SluiceCLI", "TestSupport",
+                "sluice", "image-run", "thumbnails", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict
         ),
     ]

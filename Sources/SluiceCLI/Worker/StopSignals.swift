@@ -9,50 +9,53 @@ final class StopSignals: Service {
     /// A worker that was told twice is gone after this time, whatever hangs.
     private static let patience: DispatchTimeInterval = .milliseconds(1_900)
 
-    private let received = Mutex<[Int32]>([])
-    private let onFirst: @Sendable () -> Void
-    private let onSecond: @Sendable () -> Void
+    private struct State {
+        var received: [Int32] = []
+        /// What the first and the second signal do; nil while there is no worker yet.
+        var actions: (drain: @Sendable () -> Void, abandon: @Sendable () -> Void)?
+    }
 
-    init(onFirst: @escaping @Sendable () -> Void, onSecond: @escaping @Sendable () -> Void) {
-        self.onFirst = onFirst
-        self.onSecond = onSecond
+    private let state = Mutex(State())
+
+    /// Listens from now on. Until there is a worker, a signal ends the process: nothing is to be drained.
+    init() {
+        for number in Self.signals {
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
+            // The source keeps itself and this object; both are needed until the process ends.
+            source.setEventHandler { [self] in
+                withExtendedLifetime(source) { arrived(number) }
+            }
+            source.resume()
+        }
+    }
+
+    /// There is a worker now.
+    func attach(drain: @escaping @Sendable () -> Void, abandon: @escaping @Sendable () -> Void) {
+        state.withLock { $0.actions = (drain, abandon) }
     }
 
     /// The status to exit with: a drain that was allowed to end is a success.
     var status: ExitStatus {
-        received.withLock { received in
-            guard received.count > 1, let last = received.last else { return .done }
-            return last == SIGINT ? .interrupted : .terminated
-        }
+        let received = state.withLock { $0.received }
+        guard received.count > 1, let last = received.last else { return .done }
+        return last == SIGINT ? .interrupted : .terminated
     }
 
-    /// Listens until the worker has ended: the second signal comes while it drains.
-    func run() async throws {
-        let sources = Self.signals.map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
-            source.setEventHandler { [self] in arrived(number) }
-            source.resume()
-            return source
-        }
-        try? await gracefulShutdown()
-        sources.forEach { $0.cancel() }
-    }
+    /// Stays until the worker has ended: the second signal comes while it drains.
+    func run() async throws { try? await gracefulShutdown() }
 
     private func arrived(_ number: Int32) {
-        let count = received.withLock { received in
-            received.append(number)
-            return received.count
+        let (count, actions) = state.withLock { state in
+            state.received.append(number)
+            return (state.received.count, state.actions)
         }
-        switch count {
-        case 1: onFirst()
-        case 2:
-            onSecond()
-            let status = status
-            DispatchQueue.global(qos: .userInteractive).asyncAfter(deadline: .now() + Self.patience) {
-                exit(status.rawValue)
-            }
-        default: exit(status.rawValue)
+        guard let actions, count <= 2 else { exit(status.rawValue) }
+        if count == 1 { return actions.drain() }
+        actions.abandon()
+        let status = status
+        DispatchQueue.global(qos: .userInteractive).asyncAfter(deadline: .now() + Self.patience) {
+            exit(status.rawValue)
         }
     }
 }

@@ -18,6 +18,7 @@ struct WorkerRun: Sendable {
 
     /// Works until it is stopped or its burst is over.
     func run() async throws -> ExitStatus {
+        let signals = StopSignals()
         try await tryToConnect()
         let endpoint = try await Connector.endpoint(invocation)
         let namespace = invocation.settings.namespace.content
@@ -36,7 +37,7 @@ struct WorkerRun: Sendable {
             idleProbe: { try await isIdle(broker) }
         )
         banner("\(endpoint)", service.id)
-        return try await serve(service)
+        return try await serve(service, signals)
     }
 
     /// Whoever starts a worker wants to know at once that its Redis is not there. It waits for it all the same, as it does when
@@ -49,17 +50,17 @@ struct WorkerRun: Sendable {
         }
     }
 
-    private func serve(_ service: WorkerService) async throws -> ExitStatus {
+    private func serve(_ service: WorkerService, _ signals: StopSignals) async throws -> ExitStatus {
         let console = invocation.console
         let drain = DurationText.short(configuration.drainTimeout)
-        let signals = StopSignals {
+        signals.attach {
             if logFormat == .text {
                 console.note(
                     "draining, up to \(drain); once more (Ctrl-C) gives everything back now, the try is not counted"
                 )
             }
             service.stop()
-        } onSecond: {
+        } abandon: {
             service.abandon()
         }
         let group = ServiceGroup(

@@ -3,108 +3,111 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("Command line: cancel")
-struct CancelTests {
-    private let sluice = CommandLine()
+extension CommandLineTests {
+    @Suite("cancel")
+    struct CancelTests {
+        private let sluice = CommandLine()
 
-    @Test("A running operation stops within the wait and has its three times; a second cancel changes nothing")
-    func running() async throws {
-        let worker = try await sluice.worker()
-        let id = try await sluice.enqueue("sleep", "seconds:=600")
-        try await sluice.reaches("executing", id)
-        let outcome = try await sluice("cancel", id, "--wait=20s", "--reason", "wrong file")
-        #expect(outcome.code == 0, "\(outcome.errors)")
-        #expect(outcome.output.hasPrefix("\(id) cancelled after "))
-        let record = try await sluice.json("show", id)
-        #expect(record["state"]?.stringValue == "cancelled")
-        for key in ["requestedAt", "acknowledgedAt", "stoppedAt"] {
-            #expect(record["cancel"]?[key]?.stringValue != nil, "\(key)")
-        }
-        #expect(record["cancel"]?["reason"]?.stringValue == "wrong file")
-        let again = try await sluice("cancel", id, "--wait=5s")
-        #expect(again.code == 0)
-        #expect(try await sluice.json("show", id) == record)
-        worker.send(15)
-        #expect(await worker.outcome().code == 0)
-    }
-
-    @Test("A waiting operation ends at once and never starts; a finished one cannot be cancelled")
-    func waitingAndFinished() async throws {
-        let waiting = try await sluice.enqueue("sleep", "seconds:=0")
-        let finished = try await sluice.enqueue("noop")
-        #expect(try await sluice("cancel", waiting).code == 0)
-        let end = await (try sluice.start(["worker", "--burst"])).outcome()
-        #expect(end.code == 0)
-        #expect(try await sluice.json("show", waiting)["startedAt"]?.isNull == true)
-        let refused = try await sluice("cancel", finished)
-        #expect(refused.code == 5)
-        #expect(refused.errors.contains("already finished"))
-        let both = try await sluice("cancel", finished, waiting)
-        #expect(both.code == 6)
-        #expect(both.errors.contains("1 of 2 not cancelled"))
-    }
-
-    @Test("Four workers with 25 slots each: one cancel --all ends all 100 within 2 s, and none starts again")
-    func everything() async throws {
-        let folder = try TemporaryDirectory()
-        let path = folder.path("sleepers.jsonl")
-        let lines = (0..<140).map { _ in #"{"name":"sleep","args":{"seconds":600}}"# }
-        try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
-        try await sluice.lines("enqueue", "--batch", path)
-        let workers = try (0..<4).map { _ in try sluice.start(["worker", "-c", "25"]) }
-        try await eventually("all slots are busy", within: .seconds(60)) { try await sluice.count("executing") == 100 }
-        let started = ContinuousClock.now
-        let outcome = try await sluice("cancel", "--all", "-y", "--wait")
-        let time = ContinuousClock.now - started
-        #expect(outcome.code == 0, "\(outcome.errors)")
-        #expect(outcome.output.contains("40 waiting cancelled, 100 executing stopped"), "\(outcome.output)")
-        #expect(time < .seconds(2), "\(time)")
-        try await eventually("all are cancelled") { try await sluice.count("cancelled") == 140 }
-        #expect(try await sluice.json("stats")["totals"]?["started"]?.intValue == 100)
-        workers.forEach { $0.send(15) }
-        for worker in workers { #expect(await worker.outcome().code == 0) }
-    }
-
-    @Test("Of many waiting operations cancelled by queue none ever starts")
-    func wholeQueue() async throws {
-        let folder = try TemporaryDirectory()
-        let path = folder.path("noops.jsonl")
-        try Array(repeating: #"{"name":"noop"}"#, count: 3000).joined(separator: "\n")
-            .write(toFile: path, atomically: true, encoding: .utf8)
-        try await sluice.lines("enqueue", "--batch", path, "-q", "bulk", "--no-track")
-        try await sluice.lines("enqueue", "--batch", path, "-q", "bulk")
-        #expect(
-            try await sluice.lines("cancel", "--queue", "bulk", "-y") == [
-                "bulk: 6000 waiting cancelled, 0 executing told to stop"
-            ]
-        )
-        let after = try await sluice.enqueue("noop", "-q", "bulk")
-        #expect(await (try sluice.start(["worker", "-q", "bulk", "--burst"])).outcome().code == 0)
-        let totals = try await sluice.json("stats")["totals"]
-        #expect(totals?["started"]?.intValue == 1)
-        #expect(totals?["cancelled"]?.intValue == 6000)
-        #expect(try await sluice.state(after) == "finished")
-    }
-
-    @Test("With every subscription killed again and again a cancel works within a heartbeat and a second")
-    func withoutMessages() async throws {
-        let server = try TestServer.start()
-        let sluice = CommandLine(server.endpoint)
-        let worker = try await sluice.worker("--lease", "3s")
-        let id = try await sluice.enqueue("sleep", "seconds:=600")
-        try await sluice.reaches("executing", id)
-        let killer = Task {
-            while !Task.isCancelled {
-                try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))
-                try await Task.sleep(for: .milliseconds(5))
+        @Test("A running operation stops within the wait and has its three times; a second cancel changes nothing")
+        func running() async throws {
+            let worker = try await sluice.worker()
+            let id = try await sluice.enqueue("sleep", "seconds:=600")
+            try await sluice.reaches("executing", id)
+            let outcome = try await sluice("cancel", id, "--wait=20s", "--reason", "wrong file")
+            #expect(outcome.code == 0, "\(outcome.errors)")
+            #expect(outcome.output.hasPrefix("\(id) cancelled after "))
+            let record = try await sluice.json("show", id)
+            #expect(record["state"]?.stringValue == "cancelled")
+            for key in ["requestedAt", "acknowledgedAt", "stoppedAt"] {
+                #expect(record["cancel"]?[key]?.stringValue != nil, "\(key)")
             }
+            #expect(record["cancel"]?["reason"]?.stringValue == "wrong file")
+            let again = try await sluice("cancel", id, "--wait=5s")
+            #expect(again.code == 0)
+            #expect(try await sluice.json("show", id) == record)
+            worker.send(15)
+            #expect(await worker.outcome().code == 0)
         }
-        defer { killer.cancel() }
-        // One heartbeat (lease / 3) and a second, and the start of a process on a busy machine.
-        let outcome = try await sluice("cancel", id, "--wait=4s")
-        #expect(outcome.code == 0, "\(outcome.errors)")
-        #expect(try await sluice.state(id) == "cancelled")
-        worker.send(15)
-        #expect(await worker.outcome().code == 0)
+
+        @Test("A waiting operation ends at once and never starts; a finished one cannot be cancelled")
+        func waitingAndFinished() async throws {
+            let waiting = try await sluice.enqueue("sleep", "seconds:=0")
+            let finished = try await sluice.enqueue("noop")
+            #expect(try await sluice("cancel", waiting).code == 0)
+            let end = await (try sluice.start(["worker", "--burst"])).outcome()
+            #expect(end.code == 0)
+            #expect(try await sluice.json("show", waiting)["startedAt"]?.isNull == true)
+            let refused = try await sluice("cancel", finished)
+            #expect(refused.code == 5)
+            #expect(refused.errors.contains("already finished"))
+            let both = try await sluice("cancel", finished, waiting)
+            #expect(both.code == 6)
+            #expect(both.errors.contains("1 of 2 not cancelled"))
+        }
+
+        @Test("Four workers with 25 slots each: one cancel --all ends all 100 within 2 s, and none starts again")
+        func everything() async throws {
+            let folder = try TemporaryDirectory()
+            let path = folder.path("sleepers.jsonl")
+            let lines = (0..<140).map { _ in #"{"name":"sleep","args":{"seconds":600}}"# }
+            try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+            try await sluice.lines("enqueue", "--batch", path)
+            let workers = try (0..<4).map { _ in try sluice.start(["worker", "-c", "25"]) }
+            try await eventually("all slots are busy", within: .seconds(60)) {
+                try await sluice.count(.executing) == 100
+            }
+            let started = ContinuousClock.now
+            let outcome = try await sluice("cancel", "--all", "-y", "--wait")
+            let time = ContinuousClock.now - started
+            #expect(outcome.code == 0, "\(outcome.errors)")
+            #expect(outcome.output.contains("40 waiting cancelled, 100 executing stopped"), "\(outcome.output)")
+            #expect(time < .seconds(2), "\(time) with the start of the process")
+            try await eventually("all are cancelled") { try await sluice.count(.cancelled) == 140 }
+            #expect(try await sluice.total("started") == 100)
+            workers.forEach { $0.send(15) }
+            for worker in workers { #expect(await worker.outcome().code == 0) }
+        }
+
+        @Test("Of many waiting operations cancelled by queue none ever starts")
+        func wholeQueue() async throws {
+            let folder = try TemporaryDirectory()
+            let path = folder.path("noops.jsonl")
+            try Array(repeating: #"{"name":"noop"}"#, count: 3000).joined(separator: "\n")
+                .write(toFile: path, atomically: true, encoding: .utf8)
+            try await sluice.lines("enqueue", "--batch", path, "-q", "bulk", "--no-track")
+            try await sluice.lines("enqueue", "--batch", path, "-q", "bulk")
+            #expect(
+                try await sluice.lines("cancel", "--queue", "bulk", "-y") == [
+                    "bulk: 6000 waiting cancelled, 0 executing told to stop"
+                ]
+            )
+            let after = try await sluice.enqueue("noop", "-q", "bulk")
+            #expect(await (try sluice.start(["worker", "-q", "bulk", "--burst"])).outcome().code == 0)
+            #expect(try await sluice.total("started") == 1)
+            #expect(try await sluice.total("cancelled") == 6000)
+            #expect(try await sluice.state(after) == "finished")
+        }
+
+        @Test("With every subscription killed again and again a cancel works within a heartbeat and a second")
+        func withoutMessages() async throws {
+            let server = try TestServer.start()
+            let sluice = CommandLine(server.endpoint)
+            let worker = try await sluice.worker("--lease", "3s")
+            let id = try await sluice.enqueue("sleep", "seconds:=600")
+            try await sluice.reaches("executing", id)
+            let killer = Task {
+                while !Task.isCancelled {
+                    try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+            }
+            defer { killer.cancel() }
+            // One heartbeat (lease / 3) and a second, and the start of a process on a busy machine.
+            let outcome = try await sluice("cancel", id, "--wait=4s")
+            #expect(outcome.code == 0, "\(outcome.errors)")
+            #expect(try await sluice.state(id) == "cancelled")
+            worker.send(15)
+            #expect(await worker.outcome().code == 0)
+        }
     }
 }

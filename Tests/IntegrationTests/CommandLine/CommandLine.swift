@@ -1,17 +1,29 @@
 import Foundation
+import Logging
 import Operations
+import RedisBroker
 import RedisClient
 import TestSupport
 import Testing
 
-/// The built `sluice` in a namespace of its own.
+/// All tests that start the built program, one after the other: they measure times, and each starts several processes.
+@Suite("Command line", .serialized)
+enum CommandLineTests {}
+
+/// The built `sluice` in a namespace of its own, and a look at what it does that is faster than another process.
 struct CommandLine: Sendable {
     let namespace: String
     let endpoint: RedisEndpoint
+    let broker: RedisBroker
 
     init(_ endpoint: RedisEndpoint = TestServer.shared.endpoint) {
         namespace = uniqueNamespace("cli")
         self.endpoint = endpoint
+        broker = RedisBroker(
+            endpoint,
+            configuration: RedisBrokerConfiguration(namespace: namespace),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
     }
 
     private var environment: [String: String] {
@@ -50,8 +62,7 @@ struct CommandLine: Sendable {
         let worker = try start(["worker", "-v"] + arguments, environment: environment)
         try await eventually("the worker is known", within: .seconds(30)) {
             guard let suffix = worker.errors.firstMatch(of: /worker \S*?([0-9A-Z]{6}) pid/)?.1 else { return false }
-            let ids = try await json("workers", "ls")["workers"]?.arrayValue?.compactMap { $0["id"]?.stringValue }
-            return ids?.contains { $0.hasSuffix(suffix) } ?? false
+            return try await snapshots().contains { $0.workers.contains { $0.worker.hasSuffix(suffix) } }
         }
         return worker
     }
@@ -66,7 +77,23 @@ struct CommandLine: Sendable {
         )
     }
 
-    func state(_ id: String) async throws -> String { try await json("show", id)["state"]?.stringValue ?? "" }
+    func snapshots() async throws -> [QueueSnapshot] {
+        var snapshots: [QueueSnapshot] = []
+        for queue in try await broker.queues() {
+            snapshots.append(try await broker.snapshot(queue: queue, executingRows: 0))
+        }
+        return snapshots
+    }
+
+    func detail(_ id: String) async throws -> OperationDetail? {
+        guard let id = OperationID(id) else { return nil }
+        for queue in try await broker.queues() {
+            if let detail = try await broker.details([id], queue: queue)[0] { return detail }
+        }
+        return nil
+    }
+
+    func state(_ id: String) async throws -> String { try await detail(id)?.state.rawValue ?? "none" }
 
     /// Waits until an operation is in a state.
     func reaches(_ state: String, _ id: String, within limit: Duration = .seconds(30)) async throws {
@@ -74,7 +101,14 @@ struct CommandLine: Sendable {
     }
 
     /// Operations in a state, over all queues.
-    func count(_ state: String) async throws -> Int { try await json("stats")["counts"]?[state]?.intValue ?? -1 }
+    func count(_ state: OperationState) async throws -> Int {
+        try await snapshots().reduce(0) { $0 + ($1.counts[state] ?? 0) }
+    }
+
+    /// One of the totals, over all queues.
+    func total(_ name: String) async throws -> Int64 {
+        try await snapshots().reduce(0) { $0 + ($1.totals[name] ?? 0) }
+    }
 }
 
 extension JSONValue {

@@ -3,94 +3,98 @@ import Operations
 import TestSupport
 import Testing
 
-@Suite("Command line: programs")
-struct ExecTests {
-    private let sluice = CommandLine()
+extension CommandLineTests {
+    @Suite("programs")
+    struct ExecTests {
+        private let sluice = CommandLine()
 
-    @Test("A program's output is the log, its exit status the error; one attempt, exit 1")
-    func fails() async throws {
-        let worker = try await sluice.worker("-c", "4", "--allow", "exec")
-        let outcome = await
-            (try sluice.start([
-                "enqueue", "--attempts", "1", "--wait=30s", "--", "sh", "-c", "echo hi; exit 3",
-            ])).outcome()
-        #expect(outcome.code == 1, "\(outcome.errors)")
-        let id = String(outcome.output.dropLast())
-        #expect(try await sluice.lines("logs", id) == ["hi"])
-        let record = try await sluice.json("show", id)
-        #expect(record["state"]?.stringValue == "dead")
-        #expect(record["error"]?["details"]?["exitCode"]?.intValue == 3)
-        #expect(record["arguments"]?["argv"]?.arrayValue?.count == 3)
-        worker.send(SIGTERM)
-        #expect(await worker.outcome().code == 0)
-    }
-
-    @Test("With three attempts it is retrying twice, then dead with three errors")
-    func retries() async throws {
-        let worker = try await sluice.worker("--allow", "exec")
-        let follow = try sluice.start([
-            "enqueue", "--attempts", "3", "--follow", "--", "sh", "-c", "echo try $SLUICE_ATTEMPT; exit 3",
-        ])
-        var states: [String] = []
-        try await eventually("it is dead", within: .seconds(60)) {
-            guard let id = follow.errors.split(separator: "\n").first.map(String.init) else { return false }
+        @Test("A program's output is the log, its exit status the error; one attempt, exit 1")
+        func fails() async throws {
+            let worker = try await sluice.worker("-c", "4", "--allow", "exec")
+            let outcome = await
+                (try sluice.start([
+                    "enqueue", "--attempts", "1", "--wait=30s", "--", "sh", "-c", "echo hi; exit 3",
+                ])).outcome()
+            #expect(outcome.code == 1, "\(outcome.errors)")
+            let id = String(outcome.output.dropLast())
+            #expect(try await sluice.lines("logs", id) == ["hi"])
             let record = try await sluice.json("show", id)
-            let state = "\(record["state"]?.stringValue ?? "") \(record["attempt"] ?? "")"
-            if states.last != state { states.append(state) }
-            return state.hasPrefix("dead")
+            #expect(record["state"]?.stringValue == "dead")
+            #expect(record["error"]?["details"]?["exitCode"]?.intValue == 3)
+            #expect(record["arguments"]?["argv"]?.arrayValue?.count == 3)
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
         }
-        #expect(states.filter { $0.hasPrefix("retrying") } == ["retrying 1", "retrying 2"])
-        let outcome = await follow.outcome()
-        #expect(outcome.code == 1)
-        #expect(outcome.output == "try 1\ntry 2\ntry 3\n")
-        let id = try #require(outcome.errors.split(separator: "\n").first.map(String.init))
-        #expect(try await sluice.json("show", id)["errors"]?.arrayValue?.count == 3)
-        worker.send(SIGTERM)
-        #expect(await worker.outcome().code == 0)
-    }
 
-    @Test("A worker that does not allow it hands a program back unrun, and the enqueue says so")
-    func notAllowed() async throws {
-        let worker = try await sluice.worker()
-        let outcome = await (try sluice.start(["enqueue", "--", "true"])).outcome()
-        #expect(
-            outcome.errors.contains("no live worker handles \"exec\" (queue default) (start one with --allow exec)"),
-            "\(outcome.errors)"
-        )
-        let id = String(outcome.output.dropLast())
-        try await sluice.reaches("scheduled", id)
-        #expect(try await sluice.json("show", id)["attempt"]?.intValue == 0)
-        worker.send(SIGTERM)
-        #expect(await worker.outcome().code == 0)
-    }
-
-    @Test("A cancel ends the whole tree of a program, and so does kill -9 of its worker")
-    func noChildIsLeft() async throws {
-        let folder = try TemporaryDirectory()
-        let worker = try await sluice.worker("--allow", "exec")
-        func tree(_ name: String) -> [String] {
-            [
-                "--", "sh", "-c",
-                "sleep 600 & echo $! > \(folder.path(name)).new; mv \(folder.path(name)).new \(folder.path(name)); wait",
-            ]
-        }
-        func start(_ name: String) async throws -> (id: String, child: Int32) {
-            let outcome = await (try sluice.start(["enqueue", "--quiet"] + tree(name))).outcome()
-            try await eventually("the program runs", within: .seconds(30)) {
-                FileManager.default.fileExists(atPath: folder.path(name))
+        @Test("With three attempts it is retrying twice, then dead with three errors")
+        func retries() async throws {
+            let worker = try await sluice.worker("--allow", "exec")
+            let follow = try sluice.start([
+                "enqueue", "--attempts", "3", "--follow", "--", "sh", "-c", "echo try $SLUICE_ATTEMPT; exit 3",
+            ])
+            var states: [String] = []
+            try await eventually("it is dead", within: .seconds(60)) {
+                guard let id = follow.errors.split(separator: "\n").first.map(String.init) else { return false }
+                guard let detail = try await sluice.detail(id) else { return false }
+                let state = "\(detail.state.rawValue) \(detail.record.attempt)"
+                if states.last != state { states.append(state) }
+                return state.hasPrefix("dead")
             }
-            let text = try String(contentsOfFile: folder.path(name), encoding: .utf8)
-            let child = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
-            return (String(outcome.output.dropLast()), child)
+            #expect(states.filter { $0.hasPrefix("retrying") } == ["retrying 1", "retrying 2"])
+            let outcome = await follow.outcome()
+            #expect(outcome.code == 1)
+            #expect(outcome.output == "try 1\ntry 2\ntry 3\n")
+            let id = try #require(outcome.errors.split(separator: "\n").first.map(String.init))
+            #expect(try await sluice.json("show", id)["errors"]?.arrayValue?.count == 3)
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
         }
-        let first = try await start("first")
-        #expect(kill(first.child, 0) == 0)
-        #expect(try await sluice("cancel", first.id, "--wait=20s").code == 0)
-        try await eventually("the child is gone") { kill(first.child, 0) != 0 }
-        let second = try await start("second")
-        #expect(kill(second.child, 0) == 0)
-        worker.send(SIGKILL)
-        #expect(await worker.outcome().code == 137)
-        try await eventually("the child is gone") { kill(second.child, 0) != 0 }
+
+        @Test("A worker that does not allow it hands a program back unrun, and the enqueue says so")
+        func notAllowed() async throws {
+            let worker = try await sluice.worker()
+            let outcome = await (try sluice.start(["enqueue", "--", "true"])).outcome()
+            #expect(
+                outcome.errors.contains(
+                    "no live worker handles \"exec\" (queue default) (start one with --allow exec)"
+                ),
+                "\(outcome.errors)"
+            )
+            let id = String(outcome.output.dropLast())
+            try await sluice.reaches("scheduled", id)
+            #expect(try await sluice.json("show", id)["attempt"]?.intValue == 0)
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test("A cancel ends the whole tree of a program, and so does kill -9 of its worker")
+        func noChildIsLeft() async throws {
+            let folder = try TemporaryDirectory()
+            let worker = try await sluice.worker("--allow", "exec")
+            func tree(_ name: String) -> [String] {
+                [
+                    "--", "sh", "-c",
+                    "sleep 600 & echo $! > \(folder.path(name)).new; mv \(folder.path(name)).new \(folder.path(name)); wait",
+                ]
+            }
+            func start(_ name: String) async throws -> (id: String, child: Int32) {
+                let outcome = await (try sluice.start(["enqueue", "--quiet"] + tree(name))).outcome()
+                try await eventually("the program runs", within: .seconds(30)) {
+                    FileManager.default.fileExists(atPath: folder.path(name))
+                }
+                let text = try String(contentsOfFile: folder.path(name), encoding: .utf8)
+                let child = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+                return (String(outcome.output.dropLast()), child)
+            }
+            let first = try await start("first")
+            #expect(kill(first.child, 0) == 0)
+            #expect(try await sluice("cancel", first.id, "--wait=20s").code == 0)
+            try await eventually("the child is gone") { kill(first.child, 0) != 0 }
+            let second = try await start("second")
+            #expect(kill(second.child, 0) == 0)
+            worker.send(SIGKILL)
+            #expect(await worker.outcome().code == 137)
+            try await eventually("the child is gone") { kill(second.child, 0) != 0 }
+        }
     }
 }

@@ -3,45 +3,48 @@ import Operations
 import TestSupport
 import Testing
 
-@Suite("Command line: the embedded server")
-struct RedisCommandTests {
-    @Test("It is started by the first command, said once, shared by the others, and stopped without a trace")
-    func life() async throws {
-        let folder = try makeTemporaryFolder()
-        let environment = ["SLUICE_STATE_DIR": folder, "SLUICE_REDIS_URL": "", "REDIS_URL": ""]
-        func sluice(_ arguments: String...) async throws -> Program.Outcome {
-            try await Program.run("sluice", arguments, environment: environment)
+extension CommandLineTests {
+    @Suite("the embedded server")
+    struct RedisCommandTests {
+        @Test("It is started by the first command, said once, shared by the others, and stopped without a trace")
+        func life() async throws {
+            let folder = try makeTemporaryFolder()
+            let environment = ["SLUICE_STATE_DIR": folder, "SLUICE_REDIS_URL": "", "REDIS_URL": ""]
+            func sluice(_ arguments: String...) async throws -> Program.Outcome {
+                try await Program.run("sluice", arguments, environment: environment)
+            }
+            #expect(try await sluice("redis", "status").code == 3)
+            #expect(try await sluice().output.contains("the embedded Redis does not run"))
+            let first = try await sluice("enqueue", "noop", "--quiet")
+            let second = try await sluice("enqueue", "noop")
+            #expect(first.code == 0 && second.code == 0)
+            #expect(!second.errors.contains("started the embedded Redis"))
+            let status = try JSONValue(parsing: try await sluice("redis", "status", "-o", "json").output)
+            #expect(status["running"] == true)
+            #expect(
+                try JSONValue(parsing: try await sluice("stats", "-o", "json").output)["counts"]?["ready"]?.intValue
+                    == 2
+            )
+            #expect(try await sluice("redis", "stop").code == 0)
+            #expect(try await sluice("redis", "stop").code == 0)
+            let rest = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".sock") }
+            #expect(rest.isEmpty)
+            let again = try await sluice("stats", "-o", "json")
+            #expect(again.errors.contains("started the embedded Redis"))
+            #expect(try JSONValue(parsing: again.output)["counts"]?["ready"]?.intValue == 2)
+            #expect(try await sluice("redis", "stop").code == 0)
         }
-        #expect(try await sluice("redis", "status").code == 3)
-        #expect(try await sluice().output.contains("the embedded Redis does not run"))
-        let first = try await sluice("enqueue", "noop", "--quiet")
-        let second = try await sluice("enqueue", "noop")
-        #expect(first.code == 0 && second.code == 0)
-        #expect(!second.errors.contains("started the embedded Redis"))
-        let status = try JSONValue(parsing: try await sluice("redis", "status", "-o", "json").output)
-        #expect(status["running"] == true)
-        #expect(
-            try JSONValue(parsing: try await sluice("stats", "-o", "json").output)["counts"]?["ready"]?.intValue == 2
-        )
-        #expect(try await sluice("redis", "stop").code == 0)
-        #expect(try await sluice("redis", "stop").code == 0)
-        let rest = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".sock") }
-        #expect(rest.isEmpty)
-        let again = try await sluice("stats", "-o", "json")
-        #expect(again.errors.contains("started the embedded Redis"))
-        #expect(try JSONValue(parsing: again.output)["counts"]?["ready"]?.intValue == 2)
-        #expect(try await sluice("redis", "stop").code == 0)
-    }
 
-    @Test("Without redis-server: 69, and how to get it")
-    func missing() async throws {
-        let folder = try makeTemporaryFolder()
-        let environment = [
-            "SLUICE_STATE_DIR": folder, "SLUICE_REDIS_URL": "", "REDIS_URL": "",
-            "SLUICE_REDIS_SERVER": "/no/such/program",
-        ]
-        let outcome = try await Program.run("sluice", ["stats"], environment: environment)
-        #expect(outcome.code == 69)
-        #expect(outcome.errors.contains("/no/such/program"), "\(outcome.errors)")
+        @Test("Without redis-server: 69, and how to get it")
+        func missing() async throws {
+            let folder = try makeTemporaryFolder()
+            let environment = [
+                "SLUICE_STATE_DIR": folder, "SLUICE_REDIS_URL": "", "REDIS_URL": "",
+                "SLUICE_REDIS_SERVER": "/no/such/program",
+            ]
+            let outcome = try await Program.run("sluice", ["stats"], environment: environment)
+            #expect(outcome.code == 69)
+            #expect(outcome.errors.contains("/no/such/program"), "\(outcome.errors)")
+        }
     }
 }

@@ -2,167 +2,175 @@ import Operations
 import TestSupport
 import Testing
 
-@Suite("Command line: usage, output, errors")
-struct UsageTests {
-    private let sluice = CommandLine()
+extension CommandLineTests {
+    @Suite("usage, output, errors")
+    struct UsageTests {
+        private let sluice = CommandLine()
 
-    @Test(
-        "Bad input: the right exit status, the fix as the last line, and nothing enqueued",
-        arguments: [
-            (["enqueu", "noop"], 64, "did you mean \"enqueue\"?"),
-            (["enqueue", "noop", "--frob"], 64, "--frob"),
-            (["enqueue"], 64, "nothing to enqueue"),
-            (["enqueue", "noop", "a:={\"b\""], 64, "not JSON"),
-            (["enqueue", "noop", "--args", "[1,"], 64, "--args is not JSON"),
-            (["enqueue", "no{op}"], 64, "operation name"),
-            (["enqueue", "no\u{1B}[31mop"], 64, #"\u{1B}"#),
-            (["enqueue", "noop", "-q", "a b"], 64, "queue"),
-            (["enqueue", "noop", "-p", "urgent"], 64, "unknown priority"),
-            (["enqueue", "noop", "--at", "2020-01-01T00:00:00Z"], 64, "in the past"),
-            (["enqueue", "noop", "--at", "tomorrow"], 64, "no time"),
-            (["enqueue", "noop", "--in", "5"], 64, "unit"),
-            (["enqueue", "noop", "--attempts", "0"], 64, "attempts is 0"),
-            (["enqueue", "noop", "--strict", "-q", "nobody"], 5, "has never been used"),
-            (["enqueue", "noop", "--read-only"], 5, "read-only"),
-            (["enqueue", "noop", "text=@/no/such/file"], 64, "/no/such/file"),
-            (["show", "7QK2M"], 64, "no operation id"),
-            (["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"], 3, "no operation 01ARZ3NDEKTSV4RRFFQ69G5FAV"),
-            (["cancel", "01ARZ3NDEKTSV4RRFFQ69G5FAV"], 3, "no operation"),
-            (["cancel", "--queue", "nobody", "-y"], 3, "no queue \"nobody\""),
-            (["cancel"], 64, "nothing to cancel"),
-            (["queue", "pause", "nobody"], 3, "no queue"),
-            (["worker", "-q", "mail:0"], 64, "weight"),
-            (["worker", "-c", "0"], 64, "slots"),
-            (["worker", "--allow", "exce"], 64, "did you mean \"exec\"?"),
-            (["list", "stat:dead"], 64, "did you mean \"state\"?"),
-            (["list", "-N", "a b"], 64, "--namespace"),
-        ] as [([String], Int32, String)]
-    )
-    func badInput(arguments: [String], code: Int32, part: String) async throws {
-        let outcome = await (try sluice.start(arguments)).outcome()
-        #expect(outcome.code == code, "\(outcome.errors)")
-        #expect(outcome.output.isEmpty)
-        #expect(outcome.errors.contains(part), "\(outcome.errors)")
-        #expect(!outcome.errors.contains("\u{1B}"))
-        #expect(outcome.errors.split(separator: "\n").last?.hasPrefix("  try:  ") == true, "\(outcome.errors)")
-        let object = try JSONValue(parsing: await (try sluice.start(["-o", "json"] + arguments)).outcome().errors)
-        #expect(object["error"]?["exit"]?.intValue == Int(code))
-        #expect(try await sluice.json("stats")["totals"]?["enqueued"]?.intValue == 0)
-    }
-
-    @Test("A bad line in a batch is named, and nothing of the batch is enqueued")
-    func badBatch() async throws {
-        let folder = try TemporaryDirectory()
-        let path = folder.path("batch.jsonl")
-        let lines = Array(repeating: #"{"name":"noop"}"#, count: 16) + [#"{"name":"noop","prioriy":"high"}"#]
-        try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
-        let outcome = try await sluice("enqueue", "--batch", path)
-        #expect(outcome.code == 64)
-        #expect(outcome.errors.contains("batch.jsonl:17: unknown field \"prioriy\"; did you mean \"priority\"?"))
-        #expect(try await sluice.json("stats")["totals"]?["enqueued"]?.intValue == 0)
-    }
-
-    @Test("stdout has data only: an enqueue prints the id, and its warnings go to stderr")
-    func purity() async throws {
-        let outcome = try await sluice("enqueue", "noop", "-q", "nobody")
-        #expect(outcome.code == 0)
-        #expect(OperationID(String(outcome.output.dropLast())) != nil)
-        #expect(outcome.errors.contains("no live worker serves queue nobody"))
-    }
-
-    @Test("An operation is found by its id, the end of it, and either behind its queue")
-    func references() async throws {
-        let id = try await sluice.enqueue("noop", "-q", "mail")
-        for name in [id, String(id.suffix(8)), "…" + id.suffix(8), "mail/" + id, "mail/" + id.suffix(8)] {
-            #expect(try await sluice.json("show", name)["id"]?.stringValue == id, "\(name)")
-        }
-        #expect(try await sluice("show", "video/" + id.suffix(8)).code == 3)
-    }
-
-    @Test("The same --id is the same operation, in whatever words it is given")
-    func sameID() async throws {
-        let first = try await sluice.json("enqueue", "noop", "--id", "order 4711")
-        let second = try await sluice.json("enqueue", "noop", "--id", "order 4711")
-        #expect(first["created"] == true)
-        #expect(second["created"] == false)
-        #expect(first["id"] == second["id"])
-    }
-
-    @Test("Without a terminal nothing is asked: refused, with the command that would do it")
-    func confirmation() async throws {
-        _ = try await sluice.enqueue("noop")
-        let refused = try await sluice("cancel", "--all", "--reason", "it's over")
-        #expect(refused.code == 5)
-        #expect(refused.errors.hasSuffix("  try:  sluice cancel --all --reason 'it'\\''s over' -y\n"))
-        #expect(try await sluice.count("ready") == 1)
-        try await sluice.lines("cancel", "--all", "-y")
-        #expect(try await sluice.count("ready") == 0)
-    }
-
-    @Test("A reader of stdout that goes away ends the command quietly")
-    func brokenPipe() async throws {
-        for _ in 0..<3 { _ = try await sluice.enqueue("noop") }
-        let program = Program.directory.appendingPathComponent("sluice").path
-        let url = sluice.endpoint.description
-        let text = try run(
-            "sh",
-            [
-                "-c",
-                "for i in 1 2 3; do \(program) --redis \(url) -N \(sluice.namespace) list -o jsonl; done | head -c 1",
-            ]
+        @Test(
+            "Bad input: the right exit status, the fix as the last line, and nothing enqueued",
+            arguments: [
+                (["enqueu", "noop"], 64, "did you mean \"enqueue\"?"),
+                (["enqueue", "noop", "--frob"], 64, "--frob"),
+                (["enqueue"], 64, "nothing to enqueue"),
+                (["enqueue", "noop", "a:={\"b\""], 64, "not JSON"),
+                (["enqueue", "noop", "--args", "[1,"], 64, "--args is not JSON"),
+                (["enqueue", "no{op}"], 64, "operation name"),
+                (["enqueue", "no\u{1B}[31mop"], 64, #"\u{1B}"#),
+                (["enqueue", "noop", "-q", "a b"], 64, "queue"),
+                (["enqueue", "noop", "-p", "urgent"], 64, "unknown priority"),
+                (["enqueue", "noop", "--at", "2020-01-01T00:00:00Z"], 64, "in the past"),
+                (["enqueue", "noop", "--at", "tomorrow"], 64, "no time"),
+                (["enqueue", "noop", "--in", "5"], 64, "unit"),
+                (["enqueue", "noop", "--attempts", "0"], 64, "attempts is 0"),
+                (["enqueue", "noop", "--strict", "-q", "nobody"], 5, "has never been used"),
+                (["enqueue", "noop", "--read-only"], 5, "read-only"),
+                (["enqueue", "noop", "text=@/no/such/file"], 64, "/no/such/file"),
+                (["show", "7QK2M"], 64, "no operation id"),
+                (["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"], 3, "no operation 01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+                (["cancel", "01ARZ3NDEKTSV4RRFFQ69G5FAV"], 3, "no operation"),
+                (["cancel", "--queue", "nobody", "-y"], 3, "no queue \"nobody\""),
+                (["cancel"], 64, "nothing to cancel"),
+                (["queue", "pause", "nobody"], 3, "no queue"),
+                (["worker", "-q", "mail:0"], 64, "weight"),
+                (["worker", "-c", "0"], 64, "slots"),
+                (["worker", "--allow", "exce"], 64, "did you mean \"exec\"?"),
+                (["list", "stat:dead"], 64, "did you mean \"state\"?"),
+                (["list", "-N", "a b"], 64, "--namespace"),
+            ] as [([String], Int32, String)]
         )
-        #expect(text == "{")
-    }
-
-    @Test("Hostile text in arguments, reasons and errors reaches no terminal raw")
-    func hostileText() async throws {
-        let evil = "\u{1B}]0;owned\u{07}\u{202E}\r\n\u{9B}31m"
-        let id = try await sluice.enqueue("fail", "message=" + evil, "-t", evil, "--attempts", "1", "-q", "evil")
-        let end = await (try sluice.start(["worker", "-v", "-q", "evil", "--burst"])).outcome()
-        try await sluice.reaches("dead", id)
-        var texts = [end.errors, end.output]
-        for words in [
-            ["show", id], ["show", id, "-o", "json"], ["list"], ["list", "-o", "csv"], ["wait", id], ["stats"],
-            ["logs", id],
-        ] {
-            let outcome = await (try sluice.start(words)).outcome()
-            texts += [outcome.output, outcome.errors]
-        }
-        let allowed: Set<Unicode.Scalar> = ["\n"]
-        for text in texts {
-            let raw = text.unicodeScalars.filter { $0.isTerminalHazard && !allowed.contains($0) }
-            #expect(raw.isEmpty, "\(raw.map(\.value)) in \(text)")
-        }
-        #expect(texts.joined().contains("owned"))
-    }
-
-    @Test("Redis that is not there: 69 within the connect time-out, what was tried, where it comes from, what to do")
-    func unreachable() async throws {
-        let started = ContinuousClock.now
-        let nowhere = ["SLUICE_REDIS_URL": "redis://127.0.0.1:1"]
-        let outcome = try await sluice("stats", "--connect-timeout", "500ms", environment: nowhere)
-        #expect(outcome.code == 69)
-        #expect(ContinuousClock.now - started < .seconds(10))
-        for part in ["Connection refused", "SLUICE_REDIS_URL in the environment", "redis-cli -h 127.0.0.1 -p 1 ping"] {
+        func badInput(arguments: [String], code: Int32, part: String) async throws {
+            let outcome = await (try sluice.start(arguments)).outcome()
+            #expect(outcome.code == code, "\(outcome.errors)")
+            #expect(outcome.output.isEmpty)
             #expect(outcome.errors.contains(part), "\(outcome.errors)")
+            #expect(!outcome.errors.contains("\u{1B}"))
+            #expect(outcome.errors.split(separator: "\n").last?.hasPrefix("  try:  ") == true, "\(outcome.errors)")
+            let object = try JSONValue(parsing: await (try sluice.start(["-o", "json"] + arguments)).outcome().errors)
+            #expect(object["error"]?["exit"]?.intValue == Int(code))
+            #expect(try await sluice.total("enqueued") == 0)
         }
-        #expect(try await sluice("worker", "--burst", "--connect-timeout", "500ms", environment: nowhere).code == 69)
-    }
 
-    @Test("A worker that starts before its Redis says so and waits; SIGTERM ends it")
-    func workerWaits() async throws {
-        let nowhere = ["SLUICE_REDIS_URL": "redis://127.0.0.1:1"]
-        let worker = try sluice.start(["worker", "--connect-timeout", "100ms"], environment: nowhere)
-        try await eventually("it says so", within: .seconds(30)) { worker.errors.contains("waiting for Redis") }
-        worker.send(15)
-        #expect(await worker.outcome().code == 0)
-    }
+        @Test("A bad line in a batch is named, and nothing of the batch is enqueued")
+        func badBatch() async throws {
+            let folder = try TemporaryDirectory()
+            let path = folder.path("batch.jsonl")
+            let lines = Array(repeating: #"{"name":"noop"}"#, count: 16) + [#"{"name":"noop","prioriy":"high"}"#]
+            try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+            let outcome = try await sluice("enqueue", "--batch", path)
+            #expect(outcome.code == 64)
+            #expect(outcome.errors.contains("batch.jsonl:17: unknown field \"prioriy\"; did you mean \"priority\"?"))
+            #expect(try await sluice.total("enqueued") == 0)
+        }
 
-    @Test("A refused password is 77, a wrong setting 78")
-    func deniedAndMisconfigured() async throws {
-        let server = try TestServer.start(.init(["requirepass right"]))
-        let url = "unix://:wrong@\(server.socketPath)"
-        #expect(try await sluice("stats", environment: ["SLUICE_REDIS_URL": url]).code == 77)
-        #expect(try await sluice("stats", environment: ["SLUICE_REDIS_URL": "http://h"]).code == 78)
+        @Test("stdout has data only: an enqueue prints the id, and its warnings go to stderr")
+        func purity() async throws {
+            let outcome = try await sluice("enqueue", "noop", "-q", "nobody")
+            #expect(outcome.code == 0)
+            #expect(OperationID(String(outcome.output.dropLast())) != nil)
+            #expect(outcome.errors.contains("no live worker serves queue nobody"))
+        }
+
+        @Test("An operation is found by its id, the end of it, and either behind its queue")
+        func references() async throws {
+            let id = try await sluice.enqueue("noop", "-q", "mail")
+            for name in [id, String(id.suffix(8)), "…" + id.suffix(8), "mail/" + id, "mail/" + id.suffix(8)] {
+                #expect(try await sluice.json("show", name)["id"]?.stringValue == id, "\(name)")
+            }
+            #expect(try await sluice("show", "video/" + id.suffix(8)).code == 3)
+        }
+
+        @Test("The same --id is the same operation, in whatever words it is given")
+        func sameID() async throws {
+            let first = try await sluice.json("enqueue", "noop", "--id", "order 4711")
+            let second = try await sluice.json("enqueue", "noop", "--id", "order 4711")
+            #expect(first["created"] == true)
+            #expect(second["created"] == false)
+            #expect(first["id"] == second["id"])
+        }
+
+        @Test("Without a terminal nothing is asked: refused, with the command that would do it")
+        func confirmation() async throws {
+            _ = try await sluice.enqueue("noop")
+            let refused = try await sluice("cancel", "--all", "--reason", "it's over")
+            #expect(refused.code == 5)
+            #expect(refused.errors.hasSuffix("  try:  sluice cancel --all --reason 'it'\\''s over' -y\n"))
+            #expect(try await sluice.count(.ready) == 1)
+            try await sluice.lines("cancel", "--all", "-y")
+            #expect(try await sluice.count(.ready) == 0)
+        }
+
+        @Test("A reader of stdout that goes away ends the command quietly")
+        func brokenPipe() async throws {
+            for _ in 0..<3 { _ = try await sluice.enqueue("noop") }
+            let program = Program.directory.appendingPathComponent("sluice").path
+            let url = sluice.endpoint.description
+            let text = try run(
+                "sh",
+                [
+                    "-c",
+                    "for i in 1 2 3; do \(program) --redis \(url) -N \(sluice.namespace) list -o jsonl; done | head -c 1",
+                ]
+            )
+            #expect(text == "{")
+        }
+
+        @Test("Hostile text in arguments, reasons and errors reaches no terminal raw")
+        func hostileText() async throws {
+            let evil = "\u{1B}]0;owned\u{07}\u{202E}\r\n\u{9B}31m"
+            let id = try await sluice.enqueue("fail", "message=" + evil, "-t", evil, "--attempts", "1", "-q", "evil")
+            let end = await (try sluice.start(["worker", "-v", "-q", "evil", "--burst"])).outcome()
+            try await sluice.reaches("dead", id)
+            var texts = [end.errors, end.output]
+            for words in [
+                ["show", id], ["show", id, "-o", "json"], ["list"], ["list", "-o", "csv"], ["wait", id], ["stats"],
+                ["logs", id],
+            ] {
+                let outcome = await (try sluice.start(words)).outcome()
+                texts += [outcome.output, outcome.errors]
+            }
+            let allowed: Set<Unicode.Scalar> = ["\n"]
+            for text in texts {
+                let raw = text.unicodeScalars.filter { $0.isTerminalHazard && !allowed.contains($0) }
+                #expect(raw.isEmpty, "\(raw.map(\.value)) in \(text)")
+            }
+            #expect(texts.joined().contains("owned"))
+        }
+
+        @Test(
+            "Redis that is not there: 69 within the connect time-out, what was tried, where it comes from, what to do"
+        )
+        func unreachable() async throws {
+            let started = ContinuousClock.now
+            let nowhere = ["SLUICE_REDIS_URL": "redis://127.0.0.1:1"]
+            let outcome = try await sluice("stats", "--connect-timeout", "500ms", environment: nowhere)
+            #expect(outcome.code == 69)
+            #expect(ContinuousClock.now - started < .seconds(10))
+            for part in [
+                "Connection refused", "SLUICE_REDIS_URL in the environment", "redis-cli -h 127.0.0.1 -p 1 ping",
+            ] {
+                #expect(outcome.errors.contains(part), "\(outcome.errors)")
+            }
+            #expect(
+                try await sluice("worker", "--burst", "--connect-timeout", "500ms", environment: nowhere).code == 69
+            )
+        }
+
+        @Test("A worker that starts before its Redis says so and waits; SIGTERM ends it")
+        func workerWaits() async throws {
+            let nowhere = ["SLUICE_REDIS_URL": "redis://127.0.0.1:1"]
+            let worker = try sluice.start(["worker", "--connect-timeout", "100ms"], environment: nowhere)
+            try await eventually("it says so", within: .seconds(30)) { worker.errors.contains("waiting for Redis") }
+            worker.send(15)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test("A refused password is 77, a wrong setting 78")
+        func deniedAndMisconfigured() async throws {
+            let server = try TestServer.start(.init(["requirepass right"]))
+            let url = "unix://:wrong@\(server.socketPath)"
+            #expect(try await sluice("stats", environment: ["SLUICE_REDIS_URL": url]).code == 77)
+            #expect(try await sluice("stats", environment: ["SLUICE_REDIS_URL": "http://h"]).code == 78)
+        }
     }
 }

@@ -1,0 +1,183 @@
+import Foundation
+import Logging
+import RedisBroker
+import RedisClient
+import Sluice
+import SluiceWorker
+import TestSupport
+import Testing
+
+private struct Resize: DistributedOperation {
+    static let name = "image.resize"
+    let path: String
+    let width: Int
+
+    func main(_ context: OperationContext) async throws -> Resized {
+        context.progress(0.4, "pass 2")
+        context.log("resizing \(path)")
+        return Resized(path: "\(path)@\(width)", attempt: context.attempt)
+    }
+}
+
+private struct Resized: Codable, Sendable, Equatable {
+    let path: String
+    let attempt: Int
+}
+
+private struct Endless: DistributedOperation {
+    static let name = "endless"
+
+    func main(_ context: OperationContext) async throws {
+        context.progress(0.5, "half")
+        try await Task.sleep(for: .seconds(600))
+    }
+}
+
+private struct Broken: DistributedOperation {
+    struct Cracked: Error, CustomStringConvertible { let description = "cracked" }
+    static let name = "broken"
+    static let retryPolicy = RetryPolicy(attempts: 2, base: .milliseconds(10))
+
+    func main(_ context: OperationContext) async throws { throw Cracked() }
+}
+
+/// A client and a worker of one namespace.
+private struct Setup {
+    let sluice: SluiceClient
+    private let worker: WorkerService
+    private let run: Task<Void, any Error>
+
+    init() async throws {
+        let namespace = uniqueNamespace("prod")
+        let endpoint = TestServer.shared.endpoint
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        sluice = try await SluiceClient.connect(to: endpoint.description, namespace: namespace, logger: logger)
+        var registry = OperationRegistry()
+        registry.register(Resize.self)
+        registry.register(Endless.self)
+        registry.register(Broken.self)
+        let broker = RedisBroker(endpoint, configuration: .init(namespace: namespace), logger: logger)
+        let worker = WorkerService(broker: broker, registry: registry, logger: logger)
+        self.worker = worker
+        run = Task {
+            try await worker.run()
+            broker.close()
+        }
+    }
+
+    func end() async throws {
+        worker.stop()
+        try await run.value
+        await sluice.close()
+    }
+}
+
+@Suite("A producer's client")
+struct ProducerTests {
+    @Test("A handle's value is what main returned")
+    func value() async throws {
+        let setup = try await Setup()
+        let handle = try await setup.sluice.enqueue(Resize(path: "a.png", width: 200), priority: .high, tags: ["x"])
+        #expect(try await handle.value == Resized(path: "a.png@200", attempt: 1))
+        #expect(try await handle.state() == .finished)
+        #expect(try await handle.progress() == OperationProgress(fraction: 0.4, message: "pass 2"))
+        let same = setup.sluice.handle(handle.id, of: Resize.self)
+        #expect(try await same.value.path == "a.png@200")
+        try await setup.end()
+    }
+
+    @Test("Changes begin with what is now, and end with the end")
+    func changes() async throws {
+        let setup = try await Setup()
+        let handle = try await setup.sluice.enqueue(Resize(path: "b", width: 1), delay: .milliseconds(300))
+        var states: [OperationState] = []
+        for await change in handle.changes { states.append(change.state) }
+        #expect(states.first == .scheduled)
+        #expect(states.last == .finished)
+        try await setup.end()
+    }
+
+    @Test("A cancel with a reason ends it, and the value throws it")
+    func cancel() async throws {
+        let setup = try await Setup()
+        let handle = try await setup.sluice.enqueue(Endless())
+        for await change in handle.changes where change.progress != nil {
+            guard case .requested = try await handle.cancel(reason: "wrong file") else { continue }
+        }
+        let error = await #expect(throws: OperationsError.self) { try await handle.value }
+        #expect(error?.code == .cancelled)
+        #expect(error?.message == "it was cancelled: wrong file")
+        #expect(try await handle.cancel() == .alreadyEnded(.cancelled))
+        try await setup.end()
+    }
+
+    @Test("A dead operation's value throws its last stored error; a retry runs it again")
+    func dead() async throws {
+        let setup = try await Setup()
+        let handle = try await setup.sluice.enqueue(Broken())
+        let error = await #expect(throws: OperationsError.self) { try await handle.value }
+        #expect(error?.code == .dead)
+        #expect(error?.message.contains("cracked") == true)
+        #expect(error?.id == handle.id)
+        let status = try await handle.reference.status()
+        #expect(status.attempt == 2)
+        #expect(status.lastFailure?.attempt == 2)
+        #expect(try await setup.sluice.retry([handle.id]) == [.done])
+        await #expect(throws: OperationsError.self) { try await handle.value }
+        #expect(try await setup.sluice.remove([handle.id]) == [.done])
+        await #expect(throws: OperationsError.self) { try await handle.state() }
+        try await setup.end()
+    }
+
+    @Test("Many operations keep their order and arrive all; untracked ones have no value")
+    func bulk() async throws {
+        let setup = try await Setup()
+        try await setup.sluice.pause(queue: "default")
+        let handles = try await setup.sluice.enqueue((0..<1234).map { Resize(path: "\($0)", width: $0) })
+        let untracked = try await setup.sluice.enqueue(Resize(path: "u", width: 0), tracked: false)
+        let ready = try await setup.sluice.broker.snapshot(queue: "default", executingRows: 0).counts[.ready]
+        #expect(ready == 1235)
+        try await setup.sluice.resume(queue: "default")
+        for (index, handle) in handles.enumerated() { #expect(try await handle.value.path == "\(index)@\(index)") }
+        let error = await #expect(throws: OperationsError.self) { try await untracked.value }
+        #expect(error?.code == .refused)
+        try await setup.end()
+    }
+
+    @Test("By name and JSON, and the same key twice is one operation")
+    func untyped() async throws {
+        let setup = try await Setup()
+        let options = EnqueueOptions(id: OperationID(key: "order 4711"))
+        let arguments: JSONValue = ["path": "c", "width": 3]
+        let first = try await setup.sluice.enqueue(name: "image.resize", arguments: arguments, options: options)
+        let second = try await setup.sluice.enqueue(name: "image.resize", arguments: arguments, options: options)
+        #expect(first.isNew && !second.isNew)
+        let result = try JSONValue(parsing: try await second.result())
+        #expect(result["path"]?.stringValue == "c@3")
+        try await setup.end()
+    }
+
+    @Test("What is wrong is said before anything is sent")
+    func mistakes() async throws {
+        let setup = try await Setup()
+        func code(_ call: () async throws -> Void) async -> OperationsError.Code? {
+            do { try await call() } catch { return (error as? OperationsError)?.code }
+            return nil
+        }
+        let sluice = setup.sluice
+        #expect(await code { try await sluice.enqueue(Endless(), queue: "a b") } == .invalidName)
+        #expect(await code { try await sluice.enqueue(Endless(), attempts: 0) } == .invalidOption)
+        #expect(await code { try await sluice.enqueue(Endless(), delay: .seconds(-1)) } == .invalidOption)
+        #expect(await code { try await sluice.enqueue(Endless(), delay: .seconds(1), at: Date()) } == .invalidOption)
+        #expect(await code { try await sluice.enqueue(name: "x{y}") } == .invalidName)
+        let large = String(repeating: "x", count: Defaults.operationBytes)
+        #expect(await code { try await sluice.enqueue(name: "x", arguments: .string(large)) } == .tooLarge)
+        #expect(await code { _ = try await SluiceClient.connect(to: "http://h") } == .invalidOption)
+        #expect(
+            await code { _ = try await SluiceClient.connect(to: "redis://127.0.0.1:1", timeout: .milliseconds(200)) }
+                == .unavailable
+        )
+        #expect(try await sluice.broker.queues() == ["default"])
+        try await setup.end()
+    }
+}
