@@ -1,0 +1,153 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("sluice monitor, the program")
+struct MonitorTests {
+    /// A namespace with a worker in it.
+    private struct Site {
+        let server: TestServer
+        let environment: [String: String]
+
+        init(_ server: TestServer = .shared) {
+            self.server = server
+            environment = [
+                "SLUICE_REDIS_URL": "unix://\(server.socketPath)", "SLUICE_NAMESPACE": uniqueNamespace("monitor"),
+            ]
+        }
+
+        func run(_ arguments: String...) async throws -> Program.Outcome {
+            try await Program.run("sluice", arguments, environment: environment)
+        }
+
+        func worker(slots: Int = 2) throws -> Program {
+            try Program("sluice", ["worker", "-c", "\(slots)", "--name", "tester"], environment: environment)
+        }
+
+        func monitor(_ arguments: String..., width: Int = 80, height: Int = 24) throws -> TerminalProgram {
+            try TerminalProgram(
+                "sluice",
+                ["monitor"] + arguments,
+                width: width,
+                height: height,
+                environment: environment
+            )
+        }
+    }
+
+    @Test("It shows what runs, opens it, cancels it, and leaves the terminal as it was")
+    func work() async throws {
+        let site = Site()
+        let worker = try site.worker()
+        defer { worker.send(SIGKILL) }
+        for _ in 0..<2 { #expect(try await site.run("enqueue", "sleep", "seconds:=60").code == 0) }
+        let monitor = try site.monitor()
+        try await monitor.shows("EXECUTING 2")
+        try await monitor.shows("tester")
+        #expect(monitor.isFullScreen)
+        #expect(!monitor.isModeRestored)
+        monitor.type("\r")
+        try await monitor.shows("► executing")
+        try await monitor.shows(#"{"seconds":60}"#)
+        monitor.type("\u{1B}")
+        try await monitor.shows("[1 Overview]")
+        monitor.type("c")
+        try await monitor.shows("Cancel sleep?")
+        monitor.type("\tby hand\ry")
+        try await monitor.shows("was asked to stop")
+        try await monitor.shows("EXECUTING 1")
+        try await monitor.shows("canc 1")
+        let cancelled = try await site.run("list", "state:cancelled", "-o", "json")
+        #expect(cancelled.output.contains("by hand"))
+        monitor.type("q")
+        #expect(try await monitor.end() == 0)
+        #expect(!monitor.isFullScreen)
+        #expect(monitor.isModeRestored)
+    }
+
+    @Test("A signal and Ctrl-C put the terminal back too", arguments: [SIGTERM, SIGINT, 0])
+    func signals(signal: Int32) async throws {
+        let monitor = try Site().monitor()
+        try await monitor.shows("no queues yet")
+        if signal == 0 { monitor.type("\u{3}") } else { kill(monitor.pid, signal) }
+        #expect(try await monitor.end() == 128 + (signal == 0 ? SIGINT : signal))
+        #expect(!monitor.isFullScreen)
+        #expect(monitor.isModeRestored)
+    }
+
+    @Test("A crash puts the terminal back before it takes its course")
+    func crash() async throws {
+        let monitor = try Site().monitor()
+        try await monitor.shows("no queues yet")
+        kill(monitor.pid, SIGSEGV)
+        #expect(try await monitor.end() == 128 + SIGSEGV)
+        #expect(!monitor.isFullScreen)
+        #expect(monitor.isModeRestored)
+    }
+
+    @Test("Another size of the window is drawn, down to one line, and back")
+    func resize() async throws {
+        let site = Site()
+        #expect(try await site.run("enqueue", "noop", "-q", "waiting").code == 0)
+        let monitor = try site.monitor()
+        try await monitor.shows("QUEUE")
+        monitor.resize(width: 29, height: 3)
+        try await monitor.shows("►0 ∘1 ✗0 live")
+        monitor.resize(width: 100, height: 30)
+        try await monitor.shows("waiting")
+        monitor.type("q")
+        #expect(try await monitor.end() == 0)
+    }
+
+    @Test("While Redis is silent keys are answered and the header says how old the data is; then it goes on by itself")
+    func silence() async throws {
+        let server = try TestServer.start()
+        defer { server.stop() }
+        let site = Site(server)
+        #expect(try await site.run("enqueue", "noop", "-q", "kept").code == 0)
+        let monitor = try site.monitor("-i", "250ms")
+        try await monitor.shows("kept")
+        server.signal(SIGSTOP)
+        defer { server.signal(SIGCONT) }
+        try await monitor.shows("STALE")
+        monitor.type("?")
+        try await monitor.shows("KEYS")
+        monitor.type("?")
+        try await monitor.shows("kept")
+        server.signal(SIGCONT)
+        try await monitor.shows("live")
+        server.signal(SIGSTOP)
+        monitor.type("q")
+        #expect(try await monitor.end() == 0)
+    }
+
+    @Test("Without a terminal it prints one snapshot, as text or as the stats object")
+    func plain() async throws {
+        let site = Site()
+        #expect(try await site.run("enqueue", "noop", "-q", "mail").code == 0)
+        let text = try await site.run("monitor")
+        #expect(text.code == 0)
+        #expect(text.output.contains("ready 1  scheduled 0"))
+        #expect(text.output.contains("no worker"))
+        #expect(!text.output.contains("\u{1B}"))
+        let json = try await site.run("monitor", "--once", "-o", "json")
+        #expect(json.output.contains(#""ready": 1,"#))
+        #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(json.output.utf8)) }
+    }
+
+    @Test("--until-idle ends when nothing waits and nothing runs; without a terminal it prints progress meanwhile")
+    func untilIdle() async throws {
+        let site = Site()
+        #expect(try await site.run("monitor", "--until-idle").code == 0)
+        let worker = try site.worker()
+        defer { worker.send(SIGKILL) }
+        #expect(try await site.run("enqueue", "sleep", "seconds:=2").code == 0)
+        let lines = try await site.run("monitor", "--until-idle", "-i", "250ms")
+        #expect(lines.code == 0)
+        #expect(lines.output.contains(/[1-9][0-9]?%/), "\(lines.output)")
+        #expect(try await site.run("enqueue", "sleep", "seconds:=1").code == 0)
+        let monitor = try site.monitor("--until-idle")
+        #expect(try await monitor.end() == 0)
+        #expect(!monitor.isFullScreen)
+    }
+}
