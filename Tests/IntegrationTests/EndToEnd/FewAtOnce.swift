@@ -3,7 +3,7 @@ import Testing
 
 /// Each of these tests runs a handful of processes, and some of them look at the time: only so many run at once.
 struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
-    private static let places = Places(5)
+    private static let places = Places(4)
 
     var isRecursive: Bool { true }
 
@@ -20,7 +20,7 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == FewAtOnce {
-    /// At most five test cases of all suites with this trait run at the same time.
+    /// At most four test cases of all suites with this trait run at the same time.
     static var fewAtOnce: FewAtOnce { FewAtOnce() }
 }
 
