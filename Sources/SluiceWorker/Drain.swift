@@ -62,8 +62,9 @@ struct Drain: Sendable {
         logRest()
     }
 
-    /// Gives up the leases of queues in which nothing is left.
-    func retire() async {
+    /// Gives up the leases of queues in which nothing is left. A beat still under way would renew them.
+    func retire(after heartbeat: Heartbeat) async {
+        await within(Self.flush) { await heartbeat.stop() }
         let names = core.queue.withLock { $0.members.filter(\.held.isEmpty).map(\.share.name) }
         await within(Self.flush) {
             for name in names { try? await core.broker.retire(worker: core.id, queue: name) }
@@ -84,7 +85,7 @@ struct Drain: Sendable {
     private func returnRunning() {
         let deaf = running
         for operation in deaf {
-            core.logger.warning("given back while it still runs: it did not listen", metadata: core.metadata(operation))
+            core.logger.warning("given back while it still runs: it did not listen", metadata: operation.metadata())
         }
         core.change { queue, _ in
             for operation in deaf { queue.settle(operation, .returned(.front)) }
@@ -115,7 +116,7 @@ struct Drain: Sendable {
         for operation in core.queue.withLock({ $0.members.flatMap { Array($0.held.values) } }) {
             core.logger.warning(
                 "its end could not be stored before the worker stopped; another worker will run it",
-                metadata: core.metadata(operation)
+                metadata: operation.metadata()
             )
         }
     }

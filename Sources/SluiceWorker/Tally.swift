@@ -6,6 +6,8 @@ import Synchronization
 final class Tally: Sendable {
     let finished = Atomic<Int64>(0)
     let failed = Atomic<Int64>(0)
+    /// Asked for once: the system may have to look it up.
+    let host = ProcessInfo.processInfo.hostName
     let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
 
     func count(_ settlement: Settlement) {
@@ -28,11 +30,11 @@ extension WorkerCore {
     /// What the next heartbeats tell about this worker.
     func info() -> WorkerInfo {
         let (busy, phase, names) = queue.withLock { ($0.busySlots, $0.phase, $0.members.map(\.share.name)) }
-        let process = ProcessInfo.processInfo
+        let pid = ProcessInfo.processInfo.processIdentifier
         return WorkerInfo(
-            host: process.hostName,
-            pid: Int(process.processIdentifier),
-            name: configuration.name ?? "\(process.hostName)-\(process.processIdentifier)",
+            host: tally.host,
+            pid: Int(pid),
+            name: configuration.name ?? "\(tally.host)-\(pid)",
             slots: configuration.slots,
             busy: busy,
             queues: names,

@@ -22,8 +22,10 @@ final class WorkerCore: Sendable {
     let bell = Signal()
     /// Raised when an instant to wait for has changed.
     let alarm = Signal()
-    /// Raised when something has ended, for whoever waits for the worker to be idle.
+    /// Raised when something has ended and the worker may have become idle: for the drain.
     let calm = Signal()
+    /// The same for the end of a burst.
+    let pause = Signal()
     /// Asks the heartbeat's thread for an extra beat.
     let beatNow = BeatRequest()
     /// Queues in which a sweep is due.
@@ -65,7 +67,7 @@ final class WorkerCore: Sendable {
             effects.bell = !queue.bellQueues(now).allSatisfy(queue.listening.contains)
             let next = queue.nextAlarm(now)
             effects.alarm = next.map { next in queue.alarmSet.map { next < $0 } ?? true } ?? false
-            effects.calm = queue.phase != .running || configuration.burst != .none
+            effects.calm = queue.phase != .running
             return (result, effects)
         }
         act(effects)
@@ -86,6 +88,7 @@ final class WorkerCore: Sendable {
         if effects.bell { bell.raise() }
         if effects.alarm { alarm.raise() }
         if effects.calm { calm.raise() }
+        if configuration.burst != .none { pause.raise() }
     }
 
     // MARK: Cancels
@@ -114,15 +117,15 @@ final class WorkerCore: Sendable {
             guard !operation.hasEnded else { return }
             logger.warning(
                 "stuck: it was cancelled and has not ended within the grace",
-                metadata: metadata(operation, ["grace": "\(grace)"])
+                metadata: operation.metadata(["grace": "\(grace)"])
             )
         }
     }
 
     /// Another worker owns the operation now: what this one does with it is of no use.
     func lose(_ operation: HeldOperation) {
-        operation.stop(.lost)
-        logger.warning("lost: this worker no longer owns the operation", metadata: metadata(operation))
+        guard operation.stop(.lost) else { return }
+        logger.warning("lost: this worker no longer owns the operation", metadata: operation.metadata())
     }
 
     // MARK: Running

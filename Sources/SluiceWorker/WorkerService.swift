@@ -90,8 +90,7 @@ public final class WorkerService: Service {
             await Drain(core: core, stopping: stopping).run()
             group.cancelAll()
         }
-        heartbeat.stop()
-        await Drain(core: core, stopping: stopping).retire()
+        await Drain(core: core, stopping: stopping).retire(after: heartbeat)
     }
 
     /// Begins to work on queues as they become known.
@@ -139,7 +138,7 @@ public final class WorkerService: Service {
                 !queue.members.isEmpty && queue.members.allSatisfy { $0.isExhausted(burst, .now) }
             }
             guard isOver else {
-                await core.calm.wait()
+                await core.pause.wait()
                 pause = .milliseconds(50)
                 continue
             }

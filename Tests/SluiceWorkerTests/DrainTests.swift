@@ -169,6 +169,20 @@ struct BurstTests {
         try await harness.ended()
     }
 
+    @Test("that is stopped drains like any other worker")
+    func stopped() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(burst: .all), handlers: [holding(gate)])
+        let id = try await harness.enqueue("hold")
+        harness.start()
+        #expect(await eventually { gate.arrived == [id] })
+        harness.worker.stop()
+        #expect(await eventually { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        gate.open()
+        try await harness.ended()
+        #expect(try await harness.state(id) == .finished)
+    }
+
     @Test("ends on a paused queue, whatever waits there")
     func paused() async throws {
         let harness = Harness(configuration: .quick(burst: .ready))

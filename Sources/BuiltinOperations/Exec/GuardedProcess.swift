@@ -17,7 +17,7 @@ final class GuardedProcess: Sendable {
     private let guardian: pid_t
     private let course: Course
     private let control: ControlSocket
-    private let output: [LineReader]
+    private let output: LineReader
     private let reports: LineReader
 
     /// Starts the guard, which starts the program.
@@ -34,7 +34,7 @@ final class GuardedProcess: Sendable {
         self.course = course
         guardian = plumbing.guardian
         control = ControlSocket(plumbing.control)
-        output = [LineReader(plumbing.output, onLine: onLine), LineReader(plumbing.error, onLine: onLine)]
+        output = LineReader(plumbing.output, onLine: onLine)
         reports = LineReader(plumbing.report) { line in
             if let report = GuardReport(line) { course.note(report) }
         }
@@ -61,7 +61,7 @@ final class GuardedProcess: Sendable {
         control.close()
         let (end, group) = course.outcome
         if end == nil, let group { kill(-group, SIGKILL) }
-        for reader in output { await reader.waitForEnd() }
+        await output.waitForEnd()
         return end ?? .guardLost
     }
 

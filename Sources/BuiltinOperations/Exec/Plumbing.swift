@@ -5,8 +5,8 @@ struct Plumbing {
     let guardian: pid_t
     let control: Int32
     let report: Int32
+    /// Standard output and standard error: one pipe, so that their lines keep their order.
     let output: Int32
-    let error: Int32
 
     /// Starts a guard.
     ///
@@ -17,12 +17,12 @@ struct Plumbing {
         defer { for descriptor in theirs { close(descriptor) } }
         do {
             theirs.append(try aside(source(of: input)))
-            for _ in 0..<2 { try addPipe(&ours, &theirs) }
+            try addPipe(&ours, &theirs)
             try addSockets(&ours, &theirs)
             try addPipe(&ours, &theirs)
-            // theirs: stdin, stdout, stderr, control, report, in the order of their numbers in the guard
-            let guardian = try spawn(guardPath, theirs)
-            return Plumbing(guardian: guardian, control: ours[2], report: ours[3], output: ours[0], error: ours[1])
+            // In the order of their numbers in the guard: input, output, errors, control, reports.
+            let guardian = try spawn(guardPath, [theirs[0], theirs[1], theirs[1], theirs[2], theirs[3]])
+            return Plumbing(guardian: guardian, control: ours[1], report: ours[2], output: ours[0])
         } catch {
             for descriptor in ours { close(descriptor) }
             throw error

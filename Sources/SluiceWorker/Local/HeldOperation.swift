@@ -99,13 +99,18 @@ final class HeldOperation: OperationLink {
     }
 
     /// Tells a body to end for another reason than a cancel. The first reason counts, but for `lost`.
-    func stop(_ stop: Stop) {
-        let runner = state.withLock { state -> Runner? in
-            guard state.phase != .ended else { return nil }
-            if state.stop == nil || stop == .lost { state.stop = stop }
-            return state.runner
+    ///
+    /// - Returns: true if this is news to an operation that has not ended.
+    @discardableResult
+    func stop(_ stop: Stop) -> Bool {
+        let runner = state.withLock { state -> Runner?? in
+            guard state.phase != .ended, state.stop == nil || (stop == .lost && state.stop != .lost) else { return nil }
+            state.stop = stop
+            return .some(state.runner)
         }
+        guard let runner else { return false }
         runner?.cancel()
+        return true
     }
 
     // MARK: Reports

@@ -148,7 +148,10 @@ extension LocalQueue {
     // MARK: Heartbeat
 
     /// A heartbeat was answered.
-    mutating func renew(_ index: Int, until: Instant, _ reply: BeatReply) {
+    ///
+    /// After a lapse others may own what is held here, and asking is cheaper than finding out one by one.
+    mutating func renew(_ index: Int, until: Instant, _ reply: BeatReply, _ now: Instant) {
+        if let before = members[index].leaseUntil, before <= now { members[index].needsReconcile = true }
         members[index].leaseUntil = max(until, members[index].leaseUntil ?? until)
         members[index].earlyCancels.removeAll()  // this reply repeats those that still count
         if reply.startable { members[index].hasWork = true }

@@ -35,7 +35,7 @@ struct Executor: Sendable {
     }
 
     private func malformed(_ operation: HeldOperation, _ error: OperationsError) -> Settlement {
-        core.logger.warning("operation cannot be read", metadata: core.metadata(operation, ["error": "\(error)"]))
+        core.logger.warning("operation cannot be read", metadata: operation.metadata(["error": "\(error)"]))
         let failure = OperationFailure(
             type: "malformed",
             message: error.message,
@@ -49,7 +49,7 @@ struct Executor: Sendable {
     private func unknownName(_ operation: HeldOperation, _ envelope: OperationEnvelope) -> Settlement {
         core.logger.warning(
             "no operation of this name is registered here; given back",
-            metadata: core.metadata(operation, ["operation.name": "\(OperationsError.quoted(envelope.name))"])
+            metadata: operation.metadata(["operation.name": "\(OperationsError.quoted(envelope.name))"])
         )
         let pause = Defaults.unknownNameDelay * Double.random(in: 0.5...1.5)
         return .returned(.later(milliseconds: pause.wholeMilliseconds))
@@ -69,7 +69,7 @@ private struct Run {
     let handler: OperationHandler
 
     func settlement() async -> Settlement {
-        core.logger.debug("started", metadata: core.metadata(operation, name))
+        core.logger.debug("started", metadata: operation.metadata(name))
         let limit = envelope.runTimeout ?? handler.runTimeout
         let timer = limit.map { limit in
             Task { [operation] in
@@ -95,7 +95,7 @@ private struct Run {
 
     private func finished(_ result: [UInt8]) -> Settlement {
         guard result.count <= Defaults.resultBytes else { return failed(with: ResultTooLarge(byteCount: result.count)) }
-        core.logger.debug("finished", metadata: core.metadata(operation, name))
+        core.logger.debug("finished", metadata: operation.metadata(name))
         return .finished(result: result)
     }
 
@@ -103,12 +103,13 @@ private struct Run {
     private func ended(by error: any Error, limit: Duration?) -> Settlement {
         let orders = operation.orders
         if let reason = orders.cancelReason {
-            core.logger.info("cancelled", metadata: core.metadata(operation, name.merging(["reason": "\(reason)"])))
+            core.logger.info("cancelled", metadata: operation.metadata(name.merging(["reason": "\(reason)"])))
             return .failed(.cancelled, error: error is CancellationError ? [] : failure(error).encoded())
         }
         switch orders.stop {
-        case .giveBack, .lost:
-            core.logger.info("given back", metadata: core.metadata(operation, name))
+        case .lost: return .returned(.front)
+        case .giveBack:
+            core.logger.info("given back", metadata: operation.metadata(name))
             return .returned(.front)
         case .runTimeout: return failed(with: RunTimeoutFailure(limit: limit ?? .zero))
         case nil: return failed(with: error)
@@ -120,12 +121,12 @@ private struct Run {
         var facts = name.merging(["error.type": "\(failure.type)", "error": "\(failure.message)"])
         let isRetryable = (error as? any OperationFailing)?.isRetryable ?? true
         guard isRetryable, operation.claimed.attempt < envelope.retry.attempts else {
-            core.logger.warning("failed for good", metadata: core.metadata(operation, facts))
+            core.logger.warning("failed for good", metadata: operation.metadata(facts))
             return .failed(.dead, error: failure.encoded())
         }
         let pause = envelope.retry.delay(afterAttempt: operation.claimed.attempt).wholeMilliseconds
         facts["retry.milliseconds"] = "\(pause)"
-        core.logger.info("failed; another attempt follows", metadata: core.metadata(operation, facts))
+        core.logger.info("failed; another attempt follows", metadata: operation.metadata(facts))
         return .failed(.retry(afterMilliseconds: pause), error: failure.encoded())
     }
 
@@ -165,14 +166,14 @@ extension Logger.Metadata {
     fileprivate func merging(_ other: Logger.Metadata) -> Logger.Metadata { merging(other) { $1 } }
 }
 
-extension WorkerCore {
-    /// Who an operation is, for the log.
-    func metadata(_ operation: HeldOperation, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
+extension HeldOperation {
+    /// Who it is, for the log.
+    func metadata(_ more: Logger.Metadata = [:]) -> Logger.Metadata {
         let own: Logger.Metadata = [
-            "queue": "\(operation.queueName)",
-            "operation.id": "\(operation.id)",
-            "attempt": "\(operation.claimed.attempt)",
-            "delivery": "\(operation.claimed.header.delivery)",
+            "queue": "\(queueName)",
+            "operation.id": "\(id)",
+            "attempt": "\(claimed.attempt)",
+            "delivery": "\(claimed.header.delivery)",
         ]
         return own.merging(more)
     }

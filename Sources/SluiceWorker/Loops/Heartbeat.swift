@@ -36,25 +36,30 @@ final class BeatRequest: Sendable {
 final class Heartbeat: Sendable {
     /// What a lease is shortened by here, so that this worker stops before others take over.
     private static let margin: Duration = .seconds(1)
-    /// Least time between two passes, whoever asks.
+    /// Least pause between two passes, whoever asks.
     private static let shortest: Duration = .milliseconds(20)
     private let core: WorkerCore
-    private let ended = DispatchSemaphore(value: 0)
+    private let hasStarted = Atomic<Bool>(false)
+    private let ended = Signal()
 
     init(_ core: WorkerCore) { self.core = core }
 
     func start() {
+        hasStarted.store(true, ordering: .releasing)
         let thread = Thread { [self] in
             run()
-            ended.signal()
+            ended.raise()
         }
         thread.name = "sluice.heartbeat"
         thread.stackSize = 512 << 10
         thread.start()
     }
 
-    /// Ends the thread after the beat under way.
-    func stop() { core.beatNow.stop() }
+    /// Ends the thread after the beat under way, and waits for that.
+    func stop() async {
+        core.beatNow.stop()
+        if hasStarted.load(ordering: .acquiring) { await ended.wait() }
+    }
 
     private func run() {
         var backoff = Backoff()
@@ -62,6 +67,7 @@ final class Heartbeat: Sendable {
             let startedAt = ContinuousClock.now
             if runOnce() {
                 backoff.reset()
+                Thread.sleep(forTimeInterval: Self.shortest.inSeconds)
                 core.beatNow.wait(core.configuration.beatInterval - (.now - startedAt))
             } else {
                 core.beatNow.wait(min(backoff.pause(), core.configuration.beatInterval))
@@ -105,7 +111,7 @@ final class Heartbeat: Sendable {
 
 extension WorkerCore {
     func leaseRenewed(_ index: Int, until: Instant, _ reply: BeatReply) {
-        change { queue, _ in queue.renew(index, until: until, reply) }
+        change { queue, now in queue.renew(index, until: until, reply, now) }
         for order in reply.cancels { cancel(order, index) }
         cancelThrough(reply.cancelledThroughFence, index)
     }

@@ -111,7 +111,7 @@ struct QueueLoop: Sendable {
             if isRepeat, !each.operation.claimed.header.tracked { continue }
             core.logger.warning(
                 "this worker no longer owns the operation; nothing was stored",
-                metadata: core.metadata(each.operation, ["fence": "\(each.operation.fence)"])
+                metadata: each.operation.metadata(["fence": "\(each.operation.fence)"])
             )
         }
     }

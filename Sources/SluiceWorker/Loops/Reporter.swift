@@ -103,9 +103,14 @@ final class Reporter: Sendable {
             rest = rest.dropFirst(batch.count)
             guard let answers = await deliver(batch, queue: queue) else { return }
             for (report, isValid) in zip(batch, answers) where !isValid {
-                byFence[report.fence]?.stop(.lost)
+                if let operation = byFence[report.fence] { lose(operation) }
             }
         }
+    }
+
+    private func lose(_ operation: HeldOperation) {
+        guard operation.stop(.lost) else { return }
+        logger.warning("lost: this worker no longer owns the operation", metadata: operation.metadata())
     }
 
     private static func batch(of reports: ArraySlice<Report>) -> [Report] {
