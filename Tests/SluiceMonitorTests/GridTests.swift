@@ -147,6 +147,14 @@ struct GridTests {
         #expect(ascii.text(row: 0) == "?~-? x")
     }
 
+    @Test("A name of which the end matters is cut at its beginning, whole characters only")
+    func keepingEnd() {
+        #expect("vm-20655".keepingEnd(toWidth: 8, mark: "…") == "vm-20655")
+        #expect("web-host-20655".keepingEnd(toWidth: 8, mark: "…") == "…t-20655")
+        #expect("日本語".keepingEnd(toWidth: 4, mark: "…") == "…語")
+        #expect("x".keepingEnd(toWidth: 0, mark: "…") == "…")
+    }
+
     @Test("Without colour the bytes have none")
     func noColour() {
         let grid = shopModel().grid(80, 24)

@@ -199,6 +199,7 @@ struct NamespaceSnapshotTests {
     func statLine() {
         let line = StatLine(shop(), rates: Rates(enqueued: 212, ended: nil, failed: 0))
         #expect(line.text == "12:04:31 ready 1204 exec 3 fail 7 in/s 212 out/s –")
+        #expect(line.summary == "12:04:31 ready 1,204, executing 3, finished 0, dead 3, cancelled 0, expired 0")
         #expect(line.json(namespace: "shop")["rates"]?["endedPerSecond"] == .null)
     }
 

@@ -69,6 +69,11 @@ package struct MonitorVerb: Verb {
             style: invocation.console.output
         )
         let status = await Monitor.run(client.broker, on: terminal, options: options)
+        if untilIdle, status == ExitStatus.done.rawValue {
+            // The screen is gone; what it came to stays.
+            let snapshot = try await client.snapshot(executingRows: 0)
+            invocation.console.print(StatLine(snapshot, rates: Rates()).summary)
+        }
         return ExitStatus(rawValue: status) ?? .terminated
     }
 

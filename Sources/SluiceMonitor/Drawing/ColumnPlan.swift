@@ -8,19 +8,23 @@ struct ScreenColumn: Sendable {
     var dropPriority: Int
     /// True if it takes what its cells need of the space that is left.
     var isFlexible: Bool
+    /// True if the end of a text that does not fit says more than its beginning.
+    var keepsEnd: Bool
 
     init(
         _ title: String,
         _ width: Int,
         _ alignment: TextAlignment = .right,
         drop dropPriority: Int = 0,
-        isFlexible: Bool = false
+        isFlexible: Bool = false,
+        keepsEnd: Bool = false
     ) {
         self.title = title
         self.width = width
         self.alignment = alignment
         self.dropPriority = dropPriority
         self.isFlexible = isFlexible
+        self.keepsEnd = keepsEnd
     }
 }
 
@@ -95,7 +99,11 @@ struct ScreenList: Sendable {
         let width = spans.reduce(0) { $0 + $1.text.displayWidth }
         let isRight = columns[slot.index].alignment == .right
         let x = slot.x + (isRight ? max(0, slot.width - width) : 0)
-        grid.put(spans.truncated(toWidth: slot.width, mark: style.cutMark), x: x, y: y, limit: slot.x + slot.width)
+        let cut =
+            columns[slot.index].keepsEnd
+            ? spans.map { Span($0.text.keepingEnd(toWidth: slot.width, mark: style.cutMark), $0.role) }
+            : spans.truncated(toWidth: slot.width, mark: style.cutMark)
+        grid.put(cut, x: x, y: y, limit: slot.x + slot.width)
     }
 }
 
@@ -117,5 +125,15 @@ extension [Span] {
             }
         }
         return result
+    }
+}
+
+extension String {
+    /// The text cut at its beginning to a number of cells.
+    func keepingEnd(toWidth width: Int, mark: String) -> String {
+        guard displayWidth > width else { return self }
+        var rest = self[...]
+        while !rest.isEmpty, rest.displayWidth > width - mark.displayWidth { rest = rest.dropFirst() }
+        return mark + rest
     }
 }

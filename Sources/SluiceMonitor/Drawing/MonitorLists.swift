@@ -44,7 +44,8 @@ extension MonitorView {
         var list = ScreenList(columns: [
             ScreenColumn("ID", 7, .left, drop: size.width < 40 ? 9 : 0), ScreenColumn("", 2, .left, drop: 6),
             ScreenColumn("NAME", 10, .left, isFlexible: true), ScreenColumn("QUEUE", 8, .left, drop: compact ? 8 : 4),
-            ScreenColumn("WORKER", 8, .left, drop: 3, isFlexible: size.width >= 100), ScreenColumn("TIME", 6),
+            ScreenColumn("WORKER", 8, .left, drop: 3, isFlexible: size.width >= 100, keepsEnd: true),
+            ScreenColumn("TIME", 6),
             ScreenColumn("PROGRESS", leastProgress, .left, isFlexible: true), ScreenColumn("TRY", 4, .right, drop: 5),
         ])
         let entries = model.board?.executing ?? []
@@ -73,7 +74,7 @@ extension MonitorView {
     var workerList: ScreenList {
         let someAreLost = model.board?.workers.contains { $0.isLost && $0.inFlight > 0 } ?? false
         var list = ScreenList(columns: [
-            ScreenColumn("WORKER", 9, .left, isFlexible: true),
+            ScreenColumn("WORKER", 9, .left, isFlexible: true, keepsEnd: true),
             ScreenColumn("HOST", 6, .left, drop: 5, isFlexible: true),
             ScreenColumn("PID", 7, drop: 9), ScreenColumn("QUEUES", 9, .left, drop: 4, isFlexible: true),
             ScreenColumn("SLOTS", 5), ScreenColumn("BUSY", 4), ScreenColumn("DONE", 7, drop: 2),

@@ -18,6 +18,14 @@ package struct StatLine: Sendable {
             + "in/s \(QuantityText.rate(rates.enqueued)) out/s \(QuantityText.rate(rates.ended))"
     }
 
+    /// What it came to, in one sentence: `12:04:31 ready 0, executing 0, finished 39, dead 1, cancelled 1, expired 0`.
+    package var summary: String {
+        let states: [OperationState] = [.ready, .executing, .finished, .dead, .cancelled, .expired]
+        let parts = states.map { "\($0.rawValue) \(QuantityText.grouped(snapshot.counts[$0] ?? 0))" }
+        return ([snapshot.time.map { TimeText.clock($0) }].compactMap { $0 } + [parts.joined(separator: ", ")])
+            .joined(separator: " ")
+    }
+
     /// The stats object with the rates.
     package func json(namespace: String) -> JSONValue {
         guard var object = StatsJSON.object(snapshot, namespace: namespace).objectValue else { return .null }

@@ -167,13 +167,15 @@ struct TerminalScreen: Sendable {
     private var x = 0
     private var y = 0
     private var pending: [UInt8] = []
-    private(set) var isAlternate = false
+    /// The other screen while the alternate one is shown.
+    private var saved: (cells: [[Character]], x: Int, y: Int)?
+    var isAlternate: Bool { saved != nil }
     private(set) var isCursorHidden = false
 
     init(width: Int, height: Int, like other: TerminalScreen? = nil) {
         (self.width, self.height) = (width, height)
         cells = Array(repeating: Array(repeating: " ", count: width), count: height)
-        isAlternate = other?.isAlternate ?? false
+        saved = other?.saved.map { _ in (cells, 0, 0) }
         isCursorHidden = other?.isCursorHidden ?? false
     }
 
@@ -216,22 +218,19 @@ struct TerminalScreen: Sendable {
         case "H":
             let numbers = parameters.split(separator: ";").compactMap { Int($0) }
             (y, x) = ((numbers.first ?? 1) - 1, (numbers.last ?? 1) - 1)
-        case "J": self = TerminalScreen(width: width, height: height, like: self).with(pending)
+        case "J": cells = Array(repeating: Array(repeating: " ", count: width), count: height)
         case "h": set(parameters, true)
         case "l": set(parameters, false)
         default: break
         }
     }
 
-    private func with(_ pending: [UInt8]) -> Self {
-        var copy = self
-        copy.pending = pending
-        return copy
-    }
-
     private mutating func set(_ mode: String, _ on: Bool) {
         switch mode {
-        case "?1049": isAlternate = on
+        case "?1049" where on: saved = saved ?? (cells, x, y)
+        case "?1049":
+            if let saved { (cells, x, y) = saved }
+            saved = nil
         case "?25": isCursorHidden = !on
         default: break
         }
