@@ -1,0 +1,150 @@
+import Operations
+import RedisBroker
+import RedisClient
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// Redis at `maxmemory` with `noeviction`: no more work comes in, but all that is there can be worked off.
+@Suite struct FullRedisTests {
+    @Test("At maxmemory enqueue is refused with a code of its own, and the backlog drains")
+    func backlogDrains() async throws {
+        try await withFullRedis { full in
+            await #expect { try await full.enqueue(1) } throws: { ($0 as? OperationsError)?.code == .full }
+            var claimed = try await full.claim(3)
+            #expect(claimed.map(\.header.tracked) == [true, true, true])
+            try full.beat()
+            for operation in claimed {
+                #expect(try await full.complete(operation) == .done(.finished))
+            }
+            claimed = try await full.claim(100)
+            #expect(claimed.count == 17)
+            for operation in claimed {
+                #expect(try await full.complete(operation) == .done(.finished))
+            }
+            #expect(try await full.claim(1).isEmpty)
+        }
+    }
+
+    @Test("At maxmemory operations fail, go back, are cancelled, swept and reported on")
+    func otherEnds() async throws {
+        try await withFullRedis { full in
+            let claimed = try await full.claim(8)
+            let outcomes = try await full.broker.fail(
+                [
+                    full.failure(claimed[0], .retry(afterMilliseconds: 1000)), full.failure(claimed[1], .dead),
+                    full.failure(claimed[2], .cancelled),
+                ],
+                worker: full.worker,
+                queue: full.queue
+            )
+            #expect(outcomes == [.done(.retrying), .done(.dead), .done(.cancelled)])
+            let returns = [
+                Return(fence: claimed[3].fence, id: claimed[3].id),
+                Return(fence: claimed[4].fence, id: claimed[4].id, place: .later(milliseconds: 1000)),
+            ]
+            let returned = try await full.broker.giveBack(returns, worker: full.worker, queue: full.queue)
+            #expect(returned == [.done(.ready), .done(.scheduled)])
+            let report = Report(fence: claimed[5].fence, id: claimed[5].id, content: .log(line: [1]))
+            #expect(try await full.broker.report([report], worker: full.worker, queue: full.queue) == [true])
+            let request = CancelRequest(reason: "full", by: "tester")
+            let cancels = try await full.broker.cancel(
+                [claimed[3].id, claimed[5].id],
+                request: request,
+                queue: full.queue
+            )
+            #expect(cancels == [.cancelled, .requested(worker: full.worker.description)])
+            let reply = try await full.broker.reconcile(known: [], worker: full.worker, epoch: 1, queue: full.queue)
+            #expect(!reply.found.isEmpty)
+            let counts = try await full.broker.cancelQueue(full.queue, request: request)
+            #expect(counts.executing == reply.found.count)
+            try await full.broker.setPaused(true, forMilliseconds: 1000, queue: full.queue)
+        }
+    }
+
+    @Test("At maxmemory what a lost worker held is recovered")
+    func recovery() async throws {
+        try await withFullRedis { full in
+            #expect(try await full.claim(5).count == 5)
+            // The clock of the test is a key that it writes.
+            try full.limit("0")
+            for _ in 1...17 {
+                try await full.clocked.advance(by: .seconds(1))
+                try full.beat(WorkerID("survivor"))
+            }
+            try full.limit("1mb")
+            #expect(try await full.broker.sweep(queue: full.queue) == SweepReply(recovered: 5))
+        }
+    }
+}
+
+/// A broker on a server that has just become full, with 10 tracked and 10 untracked operations waiting.
+private struct FullRedis {
+    let server: TestServer
+    let clocked: ClockedBroker
+    let queue = "full"
+    let worker = WorkerID("worker")
+    var broker: RedisBroker { clocked.redis }
+
+    func limit(_ maxmemory: String) throws {
+        try server.ask(RedisCommand("CONFIG", "SET", "maxmemory", maxmemory))[0].expectSuccess()
+    }
+
+    func enqueue(_ count: Int, tracked: Bool = true) async throws {
+        let operations = (0..<count).map { _ in NewOperation(tracked: tracked, envelope: Array(#"{"name":"n"}"#.utf8)) }
+        _ = try await broker.enqueue(operations, queue: queue)
+    }
+
+    @discardableResult
+    func beat(_ worker: WorkerID? = nil) throws -> BeatReply {
+        let beat = Beat(
+            worker: worker ?? self.worker,
+            epoch: 0,
+            leaseMilliseconds: 15_000,
+            intervalMilliseconds: 5000,
+            info: []
+        )
+        return try broker.beat(beat, queue: queue)
+    }
+
+    func claim(_ capacity: Int) async throws -> [ClaimedOperation] {
+        let request = ClaimRequest(worker: worker, epoch: 1, capacity: capacity)
+        return try await broker.claim(request, queue: queue).operations
+    }
+
+    func complete(_ operation: ClaimedOperation) async throws -> SettleOutcome {
+        let completion = Completion(
+            fence: operation.fence,
+            id: operation.id,
+            tracked: operation.header.tracked,
+            result: Array("1".utf8)
+        )
+        return try await broker.complete(
+            [completion],
+            isRepeat: false,
+            worker: worker,
+            thenClaim: nil,
+            queue: queue
+        ).outcomes[0]
+    }
+
+    func failure(_ operation: ClaimedOperation, _ disposition: Failure.Disposition) -> Failure {
+        Failure(fence: operation.fence, id: operation.id, disposition: disposition, error: Array("{}".utf8))
+    }
+}
+
+private func withFullRedis(_ body: (FullRedis) async throws -> Void) async throws {
+    let server = try TestServer.start()
+    defer { server.stop() }
+    let clocked = try await ClockedBroker(queue: "full", endpoint: server.endpoint)
+    defer { clocked.close() }
+    let full = FullRedis(server: server, clocked: clocked)
+    try full.beat()
+    try full.beat(WorkerID("survivor"))
+    try await full.enqueue(10)
+    try await full.enqueue(10, tracked: false)
+    try full.limit("1mb")
+    let used = try server.info("used_memory").flatMap { Int($0) } ?? 0
+    try #require(used > 1 << 20, "the server is not full")
+    try await body(full)
+}
