@@ -167,3 +167,19 @@ struct OperationJSONTests {
         #expect(throws: CLIError.self) { try ListWalk.Position(text: "x") }
     }
 }
+
+struct ServerCheckTests {
+    @Test(
+        "A server that may evict is warned about, one that is too old refused",
+        arguments: [
+            ("7.0.15", "noeviction", false, false), ("8.0.1", "allkeys-lru", true, false),
+            ("6.2.0", "volatile-ttl", true, false), ("6.0.16", "noeviction", false, true), ("5.0.3", "", false, true),
+            ("", "", false, false),
+        ]
+    )
+    func server(version: String, policy: String, warns: Bool, refuses: Bool) {
+        let check = ServerCheck(info: "# Server\r\nredis_version:\(version)\r\n\r\nmaxmemory_policy:\(policy)\r\n")
+        #expect((check.warning != nil) == warns)
+        #expect((check.refusal != nil) == refuses)
+    }
+}

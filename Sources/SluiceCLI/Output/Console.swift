@@ -62,8 +62,11 @@ extension Console {
         print(format == .jsonl ? json.serialized() : json.prettySerialized())
     }
 
-    package func print(_ table: Table, showsHeader: Bool) {
-        let target: TableTarget = isOutputTerminal ? .terminal(width: width) : .plain
+    /// A table: fitted to a terminal, whole in a pipe and with `wide`, or as comma-separated values.
+    package func print(_ table: Table, _ format: OutputFormat, showsHeader: Bool) {
+        if format == .csv { return print(CSV.lines(table, showsHeader: showsHeader)) }
+        let fits = isOutputTerminal && format != .wide
+        let target: TableTarget = fits ? .terminal(width: width) : .plain
         print(table.lines(for: target, style: output, showsHeader: showsHeader))
     }
 

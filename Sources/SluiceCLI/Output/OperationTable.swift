@@ -15,13 +15,15 @@ struct OperationTable {
     }
 
     var table: Table {
+        let length = invocation.console.isOutputTerminal ? ShortID.length(for: operations.map(\.id)) : .max
+        // An id that is cut short names nothing, so other columns go first.
         var table = Table([
-            TableColumn("ID"), TableColumn("STATE"), TableColumn("PRI", dropPriority: 3),
+            TableColumn("ID", minimumWidth: min(length, OperationID.characterCount) + 1),
+            TableColumn("STATE", minimumWidth: 11), TableColumn("PRI", dropPriority: 3),
             TableColumn("NAME", minimumWidth: 8), TableColumn("QUEUE", dropPriority: 2),
             TableColumn("TRY", dropPriority: 4), TableColumn("WHEN", dropPriority: 1),
             TableColumn("PROGRESS / ERROR", minimumWidth: 12),
         ])
-        let length = invocation.console.isOutputTerminal ? ShortID.length(for: operations.map(\.id)) : .max
         for detail in operations {
             table.append([
                 TableCell(ShortID.text(detail.id, length: length, style: style)),
@@ -73,15 +75,5 @@ struct OperationTable {
         case .cancelled: return detail.cancel?.reason ?? "-"
         case .scheduled, .blocked, .ready, .finished, .expired: return detail.envelope.tags.joined(separator: " ")
         }
-    }
-}
-
-/// One value of a comma-separated file.
-enum CSV {
-    static func cell(_ text: String) -> String {
-        let safe = SafeText.line(text)
-        let isFormula = safe.first.map { "=+-@".contains($0) } ?? false
-        let shown = isFormula ? "'" + safe : safe
-        return shown.contains { ",\"".contains($0) } ? "\"" + shown.replacing("\"", with: "\"\"") + "\"" : shown
     }
 }

@@ -51,7 +51,7 @@ package struct ConfigShowVerb: Verb {
         }
         var table = Table([TableColumn("SETTING"), TableColumn("VALUE")] + (origin ? [TableColumn("FROM")] : []))
         for entry in entries { table.append([entry.name, entry.value, entry.origin].map { TableCell($0) }) }
-        console.print(table, showsHeader: invocation.options.showsHeader)
+        console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
         return .done
     }
 }

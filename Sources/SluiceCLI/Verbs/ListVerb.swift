@@ -62,7 +62,9 @@ package struct ListVerb: Verb {
         case .table, .wide, .csv:
             let table = OperationTable(operations, invocation)
             if invocation.format == .csv { return console.print(table.csv) }
-            if !operations.isEmpty { console.print(table.table, showsHeader: invocation.options.showsHeader) }
+            if !operations.isEmpty {
+                console.print(table.table, invocation.format, showsHeader: invocation.options.showsHeader)
+            }
         }
     }
 

@@ -38,7 +38,11 @@ package struct QueueListVerb: Verb {
                 console.note("no queues yet")
                 return .done
             }
-            console.print(SnapshotText.queues(snapshot.queues), showsHeader: invocation.options.showsHeader)
+            console.print(
+                SnapshotText.queues(snapshot.queues),
+                invocation.format,
+                showsHeader: invocation.options.showsHeader
+            )
         }
         return .done
     }

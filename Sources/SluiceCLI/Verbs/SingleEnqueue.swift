@@ -13,6 +13,12 @@ struct SingleEnqueue: Sendable {
         if !reference.isNew { invocation.console.note("\(reference.id) is there already; nothing was changed") }
         let waits = verb.wait || verb.follow
         announce(reference, name, waits: waits)
+        let bytes = request.operation.envelope.count
+        if bytes > Defaults.operationWarningBytes {
+            invocation.console.warn(
+                "\(QuantityText.bytes(bytes)) of arguments travel with every hand-out; better store them elsewhere"
+            )
+        }
         try await QueueCheck(client).warn([(request.queue, name)], console: invocation.console)
         guard waits else { return .done }
         return try await wait(reference)
@@ -43,8 +49,11 @@ struct SingleEnqueue: Sendable {
         let location = Location(queue: reference.queue, id: reference.id)
         let follower = verb.follow ? Task { try await LogFollower(client, invocation).follow(location) } : nil
         let waiter = EndWaiter(client, console: invocation.console)
+        let goesOn = "it goes on; wait for it: \(Program.name) wait \(location.id)"
+        let interrupt = InterruptNote(goesOn, on: invocation.console)
         let detail = try await waiter.wait(for: [location], timeout: verb.waitTimeout)[0]
         if detail?.state.isTerminal ?? true { try await follower?.value } else { follower?.cancel() }
+        withExtendedLifetime(interrupt) {}
         guard let detail else { throw CLIError.notFound(reference.id.description, namespace: client.namespace) }
         let report = EndReport([detail], timeout: verb.waitTimeout)
         if invocation.format.isJSON { invocation.console.print(OperationJSON.object(detail), invocation.format) }

@@ -39,7 +39,7 @@ package struct WorkersListVerb: Verb {
                 console.note("no workers; start one: \(Program.name) worker")
                 return .done
             }
-            console.print(SnapshotText.table(workers), showsHeader: invocation.options.showsHeader)
+            console.print(SnapshotText.table(workers), invocation.format, showsHeader: invocation.options.showsHeader)
         }
         return .done
     }
@@ -80,7 +80,7 @@ package struct WorkersShowVerb: Verb {
         let console = invocation.console
         if invocation.format.isJSON { return console.print(WorkerJSON.object(worker, executing), invocation.format) }
         if invocation.format == .id { return console.print(worker.id) }
-        console.print(SnapshotText.table([worker]), showsHeader: invocation.options.showsHeader)
+        console.print(SnapshotText.table([worker]), invocation.format, showsHeader: invocation.options.showsHeader)
         console.print(
             "id \(worker.id)  pid \(worker.info.map { "\($0.pid)" } ?? "-")  version \(SafeText.line(worker.info?.version ?? "-"))"
         )
@@ -88,6 +88,7 @@ package struct WorkersShowVerb: Verb {
         if !executing.isEmpty {
             console.print(
                 SnapshotText.table(executing, style: console.output),
+                invocation.format,
                 showsHeader: invocation.options.showsHeader
             )
         }

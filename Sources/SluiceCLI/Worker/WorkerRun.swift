@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Operations
 import RedisBroker
+import RedisClient
 import ServiceLifecycle
 import Sluice
 import SluiceMonitor
@@ -21,6 +22,7 @@ struct WorkerRun: Sendable {
         let signals = StopSignals()
         try await tryToConnect()
         let endpoint = try await Connector.endpoint(invocation)
+        try await check(endpoint)
         let namespace = invocation.settings.namespace.content
         let broker = RedisBroker(
             endpoint,
@@ -48,6 +50,15 @@ struct WorkerRun: Sendable {
             guard report.status == .unreachable, configuration.burst == .none else { throw error }
             logger.warning("waiting for Redis", metadata: ["error": "\(report.message)"])
         }
+    }
+
+    private func check(_ endpoint: RedisEndpoint) async throws {
+        let timeout = invocation.settings.connectTimeout.content
+        guard let server = await ServerCheck.ask(endpoint, timeout: timeout) else { return }
+        if let refusal = server.refusal {
+            throw CLIError(.badConfiguration, refusal, fix: "a newer Redis, or Valkey 7.2")
+        }
+        if let warning = server.warning { logger.warning("\(warning)") }
     }
 
     private func serve(_ service: WorkerService, _ signals: StopSignals) async throws -> ExitStatus {

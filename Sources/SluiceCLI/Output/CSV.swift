@@ -1,0 +1,24 @@
+import SluiceMonitor
+
+/// Comma-separated values.
+enum CSV {
+    /// The lines of a table.
+    static func lines(_ table: Table, showsHeader: Bool) -> [String] {
+        let header = table.columns.map { cell($0.title.lowercased()) }.joined(separator: ",")
+        return (showsHeader ? [header] : []) + table.rows.map { $0.map { cell(plain($0.text)) }.joined(separator: ",") }
+    }
+
+    /// Numbers without the separators that they have for people.
+    private static func plain(_ text: String) -> String {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ",") }
+            ? text.replacing(",", with: "") : text
+    }
+
+    /// One value: quoted where it must be, and not taken for a formula by a spreadsheet.
+    static func cell(_ text: String) -> String {
+        let safe = SafeText.line(text)
+        let isFormula = safe.first.map { "=+-@".contains($0) } ?? false
+        let shown = isFormula && safe != "-" ? "'" + safe : safe
+        return shown.contains { ",\"".contains($0) } ? "\"" + shown.replacing("\"", with: "\"\"") + "\"" : shown
+    }
+}

@@ -1,0 +1,51 @@
+import Dispatch
+import Operations
+import RedisClient
+
+/// Whether a server is one on which operations are safe.
+struct ServerCheck: Sendable, Equatable {
+    private static let oldest = (major: 6, minor: 2)
+
+    /// As INFO says it: Redis' own version, also of servers that are compatible with it.
+    var version: String
+    var evictionPolicy: String
+
+    /// Asks the server.
+    ///
+    /// - Returns: nil if it does not answer, or not to everybody; whoever works with it will find out more.
+    static func ask(_ endpoint: RedisEndpoint, timeout: Duration) async -> ServerCheck? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                let commands = [RedisCommand("INFO", "server"), RedisCommand("INFO", "memory")]
+                let replies = try? RedisProbe.ask(endpoint, commands, timeout: timeout)
+                continuation.resume(
+                    returning: replies.map { ServerCheck(info: $0.compactMap(\.string).joined(separator: "\n")) }
+                )
+            }
+        }
+    }
+
+    init(info: String) {
+        var values: [String: String] = [:]
+        for line in info.split(whereSeparator: \.isNewline) {
+            let parts = line.split(separator: ":", maxSplits: 1).map(String.init)
+            if parts.count == 2 { values[parts[0]] = parts[1] }
+        }
+        version = values["redis_version"] ?? ""
+        evictionPolicy = values["maxmemory_policy"] ?? ""
+    }
+
+    /// What is to be said loudly: the worker goes on.
+    var warning: String? {
+        guard !["", "noeviction"].contains(evictionPolicy) else { return nil }
+        return "Redis may throw operations away when its memory is full (maxmemory-policy \(evictionPolicy)): "
+            + "set it to noeviction"
+    }
+
+    /// Why nothing would work.
+    var refusal: String? {
+        let parts = version.split(separator: ".").compactMap { Int($0) }
+        guard parts.count >= 2, (parts[0], parts[1]) < Self.oldest else { return nil }
+        return "Redis \(version) is too old: \(Self.oldest.major).\(Self.oldest.minor) is needed"
+    }
+}
