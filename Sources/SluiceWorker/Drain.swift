@@ -9,14 +9,19 @@ final class StopRequest: Sendable {
         static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
     }
 
-    private let kind = Mutex(Kind.none)
+    private let state = Mutex((kind: Kind.none, abandonedAt: ContinuousClock.Instant?.none))
     /// Raised with every request.
     let signal = Signal()
 
-    var current: Kind { kind.withLock { $0 } }
+    var current: Kind { state.withLock { $0.kind } }
+    /// When everything was asked to be given back at once.
+    var abandonedAt: ContinuousClock.Instant? { state.withLock { $0.abandonedAt } }
 
     func request(_ wanted: Kind) {
-        kind.withLock { $0 = max($0, wanted) }
+        state.withLock { state in
+            state.kind = max(state.kind, wanted)
+            if wanted == .abandon { state.abandonedAt = state.abandonedAt ?? .now }
+        }
         signal.raise()
     }
 
@@ -34,9 +39,15 @@ final class StopRequest: Sendable {
 /// 4. Those that do not listen are given back while they run: their later writes are refused.
 /// 5. The outbox is sent, the leases are given up. What could not be sent is logged; a sweeper will find it.
 struct Drain: Sendable {
-    /// With `abandon`, everything together stays below two seconds.
-    private static let bodiesWhenAbandoned: Duration = .milliseconds(700)
+    private typealias Instant = ContinuousClock.Instant
+
+    /// How long the last steps may take, each.
     private static let flush: Duration = .milliseconds(500)
+    /// With `abandon`, everything together stays below two seconds: bodies may end until the first instant after the request,
+    /// the outbox is sent until the second; then there are three steps that take this long at most.
+    private static let abandonedBodies: Duration = .milliseconds(600)
+    private static let abandonedFlush: Duration = .milliseconds(1000)
+    private static let abandonedStep: Duration = .milliseconds(200)
     let core: WorkerCore
     let stopping: StopRequest
 
@@ -48,38 +59,37 @@ struct Drain: Sendable {
         }
         core.logger.info("draining", metadata: ["running": "\(core.queue.withLock { $0.busySlots })"])
         await passOn(unclaimed)
-        await untilCalm(.now + core.configuration.drainTimeout, unless: .abandon)
-        stopBodies()
-        let isAbandoned = stopping.current == .abandon
-        await untilCalm(
-            .now + (isAbandoned ? Self.bodiesWhenAbandoned : core.configuration.cancelGrace),
-            unless: .abandon
-        )
-        if stopping.current == .abandon, !isAbandoned { await untilCalm(.now + Self.bodiesWhenAbandoned) }
+        await wait(until: .now + core.configuration.drainTimeout, orAbandoned: true) { core.holdsNothing }
+        for operation in running { operation.stop(.giveBack) }
+        await wait(until: .now + core.configuration.cancelGrace, orAbandoned: true) { running.isEmpty }
+        if let at = stopping.abandonedAt { await wait(until: at + Self.abandonedBodies) { running.isEmpty } }
         returnRunning()
-        await untilCalm(.now + Self.flush)
+        await wait(until: stopping.abandonedAt.map { $0 + Self.abandonedFlush } ?? .now + Self.flush) {
+            core.holdsNothing
+        }
         core.change { queue, _ in queue.phase = .stopped }
         logRest()
     }
 
-    /// Gives up the leases of queues in which nothing is left. A beat still under way would renew them.
-    func retire(after heartbeat: Heartbeat) async {
-        await within(Self.flush) { await heartbeat.stop() }
+    /// Ends the loops and the heartbeat, and gives up the leases of queues in which nothing is left. A beat still under way would
+    /// renew them. A call that hangs is left behind.
+    func finish(_ loops: Task<Void, Never>, _ heartbeat: Heartbeat) async {
+        loops.cancel()
+        await within(step) { await loops.value }
+        await within(step) { await heartbeat.stop() }
         let names = core.queue.withLock { $0.members.filter(\.held.isEmpty).map(\.share.name) }
-        await within(Self.flush) {
+        await within(step) {
             for name in names { try? await core.broker.retire(worker: core.id, queue: name) }
         }
     }
 
+    private var step: Duration { stopping.current == .abandon ? Self.abandonedStep : Self.flush }
+
     /// There may be work that this worker was called for and will not do: somebody else should look.
     private func passOn(_ names: [String]) async {
-        await within(Self.flush) {
+        await within(step) {
             for name in names { try? await core.broker.ring(queue: name) }
         }
-    }
-
-    private func stopBodies() {
-        for operation in running { operation.stop(.giveBack) }
     }
 
     private func returnRunning() {
@@ -96,16 +106,15 @@ struct Drain: Sendable {
         core.queue.withLock { $0.members.flatMap { Array($0.held.values) } }.filter { !$0.hasEnded && !$0.isSettled }
     }
 
-    /// Waits until the worker holds nothing, the deadline has passed, or more haste is asked for.
-    private func untilCalm(_ deadline: ContinuousClock.Instant, unless haste: StopRequest.Kind? = nil) async {
+    /// Waits until the condition holds, the deadline has passed, or everything is to be given back now.
+    private func wait(until deadline: Instant, orAbandoned: Bool = false, _ condition: () -> Bool) async {
         let requests = Task { [core, stopping] in
             while !Task.isCancelled {
                 await stopping.signal.wait()
                 core.calm.raise()
             }
         }
-        while ContinuousClock.now < deadline, !core.queue.withLock({ $0.holdsNothing }) {
-            if let haste, stopping.current >= haste { break }
+        while Instant.now < deadline, !condition(), !(orAbandoned && stopping.current == .abandon) {
             await core.calm.wait(until: deadline)
         }
         requests.cancel()
@@ -121,12 +130,18 @@ struct Drain: Sendable {
         }
     }
 
+    /// Waits for the body's end, but no longer than the limit.
     private func within(_ limit: Duration, _ body: @escaping @Sendable () async -> Void) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask(operation: body)
-            group.addTask { try? await Task.sleep(for: limit) }
-            await group.next()
-            group.cancelAll()
+        let end = Signal()
+        let task = Task {
+            await body()
+            end.raise()
         }
+        await end.wait(until: .now + limit)
+        task.cancel()
     }
+}
+
+extension WorkerCore {
+    fileprivate var holdsNothing: Bool { queue.withLock { $0.holdsNothing } }
 }

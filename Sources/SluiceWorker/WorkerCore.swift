@@ -147,7 +147,8 @@ final class WorkerCore: Sendable {
         let (next, signals) = queue.withLock { queue -> (HeldOperation?, [Signal]) in
             queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt)
             if let next = queue.startNext(now) { return (next, []) }
-            return (nil, queue.distribute(now).map { queue.members[$0].signal })
+            let signals = queue.distribute(now).map { queue.members[$0].signal }
+            return (nil, queue.phase == .running ? signals : [calm])
         }
         if reportsAreBusy {
             reporter.finish(operation) { [self] in settle(operation, settlement) }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A worker: claims operations from its queues and runs them, until it is stopped.
 ///
-/// `run()` does everything in one task group and one thread. A graceful shutdown (the first SIGTERM) claims no more, gives back
+/// `run()` does everything in one group of loops and one thread. A graceful shutdown (the first SIGTERM) claims no more, gives back
 /// what has not started, lets what runs end within the drain time-out, and gives the rest back. `abandon()` (the second
 /// one) gives everything back now.
 public final class WorkerService: Service {
@@ -75,22 +75,27 @@ public final class WorkerService: Service {
     // MARK: Working
 
     private func work() async {
-        let core = core
         let heartbeat = Heartbeat(core)
+        let loops = Task { await self.runLoops(heartbeat) }
+        let drain = Drain(core: core, stopping: stopping)
+        await stopping.wait()
+        await drain.run()
+        await drain.finish(loops, heartbeat)
+    }
+
+    /// Everything that a worker does until it is stopped, as one task group.
+    private func runLoops(_ heartbeat: Heartbeat) async {
+        let core = core
+        let queues = AsyncStream<[String]>.makeStream()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await DoorbellLoop(core: core).run() }
             group.addTask { await AlarmLoop(core: core).run() }
             group.addTask { await Sweeper(core: core).run() }
             group.addTask { await core.reporter.run() }
             group.addTask { await self.watchBurst() }
-            let queues = AsyncStream<[String]>.makeStream()
             group.addTask { await self.findQueues { queues.continuation.yield($0) } }
             group.addTask { await self.serve(queues.stream, heartbeat) }
-            await stopping.wait()
-            await Drain(core: core, stopping: stopping).run()
-            group.cancelAll()
         }
-        await Drain(core: core, stopping: stopping).retire(after: heartbeat)
     }
 
     /// Begins to work on queues as they become known.
