@@ -39,6 +39,10 @@ package struct ChildProcess: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    package func write(_ text: String) {
+        _ = Array(text.utf8).withUnsafeBytes { Foundation.write(input, $0.baseAddress, $0.count) }
+    }
+
     /// Closes the pipes and waits for its end.
     /// - Returns: its exit status, or 128 + the signal that ended it.
     @discardableResult

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A program of this package, run as its own process; it does not outlive the value.
+/// A program of this package, run as its own process; it outlives neither the value nor, however that ends, the test process.
 ///
 /// What it writes goes to files, which never fill up.
 package final class Program: Sendable {
@@ -118,9 +118,11 @@ private final class Running: Sendable {
 
     /// Collects the child on a thread of its own, which blocks.
     func watch() {
+        Leash.shared.add(pid)
         let thread = Thread { [self] in
             Spawning.awaitEnd(of: pid)
             let (code, waiters) = state.withLock { state in
+                Leash.shared.remove(pid)
                 let code = Spawning.collect(pid)
                 state.code = code
                 defer { state.waiters = [] }
@@ -141,4 +143,29 @@ private final class Running: Sendable {
             if let code { continuation.resume(returning: code) }
         }
     }
+}
+
+/// Kills the programs of a test process that has ended without doing so itself: a shell reads from a pipe which ones live,
+/// and its end when the test process is gone.
+private final class Leash: Sendable {
+    static let shared = Leash()
+
+    /// nil where there is no shell: then programs live on after a crash.
+    private let watchdog = try? ChildProcess.start("sh", ["-c", script])
+
+    private static let script = """
+        trap '' INT HUP TERM
+        pids=' '
+        while read -r change pid; do
+            case $change in
+            add) pids="$pids$pid " ;;
+            remove) case $pids in *" $pid "*) pids="${pids%% $pid *} ${pids#* $pid }" ;; esac ;;
+            esac
+        done
+        for pid in $pids; do kill -9 "$pid"; done 2>/dev/null
+        """
+
+    /// One short line each, which a pipe takes whole.
+    func add(_ pid: pid_t) { watchdog?.write("add \(pid)\n") }
+    func remove(_ pid: pid_t) { watchdog?.write("remove \(pid)\n") }
 }

@@ -177,7 +177,8 @@ struct ProducerTests {
             await code { _ = try await SluiceClient.connect(to: "redis://127.0.0.1:1", timeout: .milliseconds(200)) }
                 == .unavailable
         )
-        #expect(try await sluice.broker.queues() == ["default"])
+        // Made known by the worker, which may still be starting.
+        try await eventually("no queue but the worker's is known") { try await sluice.broker.queues() == ["default"] }
         try await setup.end()
     }
 }
