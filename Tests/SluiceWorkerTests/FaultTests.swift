@@ -116,6 +116,48 @@ struct FaultTests {
         try await harness.stop()
     }
 
+    @Test("recovers what a lost worker held, as its next delivery")
+    func recovers() async throws {
+        let gate = Gate()
+        gate.open()
+        let broker = InMemoryBroker()
+        let id = try await broker.put("hold")
+        let lost = WorkerID()
+        let beat = Beat(worker: lost, epoch: 1, leaseMilliseconds: 500, intervalMilliseconds: 200, info: [])
+        _ = try broker.beat(beat, queue: "default")
+        let claim = try await broker.claim(ClaimRequest(worker: lost, epoch: 1, capacity: 5), queue: "default")
+        #expect(claim.operations.map(\.id) == [id])
+        let harness = Harness(broker: broker, configuration: .quick(lease: .seconds(1)), handlers: [holding(gate)])
+        harness.start()
+        #expect(try await harness.reaches(.finished, id))
+        #expect(gate.attempts.map { [$0.attempt, $0.delivery] } == [[1, 2]])
+        #expect(harness.log.messages.contains { $0.contains("recovered operations of a lost worker") })
+        try await harness.stop()
+    }
+
+    @Test("ends its bodies when contact has been lost for two leases; that costs no attempt")
+    func longSilence() async throws {
+        let gate = Gate()
+        let broker = InMemoryBroker()
+        let switchable = DeafHeartbeat(broker)
+        let harness = Harness(
+            broker: broker,
+            connection: { _ in switchable },
+            configuration: .quick(lease: .seconds(1)),
+            handlers: [holding(gate)]
+        )
+        harness.start()
+        let id = try await harness.enqueue("hold")
+        #expect(await eventually { gate.arrived == [id] })
+        switchable.isDeaf.withLock { $0 = true }
+        #expect(await eventually { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
+        gate.open()
+        switchable.isDeaf.withLock { $0 = false }
+        #expect(try await harness.reaches(.finished, id))
+        #expect(gate.attempts.map(\.attempt) == [1, 1])
+        try await harness.stop()
+    }
+
     @Test("starts nothing and stores nothing while its lease has lapsed, and says so to the operation")
     func lapse() async throws {
         let gate = Gate()

@@ -23,7 +23,7 @@ struct QueueLoop: Sendable {
                 let pause = backoff.pause()
                 core.logger.warning(
                     "the broker did not answer; trying again",
-                    metadata: ["queue": "\(name)", "error": "\(error)", "pause": "\(pause)"]
+                    metadata: ["queue": "\(name)", "error": "\(error)", "pause": "\(pause.wholeMilliseconds) ms"]
                 )
                 try? await Task.sleep(for: pause)
             }
