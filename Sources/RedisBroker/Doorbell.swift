@@ -28,10 +28,12 @@ final class Doorbell: Sendable {
         command.append(String(max(0.01, timeout.inSeconds)))
         let connection = open()
         do {
+            let wait = Wait()
             let reply = try await withTaskCancellationHandler {
-                try await connection.send(command, deadline: timeout + .seconds(5))
+                defer { wait.end() }
+                return try await connection.send(command, deadline: timeout + .seconds(5))
             } onCancel: {
-                unblock()
+                unblock(wait)
             }
             if let key = reply.array?.first?.string { return keys.queue(of: key) }
             if let error = reply.error, !error.code.demandsReconnect { throw RedisError(server: error) }
@@ -46,10 +48,27 @@ final class Doorbell: Sendable {
 
     func close() { link.withLock { $0 }?.close() }
 
-    private func unblock() {
-        let id = clientID.load(ordering: .acquiring)
-        guard id > 0 else { return }
-        _ = commands.submit(RedisCommand("CLIENT", "UNBLOCK", id))
+    /// Ends a wait from outside. The request goes over another connection and may overtake the wait: it is repeated until the wait
+    /// has ended. Without a connection nothing waits in Redis, and the link is given up.
+    private func unblock(_ wait: Wait) {
+        Task { [self] in
+            while !wait.hasEnded {
+                let held = link.withLock { $0 }
+                if let held, !held.isConnected {
+                    link.withLock { if $0 === held { $0 = nil } }
+                    return held.close()
+                }
+                _ = commands.submit(RedisCommand("CLIENT", "UNBLOCK", clientID.load(ordering: .acquiring)))
+                try? await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    /// One call of `wait`, and whether it is over.
+    private final class Wait: Sendable {
+        private let ended = Atomic<Bool>(false)
+        var hasEnded: Bool { ended.load(ordering: .acquiring) }
+        func end() { ended.store(true, ordering: .releasing) }
     }
 
     private func open() -> RedisLink {

@@ -12,6 +12,7 @@ final class HeartbeatConnection: Sendable {
 
     private let connections: ConnectionFactory
     private let open = Mutex<Open?>(nil)
+    private let isClosed = Atomic<Bool>(false)
 
     init(_ connections: ConnectionFactory) { self.connections = connections }
 
@@ -25,6 +26,7 @@ final class HeartbeatConnection: Sendable {
     }
 
     func close() {
+        isClosed.store(true, ordering: .releasing)
         let closing = open.withLock { open in
             defer { open = nil }
             return open
@@ -33,8 +35,10 @@ final class HeartbeatConnection: Sendable {
         closing?.group.shutdownGracefully { _ in }
     }
 
-    private func link() -> RedisLink {
-        open.withLock { open in
+    private func link() throws(RedisError) -> RedisLink {
+        // A beat that outlives the broker must not open what nobody would close.
+        guard !isClosed.load(ordering: .acquiring) else { throw RedisError(.closed, "the heartbeat was ended") }
+        return open.withLock { open in
             if let open { return open.link }
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             let link = connections.link("heartbeat", on: group.next(), connections.configuration.commandDeadline)

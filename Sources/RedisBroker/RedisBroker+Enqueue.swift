@@ -20,14 +20,19 @@ extension RedisBroker {
         return outcomes.map { $0 == UInt8(ascii: "1") ? .created : .exists }
     }
 
-    /// Repeats a call whose outcome is unknown: its number makes that harmless.
+    /// Repeats a call whose outcome is unknown: its number makes that harmless. As long as no answer came, whatever goes wrong
+    /// later does not make the outcome known.
     private func repeating(_ call: () async throws -> RedisValue) async throws -> RedisValue {
         let deadline = ContinuousClock.now + configuration.enqueuePatience
+        var unknown: OperationsError?
         while true {
             do {
                 return try await call()
-            } catch let error as OperationsError where error.code == .outcomeUnknown {
-                if ContinuousClock.now >= deadline || Task.isCancelled { throw error }
+            } catch let error as OperationsError where error.code == .outcomeUnknown || error.code == .unavailable {
+                if error.code == .outcomeUnknown { unknown = error }
+                guard let unknown else { throw error }
+                if ContinuousClock.now >= deadline || Task.isCancelled { throw unknown }
+                try? await Task.sleep(for: .milliseconds(50))
             }
         }
     }

@@ -92,7 +92,8 @@ extension EnqueueOptions {
         try Self.check(expires, "the expiry")
         return NewOperation(
             id: id ?? OperationID(),
-            tracked: tracked,
+            // Only a record can tell that an id is taken.
+            tracked: tracked || id != nil,
             priority: priority,
             delayMilliseconds: try delay(serverTime: serverTime),
             expiresMilliseconds: expires?.wholeMilliseconds ?? 0,

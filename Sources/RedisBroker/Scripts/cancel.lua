@@ -33,14 +33,22 @@ local function cancel_executing(id)
   return order(worker, fence)
 end
 
--- An untracked operation has no record: it is looked for among what runs.
-local function cancel_untracked(id)
-  for _, worker in ipairs(call('ZRANGE', PREFIX .. 'leases', 0, 999)) do
-    local held = call('HGETALL', PREFIX .. 'inflight:' .. worker)
-    for i = 1, #held, 2 do
-      if sub(held[i + 1], 39, 64) == id then return order(worker, held[i]) end
+-- An untracked operation has no record: it is looked for among what runs, all of which is read once per call, and only if needed.
+local owners
+local function owner_of(id)
+  if not owners then
+    owners = {}
+    for _, worker in ipairs(call('ZRANGE', PREFIX .. 'leases', 0, 999)) do
+      local held = call('HGETALL', PREFIX .. 'inflight:' .. worker)
+      for i = 1, #held, 2 do owners[sub(held[i + 1], 39, 64)] = { worker, held[i] } end
     end
   end
+  return owners[id]
+end
+
+local function cancel_untracked(id)
+  local owner = owner_of(id)
+  if owner then return order(owner[1], owner[2]) end
   if ARGV[3] ~= '1' then return 'unknown', '0' end
   local intents = PREFIX .. 'intents'
   if call('HLEN', intents) >= INTENTS_KEPT then return 'unknown', '0' end

@@ -4,7 +4,7 @@
 -- ARGV[2]  number of this call, growing per producer
 -- ARGV[3]  lowest call number of the producer that is still unanswered: answers below it are forgotten
 -- ARGV[4…] elements, at most 500: header with delay and expiry as durations in ms (base 36), then the envelope
--- Output   one character per element: 1 created, 0 an operation with this id exists
+-- Output   one character per element: 1 created, 0 an operation with this id exists; or an error, if a header is not valid
 -- Events   r or s for each that was created
 -- include: base
 -- include: events
@@ -17,6 +17,15 @@ local calls = PREFIX .. 'calls:' .. producer
 if producer ~= '' then
   local answer = call('HGET', calls, ARGV[2])
   if answer then return answer end
+end
+
+-- Anybody may call this script, so what it stores is checked as a whole before anything is written.
+for i = FIRST, #ARGV do
+  local element = ARGV[i]
+  if #element < 66 or not string.find(element, '^1[01][0-4][0-9a-z]%d%d%d%d%d') or string.find(sub(element, 10, 27), '[^0-9a-z]')
+    or string.find(sub(element, 28, 38), '[^0-9a-f]') or not string.find(sub(element, 39, 64), '^[0-7][0-9A-HJKMNP-TV-Z]+$') then
+    return redis.error_reply('ERR sluice: element ' .. (i - FIRST + 1) .. ' has no valid header')
+  end
 end
 
 -- An adding command comes first: it is refused as a whole when Redis is full.

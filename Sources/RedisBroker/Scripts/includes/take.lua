@@ -73,25 +73,37 @@ local function admit_untracked(element, intents)
   return element
 end
 
--- Takes up to `capacity` elements from the lanes. Also returns whether a lane still has something.
+-- Takes up to `capacity` elements from the lanes, and no more once they have 1 MiB: a reply stays far below what a client
+-- accepts. Also returns whether a lane still has something.
 local function collect(capacity, intents)
-  local taken, heads, budget = {}, {}, 2 * capacity + 100
+  local taken, heads, budget, bytes = {}, {}, 2 * capacity + 100, 0
   for lane = 0, 4 do heads[lane] = call('LINDEX', PREFIX .. 'lane:' .. lane, 0) end
-  while #taken < capacity and budget > 0 do
+  -- What is popped must be handed out, so few are popped at once as long as they may be large.
+  local step = 16
+  while #taken < capacity and budget > 0 and bytes < REPLY_BYTES do
     local lane, wanted = choose(heads, min(capacity - #taken, budget), capacity)
     if not lane then return taken, false end
     local key = PREFIX .. 'lane:' .. lane
-    local elements = call('LPOP', key, wanted)
-    budget = budget - #elements
-    for i = 1, #elements do
-      local element = elements[i]
-      if sub(element, 2, 2) == '0' then
-        element = admit_untracked(element, intents)
-      else
-        element = admit_tracked(element)
+    budget = budget - wanted
+    while wanted > 0 and bytes < REPLY_BYTES do
+      local elements = call('LPOP', key, min(wanted, step))
+      if not elements then break end
+      wanted = wanted - #elements
+      for i = 1, #elements do
+        local element = elements[i]
+        if sub(element, 2, 2) == '0' then
+          element = admit_untracked(element, intents)
+        else
+          element = admit_tracked(element)
+        end
+        if element then
+          taken[#taken + 1] = element
+          bytes = bytes + #element
+        end
       end
-      if element then taken[#taken + 1] = element end
+      step = bytes < 1024 * #taken and 500 or 16
     end
+    budget = budget + wanted
     heads[lane] = call('LINDEX', key, 0)
   end
   for lane = 0, 4 do
