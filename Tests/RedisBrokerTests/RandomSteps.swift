@@ -26,12 +26,12 @@ struct RandomSteps {
 
     /// - Parameters:
     ///   - held: what runs now.
-    ///   - load: how many things lie in the queue; above eighty nothing is added.
+    ///   - load: how many things lie in the queue; above sixty nothing is added.
     ///   - hasBell: the doorbell's token can be taken.
     mutating func next(held: [Hold], load: Int, hasBell: Bool) -> RandomStep {
         remember(held)
         switch number(1...100) {
-        case 1...20: return load < 80 ? enqueue() : .claim(claimRequest(by: worker()))
+        case 1...20: return load < 60 ? enqueue() : .claim(claimRequest(by: worker()))
         case 21...34: return .advance(jump())
         case 35...44: return beat()
         case 45...58: return .claim(claimRequest(by: worker()))

@@ -140,6 +140,21 @@ extension BrokerConformance {
                 try await bench.expectState(old.id, nil)
                 try bench.expect(try await bench.snapshot().totals["finished"], 3, "the total of finished ones")
             },
+            ConformanceCheck(
+                "No more ended ones are kept than their number, but none younger than 10 s goes, nor one that is awaited"
+            ) { bench in
+                let kept = Defaults.retention[.cancelled]?.count ?? 0
+                let first = try await bench.cancelledBatch(500)
+                for _ in 0..<kept / 500 { try await bench.cancelledBatch(500) }
+                try bench.expect(try await bench.snapshot().counts[.cancelled], kept + 500, "kept while they are young")
+                let awaited = try await bench.broker.awaitEnd(of: [first[0]], queue: bench.queue, timeout: .zero)
+                try bench.expect(awaited, [.cancelled], "the awaited one")
+                try await bench.advance(.seconds(11))
+                let young = try await bench.cancelledBatch(500)
+                try bench.expect(try await bench.snapshot().counts[.cancelled], kept + 1, "kept when they are old")
+                for id in [first[0], young[0], young[499]] { try await bench.expectState(id, .cancelled) }
+                try await bench.expectState(first[499], nil)
+            },
         ]
         + TerminalEnd.allCases.map { end in
             ConformanceCheck("A \(end.rawValue) operation stays so, whatever its worker writes afterwards") { bench in
@@ -159,6 +174,15 @@ extension BrokerConformance {
                 try bench.expect(try await bench.claim(worker).operations.count, 0, "claimed operations")
             }
         }
+}
+
+extension BrokerBench {
+    @discardableResult
+    fileprivate func cancelledBatch(_ count: Int) async throws -> [OperationID] {
+        let ids = try await enqueue(count).sorted()
+        _ = try await broker.cancel(ids, request: CancelRequest(reason: "full", by: "tester"), queue: queue)
+        return ids
+    }
 }
 
 private enum TerminalEnd: String, CaseIterable {

@@ -1,0 +1,53 @@
+import Operations
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// Replies that a network swallows after the script has run.
+@Suite struct LostReplyTests {
+    @Test("An enqueue whose answer is lost, three times over, happens once, also for untracked operations")
+    func enqueue() async throws {
+        try await withProxy { proxy, broker in
+            proxy.set(.loseReplies(count: 3, marker: "lost-enqueue"))
+            let operations = (0..<10).map { number in
+                NewOperation(tracked: number % 2 == 0, envelope: Array(#"{"name":"lost-enqueue"}"#.utf8))
+            }
+            let outcomes = try await broker.redis.enqueue(operations, queue: "lost")
+            #expect(outcomes == [EnqueueOutcome](repeating: .created, count: 10))
+            #expect(proxy.lostReplies == 3)
+            let snapshot = try await broker.redis.snapshot(queue: "lost", executingRows: 0)
+            #expect(snapshot.counts[.ready] == 10)
+            #expect(snapshot.totals["enqueued"] == 10)
+        }
+    }
+
+    @Test("A claim whose answer is lost says so; reconciling finds what it handed out, and nothing is handed out twice")
+    func claim() async throws {
+        try await withProxy { proxy, broker in
+            let worker = WorkerID()
+            let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 15_000, intervalMilliseconds: 5000, info: [])
+            _ = try broker.redis.beat(beat, queue: "lost")
+            let operations = (0..<6).map { NewOperation(tracked: $0 % 2 == 0, envelope: Array(#"{"name":"n"}"#.utf8)) }
+            _ = try await broker.redis.enqueue(operations, queue: "lost")
+            proxy.set(.loseReplies(count: 1, marker: worker.description))
+            await #expect {
+                _ = try await broker.redis.claim(ClaimRequest(worker: worker, epoch: 0, capacity: 4), queue: "lost")
+            } throws: {
+                ($0 as? OperationsError)?.code == .outcomeUnknown
+            }
+            proxy.set(.none)
+            let found = try await broker.redis.reconcile(known: [], worker: worker, epoch: 1, queue: "lost").found
+            #expect(found.map(\.id) == operations.prefix(4).map(\.id))
+            let next = try await broker.redis.claim(ClaimRequest(worker: worker, epoch: 1, capacity: 9), queue: "lost")
+            #expect(next.operations.map(\.id) == operations.suffix(2).map(\.id))
+        }
+    }
+
+    private func withProxy(_ body: (FaultProxy, ClockedBroker) async throws -> Void) async throws {
+        let proxy = try await FaultProxy.start(to: TestServer.shared.endpoint)
+        defer { proxy.stop() }
+        let broker = try await ClockedBroker(queue: "lost", endpoint: proxy.endpoint)
+        defer { broker.close() }
+        try await body(proxy, broker)
+    }
+}
