@@ -11,7 +11,7 @@ extension InMemoryBroker {
             }
         } onCancel: {
             let waiter = state.withLock { $0.listeners.bells.removeValue(forKey: ticket) }
-            waiter?.continuation.resume(throwing: CancellationError())
+            waiter?.resume(with: .failure(CancellationError()))
         }
     }
 
@@ -36,10 +36,15 @@ extension InMemoryBroker {
             return true
         }
         guard isWaiting else { return }
-        after(timeout) { broker in
+        let timer = after(timeout) { broker in
             let waiter = broker.state.withLock { $0.listeners.bells.removeValue(forKey: ticket) }
-            waiter?.continuation.resume(returning: nil)
+            waiter?.resume(with: .success(nil))
         }
+        let isOver = state.withLock { state in
+            state.listeners.bells[ticket]?.timer = timer
+            return state.listeners.bells[ticket] == nil
+        }
+        if isOver { timer.cancel() }
     }
 
     package func awaitEnd(of ids: [OperationID], queue: String, timeout: Duration?) async throws -> [OperationState?] {
@@ -52,7 +57,7 @@ extension InMemoryBroker {
             }
         } onCancel: {
             let waiter = state.withLock { $0.listeners.ends.removeValue(forKey: ticket) }
-            waiter?.continuation.resume(throwing: CancellationError())
+            waiter?.resume(with: .failure(CancellationError()))
         }
         return read(queue) { $0.states(of: ids) }
     }
@@ -78,17 +83,25 @@ extension InMemoryBroker {
             return true
         }
         guard isWaiting, let timeout else { return }
-        after(timeout) { broker in
+        let timer = after(timeout) { broker in
             let waiter = broker.state.withLock { $0.listeners.ends.removeValue(forKey: ticket) }
-            waiter?.continuation.resume()
+            waiter?.resume(with: .success(()))
         }
+        let isOver = state.withLock { state in
+            state.listeners.ends[ticket]?.timer = timer
+            return state.listeners.ends[ticket] == nil
+        }
+        if isOver { timer.cancel() }
     }
 
-    /// Runs the action later, if the broker is still there.
-    private func after(_ duration: Duration, _ action: @escaping @Sendable (InMemoryBroker) -> Void) {
+    /// Runs the action later, unless it is cancelled or the broker is gone.
+    private func after(
+        _ duration: Duration,
+        _ action: @escaping @Sendable (InMemoryBroker) -> Void
+    ) -> Task<Void, Never> {
         Task { [weak self] in
-            try? await Task.sleep(for: duration)
-            if let self { action(self) }
+            guard (try? await Task.sleep(for: duration)) != nil, let self else { return }
+            action(self)
         }
     }
 }

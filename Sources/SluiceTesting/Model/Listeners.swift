@@ -3,12 +3,24 @@ import Operations
 struct BellWaiter {
     var queues: [String]
     var continuation: CheckedContinuation<String?, any Error>
+    var timer: Task<Void, Never>?
+
+    func resume(with result: Result<String?, any Error>) {
+        timer?.cancel()
+        continuation.resume(with: result)
+    }
 }
 
 struct EndWaiter {
     var queue: String
     var ids: [OperationID]
     var continuation: CheckedContinuation<Void, any Error>
+    var timer: Task<Void, Never>?
+
+    func resume(with result: Result<Void, any Error>) {
+        timer?.cancel()
+        continuation.resume(with: result)
+    }
 
     /// Nothing is left to wait for: all have ended, or are not there.
     func isOver(in model: QueueModel) -> Bool {
@@ -56,7 +68,7 @@ struct Listeners {
         let queue = model.queue
         guard let ticket = bells.filter({ $0.value.queues.contains(queue) }).keys.min() else { return }
         model.hasToken = false
-        bells.removeValue(forKey: ticket)?.continuation.resume(returning: queue)
+        bells.removeValue(forKey: ticket)?.resume(with: .success(queue))
     }
 
     private func publishEvents(of model: inout QueueModel) {
@@ -87,7 +99,7 @@ struct Listeners {
 
     private mutating func resumeWaiters(of model: QueueModel) {
         for (ticket, waiter) in ends where waiter.queue == model.queue && waiter.isOver(in: model) {
-            ends.removeValue(forKey: ticket)?.continuation.resume()
+            ends.removeValue(forKey: ticket)?.resume(with: .success(()))
         }
     }
 }

@@ -37,7 +37,7 @@ extension QueueModel {
     mutating func reconcile(known: [Int64], worker: String, epoch: Int) -> Reconciliation {
         workers[worker, default: HeldOperations()].note(epoch: epoch)
         let held = workers[worker]?.inFlight ?? [:]
-        let unknown = held.keys.filter { !Set(known).contains($0) }.sorted()
+        let unknown = Set(held.keys).subtracting(known).sorted()
         let found = unknown.prefix(Self.sweepLimit).compactMap { fence in
             held[fence].map { claimed($0, fence: fence) }
         }
