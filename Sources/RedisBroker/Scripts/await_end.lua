@@ -8,21 +8,24 @@
 -- include: records
 local waiter, states = ARGV[1], {}
 local awaited = PREFIX .. 'awaited'
-call('ZREMRANGEBYSCORE', awaited, '-inf', now - AWAITED_MS)
+local TERMINAL = { f = true, d = true, c = true, e = true }
+local old = call('ZRANGEBYSCORE', awaited, '-inf', now - AWAITED_MS, 'LIMIT', 0, 500)
+if #old > 0 then call('ZREM', awaited, unpack(old)) end
 
 local function wait_for(id, head)
   call('SETRANGE', record_key(id), 85, '1')
   local waiters = call('HGET', extras_key(id), 'waiters') or ''
   if string.find(' ' .. waiters .. ' ', ' ' .. waiter .. ' ', 1, true) then return end
-  -- At most 8 are told; the others find out by reading again.
+  -- The newest 8 are told; the others find out by reading again.
   local _, count = string.gsub(waiters, '%S+', '')
-  if count < 8 then call('HSET', extras_key(id), 'waiters', waiters == '' and waiter or waiters .. ' ' .. waiter) end
+  if count >= 8 then waiters = string.gsub(waiters, '^%S+ ', '') end
+  call('HSET', extras_key(id), 'waiters', waiters == '' and waiter or waiters .. ' ' .. waiter)
 end
 
 for i = 2, #ARGV do
   local head = head_of(ARGV[i])
   states[i - 1] = head and state_of(head) or '0'
-  if head then
+  if head and not TERMINAL[states[i - 1]] then
     wait_for(ARGV[i], head)
     call('ZADD', awaited, now, ARGV[i])
   end

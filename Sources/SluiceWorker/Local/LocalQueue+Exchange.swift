@@ -78,11 +78,12 @@ extension LocalQueue {
         members[index].isPaused = claim.status == .paused
         members[index].nextDue = claim.nextDueMilliseconds.map { now + .milliseconds($0) }
         switch claim.status {
-        case .ok: members[index].hasWork = claim.more
+        case .ok: members[index].hasWork = claim.more || members[index].rangMeanwhile
         case .paused: members[index].hasWork = false
         case .noLease: members[index].leaseUntil = nil
         case .staleEpoch: raiseEpoch(index)
         }
+        members[index].rangMeanwhile = false
         if !members[index].hasWork { members[index].granted = 0 }
         take(claim.operations, index, ties: ties)
     }
@@ -166,6 +167,7 @@ extension LocalQueue {
     mutating func rang(_ index: Int, _ now: Instant) -> Bool {
         let canStart = phase == .running && members[index].hasLease(now) && maySpend(index)
         members[index].hasWork = true
+        if members[index].isExchanging { members[index].rangMeanwhile = true }
         return canStart
     }
 

@@ -24,6 +24,8 @@ extension LocalQueue {
         var outbox: [Ended] = []
         /// A script call of this queue is under way.
         var isExchanging = false
+        /// The bell rang during that call: what its answer says about work is older than the ring.
+        var rangMeanwhile = false
         var epoch = 1
         var needsReconcile = false
         /// When the next scheduled or retrying operation is due.
