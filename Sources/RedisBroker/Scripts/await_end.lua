@@ -25,8 +25,8 @@ end
 for i = 2, #ARGV do
   local head = head_of(ARGV[i])
   states[i - 1] = head and state_of(head) or '0'
-  if head and not TERMINAL[states[i - 1]] then
-    wait_for(ARGV[i], head)
+  if head then
+    if not TERMINAL[states[i - 1]] then wait_for(ARGV[i], head) end
     call('ZADD', awaited, now, ARGV[i])
   end
 end
