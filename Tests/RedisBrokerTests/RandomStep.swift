@@ -34,10 +34,16 @@ enum RandomStep {
             reply.cancels.sort { $0.fence < $1.fence }
             return "\(reply)"
         case .claim(let request):
-            return "\(try await broker.claim(request, queue: queue))"
+            return "\(try await broker.claim(request, queue: queue).brief)"
         case .complete(let completions, let isRepeat, let worker, let request):
-            return
-                "\(try await broker.complete(completions, isRepeat: isRepeat, worker: worker, thenClaim: request, queue: queue))"
+            let reply = try await broker.complete(
+                completions,
+                isRepeat: isRepeat,
+                worker: worker,
+                thenClaim: request,
+                queue: queue
+            )
+            return "\(reply.outcomes) \(String(describing: reply.claim?.brief))"
         case .fail(let failures, let worker):
             return "\(try await broker.fail(failures, worker: worker, queue: queue))"
         case .giveBack(let returns, let worker):
@@ -45,7 +51,9 @@ enum RandomStep {
         case .report(let reports, let worker):
             return "\(try await broker.report(reports, worker: worker, queue: queue))"
         case .reconcile(let known, let worker, let epoch):
-            return "\(try await broker.reconcile(known: known, worker: worker, epoch: epoch, queue: queue))"
+            var reply = try await broker.reconcile(known: known, worker: worker, epoch: epoch, queue: queue)
+            reply.found = reply.found.map(\.brief)
+            return "\(reply)"
         case .sweep:
             return "\(try await broker.sweep(queue: queue))"
         case .retire(let worker):
@@ -76,5 +84,22 @@ enum RandomStep {
         default:
             return ""
         }
+    }
+}
+
+extension Claim {
+    fileprivate var brief: Claim {
+        var brief = self
+        brief.operations = operations.map(\.brief)
+        return brief
+    }
+}
+
+extension ClaimedOperation {
+    /// With the envelope's length and hash in its place: long ones would take long to print.
+    fileprivate var brief: ClaimedOperation {
+        var brief = self
+        brief.envelope = Array("\(envelope.count) \(envelope.hashValue)".utf8)
+        return brief
     }
 }

@@ -81,10 +81,16 @@ extension RandomSteps {
             priority: OperationPriority.allCases.randomElement(using: &chance) ?? .normal,
             delayMilliseconds: isTracked && chance(0.2) ? Int64(number(1...120_000)) : 0,
             expiresMilliseconds: chance(0.15) ? Int64(number(1...60_000)) : 0,
-            envelope: Array(#"{"name":"step","args":{"n":\#(made)}}"#.utf8)
+            envelope: envelope()
         )
         if isTracked { tracked.append(operation.id) } else { untracked.append(operation.id) }
         return operation
+    }
+
+    /// Now and then so large that an answer cannot hold many.
+    private mutating func envelope() -> [UInt8] {
+        let padding = chance(0.005) ? String(repeating: "x", count: 300_000) : ""
+        return Array(#"{"name":"step","args":{"n":\#(made),"padding":"\#(padding)"}}"#.utf8)
     }
 
     private mutating func newID() -> OperationID {

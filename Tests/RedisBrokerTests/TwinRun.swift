@@ -9,7 +9,7 @@ struct TwinRun {
     private let clocked: ClockedBroker
     private let redisLayout: RedisLayout
     private var steps: RandomSteps
-    private var recent: [String] = []
+    private var recent: [(number: Int, time: Int64, step: RandomStep, outcome: String)] = []
     private var layout: [String] = []
 
     init(seed: UInt64) async throws {
@@ -24,7 +24,9 @@ struct TwinRun {
     func close() { clocked.close() }
 
     /// The last 30 steps, the failing one last.
-    var recentSteps: String { Self.brief(recent.joined(separator: "\n")) }
+    var recentSteps: String {
+        Self.brief(recent.map { "\($0.number) @\($0.time) \($0.step) → \($0.outcome)" }.joined(separator: "\n"))
+    }
 
     /// Does one step on both sides.
     ///
@@ -37,7 +39,7 @@ struct TwinRun {
             try await clocked.advance(by: duration)
         }
         let expected = try await step.outcome(on: model, queue: queue)
-        recent.append("\(number) @\(clocked.clock.now) \(step) → \(expected)")
+        recent.append((number, clocked.clock.now, step, expected))
         if recent.count > 30 { recent.removeFirst() }
         let actual = try await step.outcome(on: redis, queue: queue)
         if actual != expected { return Self.brief("Redis answers \(actual)") }

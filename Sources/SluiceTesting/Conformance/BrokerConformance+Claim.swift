@@ -104,6 +104,40 @@ extension BrokerConformance {
         },
     ]
 
+    static let bounding: [ConformanceCheck] = [
+        ConformanceCheck("A claim of large operations stops near 1 MiB; the others stay ready, in order") { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueueLarge(40, bytes: 100_000)
+            let first = try await bench.claim(worker, 40)
+            try bench.expect(first.operations.count < 40 && first.more, "not all were claimed at once")
+            var claimed = first.operations
+            for _ in 1...40 where claimed.count < 40 { claimed += try await bench.claim(worker, 40).operations }
+            try bench.expect(claimed.map(\.id), ids, "the operations, in order")
+            try bench.expect(claimed.allSatisfy { $0.envelope.count >= 100_000 }, "their envelopes are whole")
+        },
+        ConformanceCheck("Reconciling finds large operations in turns") { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueueLarge(20, bytes: 200_000)
+            for _ in 1...20 { _ = try await bench.claim(worker, 1) }
+            var found: [ClaimedOperation] = []
+            var turns = 0
+            var more = true
+            while more {
+                let reply = try await bench.broker.reconcile(
+                    known: found.map(\.fence),
+                    worker: worker,
+                    epoch: 0,
+                    queue: bench.queue
+                )
+                found += reply.found
+                more = reply.more
+                turns += 1
+            }
+            try bench.expect(found.map(\.id), ids, "the operations")
+            try bench.expect(turns > 2, "they were found in \(turns) turns")
+        },
+    ]
+
     static let ordering: [ConformanceCheck] = [
         ConformanceCheck("A lane is first in, first out, for tracked and untracked ones alike") { bench in
             let worker = try bench.worker()
@@ -166,4 +200,16 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "the order")
         },
     ]
+}
+
+extension BrokerBench {
+    /// Tracked and untracked in turn, one a call.
+    fileprivate func enqueueLarge(_ count: Int, bytes: Int) async throws -> [OperationID] {
+        let padding = String(repeating: "x", count: bytes)
+        let operations = (0..<count).map { number in
+            NewOperation(tracked: number % 2 == 0, envelope: Array("{\"name\":\"large\",\"args\":\"\(padding)\"}".utf8))
+        }
+        for operation in operations { _ = try await broker.enqueue([operation], queue: queue) }
+        return operations.map(\.id)
+    }
 }

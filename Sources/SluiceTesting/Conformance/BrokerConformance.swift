@@ -9,7 +9,8 @@ import Operations
 /// ```
 package enum BrokerConformance {
     package static let all: [ConformanceCheck] =
-        enqueueing + claiming + ordering + settling + repeating + staleWrites + leasing + sweeping + cancelling
+        enqueueing + claiming + bounding + ordering + settling + repeating + staleWrites + leasing + sweeping
+        + cancelling
         + cancellingQueues + operating + ending + reading + listening + losing
 }
 

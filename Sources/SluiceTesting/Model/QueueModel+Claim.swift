@@ -38,15 +38,13 @@ extension QueueModel {
             fence += 1
             workers[worker, default: HeldOperations()].inFlight[fence] = element
             event(element.id, .executing)
-            guard element.header.tracked else {
-                return ClaimedOperation(fence: fence, header: element.header, envelope: element.envelope)
-            }
+            let claimed = ClaimedOperation(fence: fence, header: element.header, envelope: envelope(of: element))
+            guard element.header.tracked else { return claimed }
             operations[element.id]?.record.state = .executing
             operations[element.id]?.record.startedAt = now
             operations[element.id]?.record.fence = fence
             owners[element.id] = (fence, worker)
-            let envelope = operations[element.id]?.record.envelope ?? []
-            return ClaimedOperation(fence: fence, header: element.header, envelope: envelope)
+            return claimed
         }
     }
 
@@ -109,20 +107,54 @@ extension QueueModel {
 
 // MARK: - Lanes
 
+/// What a claim has taken so far.
+private struct ClaimBasket {
+    var elements: [LaneElement] = []
+    var bytes = 0
+    /// How many elements may still be looked at.
+    var budget: Int
+    /// How many are popped at once: few, as long as they may be large, since what was popped must be handed out.
+    var step = 16
+
+    init(budget: Int) { self.budget = budget }
+
+    var hasRoom: Bool { budget > 0 && bytes < QueueModel.replyBytes }
+
+    mutating func add(_ element: LaneElement, envelope: Int) {
+        elements.append(element)
+        bytes += OperationHeader.byteCount + envelope
+    }
+
+    mutating func adjustStep() { step = bytes < 1024 * elements.count ? 500 : 16 }
+}
+
 extension QueueModel {
-    /// At most `2 · capacity + 100` elements are looked at, so that a lane full of references left behind costs no more.
+    /// At most `2 · capacity + 100` elements are looked at, so that a lane full of references left behind costs no more; and what
+    /// is taken stays near 1 MiB.
     private mutating func collect(capacity: Int) -> (taken: [LaneElement], more: Bool) {
-        var taken: [LaneElement] = []
-        var budget = 2 * capacity + 100
-        while taken.count < capacity, budget > 0 {
+        var basket = ClaimBasket(budget: 2 * capacity + 100)
+        while basket.elements.count < capacity, basket.hasRoom {
             guard let (lane, share) = choose(capacity: capacity) else { break }
-            for _ in 0..<min(share, capacity - taken.count, budget) {
-                guard let element = lanes[lane].popFirst() else { break }
-                budget -= 1
-                if admits(element) { taken.append(element) }
-            }
+            take(min(share, capacity - basket.elements.count, basket.budget), from: lane, into: &basket)
         }
-        return (taken, lanes.contains { !$0.isEmpty })
+        return (basket.elements, lanes.contains { !$0.isEmpty })
+    }
+
+    private mutating func take(_ wanted: Int, from lane: Int, into basket: inout ClaimBasket) {
+        var wanted = wanted
+        while wanted > 0, basket.bytes < Self.replyBytes, !lanes[lane].isEmpty {
+            for _ in 0..<min(wanted, basket.step) {
+                guard let element = lanes[lane].popFirst() else { break }
+                wanted -= 1
+                basket.budget -= 1
+                if admits(element) { basket.add(element, envelope: envelope(of: element).count) }
+            }
+            basket.adjustStep()
+        }
+    }
+
+    func envelope(of element: LaneElement) -> [UInt8] {
+        element.header.tracked ? operations[element.id]?.record.envelope ?? [] : element.envelope
     }
 
     /// The lane of highest effective priority: its rank, and one more for each full 30 s that its head has waited. Between equals

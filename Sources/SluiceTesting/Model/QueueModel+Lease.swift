@@ -33,24 +33,24 @@ extension QueueModel {
         return leases.filter { $0.value < now }.min { ($0.value, $0.key) < ($1.value, $1.key) }?.key
     }
 
-    /// At most 200 are found a call, the oldest first.
+    /// At most 200 are found a call, and about 1 MiB, the oldest first.
     mutating func reconcile(known: [Int64], worker: String, epoch: Int) -> Reconciliation {
         workers[worker, default: HeldOperations()].note(epoch: epoch)
         let held = workers[worker]?.inFlight ?? [:]
         let unknown = Set(held.keys).subtracting(known).sorted()
-        let found = unknown.prefix(Self.sweepLimit).compactMap { fence in
-            held[fence].map { claimed($0, fence: fence) }
+        var reply = Reconciliation(found: [], lost: known.filter { held[$0] == nil }, more: false)
+        var bytes = 0
+        for fence in unknown {
+            guard let element = held[fence] else { continue }
+            let envelope = envelope(of: element)
+            bytes += OperationHeader.byteCount + envelope.count
+            if reply.found.count == Self.sweepLimit || !reply.found.isEmpty && bytes > Self.replyBytes {
+                reply.more = true
+                break
+            }
+            reply.found.append(ClaimedOperation(fence: fence, header: element.header, envelope: envelope))
         }
-        return Reconciliation(
-            found: found,
-            lost: known.filter { held[$0] == nil },
-            more: unknown.count > Self.sweepLimit
-        )
-    }
-
-    private func claimed(_ element: LaneElement, fence: Int64) -> ClaimedOperation {
-        let envelope = element.header.tracked ? operations[element.id]?.record.envelope ?? [] : element.envelope
-        return ClaimedOperation(fence: fence, header: element.header, envelope: envelope)
+        return reply
     }
 
     /// Does nothing while the worker holds operations: its lease stays until it lapses.

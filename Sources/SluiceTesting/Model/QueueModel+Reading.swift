@@ -88,19 +88,33 @@ extension QueueModel {
 
     private func executingRow(_ held: Holding) -> ExecutingRow {
         let stored = held.element.header.tracked ? operations[held.element.id] : nil
-        let bytes = stored?.record.envelope ?? held.element.envelope
-        let envelope = try? OperationEnvelope(bytes)
+        let about = EnvelopeHead(envelope(of: held.element))
         var row = ExecutingRow(
             worker: held.worker,
             fence: held.fence,
             header: stored?.record.header ?? held.element.header,
-            name: envelope?.name ?? "",
-            maxAttempts: envelope?.retry.attempts ?? Defaults.attempts
+            name: about.name,
+            maxAttempts: about.attempts
         )
         row.startedAt = stored?.record.startedAt
         row.progress = stored?.progress
         row.cancelRequestedAt = stored?.cancel?.at ?? workers[held.worker]?.cancelling[held.fence]?.at
         return row
+    }
+}
+
+/// What the first kilobyte of an envelope says, as a snapshot reads it: the name comes first.
+private struct EnvelopeHead {
+    var name = "?"
+    var attempts = Defaults.attempts
+
+    init(_ envelope: [UInt8]) {
+        var fields = JSONFields(Array(envelope.prefix(1024 - OperationRecord.headByteCount)))
+        while let field = try? fields.next() {
+            let value = String(decoding: field.value, as: UTF8.self)
+            if field.key == "name" { name = String(value.dropFirst().dropLast()) }
+            if field.key == "attempts" { attempts = Int(value) ?? attempts }
+        }
     }
 }
 

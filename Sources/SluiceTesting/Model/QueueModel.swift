@@ -7,6 +7,8 @@ import Operations
 struct QueueModel {
     static let promoteLimit = 200
     static let sweepLimit = 200
+    /// Where a claim or a reconciliation stops adding to its answer.
+    static let replyBytes = 1 << 20
     static let ageingMilliseconds: Int64 = 30_000
     static let intentsKept = 10_000
     /// An ended operation is never trimmed earlier than this after its end…
