@@ -157,6 +157,26 @@ struct ExecTests {
         #expect(await eventually { !pids.contains(where: isAlive) })
     }
 
+    @Test("fails when its guard is killed, though something that left the program's group holds the output open")
+    func guardKilled() async throws {
+        let harness = harness()
+        harness.start()
+        let id = try await harness.enqueue(
+            "exec",
+            json("sh", "-c", "setsid sleep 300 & echo $! $PPID; wait"),
+            retry: .never
+        )
+        #expect(try await eventually { try await !lines(harness, id).isEmpty })
+        let pids = try await lines(harness, id)[0].split(separator: " ").compactMap { pid_t($0) }
+        try #require(pids.count == 2)
+        kill(pids[1], SIGKILL)
+        defer { kill(pids[0], SIGKILL) }
+        #expect(try await harness.reaches(.dead, id))
+        #expect(isAlive(pids[0]))
+        #expect(try await error(harness, id)?.message == "the guard of sh was killed, and the program with it")
+        try await harness.stop()
+    }
+
     @Test("ends a program that runs too long")
     func timeout() async throws {
         let harness = harness()

@@ -14,6 +14,8 @@ final class GuardedProcess: Sendable {
         case guardLost
     }
 
+    /// Time to read what is left in the pipe: at most 64 KiB, unless somebody goes on writing.
+    private static let rest: Duration = .seconds(1)
     private let guardian: pid_t
     private let course: Course
     private let control: ControlSocket
@@ -54,15 +56,26 @@ final class GuardedProcess: Sendable {
         }
     }
 
-    /// Waits until the program, everything it has started, and its output have ended.
+    /// Waits until the program and everything it has started have ended, and their output has been read.
     func waitForEnd() async -> End {
         await reports.waitForEnd()
         await collectGuard()
         control.close()
         let (end, group) = course.outcome
         if end == nil, let group { kill(-group, SIGKILL) }
-        await output.waitForEnd()
+        await readRest()
         return end ?? .guardLost
+    }
+
+    /// What the program wrote is in the pipe by now. Whoever still holds its other end has escaped a guard that was killed, and may
+    /// do so for hours: it is not waited for.
+    private func readRest() async {
+        let limit = Task { [output] in
+            try await Task.sleep(for: Self.rest)
+            output.stop()
+        }
+        await output.waitForEnd()
+        limit.cancel()
     }
 
     /// The guard has closed its reports, so it is about to exit, or gone.

@@ -52,7 +52,8 @@ final class LineReader: Sendable {
     /// Reads until nothing is left: when the other end is closed, Dispatch tells of data and end at once, and only once.
     private func readAvailable() {
         var bytes = [UInt8](repeating: 0, count: Self.chunk)
-        while true {
+        // Somebody who writes without a pause must not keep a stop from being seen.
+        while !source.isCancelled {
             let count = read(descriptor, &bytes, bytes.count)
             if count > 0 {
                 take(bytes[..<count])
