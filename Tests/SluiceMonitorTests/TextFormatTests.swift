@@ -53,6 +53,18 @@ struct DurationTextTests {
         #expect(DurationText.coarse(.seconds(seconds)) == coarse)
     }
 
+    @Test("Settings are written so that they are read back as the same")
+    func exact() throws {
+        #expect(DurationText.exact(.milliseconds(250)) == "250ms")
+        #expect(DurationText.exact(.milliseconds(1500)) == "1s500ms")
+        #expect(DurationText.exact(.seconds(90 * 86_400)) == "90d")
+        #expect(DurationText.exact(.seconds(-1)) == "0s")
+        for milliseconds in [0, 1, 999, 60_000, 93_784_005] {
+            let duration = Duration.milliseconds(milliseconds)
+            #expect(try DurationText.parse(DurationText.exact(duration)) == duration)
+        }
+    }
+
     @Test("Measured times show tenths while short")
     func precise() {
         #expect(DurationText.precise(.microseconds(20)) == "1ms")

@@ -75,7 +75,7 @@ struct SettingsTable {
         return [
             Entry(name: "redis", value: redis, origin: "\(settings.redis.origin)"),
             entry("namespace", settings.namespace) { $0 },
-            entry("connect-timeout", settings.connectTimeout, DurationText.precise),
+            entry("connect-timeout", settings.connectTimeout, DurationText.exact),
             entry("output", settings.output, \.rawValue),
             entry("time", settings.time, \.rawValue),
             entry("read-only", settings.readOnly) { "\($0)" },
@@ -94,28 +94,28 @@ struct SettingsTable {
     private static var defaults: [(String, String)] {
         [
             ("queue", Defaults.queue), ("slots", "\(Defaults.slots)"),
-            ("lease", DurationText.short(Defaults.lease)), ("beats-per-lease", "\(Defaults.beatsPerLease)"),
+            ("lease", DurationText.exact(Defaults.lease)), ("beats-per-lease", "\(Defaults.beatsPerLease)"),
             ("max-deliveries", "\(Defaults.maxDeliveries)"),
             ("lease-loss-grace-leases", "\(Defaults.leaseLossGraceLeases)"),
-            ("attempts", "\(Defaults.attempts)"), ("backoff", DurationText.short(Defaults.backoffBase)),
-            ("backoff-max", DurationText.short(Defaults.backoffCeiling)),
+            ("attempts", "\(Defaults.attempts)"), ("backoff", DurationText.exact(Defaults.backoffBase)),
+            ("backoff-max", DurationText.exact(Defaults.backoffCeiling)),
             ("backoff-jitter", "\(Defaults.backoffJitter)"),
-            ("unknown-name-delay", DurationText.short(Defaults.unknownNameDelay)),
-            ("cancel-grace", DurationText.short(Defaults.cancelGrace)),
-            ("drain-timeout", DurationText.short(Defaults.drainTimeout)),
-            ("external-run-timeout", DurationText.short(Defaults.externalRunTimeout)),
+            ("unknown-name-delay", DurationText.exact(Defaults.unknownNameDelay)),
+            ("cancel-grace", DurationText.exact(Defaults.cancelGrace)),
+            ("drain-timeout", DurationText.exact(Defaults.drainTimeout)),
+            ("external-run-timeout", DurationText.exact(Defaults.externalRunTimeout)),
             ("operation-bytes", "\(Defaults.operationBytes)"), ("result-bytes", "\(Defaults.resultBytes)"),
             ("error-bytes", "\(Defaults.errorBytes)"), ("errors-kept", "\(Defaults.errorsKept)"),
             ("tags", "\(Defaults.tags)"), ("tag-bytes", "\(Defaults.tagBytes)"),
             ("log-lines", "\(Defaults.logLines)"), ("log-bytes", "\(Defaults.logBytes)"),
             ("log-line-bytes", "\(Defaults.logLineBytes)"), ("json-depth", "\(Defaults.jsonDepth)"),
-            ("report-interval", DurationText.precise(Defaults.reportInterval)), ("batch", "\(Defaults.batch)"),
+            ("report-interval", DurationText.exact(Defaults.reportInterval)), ("batch", "\(Defaults.batch)"),
         ] + retention
     }
 
     private static var retention: [(String, String)] {
         Defaults.retention.sorted { $0.key.rawValue < $1.key.rawValue }.map { state, limit in
-            let age = DurationText.short(.milliseconds(limit.ageMilliseconds))
+            let age = DurationText.exact(.milliseconds(limit.ageMilliseconds))
             return ("retention-\(state.rawValue)", "\(age), \(QuantityText.grouped(limit.count)) a queue")
         }
     }

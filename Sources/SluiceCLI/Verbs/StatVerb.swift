@@ -55,6 +55,6 @@ package struct StatVerb: Verb {
     }
 
     private func header(_ client: SluiceClient) -> String {
-        "namespace \(client.namespace), every \(DurationText.precise(interval)); fail = to be tried again"
+        "namespace \(client.namespace), every \(DurationText.exact(interval)); fail = to be tried again"
     }
 }

@@ -89,6 +89,19 @@ package enum DurationText {
         return "\(seconds).\(attoseconds / 100_000_000_000_000_000)s"
     }
 
+    /// For settings: what `parse` reads back as the same, to the millisecond. Negative durations count as zero.
+    package static func exact(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = max(duration, .zero).components
+        var rest = Int128(seconds) * 1000 + Int128(attoseconds / 1_000_000_000_000_000)
+        var text = ""
+        for (name, nanoseconds) in units.reversed() {
+            let unit = Int128(nanoseconds / 1_000_000)
+            if rest >= unit { text += "\(rest / unit)\(name)" }
+            rest %= unit
+        }
+        return text.isEmpty ? "0s" : text
+    }
+
     private static func pair(
         _ seconds: Int64,
         _ large: Int64,
