@@ -29,7 +29,9 @@ final class Tally: Sendable {
 extension WorkerCore {
     /// What the next heartbeats tell about this worker.
     func info() -> WorkerInfo {
-        let (busy, phase, names) = queue.withLock { ($0.busySlots, $0.phase, $0.members.map(\.share.name)) }
+        let (busy, phase, names) = queue.withLock {
+            ($0.busySlots, $0.phase, $0.members.prefix(WorkerInfo.queuesNamed).map(\.share.name))
+        }
         let pid = ProcessInfo.processInfo.processIdentifier
         return WorkerInfo(
             host: tally.host,

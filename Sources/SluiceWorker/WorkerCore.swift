@@ -45,6 +45,8 @@ final class WorkerCore: Sendable {
     /// Names of the queues, in the order of their indexes.
     var queueNames: [String] { queue.withLock { $0.members.map(\.share.name) } }
 
+    func index(of name: String) -> Int? { queue.withLock { $0.indexes[name] } }
+
     func ties(_ index: Int) -> QueueTies {
         QueueTies(
             name: queue.withLock { $0.members[index].share.name },
@@ -62,11 +64,11 @@ final class WorkerCore: Sendable {
             let result = body(&queue, now)
             var effects = Effects()
             effects.starts = queue.startAll(now)
-            _ = queue.distribute(now)
-            effects.wakes = queue.members.filter { $0.hasCall(now) }.map(\.signal)
-            effects.bell = !queue.bellQueues(now).allSatisfy(queue.listening.contains)
-            let next = queue.nextAlarm(now)
-            effects.alarm = next.map { next in queue.alarmSet.map { next < $0 } ?? true } ?? false
+            queue.distribute(now)
+            let outlook = queue.outlook(now)
+            effects.wakes = outlook.callers.map { queue.members[$0].signal }
+            effects.bell = outlook.needsBell
+            effects.alarm = outlook.alarm.map { next in queue.alarmSet.map { next < $0 } ?? true } ?? false
             effects.calm = queue.phase != .running
             return (result, effects)
         }

@@ -7,6 +7,8 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
     package var name: String
     package var slots: Int
     package var busy: Int
+    /// The first of its queues, at most `queuesNamed`: this goes out with the beat of every queue, so it must not grow with their
+    /// number. Its leases tell the others.
     package var queues: [String]
     /// Operation names that it handles.
     package var handles: [String]
@@ -57,3 +59,5 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
         self = info
     }
 }
+    package static let queuesNamed = 16
+

@@ -107,7 +107,7 @@ enum WorkerJSON {
             ("pid", JSONValue(info?.pid)),
             ("version", JSONValue(info?.version)),
             ("state", .string(worker.phase)),
-            ("queues", .array((info?.queues ?? worker.queues).map { .string($0) })),
+            ("queues", .array(worker.servedQueues.map { .string($0) })),
             ("handles", .array((info?.handles ?? []).map { .string($0) })),
             ("slots", JSONValue(info?.slots)),
             ("executing", .number(worker.inFlight)),

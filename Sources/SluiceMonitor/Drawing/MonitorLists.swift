@@ -95,7 +95,7 @@ extension MonitorView {
         return [
             [Span(SafeText.line(worker.label))], info.map { [Span(SafeText.line($0.host))] } ?? unknown,
             info.map { [Span("\($0.pid)")] } ?? unknown,
-            [Span(SafeText.line((info?.queues ?? worker.queues).joined(separator: ",")))],
+            [Span(SafeText.line(worker.servedQueues.joined(separator: ",")))],
             info.map { count($0.slots) } ?? unknown, count(worker.inFlight, .executing),
             info.map { count(Int(clamping: $0.finished)) } ?? unknown,
             info.map { count(Int(clamping: $0.failed), .warning) } ?? unknown,

@@ -106,7 +106,7 @@ extension SnapshotText {
             let info = worker.info
             table.append([
                 TableCell(worker.label), TableCell(info?.host ?? "-"),
-                TableCell((info?.queues ?? worker.queues).joined(separator: ",")),
+                TableCell(worker.servedQueues.joined(separator: ",")),
                 TableCell(info.map { "\($0.slots)" } ?? "-"), TableCell("\(worker.inFlight)"),
                 TableCell(info.map { QuantityText.grouped($0.finished) } ?? "-"),
                 TableCell(info.map { QuantityText.grouped($0.failed) } ?? "-"),

@@ -17,6 +17,9 @@ package struct WorkerSummary: Sendable, Equatable {
     /// True when all of its leases have lapsed: it has been silent for a whole lease.
     package var isLost: Bool { leaseMilliseconds <= 0 }
 
+    /// The queues that it serves: what it says names only some of many, and a lease may still be to come.
+    package var servedQueues: [String] { Set(info?.queues ?? []).union(queues).sorted() }
+
     /// What people call it.
     package var label: String {
         guard let name = info?.name, !name.isEmpty else { return "…" + id.suffix(6) }

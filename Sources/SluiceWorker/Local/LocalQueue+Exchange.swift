@@ -60,7 +60,9 @@ extension LocalQueue {
         members[index].requested += wanted
         members[index].granted = 0
         if isFused && !members[index].hasWork {
-            while wanted < Defaults.batch, maySpend(index) {
+            var room = countRoom()
+            while wanted < Defaults.batch, maySpend(index, room) {
+                spend(index, &room)
                 members[index].requested += 1
                 wanted += 1
             }
@@ -165,7 +167,7 @@ extension LocalQueue {
     ///
     /// - Returns: false if nothing can be started: the token must be put back.
     mutating func rang(_ index: Int, _ now: Instant) -> Bool {
-        let canStart = phase == .running && members[index].hasLease(now) && maySpend(index)
+        let canStart = phase == .running && members[index].hasLease(now) && maySpend(index, countRoom())
         members[index].hasWork = true
         if members[index].isExchanging { members[index].rangMeanwhile = true }
         return canStart

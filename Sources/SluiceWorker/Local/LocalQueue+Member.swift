@@ -20,6 +20,8 @@ extension LocalQueue {
         /// Something is believed to be ready. True at first: only a claim tells.
         var hasWork = true
         var isPaused = false
+        /// The worker is waiting for its bell.
+        var isListening = false
         /// Ended here, not confirmed by Redis.
         var outbox: [Ended] = []
         /// A script call of this queue is under way.
@@ -42,6 +44,9 @@ extension LocalQueue {
 
         var usedSlots: Int { running + granted + requested }
 
+        /// Slots reserved for it that it does not use.
+        var unusedReserve: Int { max(0, share.reservedSlots - usedSlots) }
+
         /// How much of its part of the slots it uses.
         var load: Double { Double(usedSlots) / Double(share.weight) }
 
@@ -56,6 +61,9 @@ extension LocalQueue {
         }
 
         func canClaim(_ now: Instant) -> Bool { hasWork && !isStuck && hasLease(now) }
+
+        /// Nothing is known to be there, and nothing is under way that would tell.
+        func isQuiet(_ now: Instant) -> Bool { !hasWork && !isExchanging && !isStuck && hasLease(now) }
 
         /// Its part in the end of a burst: nothing here, and nothing to be expected.
         func isExhausted(_ burst: WorkerConfiguration.Burst, _ now: Instant) -> Bool {

@@ -17,8 +17,10 @@ struct LocalQueue: Sendable {
     let slots: Int
     var phase = Phase.running
     var members: [Member] = []
-    /// Queues on whose bells the worker is waiting.
-    var listening: Set<Int> = []
+    /// The members' indexes by the names of their queues.
+    private(set) var indexes: [String: Int] = [:]
+    /// Walks over all members so far: a worker may have a thousand queues, so a test bounds how many a change takes.
+    private(set) var walks = 0
     /// The instant that the alarm waits for.
     var alarmSet: Instant?
     /// When an operation was last started.
@@ -29,43 +31,68 @@ struct LocalQueue: Sendable {
     init(slots: Int) { self.slots = slots }
 
     /// Adds a queue; its index is the number of those before it.
-    mutating func add(_ share: QueueShare) { members.append(Member(share)) }
+    mutating func add(_ share: QueueShare) {
+        indexes[share.name] = members.count
+        members.append(Member(share))
+    }
+
+    /// All indexes, for a walk over the members.
+    private mutating func walk() -> Range<Int> {
+        walks += 1
+        return members.indices
+    }
 
     // MARK: Slots
 
     var busySlots: Int { members.reduce(0) { $0 + $1.running } }
 
-    private var freeSlots: Int { members.reduce(slots) { $0 - $1.usedSlots } }
+    /// Slots that nobody uses, and how many of them are kept for queues that have reserved them.
+    struct Room: Sendable, Equatable {
+        var free: Int
+        var kept = 0
+    }
+
+    /// Counted once for a change, and then carried along while slots are given away.
+    mutating func countRoom() -> Room {
+        var room = Room(free: slots)
+        for index in walk() {
+            room.free -= members[index].usedSlots
+            room.kept += members[index].unusedReserve
+        }
+        return room
+    }
 
     /// True if the queue may use one more slot now: a free one that is not kept for another queue.
-    func maySpend(_ index: Int) -> Bool {
-        let free = freeSlots
-        if free <= 0 { return false }
-        if members[index].usedSlots < members[index].share.reservedSlots { return true }
-        var kept = 0
-        for other in members.indices where other != index {
-            kept += max(0, members[other].share.reservedSlots - members[other].usedSlots)
-        }
-        return free > kept
+    func maySpend(_ index: Int, _ room: Room) -> Bool {
+        room.free > 0 && (members[index].unusedReserve > 0 || room.free > room.kept)
+    }
+
+    /// Takes a slot out of the room, for a queue that is about to use it.
+    func spend(_ index: Int, _ room: inout Room) {
+        room.free -= 1
+        if members[index].unusedReserve > 0 { room.kept -= 1 }
     }
 
     /// Gives free slots to queues with work, by smooth weighted rotation.
     ///
     /// - Returns: the queues that have got some.
+    @discardableResult
     mutating func distribute(_ now: Instant) -> [Int] {
         guard phase == .running else { return [] }
+        var room = countRoom()
         var chosen: [Int] = []
-        while let index = nextInRotation(now) {
+        while room.free > 0, let index = nextInRotation(now, room) {
+            spend(index, &room)
             members[index].granted += 1
             if chosen.last != index, !chosen.contains(index) { chosen.append(index) }
         }
         return chosen
     }
 
-    private mutating func nextInRotation(_ now: Instant) -> Int? {
+    private mutating func nextInRotation(_ now: Instant, _ room: Room) -> Int? {
         var best: Int?
         var total = 0
-        for index in members.indices where members[index].canClaim(now) && maySpend(index) {
+        for index in walk() where members[index].canClaim(now) && maySpend(index, room) {
             members[index].credit += members[index].share.weight
             total += members[index].share.weight
             if best.map({ members[index].credit > members[$0].credit }) ?? true { best = index }
@@ -78,23 +105,30 @@ struct LocalQueue: Sendable {
 
     /// Takes the next operation that may start, and its slot.
     mutating func startNext(_ now: Instant) -> HeldOperation? {
-        guard phase == .running else { return nil }
-        var best: Int?
-        for index in members.indices
-        where !members[index].waiting.isEmpty && members[index].hasLease(now) && maySpend(index) {
-            if best.map({ members[index].load < members[$0].load }) ?? true { best = index }
-        }
-        guard let best, let operation = members[best].waiting.popFirst() else { return nil }
-        members[best].running += 1
-        lastStart = now
-        return operation
+        var room = countRoom()
+        return startNext(now, &room)
     }
 
     /// Takes everything that may start.
     mutating func startAll(_ now: Instant) -> [HeldOperation] {
+        var room = countRoom()
         var operations: [HeldOperation] = []
-        while let operation = startNext(now) { operations.append(operation) }
+        while let operation = startNext(now, &room) { operations.append(operation) }
         return operations
+    }
+
+    private mutating func startNext(_ now: Instant, _ room: inout Room) -> HeldOperation? {
+        guard phase == .running, room.free > 0 else { return nil }
+        var best: Int?
+        for index in walk()
+        where !members[index].waiting.isEmpty && members[index].hasLease(now) && maySpend(index, room) {
+            if best.map({ members[index].load < members[$0].load }) ?? true { best = index }
+        }
+        guard let best, let operation = members[best].waiting.popFirst() else { return nil }
+        spend(best, &room)
+        members[best].running += 1
+        lastStart = now
+        return operation
     }
 
     /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first.
@@ -130,14 +164,18 @@ struct LocalQueue: Sendable {
 
     /// The next instant at which something is to be done without being told.
     func nextAlarm(_ now: Instant) -> Instant? {
-        var earliest: Instant?
-        for member in members {
-            if let due = member.nextDue, !member.hasWork { earliest = min(due, earliest ?? due) }
-            if let lastStart, !member.waiting.isEmpty, member.hasLease(now) {
-                earliest = min(lastStart + Self.stall, earliest ?? lastStart + Self.stall)
-            }
-        }
-        return earliest
+        members.indices.reduce(Instant?.none) { earlier($0, nextAlarm(of: $1, now)) }
+    }
+
+    private func nextAlarm(of index: Int, _ now: Instant) -> Instant? {
+        let due = members[index].hasWork ? nil : members[index].nextDue
+        guard let lastStart, !members[index].waiting.isEmpty, members[index].hasLease(now) else { return due }
+        return earlier(due, lastStart + Self.stall)
+    }
+
+    private func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
     }
 
     /// Does what is to be done at this instant.
@@ -157,12 +195,39 @@ struct LocalQueue: Sendable {
     var hasWaiting: Bool { members.contains { !$0.waiting.isEmpty } }
 
     /// Queues on whose bells it makes sense to wait: something could be started there, and nothing is known to be there.
-    func bellQueues(_ now: Instant) -> [Int] {
-        guard phase == .running else { return [] }
-        return members.indices.filter { index in
-            let member = members[index]
-            return !member.hasWork && !member.isExchanging && !member.isStuck && member.hasLease(now)
-                && maySpend(index)
+    mutating func bellQueues(_ now: Instant) -> [Int] {
+        let room = countRoom()
+        return walk().filter { wantsBell($0, room, now) }
+    }
+
+    /// Nobody waits for a bell any more.
+    mutating func forgetBells() {
+        for index in walk() { members[index].isListening = false }
+    }
+
+    private func wantsBell(_ index: Int, _ room: Room, _ now: Instant) -> Bool {
+        phase == .running && members[index].isQuiet(now) && maySpend(index, room)
+    }
+
+    /// Who has something to do after a change.
+    struct Outlook: Sendable {
+        /// Queues with something to send.
+        var callers: [Int] = []
+        /// A bell should be waited for that nobody listens to.
+        var needsBell = false
+        /// As `nextAlarm`.
+        var alarm: Instant?
+    }
+
+    /// Looks at every queue once.
+    mutating func outlook(_ now: Instant) -> Outlook {
+        let room = countRoom()
+        var outlook = Outlook()
+        for index in walk() {
+            if members[index].hasCall(now) { outlook.callers.append(index) }
+            if !members[index].isListening, wantsBell(index, room, now) { outlook.needsBell = true }
+            outlook.alarm = earlier(outlook.alarm, nextAlarm(of: index, now))
         }
+        return outlook
     }
 }

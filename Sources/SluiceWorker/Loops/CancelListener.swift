@@ -17,9 +17,3 @@ struct CancelListener: Sendable {
         }
     }
 }
-
-extension WorkerCore {
-    func index(of name: String) -> Int? {
-        queue.withLock { $0.members.firstIndex { $0.share.name == name } }
-    }
-}

@@ -27,20 +27,20 @@ struct DoorbellLoop: Sendable {
     func runOnce() async throws {
         let names = core.queue.withLock { queue in
             let indexes = queue.bellQueues(.now)
-            queue.listening = Set(indexes)
+            for index in indexes { queue.members[index].isListening = true }
             return indexes.map { queue.members[$0].share.name }
         }
         if names.isEmpty { return await core.bell.wait() }
         guard let name = try await firstRing(names) else { return }
         let canStart = core.change { queue, now in
-            queue.members.firstIndex { $0.share.name == name }.map { queue.rang($0, now) } ?? false
+            queue.indexes[name].map { queue.rang($0, now) } ?? false
         }
         if !canStart { try await core.broker.ring(queue: name) }
     }
 
     /// Waits for a ring until the choice of queues has changed.
     private func firstRing(_ names: [String]) async throws -> String? {
-        defer { core.queue.withLock { $0.listening = [] } }
+        defer { core.queue.withLock { $0.forgetBells() } }
         return try await withThrowingTaskGroup(of: String?.self) { group in
             group.addTask {
                 do {

@@ -38,6 +38,9 @@ final class Heartbeat: Sendable {
     private static let margin: Duration = .seconds(1)
     /// Least pause between two passes, whoever asks.
     private static let shortest: Duration = .milliseconds(20)
+    /// What replies have changed takes effect after so long at the latest: looking at a thousand queues after each of a thousand
+    /// replies would take longer than the beats themselves.
+    private static let patience: Duration = .milliseconds(10)
     private let core: WorkerCore
     private let hasStarted = Atomic<Bool>(false)
     private let ended = Signal()
@@ -81,15 +84,20 @@ final class Heartbeat: Sendable {
     func runOnce() -> Bool {
         let info = core.info().encoded()
         var isWell = true
+        var changedAt = ContinuousClock.now
         for (index, name) in core.queueNames.enumerated() where !core.beatNow.hasStopped {
             do {
                 try beat(index, name, info)
             } catch {
                 core.logger.warning("a heartbeat failed", metadata: ["queue": "\(name)", "error": "\(error)"])
-                core.leaseUnrenewed(index)
+                core.leaseUnrenewed()
                 isWell = false
             }
+            guard .now - changedAt > Self.patience else { continue }
+            core.change { _, _ in }
+            changedAt = .now
         }
+        core.change { _, _ in }
         return isWell
     }
 
@@ -110,18 +118,22 @@ final class Heartbeat: Sendable {
 }
 
 extension WorkerCore {
+    /// Takes note of a reply. What it lets start waits for the next change.
     func leaseRenewed(_ index: Int, until: Instant, _ reply: BeatReply) {
-        change { queue, now in queue.renew(index, until: until, reply, now) }
+        queue.withLock { $0.renew(index, until: until, reply, .now) }
         for order in reply.cancels { cancel(order, index) }
         cancelThrough(reply.cancelledThroughFence, index)
     }
 
-    /// A heartbeat was not answered. When the lease has been lapsed for long, bodies end: others may run the same by now.
-    func leaseUnrenewed(_ index: Int) {
-        let grace = configuration.lease * Defaults.leaseLossGraceLeases
-        let lost = queue.withLock { queue -> [HeldOperation] in
-            guard let until = queue.members[index].leaseUntil, until + grace < .now else { return [] }
-            return Array(queue.members[index].held.values)
+    /// A heartbeat was not answered. Where a lease has been lapsed for long, bodies end: others may run the same by now. Every
+    /// queue is looked at: with many of them, one beat after the other runs into its deadline before it is this one's turn.
+    func leaseUnrenewed() {
+        let lapsedSince = Instant.now - configuration.lease * Defaults.leaseLossGraceLeases
+        let lost = queue.withLock { queue in
+            queue.members.indices.flatMap { index -> [HeldOperation] in
+                guard let until = queue.members[index].leaseUntil, until < lapsedSince else { return [] }
+                return Array(queue.members[index].held.values)
+            }
         }
         for operation in lost where !operation.hasEnded && operation.orders.stop != .lost { lose(operation) }
     }
