@@ -12,12 +12,18 @@ public struct OperationContext: Sendable {
     private let validFence: Int64
     private let link: any OperationLink
 
-    package init(claimed: ClaimedOperation, envelope: OperationEnvelope, queue: String, link: any OperationLink) {
+    package init(
+        claimed: ClaimedOperation,
+        envelope: OperationEnvelope,
+        maxAttempts: Int = Defaults.attempts,
+        queue: String,
+        link: any OperationLink
+    ) {
         id = claimed.id
         name = envelope.name
         self.queue = queue
         attempt = claimed.attempt
-        maxAttempts = envelope.retry.attempts
+        self.maxAttempts = maxAttempts
         delivery = claimed.header.delivery
         tags = envelope.tags
         validFence = claimed.fence

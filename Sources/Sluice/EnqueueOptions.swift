@@ -69,16 +69,16 @@ extension EnqueueOptions {
     /// - Parameters:
     ///   - name: the registered type.
     ///   - arguments: one JSON value as UTF-8.
-    ///   - retry: the type's policy; `attempts` overrides its number.
+    ///   - retry: the type's policy as the producer knows it; `attempts` overrides its number. nil = what the worker's type says.
     ///   - serverTime: milliseconds of server time; needed for `.at` only.
     /// - Throws: `OperationsError` with `.invalidName`, `.invalidOption` or `.tooLarge`.
     package func operation(
         name: String,
         arguments: [UInt8],
-        retry: RetryPolicy = RetryPolicy(),
+        retry: RetryPolicy? = nil,
         serverTime: Int64?
     ) throws(OperationsError) -> NewOperation {
-        var retry = retry
+        var retry = retry.map(RetryOverrides.init) ?? RetryOverrides()
         if let attempts { retry.attempts = attempts }
         let envelope = OperationEnvelope(
             name: name,

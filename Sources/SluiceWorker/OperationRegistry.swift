@@ -11,13 +11,17 @@ public struct OperationRegistry: Sendable {
     /// The registered names, sorted.
     public var names: [String] { handlers.keys.sorted() }
 
-    /// Registers a type under its name. Registering a name twice, or one that `NameRule` forbids, is a mistake in the program
-    /// and ends it.
+    /// Registers a type under its name. Registering a name twice, one that `NameRule` forbids, or a retry policy without 1 to 999
+    /// attempts is a mistake in the program and ends it.
     ///
     /// - Parameter type: the operation; its values are read from the stored JSON.
     public mutating func register<Operation: DistributedOperation>(_ type: Operation.Type) {
         register(
-            OperationHandler(name: Operation.name, runTimeout: Operation.runTimeout) { arguments, context in
+            OperationHandler(
+                name: Operation.name,
+                retryPolicy: Operation.retryPolicy,
+                runTimeout: Operation.runTimeout
+            ) { arguments, context in
                 let operation: Operation
                 do {
                     operation = try JSONDecoder().decode(Operation.self, from: Data(arguments))
@@ -33,6 +37,10 @@ public struct OperationRegistry: Sendable {
     package mutating func register(_ handler: OperationHandler) {
         precondition(NameRule.allows(handler.name), "\"\(handler.name)\" is no operation name: see NameRule")
         precondition(handlers[handler.name] == nil, "the operation \"\(handler.name)\" is registered twice")
+        precondition(
+            (1...Defaults.maxAttempts).contains(handler.retryPolicy.attempts),
+            "the operation \"\(handler.name)\" may have 1 to \(Defaults.maxAttempts) attempts"
+        )
         handlers[handler.name] = handler
     }
 

@@ -198,7 +198,7 @@ extension InMemoryBroker {
         let envelope = OperationEnvelope(
             name: name,
             arguments: Array(arguments.utf8),
-            retry: retry,
+            retry: RetryOverrides(retry),
             runTimeout: runTimeout
         )
         let operation = NewOperation(tracked: tracked, delayMilliseconds: delay, envelope: envelope.encoded())

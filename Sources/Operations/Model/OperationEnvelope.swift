@@ -2,14 +2,15 @@ import Foundation
 
 /// What the producer says about an operation and Redis never looks into: name, arguments and options, as one JSON object.
 ///
-/// Only what differs from the defaults is written. Fields that this version does not know stay in the stored bytes.
+/// Only what the producer has said is written. Fields that this version does not know stay in the stored bytes.
 public struct OperationEnvelope: Sendable, Equatable {
     /// The registered type that runs it.
     public var name: String
     /// Its arguments: one JSON value as UTF-8, usually an object.
     public var arguments: [UInt8]
     public var tags: [String]
-    public var retry: RetryPolicy
+    /// Attempts and pauses, as far as the producer has said; the rest is up to the type.
+    public var retry: RetryOverrides
     /// Longest time that one attempt may run; nil = the type's own limit.
     public var runTimeout: Duration?
     /// The operation that this one repeats.
@@ -19,7 +20,7 @@ public struct OperationEnvelope: Sendable, Equatable {
         name: String,
         arguments: [UInt8] = Array("{}".utf8),
         tags: [String] = [],
-        retry: RetryPolicy = RetryPolicy(),
+        retry: RetryOverrides = RetryOverrides(),
         runTimeout: Duration? = nil,
         rerunOf: OperationID? = nil
     ) {
@@ -32,10 +33,15 @@ public struct OperationEnvelope: Sendable, Equatable {
     }
 }
 
+extension OperationEnvelope {
+    /// Attempts as far as can be told without the type: what the producer has said, or the default.
+    package var maxAttempts: Int { retry.attempts ?? Defaults.attempts }
+}
+
 // MARK: - Writing
 
 extension OperationEnvelope {
-    /// The stored bytes: `{"name":…,"args":…}` and whatever is not the default.
+    /// The stored bytes: `{"name":…,"args":…}` and whatever else is said.
     package func encoded() -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(arguments.count + name.utf8.count + 20)
@@ -44,11 +50,9 @@ extension OperationEnvelope {
         json += #"","args":"#.utf8
         json += arguments
         if !tags.isEmpty, let encoded = try? JSONEncoder().encode(tags) { json += Array(",\"tags\":".utf8) + encoded }
-        if retry.attempts != Defaults.attempts { json += ",\"attempts\":\(retry.attempts)".utf8 }
-        if retry.base != Defaults.backoffBase { json += ",\"backoff\":\(retry.base.wholeMilliseconds)".utf8 }
-        if retry.ceiling != Defaults.backoffCeiling {
-            json += ",\"backoffMax\":\(retry.ceiling.wholeMilliseconds)".utf8
-        }
+        if let attempts = retry.attempts { json += ",\"attempts\":\(attempts)".utf8 }
+        if let base = retry.base { json += ",\"backoff\":\(base.wholeMilliseconds)".utf8 }
+        if let ceiling = retry.ceiling { json += ",\"backoffMax\":\(ceiling.wholeMilliseconds)".utf8 }
         if let runTimeout { json += ",\"timeout\":\(runTimeout.wholeMilliseconds)".utf8 }
         if let rerunOf { json += ",\"rerunOf\":\"\(rerunOf)\"".utf8 }
         json.append(UInt8(ascii: "}"))
@@ -60,8 +64,8 @@ extension OperationEnvelope {
     /// - Throws: `OperationsError` with `.invalidName`, `.invalidOption` or `.tooLarge`.
     package func validate() throws(OperationsError) {
         try NameRule.check(name, role: "operation name")
-        guard (1...Defaults.maxAttempts).contains(retry.attempts) else {
-            throw OperationsError(.invalidOption, "attempts is \(retry.attempts): use 1 to \(Defaults.maxAttempts)")
+        if let attempts = retry.attempts, !(1...Defaults.maxAttempts).contains(attempts) {
+            throw OperationsError(.invalidOption, "attempts is \(attempts): use 1 to \(Defaults.maxAttempts)")
         }
         guard tags.count <= Defaults.tags else {
             throw OperationsError(.invalidOption, "\(tags.count) tags: at most \(Defaults.tags) are allowed")
@@ -98,10 +102,10 @@ extension OperationEnvelope {
             case "name": name = Self.string(value)
             case "args": arguments = Array(value)
             case "tags": tags = (try? JSONDecoder().decode([String].self, from: Data(value))) ?? []
-            case "attempts": retry.attempts = Self.integer(value) ?? retry.attempts
-            case "backoff": retry.base = Self.integer(value).map { .milliseconds($0) } ?? retry.base
-            case "backoffMax": retry.ceiling = Self.integer(value).map { .milliseconds($0) } ?? retry.ceiling
-            case "timeout": runTimeout = Self.integer(value).map { .milliseconds($0) }
+            case "attempts": retry.attempts = Self.integer(value).map { min(max($0, 1), Defaults.maxAttempts) }
+            case "backoff": retry.base = Self.duration(value)
+            case "backoffMax": retry.ceiling = Self.duration(value)
+            case "timeout": runTimeout = Self.duration(value)
             case "rerunOf": rerunOf = Self.string(value).flatMap { OperationID($0) }
             default: break
             }
@@ -115,6 +119,11 @@ extension OperationEnvelope {
         let inner = json.dropFirst().dropLast()
         if !inner.contains(UInt8(ascii: "\\")) { return String(validating: inner, as: UTF8.self) }
         return try? JSONDecoder().decode(String.self, from: Data(json))
+    }
+
+    /// Milliseconds, at most a hundred years of them.
+    private static func duration(_ json: ArraySlice<UInt8>) -> Duration? {
+        integer(json).map { min(.milliseconds($0), RetryPolicy.longestPause) }
     }
 
     private static func integer(_ json: ArraySlice<UInt8>) -> Int? {

@@ -27,8 +27,46 @@ public struct RetryPolicy: Sendable, Equatable {
     ///   - attempt: the attempt that failed, from 1.
     ///   - chance: a number from 0 to 1.
     public func delay(afterAttempt attempt: Int, chance: Double = .random(in: 0...1)) -> Duration {
-        let doublings = min(max(attempt - 1, 0), 40)
-        let pause = min(ceiling, base * (1 << doublings))
+        // Step by step: the numbers may come from anybody, and a large one must not overflow.
+        let longest = min(ceiling, Self.longestPause)
+        var pause = min(max(base, .zero), longest)
+        for _ in 0..<min(max(attempt - 1, 0), 40) { pause = min(pause * 2, longest) }
         return pause + pause * (chance * Defaults.backoffJitter)
+    }
+
+    /// A hundred years.
+    static let longestPause: Duration = .seconds(100 * 365 * 86_400)
+}
+
+/// What a producer says about attempts and pauses; nil = what the operation's type says, in the worker that runs it.
+public struct RetryOverrides: Sendable, Equatable {
+    /// How often the operation may run before it is dead, 1 to 999.
+    public var attempts: Int?
+    /// Pause after the first failed attempt.
+    public var base: Duration?
+    /// The longest pause, before the part that chance adds.
+    public var ceiling: Duration?
+
+    public init(attempts: Int? = nil, base: Duration? = nil, ceiling: Duration? = nil) {
+        self.attempts = attempts
+        self.base = base
+        self.ceiling = ceiling
+    }
+
+    /// As much of a policy as differs from the defaults.
+    public init(_ policy: RetryPolicy) {
+        let defaults = RetryPolicy()
+        attempts = policy.attempts == defaults.attempts ? nil : policy.attempts
+        base = policy.base == defaults.base ? nil : policy.base
+        ceiling = policy.ceiling == defaults.ceiling ? nil : policy.ceiling
+    }
+
+    /// The policy that holds, given what the operation's type says.
+    public func applied(to policy: RetryPolicy) -> RetryPolicy {
+        RetryPolicy(
+            attempts: attempts ?? policy.attempts,
+            base: base ?? policy.base,
+            ceiling: ceiling ?? policy.ceiling
+        )
     }
 }

@@ -16,7 +16,7 @@ package enum OperationJSON {
             "priority": .string(record.header.priority.rawValue),
             "tags": .array(envelope.tags.map { .string($0) }),
             "attempt": .number(record.attempt),
-            "maxAttempts": .number(envelope.retry.attempts),
+            "maxAttempts": .number(envelope.maxAttempts),
             "delivery": .number(record.header.delivery),
             "fence": record.fence == 0 ? .null : .number(record.fence),
             "worker": JSONValue(detail.worker),

@@ -42,14 +42,14 @@ struct OperationTable {
             + operations.map { detail in
                 [
                     detail.id.description, detail.state.rawValue, detail.record.header.priority.rawValue,
-                    detail.envelope.name, detail.queue, "\(detail.record.attempt)", "\(detail.envelope.retry.attempts)",
+                    detail.envelope.name, detail.queue, "\(detail.record.attempt)", "\(detail.envelope.maxAttempts)",
                     TimeText.rfc3339(detail.record.enqueuedAt), detail.errors.last?.failure.sentence ?? "",
                 ].map(CSV.cell).joined(separator: ",")
             }
     }
 
     private func tries(_ detail: OperationDetail) -> String {
-        "\(detail.record.attempt)/\(detail.envelope.retry.attempts)"
+        "\(detail.record.attempt)/\(detail.envelope.maxAttempts)"
     }
 
     private func when(_ detail: OperationDetail) -> String {

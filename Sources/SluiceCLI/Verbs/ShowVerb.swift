@@ -62,7 +62,7 @@ struct OperationCard {
         let record = detail.record
         var facts: [(name: String, text: String)] = [
             ("queue", detail.queue), ("priority", record.header.priority.rawValue),
-            ("attempt", "\(record.attempt) of \(envelope.retry.attempts), delivery \(record.header.delivery)"),
+            ("attempt", "\(record.attempt) of \(envelope.maxAttempts), delivery \(record.header.delivery)"),
         ]
         if let worker = detail.worker { facts.append(("worker", worker)) }
         if !envelope.tags.isEmpty { facts.append(("tags", envelope.tags.joined(separator: ", "))) }

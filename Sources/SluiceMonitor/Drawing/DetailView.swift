@@ -59,7 +59,7 @@ struct DetailText {
         if pane.isMissing { first.append(Span("  (removed meanwhile)", .warning)) }
         var second = "queue \(SafeText.line(detail.queue))  priority \(header.priority.rawValue)"
         if let tags = envelope?.tags, !tags.isEmpty { second += "  tags \(SafeText.line(tags.joined(separator: ",")))" }
-        var third = "attempt \(detail.record.attempt)/\(envelope?.retry.attempts ?? 0)  delivery \(header.delivery)"
+        var third = "attempt \(detail.record.attempt)/\(envelope?.maxAttempts ?? 0)  delivery \(header.delivery)"
         if detail.record.fence > 0 { third += "  fence \(detail.record.fence)" }
         if detail.state == .executing { third += "  on \(worker(detail))" }
         return [first, [Span(second)], [Span(third)]]

@@ -77,6 +77,7 @@ private struct Run {
                 operation.stop(.runTimeout)
             }
         }
+                maxAttempts: policy.attempts,
         defer { timer?.cancel() }
         do {
             let context = OperationContext(
@@ -86,6 +87,9 @@ private struct Run {
                 link: operation
             )
             return finished(try await handler.body(envelope.arguments, context))
+    /// The type's, where the producer has said nothing.
+    private var policy: RetryPolicy { envelope.retry.applied(to: handler.retryPolicy) }
+
         } catch {
             return ended(by: error, limit: limit)
         }
@@ -120,11 +124,11 @@ private struct Run {
         let failure = failure(error)
         var facts = name.merging(["error.type": "\(failure.type)", "error": "\(failure.message)"])
         let isRetryable = (error as? any OperationFailing)?.isRetryable ?? true
-        guard isRetryable, operation.claimed.attempt < envelope.retry.attempts else {
+        guard isRetryable, operation.claimed.attempt < policy.attempts else {
             core.logger.warning("failed for good", metadata: operation.metadata(facts))
             return .failed(.dead, error: failure.encoded())
         }
-        let pause = envelope.retry.delay(afterAttempt: operation.claimed.attempt).wholeMilliseconds
+        let pause = policy.delay(afterAttempt: operation.claimed.attempt).wholeMilliseconds
         facts["retry.milliseconds"] = "\(pause)"
         core.logger.info("failed; another attempt follows", metadata: operation.metadata(facts))
         return .failed(.retry(afterMilliseconds: pause), error: failure.encoded())
