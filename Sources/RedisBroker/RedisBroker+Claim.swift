@@ -22,7 +22,8 @@ extension Claim {
         var operations: [ClaimedOperation] = []
         operations.reserveCapacity(fields.count - 4)
         for (index, element) in fields.dropFirst(4).enumerated() {
-            operations.append(try ClaimedOperation(fence: Int64(fence + 1 + index), element: element))
+            guard let operation = ClaimedOperation(fence: Int64(fence + 1 + index), element: element) else { continue }
+            operations.append(operation)
         }
         self.init(
             status: status,
@@ -34,13 +35,9 @@ extension Claim {
 }
 
 extension ClaimedOperation {
-    init(fence: Int64, element: RedisValue) throws(OperationsError) {
-        let bytes = try translate { () throws(RedisError) in try element.expectBytes("an element") }
-        self.init(
-            fence: fence,
-            header: try OperationHeader(bytes),
-            envelope: Array(bytes.dropFirst(OperationHeader.byteCount))
-        )
+    init?(fence: Int64, element: RedisValue) {
+        guard let bytes = element.bytes else { return nil }
+        self.init(fence: fence, element: bytes)
     }
 }
 

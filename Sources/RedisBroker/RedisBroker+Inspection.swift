@@ -31,7 +31,8 @@ extension RedisBroker {
         let reply = try await evaluate(scripts.page, arguments).array ?? []
         let next = reply.first?.string ?? ""
         return OperationPage(
-            operations: try reply.dropFirst().compactMap { row in try OperationDetail(row: row, queue: queue) },
+            // One that cannot be read must not hide the others.
+            operations: reply.dropFirst().compactMap { row in (try? OperationDetail(row: row, queue: queue)) ?? nil },
             cursor: next.isEmpty ? nil : next
         )
     }
@@ -76,7 +77,9 @@ extension OperationDetail {
         _ state: OperationState,
         fence: Substring?
     ) throws(OperationsError) -> OperationRecord {
-        let header = try OperationHeader(element)
+        guard let (header, _) = OperationHeader.salvage(element) else {
+            throw OperationsError(.malformed, "an operation's header cannot be read")
+        }
         return OperationRecord(
             header: header,
             state: state,

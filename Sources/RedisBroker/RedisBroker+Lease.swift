@@ -38,13 +38,18 @@ extension RedisBroker {
         arguments.append(epoch)
         for fence in known { arguments.append(fence) }
         let reply = try await evaluate(scripts.reconcile, arguments)
-        guard let fields = reply.array, fields.count >= 2, let lostCount = fields[1].int else {
+        guard let fields = reply.array, fields.count >= 2, let lostCount = fields[1].int,
+            (0...fields.count - 2).contains(lostCount)
+        else {
             throw OperationsError(.malformed, "the reply of a reconciliation cannot be read")
         }
         let lost = fields[2..<(2 + lostCount)].compactMap { $0.int.map(Int64.init) }
         var found: [ClaimedOperation] = []
         for index in stride(from: 2 + lostCount, to: fields.count - 1, by: 2) {
-            found.append(try ClaimedOperation(fence: Int64(fields[index].int ?? 0), element: fields[index + 1]))
+            guard let fence = fields[index].int,
+                let operation = ClaimedOperation(fence: Int64(fence), element: fields[index + 1])
+            else { continue }
+            found.append(operation)
         }
         return Reconciliation(found: found, lost: lost, more: fields[0].int == 1)
     }

@@ -16,7 +16,7 @@ extension RedisBroker {
         if let oldest = fields[8].int, oldest >= 0 { snapshot.oldestReadyMilliseconds = Int64(oldest) }
         snapshot.read(meta: Extras(fields[9]), totals: Extras(fields[10]).numbers)
         snapshot.workers = (fields[11].array ?? []).chunks(of: 5).compactMap(WorkerRow.init)
-        snapshot.executing = try (fields[12].array ?? []).chunks(of: 6).compactMap { row in try ExecutingRow(row) }
+        snapshot.executing = (fields[12].array ?? []).chunks(of: 6).compactMap(ExecutingRow.init)
         return snapshot
     }
 }
@@ -51,10 +51,10 @@ extension WorkerRow {
 }
 
 extension ExecutingRow {
-    fileprivate init?(_ fields: ArraySlice<RedisValue>) throws(OperationsError) {
+    fileprivate init?(_ fields: ArraySlice<RedisValue>) {
         let fields = Array(fields)
         guard fields.count == 6, let worker = fields[0].string, let fence = fields[1].int, let bytes = fields[2].bytes,
-            bytes.count >= OperationHeader.byteCount
+            let (header, _) = OperationHeader.salvage(bytes)
         else { return nil }
         let isRecord = fields[3].string == "1"
         let envelope = Array(bytes.dropFirst(isRecord ? OperationRecord.headByteCount : OperationHeader.byteCount))
@@ -62,7 +62,7 @@ extension ExecutingRow {
         self.init(
             worker: worker,
             fence: Int64(fence),
-            header: try OperationHeader(bytes),
+            header: header,
             name: about.name,
             maxAttempts: about.attempts
         )

@@ -5,7 +5,11 @@ import Synchronization
 /// What a worker counts about itself.
 final class Tally: Sendable {
     let finished = Atomic<Int64>(0)
+    /// Attempts, also those that another one follows.
     let failed = Atomic<Int64>(0)
+    let cancelled = Atomic<Int64>(0)
+    /// Operations that could not be read.
+    let malformed = Atomic<Int64>(0)
     /// Asked for once: the system may have to look it up.
     let host = ProcessInfo.processInfo.hostName
     let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
@@ -13,10 +17,13 @@ final class Tally: Sendable {
     func count(_ settlement: Settlement) {
         switch settlement {
         case .finished: finished.wrappingAdd(1, ordering: .relaxed)
+        case .failed(.cancelled, _): cancelled.wrappingAdd(1, ordering: .relaxed)
         case .failed: failed.wrappingAdd(1, ordering: .relaxed)
         case .returned: break
         }
     }
+
+    func countMalformed() { malformed.wrappingAdd(1, ordering: .relaxed) }
 
     /// Resident memory of this process in bytes; 0 where the system does not say.
     static var residentBytes: Int64 {
@@ -45,6 +52,8 @@ extension WorkerCore {
             startedAt: tally.startedAt,
             finished: tally.finished.load(ordering: .relaxed),
             failed: tally.failed.load(ordering: .relaxed),
+            cancelled: tally.cancelled.load(ordering: .relaxed),
+            malformed: tally.malformed.load(ordering: .relaxed),
             phase: phase == .running ? "running" : "draining",
             residentBytes: Tally.residentBytes
         )

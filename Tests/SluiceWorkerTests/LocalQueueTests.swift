@@ -57,6 +57,8 @@ struct LocalQueueTests {
         #expect(known.sorted() == [1, 2])
     }
 
+    private func bells(_ queue: inout LocalQueue) -> [Int] { queue.bellQueues(now) }
+
     private static func quiet(inFlight: Int) -> BeatReply {
         BeatReply(inFlight: inFlight, startable: false, sweepDue: false, cancels: [], cancelledThroughFence: 0)
     }
@@ -149,17 +151,69 @@ struct LocalQueueTests {
         #expect(queue.nextAlarm(now) == nil)
     }
 
+    @Test("looks at a thousand queues a few times for a change, not once for each of them")
+    func manyQueues() {
+        var queue = LocalQueue(slots: 10)
+        for number in 0..<1000 {
+            queue.add(QueueShare("q\(number)", reservedSlots: number < 2 ? 1 : 0))
+            queue.members[number].leaseUntil = now + .seconds(60)
+        }
+        /// What a worker does after each change.
+        func settle() -> (granted: Int, bell: Bool) {
+            _ = queue.startAll(now)
+            let granted = queue.distribute(now).count
+            return (granted, queue.outlook(now).needsBell)
+        }
+        // Each of ten slots is given to a queue in turn.
+        #expect(settle() == (10, false))
+        #expect(queue.walks <= 20)
+        for index in queue.members.indices {
+            queue.members[index].hasWork = false
+            queue.members[index].granted = 0
+        }
+        var walks = queue.walks
+        #expect(settle() == (0, true))
+        #expect(bells(&queue).count == 1000)
+        queue.renew(500, until: now + .seconds(60), Self.quiet(inFlight: 0), now)
+        let canStart = queue.rang(700, now)
+        #expect(canStart)
+        #expect(queue.walks - walks <= 10)
+        // One with completions may use every slot that is not kept for others, and counts them once.
+        queue.take(claimed(1...1), 900, ties: .none)
+        guard let operation = queue.startNext(now) else { return }
+        walks = queue.walks
+        queue.end(operation, .finished(result: []), ranFor: .zero)
+        guard case .exchange(let exchange) = queue.nextStep(900, now) else { return }
+        #expect(exchange.capacity == 8)
+        #expect(queue.walks - walks <= 2)
+    }
+
+    @Test("ends what cannot be read as dead, without a slot, and starts what can")
+    func unreadable() {
+        var queue = queue(slots: 1)
+        var operations = claimed(1...2)
+        operations[0].fault = "another version"
+        queue.take(operations, 0, ties: .none)
+        let started = queue.startAll(now)
+        #expect(started.map(\.fence) == [2])
+        guard case .failed(.dead, let error)? = queue.members[0].outbox.first?.settlement else {
+            Issue.record("what cannot be read is not settled")
+            return
+        }
+        #expect(String(decoding: error, as: UTF8.self).contains(#""message":"another version","type":"malformed""#))
+    }
+
     @Test("listens only where it could start something and knows of nothing")
     func bells() {
         var queue = queue(slots: 1)
-        #expect(queue.bellQueues(now).isEmpty)
+        #expect(bells(&queue).isEmpty)
         queue.accept(Claim(status: .ok), 0, ties: .none, now)
-        #expect(queue.bellQueues(now) == [0])
+        #expect(bells(&queue) == [0])
         let isTaken = queue.rang(0, now)
         #expect(isTaken)
         queue.accept(Claim(status: .ok, operations: claimed(1...1)), 0, ties: .none, now)
         _ = queue.startAll(now)
-        #expect(queue.bellQueues(now).isEmpty)
+        #expect(bells(&queue).isEmpty)
         let isTakenAgain = queue.rang(0, now)
         #expect(!isTakenAgain)
     }

@@ -50,6 +50,53 @@ struct RunningTests {
         try await harness.stop()
     }
 
+    /// Has one more attempt than it needs to be told from the defaults.
+    struct Stubborn: DistributedOperation {
+        static let name = "stubborn"
+        static let retryPolicy = RetryPolicy(attempts: 2, base: .milliseconds(10))
+        func main(_ context: OperationContext) async throws {
+            context.log("\(context.attempt) of \(context.maxAttempts)")
+            throw CancellationError()
+        }
+    }
+
+    @Test("retries by the type's policy where the producer has said nothing, and by the producer's where it has")
+    func policies() async throws {
+        var registry = OperationRegistry()
+        registry.register(Stubborn.self)
+        let harness = Harness(handlers: [try #require(registry["stubborn"])])
+        harness.start()
+        let silent = try await harness.enqueue("stubborn")
+        let explicit = OperationEnvelope(name: "stubborn", retry: RetryOverrides(attempts: 3))
+        let said = NewOperation(envelope: explicit.encoded())
+        _ = try await harness.broker.enqueue([said], queue: "default")
+        for id in [silent, said.id] { #expect(try await harness.reaches(.dead, id)) }
+        #expect(try await harness.detail(silent)?.errors.count == 2)
+        #expect(try await harness.detail(said.id)?.errors.count == 3)
+        let lines = try await harness.broker.log(silent, queue: "default", from: 0, limit: 10).lines
+        #expect(lines.map { String(decoding: $0, as: UTF8.self) } == ["1 of 2", "2 of 2"])
+        try await harness.stop()
+    }
+
+    @Test("counts finished, failed, cancelled and unreadable operations apart")
+    func tally() async throws {
+        let harness = Harness()
+        harness.start()
+        let sleeping = try await harness.enqueue("sleep", #"{"seconds":60}"#)
+        let failing = try await harness.enqueue("fail", retry: .never)
+        let finishing = try await harness.enqueue("noop")
+        let unreadable = NewOperation(envelope: Array("not json".utf8))
+        _ = try await harness.broker.enqueue([unreadable], queue: "default")
+        #expect(try await harness.reaches(.executing, sleeping))
+        _ = try await harness.cancel(sleeping)
+        for id in [failing, unreadable.id] { #expect(try await harness.reaches(.dead, id)) }
+        #expect(try await harness.reaches(.cancelled, sleeping))
+        #expect(try await harness.reaches(.finished, finishing))
+        let info = harness.worker.core.info()
+        #expect(info.finished == 1 && info.failed == 2 && info.cancelled == 1 && info.malformed == 1)
+        try await harness.stop()
+    }
+
     @Test("ends an operation dead at once when another attempt is pointless")
     func pointless() async throws {
         let harness = Harness()

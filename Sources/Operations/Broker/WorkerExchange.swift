@@ -77,11 +77,27 @@ package struct ClaimedOperation: Sendable, Equatable {
     package var fence: Int64
     package var header: OperationHeader
     package var envelope: [UInt8]
+    /// Why the header cannot be read, and then only its id and flags count; nil = it can.
+    package var fault: String?
 
-    package init(fence: Int64, header: OperationHeader, envelope: [UInt8]) {
+    package init(fence: Int64, header: OperationHeader, envelope: [UInt8], fault: String? = nil) {
         self.fence = fence
         self.header = header
         self.envelope = envelope
+        self.fault = fault
+    }
+
+    /// Reads an element. One that is not as it should be does not keep others of the same reply from being run.
+    ///
+    /// - Returns: nil if not even an id can be found in it.
+    package init?(fence: Int64, element: [UInt8]) {
+        guard let (header, fault) = OperationHeader.salvage(element) else { return nil }
+        self.init(
+            fence: fence,
+            header: header,
+            envelope: Array(element.dropFirst(OperationHeader.byteCount)),
+            fault: fault
+        )
     }
 
     package var id: OperationID { header.id }

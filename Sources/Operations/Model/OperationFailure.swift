@@ -13,7 +13,7 @@ public struct OperationFailure: Sendable, Codable, Equatable {
 
     public init(type: String, message: String, attempt: Int, delivery: Int, details: [String: Int]? = nil) {
         self.type = type
-        self.message = String(decoding: message.utf8.prefix(Defaults.errorBytes), as: UTF8.self)
+        self.message = message.cut(toBytes: Defaults.errorBytes)
         self.attempt = attempt
         self.delivery = delivery
         self.details = details
@@ -24,6 +24,16 @@ public struct OperationFailure: Sendable, Codable, Equatable {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(self)).map(Array.init)
             ?? Array(#"{"type":"unknown","message":"","attempt":0,"delivery":0}"#.utf8)
+    }
+}
+
+extension String {
+    /// Its beginning, at most so many bytes, without half a character at the end.
+    fileprivate func cut(toBytes limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var end = utf8.index(utf8.startIndex, offsetBy: limit)
+        while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+        return String(self[..<end])
     }
 }
 

@@ -15,6 +15,7 @@
 package struct OperationHeader: Sendable, Equatable {
     package static let byteCount = 64
     package static let version = UInt8(ascii: "1")
+    private static let idOffset = byteCount - OperationID.characterCount
 
     package var tracked: Bool
     package var priority: OperationPriority
@@ -75,6 +76,18 @@ package struct OperationHeader: Sendable, Equatable {
             expiresAt: expiresAt,
             sequence: sequence
         )
+    }
+
+    /// Reads a header as far as it can be read: the id and the flags have the same place in every version.
+    ///
+    /// - Returns: the header, and what is wrong with it; nil without an id.
+    package static func salvage(_ bytes: [UInt8]) -> (header: OperationHeader, fault: String?)? {
+        do {
+            return (try OperationHeader(bytes), nil)
+        } catch {
+            guard bytes.count >= byteCount, let id = OperationID(utf8: bytes[idOffset..<byteCount]) else { return nil }
+            return (OperationHeader(id: id, tracked: bytes[1] != UInt8(ascii: "0")), error.message)
+        }
     }
 
     /// Appends the 64 bytes.

@@ -51,7 +51,10 @@ package struct OperationRecord: Sendable, Equatable {
     ///
     /// - Throws: `.malformed` if a field has a character that it does not allow.
     package init(_ bytes: [UInt8]) throws(OperationsError) {
-        header = try OperationHeader(bytes)
+        guard let (header, _) = OperationHeader.salvage(bytes) else {
+            throw OperationsError(.malformed, "a record's header cannot be read")
+        }
+        self.header = header
         var reader = FieldReader(bytes[OperationHeader.byteCount...])
         guard bytes.count >= Self.headByteCount, let code = reader.character(), let state = OperationState(code: code),
             let startedAt = reader.number(9, radix: 36), let fence = reader.number(11, radix: 16),

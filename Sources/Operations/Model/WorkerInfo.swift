@@ -16,7 +16,11 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
     /// Milliseconds since 1970 by the worker's clock.
     package var startedAt: Int64
     package var finished: Int64
+    /// Attempts that failed, also those that another one followed.
     package var failed: Int64
+    package var cancelled: Int64
+    /// Operations that it could not read.
+    package var malformed: Int64
     /// `running`, `quiet` or `draining`.
     package var phase: String
     /// Resident memory in bytes.
@@ -34,6 +38,8 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
         startedAt: Int64,
         finished: Int64 = 0,
         failed: Int64 = 0,
+        cancelled: Int64 = 0,
+        malformed: Int64 = 0,
         phase: String = "running",
         residentBytes: Int64 = 0
     ) {
@@ -48,9 +54,13 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
         self.startedAt = startedAt
         self.finished = finished
         self.failed = failed
+        self.cancelled = cancelled
+        self.malformed = malformed
         self.phase = phase
         self.residentBytes = residentBytes
     }
+
+    package static let queuesNamed = 16
 
     package func encoded() -> [UInt8] { (try? JSONEncoder().encode(self)).map(Array.init) ?? [] }
 
@@ -59,5 +69,3 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
         self = info
     }
 }
-    package static let queuesNamed = 16
-

@@ -113,6 +113,8 @@ enum WorkerJSON {
             ("executing", .number(worker.inFlight)),
             ("finished", JSONValue(info?.finished)),
             ("failed", JSONValue(info?.failed)),
+            ("cancelled", JSONValue(info?.cancelled)),
+            ("malformed", JSONValue(info?.malformed)),
             ("residentBytes", JSONValue(info?.residentBytes)),
             ("startedAt", info.map { OperationJSON.time($0.startedAt) } ?? .null),
             ("beatAgeMilliseconds", JSONValue(worker.beatAgeMilliseconds)),

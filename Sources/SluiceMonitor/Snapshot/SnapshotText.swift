@@ -100,6 +100,7 @@ extension SnapshotText {
             TableColumn("SLOTS", alignment: .right), TableColumn("BUSY", alignment: .right),
             TableColumn("DONE", alignment: .right, dropPriority: 2),
             TableColumn("FAILED", alignment: .right, dropPriority: 2),
+            TableColumn("CANCELLED", alignment: .right, dropPriority: 5),
             TableColumn("BEAT", alignment: .right, dropPriority: 4), TableColumn("STATE"),
         ])
         for worker in workers {
@@ -110,6 +111,7 @@ extension SnapshotText {
                 TableCell(info.map { "\($0.slots)" } ?? "-"), TableCell("\(worker.inFlight)"),
                 TableCell(info.map { QuantityText.grouped($0.finished) } ?? "-"),
                 TableCell(info.map { QuantityText.grouped($0.failed) } ?? "-"),
+                TableCell(info.map { QuantityText.grouped($0.cancelled) } ?? "-"),
                 TableCell(worker.beatAgeMilliseconds.map { DurationText.tenths(.milliseconds($0)) } ?? "-"),
                 TableCell(worker.phase, worker.isLost ? .dead : .plain),
             ])

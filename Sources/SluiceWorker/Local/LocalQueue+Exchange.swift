@@ -95,7 +95,9 @@ extension LocalQueue {
         for claimed in operations where members[index].held[claimed.fence] == nil {
             let operation = HeldOperation(claimed, queue: index, ties: ties)
             members[index].held[claimed.fence] = operation
-            if let reason = members[index].earlyCancels.removeValue(forKey: claimed.fence) {
+            if let fault = claimed.fault {
+                settle(operation, .failed(.dead, error: OperationFailure(malformed: claimed, fault).encoded()))
+            } else if let reason = members[index].earlyCancels.removeValue(forKey: claimed.fence) {
                 _ = operation.cancel(reason: reason)
                 settle(operation, .failed(.cancelled, error: []))
             } else {

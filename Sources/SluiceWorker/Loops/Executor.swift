@@ -34,15 +34,10 @@ struct Executor: Sendable {
         return await run.settlement()
     }
 
+    /// Reading an envelope is part of the work of a slot, so that several are read at once; it is free again at once.
     private func malformed(_ operation: HeldOperation, _ error: OperationsError) -> Settlement {
-        core.logger.warning("operation cannot be read", metadata: operation.metadata(["error": "\(error)"]))
-        let failure = OperationFailure(
-            type: "malformed",
-            message: error.message,
-            attempt: operation.claimed.attempt,
-            delivery: operation.claimed.header.delivery
-        )
-        return .failed(.dead, error: failure.encoded())
+        core.noteMalformed(operation.claimed, error.message, queue: operation.queueName)
+        return .failed(.dead, error: OperationFailure(malformed: operation.claimed, error.message).encoded())
     }
 
     /// Another worker may know the name, after a while perhaps this one too: it is put off, and not by the same time for all.
@@ -77,23 +72,23 @@ private struct Run {
                 operation.stop(.runTimeout)
             }
         }
-                maxAttempts: policy.attempts,
         defer { timer?.cancel() }
         do {
             let context = OperationContext(
                 claimed: operation.claimed,
                 envelope: envelope,
+                maxAttempts: policy.attempts,
                 queue: operation.queueName,
                 link: operation
             )
             return finished(try await handler.body(envelope.arguments, context))
-    /// The type's, where the producer has said nothing.
-    private var policy: RetryPolicy { envelope.retry.applied(to: handler.retryPolicy) }
-
         } catch {
             return ended(by: error, limit: limit)
         }
     }
+
+    /// The type's, where the producer has said nothing.
+    private var policy: RetryPolicy { envelope.retry.applied(to: handler.retryPolicy) }
 
     private var name: Logger.Metadata { ["operation.name": "\(envelope.name)"] }
 
@@ -172,13 +167,32 @@ extension Logger.Metadata {
 
 extension HeldOperation {
     /// Who it is, for the log.
-    func metadata(_ more: Logger.Metadata = [:]) -> Logger.Metadata {
+    func metadata(_ more: Logger.Metadata = [:]) -> Logger.Metadata { claimed.metadata(queue: queueName, more) }
+}
+
+extension ClaimedOperation {
+    fileprivate func metadata(queue: String, _ more: Logger.Metadata) -> Logger.Metadata {
         let own: Logger.Metadata = [
-            "queue": "\(queueName)",
+            "queue": "\(queue)",
             "operation.id": "\(id)",
-            "attempt": "\(claimed.attempt)",
-            "delivery": "\(claimed.header.delivery)",
+            "attempt": "\(attempt)",
+            "delivery": "\(header.delivery)",
         ]
         return own.merging(more)
+    }
+}
+
+extension OperationFailure {
+    /// An operation that this version cannot read. Another attempt would read the same bytes.
+    init(malformed claimed: ClaimedOperation, _ fault: String) {
+        self.init(type: "malformed", message: fault, attempt: claimed.attempt, delivery: claimed.header.delivery)
+    }
+}
+
+extension WorkerCore {
+    /// Counts an operation that cannot be read.
+    func noteMalformed(_ claimed: ClaimedOperation, _ fault: String, queue: String) {
+        tally.countMalformed()
+        logger.warning("operation cannot be read", metadata: claimed.metadata(queue: queue, ["error": "\(fault)"]))
     }
 }

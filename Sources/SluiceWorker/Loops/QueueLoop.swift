@@ -95,6 +95,7 @@ struct QueueLoop: Sendable {
 
     private func accept(_ claim: Claim?) {
         if claim?.status == .noLease { core.beatNow.request() }
+        noteFaults(claim?.operations ?? [])
         let ties = core.ties(index)
         core.change { queue, now in
             queue.finishExchange(index)
@@ -124,6 +125,7 @@ struct QueueLoop: Sendable {
             core.change { queue, _ in queue.finishExchange(index) }
             throw error
         }
+        noteFaults(answer.found)
         let ties = core.ties(index)
         let lost = core.change { queue, _ in
             queue.finishExchange(index)
@@ -136,6 +138,13 @@ struct QueueLoop: Sendable {
             )
         }
         for operation in lost { core.lose(operation) }
+    }
+
+    private func noteFaults(_ operations: [ClaimedOperation]) {
+        for claimed in operations {
+            guard let fault = claimed.fault else { continue }
+            core.noteMalformed(claimed, fault, queue: name)
+        }
     }
 }
 
