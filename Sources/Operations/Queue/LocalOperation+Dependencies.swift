@@ -1,0 +1,117 @@
+import Synchronization
+
+extension LocalOperation {
+    /// Edges are added one at a time in the whole process, so that the search for cycles sees all of them.
+    private static let editing = Mutex(())
+
+    /// Makes this operation wait for another one, which may be in another queue or in none. At any time before its start.
+    ///
+    /// - Parameters:
+    ///   - dependency: what must end first. Adding it again changes the policy.
+    ///   - onFailure: what becomes of this operation if the dependency ends without having finished.
+    /// - Throws: `OperationsError` with `.refused` if this operation has started or ended, or if the dependency waits for this
+    ///   operation itself, directly or over others: the message names the path. Nothing is changed then.
+    public func addDependency(_ dependency: LocalOperation, onFailure: DependencyFailurePolicy = .cancel) throws {
+        let (edge, end) = try Self.editing.withLock { _ -> (DependencyEdge, OperationState?) in
+            try DependencyPath.refuseCycle(from: self, to: dependency)
+            let isKnownToBeNew = dependency.locked { _ in
+                !dependency.guardedState.isTerminal && dependency.links.map { $0.hasEdge(from: self) == false } ?? true
+            }
+            let (edge, isNew) = try link(to: dependency, onFailure, isKnownToBeNew)
+            return (edge, dependency.append(isNew ? edge : nil))
+        }
+        if let end { dependencyEnded(edge, as: end) }
+    }
+
+    /// Makes this operation no longer wait for another one. If it waited for nothing else, it is ready then. An operation that is not
+    /// among its dependencies changes nothing.
+    ///
+    /// - Parameter dependency: the operation to forget.
+    public func removeDependency(_ dependency: LocalOperation) {
+        decide { scheduler, _ in
+            guard let edge = openEdge(to: dependency) else { return }
+            scheduler.release(edge)
+            links?.dependencies.removeAll { $0 === edge }
+        }
+    }
+
+    /// What it still waits for. An operation that has ended is no longer among them, except one that failed and whose policy is `hold`
+    /// or whose end is being told just now.
+    public var dependencies: [LocalOperation] { locked { _ in openDependencies } }
+
+    var openDependencies: [LocalOperation] {
+        links?.dependencies.compactMap { $0.isResolved ? nil : $0.dependency } ?? []
+    }
+
+    private func openEdge(to dependency: LocalOperation) -> DependencyEdge? {
+        links?.openEdge(to: dependency)
+    }
+
+    private func link(
+        to dependency: LocalOperation,
+        _ policy: DependencyFailurePolicy,
+        _ isKnownToBeNew: Bool
+    ) throws(OperationsError) -> (DependencyEdge, isNew: Bool) {
+        let answer = locked { scheduler -> Result<(DependencyEdge, isNew: Bool), OperationsError> in
+            guard attempt == 0, guardedState == .ready || guardedState == .blocked else {
+                let message = "a dependency cannot be added to an operation in state \(guardedState)"
+                return .failure(OperationsError(.refused, message))
+            }
+            if !isKnownToBeNew, let edge = openEdge(to: dependency) {
+                edge.policy = policy
+                return .success((edge, false))
+            }
+            let edge = DependencyEdge(dependent: self, dependency: dependency, policy: policy)
+            orMakeLinks.dependencies.append(edge)
+            scheduler.hold(self)
+            return .success((edge, true))
+        }
+        return try answer.get()
+    }
+
+    /// Adds an edge to its dependency.
+    ///
+    /// - Returns: the state in which the dependency has ended already, if it has.
+    private func append(_ edge: DependencyEdge?) -> OperationState? {
+        locked { _ in
+            if guardedState.isTerminal { return guardedState }
+            if let edge { orMakeLinks.dependents.append(edge) }
+            return nil
+        }
+    }
+}
+
+extension LocalOperation {
+    /// Adds an operation to a queue while no edges are edited, unless it could never start there.
+    func enter(_ core: QueueCore, asBarrier: Bool) throws(OperationsError) {
+        guard locked({ _ in links != nil }) else { return try move(to: core, asBarrier: asBarrier) }
+        let answer = Self.editing.withLock { _ -> Result<Void, OperationsError> in
+            do throws(OperationsError) {
+                try DependencyPath.refuseWaitingBehindBarrier(self, core)
+                return .success(try move(to: core, asBarrier: asBarrier))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try answer.get()
+    }
+
+    private func move(to core: QueueCore, asBarrier: Bool) throws(OperationsError) {
+        let answer = locked { scheduler -> Result<Bool, OperationsError> in
+            // What was cancelled has ended, and adding it is no mistake: a queue would not have run it either.
+            if guardedState == .cancelled { return .success(false) }
+            guard attempt == 0, !flags.contains(.queued) else {
+                return .failure(
+                    OperationsError(.refused, "an operation is added once, to one queue, before it has started")
+                )
+            }
+            core.scheduler.withLock { scheduler in
+                settle(in: core)
+                scheduler.add(self, asBarrier: asBarrier)
+            }
+            return .success(true)
+        }
+        guard try answer.get() else { return }
+        core.launchWanted()
+    }
+}

@@ -1,0 +1,51 @@
+/// What follows an attempt that threw.
+public enum RetryDecision: Sendable, Equatable {
+    /// Another attempt after a pause, during which the operation holds no slot.
+    case after(Duration)
+    /// The work is no longer wanted: the operation ends as cancelled.
+    case discard
+    /// No further attempt: the operation is dead.
+    case dead
+}
+
+/// An error that knows when another attempt makes sense, such as an HTTP response with `Retry-After`.
+public protocol RetryTiming: Error {
+    /// The pause before the next attempt; nil = as the policy says.
+    var retryAfter: Duration? { get }
+}
+
+/// What follows when the body of a local operation throws.
+///
+/// An error may have its say: `OperationFailing.isRetryable` false ends it at once, `RetryTiming.retryAfter` replaces the pause.
+public struct LocalRetry: Sendable {
+    let isNever: Bool
+    private let decision: @Sendable (any Error, Int) -> RetryDecision
+
+    /// A body that throws is dead: the default, as a closure seldom expects to run twice.
+    public static let never = LocalRetry(isNever: true) { _, _ in .dead }
+
+    /// Attempts and pauses of a policy.
+    ///
+    /// - Parameter policy: how often, and how long between.
+    public init(_ policy: RetryPolicy) {
+        self.init(isNever: policy.attempts <= 1) { error, attempt in
+            let isRetryable = (error as? any OperationFailing)?.isRetryable ?? true
+            guard isRetryable, attempt < policy.attempts else { return .dead }
+            return .after((error as? any RetryTiming)?.retryAfter ?? policy.delay(afterAttempt: attempt))
+        }
+    }
+
+    /// Decides by error and attempt. Called outside of all locks.
+    ///
+    /// - Parameter decision: takes what the body threw and the number of the attempt, from 1.
+    public init(_ decision: @escaping @Sendable (_ error: any Error, _ attempt: Int) -> RetryDecision) {
+        self.init(isNever: false, decision: decision)
+    }
+
+    private init(isNever: Bool, decision: @escaping @Sendable (any Error, Int) -> RetryDecision) {
+        self.isNever = isNever
+        self.decision = decision
+    }
+
+    func callAsFunction(_ error: any Error, attempt: Int) -> RetryDecision { decision(error, attempt) }
+}

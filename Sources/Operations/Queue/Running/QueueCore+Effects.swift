@@ -1,0 +1,97 @@
+/// Carrying out what the scheduler decided. Nothing here holds a lock, so hooks and the deinitialisers of what bodies captured may
+/// use queues and operations as they like.
+extension QueueCore {
+    /// Does what is asked for, and what that leads to in other queues.
+    ///
+    /// - Parameter onRunner: true on a runner, where hooks may run; a caller of `cancel` must not find itself in somebody's hook.
+    func perform(_ effects: Effects, onRunner: Bool = false) {
+        var foreign = effects.foreign
+        carryOut(effects, onRunner: onRunner)
+        // A list instead of recursion: a chain may go to and fro between queues.
+        while let end = foreign.popLast() {
+            let (more, core) = end.edge.dependent.decideOnEnd(of: end.edge, as: end.state)
+            foreign += more.foreign
+            core.carryOut(more, onRunner: false)
+        }
+    }
+
+    private func carryOut(_ effects: Effects, onRunner: Bool) {
+        if let operation = effects.handedOver { launch(operation.quality, first: operation) }
+        for _ in 0..<effects.launches { launch(effects.quality) }
+        for task in effects.interrupted { task.cancel() }
+        if let (operation, pause) = effects.retry { scheduleRetry(of: operation, after: pause) }
+        if !effects.aftermaths.isEmpty || !effects.idleWaiters.isEmpty { finish(effects, onRunner: onRunner) }
+        for operation in effects.discarded {
+            operation.discardBody()
+            operation.releaseFromQueue()
+        }
+        for operation in effects.abandoned { operation.releaseFromQueue() }
+    }
+
+    private func finish(_ effects: Effects, onRunner: Bool) {
+        let (aftermaths, idleWaiters) = (effects.aftermaths, effects.idleWaiters)
+        let work: @Sendable () -> Void = {
+            for aftermath in aftermaths { aftermath.perform() }
+            for waiter in idleWaiters { waiter.resume() }
+        }
+        if onRunner || aftermaths.allSatisfy(\.hooks.isEmpty) { work() } else { Task.detached { work() } }
+    }
+
+    private func scheduleRetry(of operation: LocalOperation, after pause: Duration) {
+        let timer = Task.detached { [clock] in
+            try await clock.sleep(for: pause)
+            operation.decide { scheduler, _ in
+                guard operation.guardedState == .retrying else { return }
+                operation.annex?.timer = nil
+                scheduler.unpark(operation)
+            }
+            if !operation.isInQueue { operation.restart() }
+        }
+        let isLate = operation.locked { _ -> Bool in
+            guard operation.guardedState == .retrying else { return true }
+            operation.orMakeAnnex.timer = timer
+            return false
+        }
+        if isLate { timer.cancel() }
+    }
+}
+
+extension LocalOperation {
+    var isInQueue: Bool { locked { _ in flags.contains(.queued) } }
+
+    /// Gives up the queue's hold on an operation that has ended.
+    func releaseFromQueue() {
+        guard flags.contains(.queued) else { return }
+        Unmanaged.passUnretained(self).release()
+    }
+
+    /// Goes on with an operation that was started by hand, after a retry pause.
+    func restart() {
+        let mayStart = locked { scheduler -> Bool in
+            guard guardedState == .ready, !flags.contains(.queued) else { return false }
+            scheduler.begin(self)
+            return true
+        }
+        if mayStart { QueueCore.outside.launch(quality, first: self) }
+    }
+
+    /// Ties it to the runner that was started for it. A cancel may have come before.
+    func adopt(_ runner: Runner) {
+        locked { _ in
+            self.runner = runner
+            runner.isSpent = flags.contains(.cancelRequested)
+        }
+    }
+
+    func decideOnEnd(of edge: DependencyEdge, as state: OperationState) -> (Effects, QueueCore) {
+        locked { scheduler in
+            var effects = Effects()
+            if scheduler.resolve(edge, by: state) {
+                effects.discarded.append(self)
+                scheduler.end(self, as: .cancelled, &effects)
+            }
+            scheduler.recruit(&effects)
+            return (effects, core)
+        }
+    }
+}

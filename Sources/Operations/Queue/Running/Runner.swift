@@ -1,0 +1,86 @@
+/// One used slot: a task that runs one operation after the other, as long as there are any.
+///
+/// Its fields are guarded by the lock of its core.
+final class Runner: @unchecked Sendable {
+    /// Nil for the moment between its start and the return to who started it.
+    var task: Task<Void, Never>?
+    /// Its task was cancelled, so it takes no further operation.
+    var isSpent = false
+    let quality: Quality
+
+    init(quality: Quality) { self.quality = quality }
+
+    /// How often it looks again before it leaves. Starting a task costs much more than a look, and who adds one operation often adds
+    /// the next soon after.
+    private static let patience = 4
+
+    func run(in core: QueueCore, first: LocalOperation?) async {
+        var looks = 0
+        var current = first
+        while true {
+            if let operation = current {
+                looks = 0
+                let step = core.settle(operation, await operation.attemptOnce(), runner: self)
+                if step.isEnded { operation.discardBody() }
+                switch step {
+                case .run(let next, _): current = next
+                case .look: current = nil
+                case .leave: return
+                }
+                continue
+            }
+            switch core.look(self, isLast: looks == Self.patience) {
+            case .found(let operation): current = operation
+            case .ofOtherQuality: looks = 0
+            case .nothing:
+                if looks == Self.patience { return }
+                looks += 1
+                await Task.yield()
+            }
+        }
+    }
+}
+
+extension LocalOperation {
+    /// Runs the body once, as the current operation, within its time limit.
+    func attemptOnce() async -> BodyEnd {
+        guard let limit = runLimit else { return await Self.$inBody.withValue(self) { await perform() } }
+        let timer = Task.detached { [weak self, attempt, core] in
+            try await core.clock.sleep(for: limit.runTimeout)
+            self?.limitReached(attempt: attempt, limit.runTimeout)
+            try await core.clock.sleep(for: limit.grace)
+            self?.abandon(attempt: attempt, limit.runTimeout)
+        }
+        defer { timer.cancel() }
+        return await Self.$inBody.withValue(self) { await perform() }
+    }
+
+    private var runLimit: (runTimeout: Duration, grace: Duration)? {
+        guard annex != nil else { return nil }
+        return locked { _ in annex?.runTimeout.map { ($0, annex?.grace ?? Defaults.cancelGrace) } }
+    }
+
+    private func limitReached(attempt: Int32, _ limit: Duration) {
+        decide { scheduler, effects in
+            guard guardedState == .executing, self.attempt == attempt else { return }
+            flags.insert(.overdue)
+            scheduler.interrupt(self, &effects)
+        }
+    }
+
+    /// Ends an operation whose body does not end. The body's runner finds that out when the body returns, and leaves.
+    private func abandon(attempt: Int32, _ limit: Duration) {
+        decide { scheduler, effects in
+            guard guardedState == .executing, self.attempt == attempt else { return }
+            orMakeAnnex.failure = OperationsError.overdue(limit)
+            scheduler.end(self, as: flags.contains(.cancelRequested) ? .cancelled : .dead, &effects)
+            effects.abandoned.append(self)
+        }
+    }
+}
+
+extension OperationsError {
+    static func overdue(_ limit: Duration) -> OperationsError {
+        OperationsError(.timedOut, "the operation ran longer than its limit of \(limit)")
+    }
+}

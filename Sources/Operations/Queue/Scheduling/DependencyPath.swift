@@ -1,0 +1,141 @@
+/// Searches the graph of operations that wait for each other.
+///
+/// From both ends in turns, and it is over when either end is: whoever builds a graph in some order, be it forwards or backwards, has
+/// one short end at every step, and 20,000 edges cost 20,000 steps and not their square.
+struct DependencyPath {
+    /// From the dependency on: what is waited for. The value is the operation from which it was reached.
+    private var upstream: [ObjectIdentifier: LocalOperation?] = [:]
+    private var downstream: [ObjectIdentifier: LocalOperation?] = [:]
+    private var upstreamFront: [LocalOperation]
+    private var downstreamFront: [LocalOperation]
+
+    private init(from dependent: LocalOperation, to dependency: LocalOperation) {
+        upstreamFront = [dependency]
+        downstreamFront = [dependent]
+        upstream[ObjectIdentifier(dependency)] = .some(nil)
+        downstream[ObjectIdentifier(dependent)] = .some(nil)
+    }
+
+    /// Throws if `dependency` waits for `dependent`, so that an edge between them would close a cycle.
+    static func refuseCycle(from dependent: LocalOperation, to dependency: LocalOperation) throws(OperationsError) {
+        // Most edges are added in order, where one end has no neighbours at all.
+        if dependent !== dependency, dependent.isLast || dependency.isFirst { return }
+        var path = DependencyPath(from: dependent, to: dependency)
+        guard let meeting = dependent === dependency ? dependent : path.search() else { return }
+        throw refusal("this dependency closes a cycle", path.names(over: meeting))
+    }
+
+    /// Throws if something before a barrier of the queue waits for the operation, which would be behind the barrier.
+    static func refuseWaitingBehindBarrier(_ operation: LocalOperation, _ core: QueueCore) throws(OperationsError) {
+        let last = core.scheduler.withLock {
+            $0.sections.lastNumber == $0.sections.number ? nil : $0.sections.lastNumber
+        }
+        guard let last else { return }
+        var path = DependencyPath(from: operation, to: operation)
+        while let next = path.downstreamFront.popLast() {
+            if next.core === core, next.locked({ _ in next.section }) < last {
+                throw refusal("the operation would wait behind a barrier that waits for it", path.names(over: next))
+            }
+            path.expandDownstream(next)
+        }
+    }
+
+    private static func refusal(_ what: String, _ names: [String]) -> OperationsError {
+        OperationsError(.refused, "\(what): \(names.joined(separator: " → ")) (each waits for the next)")
+    }
+
+    /// - Returns: an operation that both ends have reached.
+    private mutating func search() -> LocalOperation? {
+        while let below = downstreamFront.popLast() {
+            if let meeting = expandDownstream(below) { return meeting }
+            guard let above = upstreamFront.popLast() else { return nil }
+            if let meeting = expandUpstream(above) { return meeting }
+        }
+        return nil
+    }
+
+    @discardableResult
+    private mutating func expandDownstream(_ operation: LocalOperation) -> LocalOperation? {
+        for next in operation.awaitedBy where downstream[ObjectIdentifier(next)] == nil {
+            downstream[ObjectIdentifier(next)] = .some(operation)
+            if upstream[ObjectIdentifier(next)] != nil { return next }
+            downstreamFront.append(next)
+        }
+        return nil
+    }
+
+    private mutating func expandUpstream(_ operation: LocalOperation) -> LocalOperation? {
+        for next in operation.waitsFor where upstream[ObjectIdentifier(next)] == nil {
+            upstream[ObjectIdentifier(next)] = .some(operation)
+            if downstream[ObjectIdentifier(next)] != nil { return next }
+            upstreamFront.append(next)
+        }
+        return nil
+    }
+
+    /// The cycle from the dependent over the meeting point back to it; long ones are cut in the middle.
+    private func names(over meeting: LocalOperation) -> [String] {
+        var above: [LocalOperation] = []
+        var current: LocalOperation? = upstream[ObjectIdentifier(meeting)].map { _ in meeting }
+        while let operation = current {
+            above.append(operation)
+            current = upstream[ObjectIdentifier(operation)] ?? nil
+        }
+        var below: [LocalOperation] = []
+        current = downstream[ObjectIdentifier(meeting)] ?? nil
+        while let operation = current {
+            below.append(operation)
+            current = downstream[ObjectIdentifier(operation)] ?? nil
+        }
+        let chain = above.reversed() + below
+        let names = ([below.last ?? meeting] + chain).map { $0.name ?? "#\($0.sequenceForPeople)" }
+        guard names.count > 12 else { return names }
+        return names.prefix(6) + ["… (\(names.count - 12) more)"] + names.suffix(6)
+    }
+}
+
+extension LocalOperation {
+    var sequenceForPeople: UInt64 { locked { _ in sequence } }
+
+    /// True if certainly nothing waits for it.
+    fileprivate var isLast: Bool {
+        locked { scheduler in (links?.dependents.isEmpty ?? true) && scheduler.hasOneSection }
+    }
+
+    /// True if it certainly waits for nothing.
+    fileprivate var isFirst: Bool {
+        locked { scheduler in (links?.dependencies.isEmpty ?? true) && scheduler.hasOneSection }
+    }
+
+    /// What it waits for: its dependencies, and behind a barrier all that was added before.
+    fileprivate var waitsFor: [LocalOperation] {
+        locked { scheduler in
+            guard !guardedState.isTerminal else { return [] }
+            return openDependencies + scheduler.neighbours(of: self, after: false)
+        }
+    }
+
+    fileprivate var awaitedBy: [LocalOperation] {
+        locked { scheduler in
+            guard !guardedState.isTerminal else { return [] }
+            return (links?.dependents.map(\.dependent) ?? []) + scheduler.neighbours(of: self, after: true)
+        }
+    }
+}
+
+extension Scheduler {
+    fileprivate var hasOneSection: Bool { sections.lastNumber == sections.number }
+
+    /// The operations of the section before or after that of an operation; none without barriers.
+    func neighbours(of operation: LocalOperation, after: Bool) -> [LocalOperation] {
+        guard operation.flags.contains(.queued), sections.lastNumber != sections.number else { return [] }
+        var number = operation.section
+        while after ? number < sections.lastNumber : number > sections.number {
+            number = after ? number + 1 : number - 1
+            var found: [LocalOperation] = []
+            sections[number].collect(into: &found)
+            if !found.isEmpty { return found }
+        }
+        return []
+    }
+}

@@ -1,0 +1,15 @@
+/// The closed machine of one local operation: which state may follow which.
+///
+/// A local operation is `blocked` or `ready` from its birth on, in a queue or outside. It runs once; only a retry decision makes it run
+/// again, over `retrying`. `scheduled` and `expired` belong to queues with due times and are not entered here.
+enum Lifecycle {
+    static func allows(_ old: OperationState, _ new: OperationState) -> Bool {
+        switch (old, new) {
+        case (.blocked, .ready), (.blocked, .cancelled): true
+        case (.ready, .blocked), (.ready, .executing), (.ready, .cancelled): true
+        case (.executing, .finished), (.executing, .dead), (.executing, .cancelled), (.executing, .retrying): true
+        case (.retrying, .ready), (.retrying, .cancelled): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,286 @@
+/// Decides what a local queue does next: a value without tasks, clocks or locks. `QueueCore` holds one under its lock and carries out
+/// the `Effects`. The operations' own guarded fields belong to it while that lock is held.
+///
+/// Every step is O(1), or O(log n) where an operation becomes ready out of order; the number of waiting operations does not matter.
+struct Scheduler: ~Copyable, @unchecked Sendable {
+    // Unchecked: the pointers between operations are followed under the lock that guards this value only.
+
+    /// How many may execute at once.
+    var limit: Int
+    var isSuspended = false
+    var sections = Sections()
+    /// How many execute.
+    var executing = 0
+    /// Runners without an operation: on their way to take one.
+    var idle = 0
+    /// How many have been added and have not ended.
+    var count = 0
+    var sequence: UInt64 = 0
+    var streams: [UInt64: AsyncStream<LocalOperationChange>.Continuation] = [:]
+    var idleWaiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
+
+    init(limit: Int) { self.limit = limit }
+
+    // MARK: Adding
+
+    /// Takes an operation in, which must be blocked or ready and in no queue. The queue keeps it alive until it has ended.
+    mutating func add(_ operation: LocalOperation, asBarrier: Bool = false) {
+        _ = Unmanaged.passRetained(operation)
+        if asBarrier, sections[sections.lastNumber].count > 0 { sections.open() }
+        sequence += 1
+        operation.sequence = sequence
+        operation.section = sections.lastNumber
+        operation.flags.insert(.queued)
+        count += 1
+        sections[operation.section].count += 1
+        if operation.guardedState == .ready {
+            sections[operation.section].lanes.insert(operation)
+        } else {
+            sections[operation.section].parked.append(operation)
+        }
+        if asBarrier { sections.open() }
+        note(operation, .state(operation.guardedState))
+    }
+
+    // MARK: Starting
+
+    /// How many more runners there should be; they count as idle from now on.
+    mutating func recruit() -> Int {
+        guard !isSuspended else { return 0 }
+        let wanted = min(sections.active.lanes.count, max(0, limit - executing)) - idle
+        guard wanted > 0 else { return 0 }
+        idle += wanted
+        return wanted
+    }
+
+    mutating func recruit(_ effects: inout Effects) {
+        let launches = recruit()
+        guard launches > 0 else { return }
+        effects.launches += launches
+        effects.quality = sections.active.lanes.first?.quality ?? .standard
+    }
+
+    /// Takes the next operation to run: it executes from now on.
+    mutating func take() -> LocalOperation? {
+        guard !isSuspended, executing < limit, let operation = sections.active.lanes.first else { return nil }
+        sections.active.lanes.remove(operation)
+        sections.active.executing.append(operation)
+        executing += 1
+        begin(operation)
+        return operation
+    }
+
+    /// Makes a ready operation execute, in a queue or outside.
+    mutating func begin(_ operation: LocalOperation) {
+        operation.attempt += 1
+        operation.flags.remove(.overdue)
+        move(operation, to: .executing)
+    }
+
+    // MARK: Ending
+
+    /// Ends an operation in a terminal state, and with it all those whose dependency policy says so.
+    mutating func end(_ operation: LocalOperation, as state: OperationState, _ effects: inout Effects) {
+        leave(operation, as: state, &effects)
+        guard operation.links != nil else { return advance(&effects) }
+        // A list instead of recursion: chains are long.
+        var ended = [operation]
+        while let next = ended.popLast() {
+            guard let links = next.links else { continue }
+            // Dropped after the lock is open: it may hold the last reference to an operation, and that one to anything.
+            effects.links.append(links)
+            next.links = nil
+            for edge in links.dependents {
+                guard edge.dependent.isAtHome(of: next) else {
+                    effects.foreign.append(ForeignEnd(edge: edge, state: next.guardedState))
+                    continue
+                }
+                guard resolve(edge, by: next.guardedState) else { continue }
+                leave(edge.dependent, as: .cancelled, &effects)
+                effects.discarded.append(edge.dependent)
+                ended.append(edge.dependent)
+            }
+        }
+        advance(&effects)
+    }
+
+    /// Decides what follows the end of a body.
+    mutating func conclude(_ operation: LocalOperation, _ end: BodyEnd, _ effects: inout Effects) {
+        switch end {
+        case .returned: self.end(operation, as: .finished, &effects)
+        case .threw where operation.flags.contains(.cancelRequested): self.end(operation, as: .cancelled, &effects)
+        case .threw(.discard): self.end(operation, as: .cancelled, &effects)
+        case .threw(.dead): self.end(operation, as: .dead, &effects)
+        case .threw(.after(let pause)):
+            park(operation)
+            effects.retry = (operation, pause)
+        }
+    }
+
+    /// Takes note that the dependency of an edge has ended.
+    ///
+    /// - Returns: true if the dependent must be cancelled for it.
+    mutating func resolve(_ edge: DependencyEdge, by state: OperationState) -> Bool {
+        let dependent = edge.dependent
+        guard !edge.isResolved, !dependent.guardedState.isTerminal else { return false }
+        if state != .finished {
+            switch edge.policy {
+            case .run: break
+            case .hold: return false
+            case .cancel:
+                dependent.orMakeAnnex.cancelReason = "a dependency ended as \(state.rawValue)"
+                dependent.flags.insert(.cancelRequested)
+                return true
+            }
+        }
+        release(edge)
+        return false
+    }
+
+    /// Forgets an edge; its dependent may become ready by it.
+    mutating func release(_ edge: DependencyEdge) {
+        let dependent = edge.dependent
+        edge.isResolved = true
+        dependent.pending -= 1
+        guard dependent.pending == 0, dependent.guardedState == .blocked else { return }
+        unpark(dependent)
+    }
+
+    /// Gives an operation that waits for something one thing more to wait for.
+    mutating func hold(_ operation: LocalOperation) {
+        operation.pending += 1
+        guard operation.guardedState == .ready else { return }
+        if operation.flags.contains(.queued) {
+            sections[operation.section].lanes.remove(operation)
+            sections[operation.section].parked.append(operation)
+        }
+        move(operation, to: .blocked)
+    }
+
+    /// Puts an executing operation aside until its next attempt.
+    mutating func park(_ operation: LocalOperation) {
+        if operation.flags.contains(.queued) {
+            sections[operation.section].executing.remove(operation)
+            sections[operation.section].parked.append(operation)
+            executing -= 1
+        }
+        move(operation, to: .retrying)
+    }
+
+    /// Makes a blocked or retrying operation ready.
+    mutating func unpark(_ operation: LocalOperation) {
+        if operation.flags.contains(.queued) {
+            sections[operation.section].parked.remove(operation)
+            sections[operation.section].lanes.insert(operation)
+        }
+        move(operation, to: .ready)
+    }
+
+    /// Asks for the end of an operation: one that waits ends at once, one that executes is told.
+    ///
+    /// - Returns: false if it had ended already.
+    mutating func cancel(_ operation: LocalOperation, reason: String, _ effects: inout Effects) -> Bool {
+        guard !operation.guardedState.isTerminal else { return false }
+        guard !operation.flags.contains(.cancelRequested) else { return true }
+        operation.flags.insert(.cancelRequested)
+        if !reason.isEmpty { operation.orMakeAnnex.cancelReason = reason }
+        if operation.guardedState == .executing {
+            note(operation, .cancelRequested(reason: reason))
+            interrupt(operation, &effects)
+        } else {
+            effects.discarded.append(operation)
+            end(operation, as: .cancelled, &effects)
+        }
+        return true
+    }
+
+    /// Cancels all, in one step, so that none starts because another one has ended.
+    mutating func cancelAll(reason: String, _ effects: inout Effects) {
+        for operation in operations().reversed() { _ = cancel(operation, reason: reason, &effects) }
+        recruit(&effects)
+    }
+
+    /// Cancels the task of an executing operation. Its runner takes no further operation: a task stays cancelled.
+    func interrupt(_ operation: LocalOperation, _ effects: inout Effects) {
+        guard let runner = operation.runner else { return }
+        runner.isSpent = true
+        if let task = runner.task { effects.interrupted.append(task) }
+    }
+
+    mutating func setLane(_ lane: UInt8, of operation: LocalOperation) {
+        guard operation.lane != lane else { return }
+        let waitsInLane = operation.guardedState == .ready && operation.flags.contains(.queued)
+        if waitsInLane { sections[operation.section].lanes.remove(operation) }
+        operation.lane = lane
+        if waitsInLane { sections[operation.section].lanes.insert(operation) }
+    }
+
+    /// All that have not ended, in the order in which they were added.
+    func operations() -> [LocalOperation] {
+        var operations: [LocalOperation] = []
+        operations.reserveCapacity(count)
+        sections.collect(into: &operations)
+        return operations.sorted { $0.sequence < $1.sequence }
+    }
+}
+
+extension Scheduler {
+    /// Takes an operation out of its place and makes its state terminal.
+    private mutating func leave(_ operation: LocalOperation, as state: OperationState, _ effects: inout Effects) {
+        if operation.flags.contains(.queued) {
+            switch operation.guardedState {
+            case .executing:
+                sections[operation.section].executing.remove(operation)
+                executing -= 1
+            case .ready: sections[operation.section].lanes.remove(operation)
+            default: sections[operation.section].parked.remove(operation)
+            }
+            sections[operation.section].count -= 1
+            count -= 1
+        }
+        if state == .cancelled { operation.flags.insert(.cancelRequested) }
+        move(operation, to: state)
+        operation.runner = nil
+        guard let annex = operation.annex else { return }
+        annex.timer?.cancel()
+        annex.timer = nil
+        guard !annex.hooks.isEmpty || !annex.waiters.isEmpty || !annex.streams.isEmpty else { return }
+        effects.aftermaths.append(
+            Aftermath(
+                operation: operation,
+                ending: operation.ending,
+                hooks: annex.hooks,
+                waiters: Array(annex.waiters.values),
+                streams: Array(annex.streams.values)
+            )
+        )
+        annex.hooks = []
+        annex.waiters = [:]
+        annex.streams = [:]
+    }
+
+    private mutating func advance(_ effects: inout Effects) {
+        if sections.active.count == 0 { sections.advance() }
+        guard count == 0, !idleWaiters.isEmpty else { return }
+        effects.idleWaiters += idleWaiters.values
+        idleWaiters = [:]
+    }
+
+    private func move(_ operation: LocalOperation, to state: OperationState) {
+        assert(
+            Lifecycle.allows(operation.guardedState, state),
+            "an operation cannot go from \(operation.guardedState) to \(state)"
+        )
+        operation.guardedState = state
+        note(operation, .state(state))
+    }
+
+    /// Tells observers. They get changes in the order in which they happened, because the lock is held.
+    func note(_ operation: LocalOperation, _ kind: LocalOperationChange.Kind) {
+        if let annex = operation.annex {
+            for stream in annex.streams.values { stream.yield(LocalOperationChange(operation: operation, kind: kind)) }
+        }
+        guard !streams.isEmpty, operation.flags.contains(.queued) else { return }
+        for stream in streams.values { stream.yield(LocalOperationChange(operation: operation, kind: kind)) }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+
+/// A local operation with a result.
+///
+/// ```swift
+/// let queue = LocalOperationQueue(maxConcurrentOperationCount: 3)
+/// let icon = queue.add { try await download(url) }
+/// let image = try await icon.value
+/// ```
+public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked Sendable {
+    // Unchecked: `body` and `produced` are touched by the one runner of the operation, or after its end.
+    private var body: (@Sendable () async throws -> Output)?
+    private var produced: Result<Output, any Error>?
+
+    /// An operation that is in no queue yet.
+    ///
+    /// - Parameters:
+    ///   - options: how it is to be run.
+    ///   - body: the work. It runs at most once per attempt, in a task that is cancelled with the operation.
+    public convenience init(
+        _ options: LocalOperationOptions = LocalOperationOptions(),
+        body: @escaping @Sendable () async throws -> Output
+    ) {
+        self.init(options: options, home: .outside, body: body)
+    }
+
+    init(options: LocalOperationOptions, home: QueueCore, body: @escaping @Sendable () async throws -> Output) {
+        self.body = body
+        super.init(options: options, home: home)
+    }
+
+    init(home: QueueCore, body: @escaping @Sendable () async throws -> Output) {
+        self.body = body
+        super.init(home: home)
+    }
+
+    /// Waits for the end and returns the result.
+    ///
+    /// Do not wait inside an operation for one that needs the same slot: on a queue of one slot neither would ever end. A dependency
+    /// says the same without holding a slot.
+    ///
+    /// - Throws: what the body threw, if the operation is dead; `OperationsError` with `.cancelled` if it was cancelled, or with
+    ///   `.timedOut` if it was given up on at its time limit; `CancellationError` if the waiting task is cancelled, which does not
+    ///   cancel the operation.
+    public var value: Output {
+        get async throws {
+            try await waitUntilFinished()
+            return try finalResult.get()
+        }
+    }
+
+    /// The result, as `value` would give it; nil before the end.
+    public var result: Result<Output, any Error>? { isFinished ? finalResult : nil }
+
+    private var finalResult: Result<Output, any Error> {
+        let ending = ending
+        if ending.state == .finished, let produced { return produced }
+        guard ending.state == .cancelled else { return .failure(ending.error ?? CancellationError()) }
+        let reason = ending.cancelReason.map { $0.isEmpty ? "" : ": \($0)" } ?? ""
+        return .failure(OperationsError(.cancelled, "the operation was cancelled\(reason)"))
+    }
+
+    override func perform() async -> BodyEnd {
+        guard let body else { return .returned }
+        do {
+            produced = .success(try await body())
+            return .returned
+        } catch {
+            let (error, decision) = judge(error)
+            produced = .failure(error)
+            return .threw(decision)
+        }
+    }
+
+    override func discardBody() { body = nil }
+
+    override var thrownError: (any Error)? {
+        guard case .failure(let error) = produced else { return nil }
+        return error
+    }
+}
+
+extension LocalOperation {
+    /// What follows an error. The user's code that decides it is called outside of the lock.
+    func judge(_ error: any Error) -> (any Error, RetryDecision) {
+        let (isOverdue, isCancelled, annex) = locked { _ in
+            (flags.contains(.overdue), flags.contains(.cancelRequested), self.annex)
+        }
+        guard let annex, !isCancelled else { return (error, .dead) }
+        let error: any Error = isOverdue ? OperationsError.overdue(annex.runTimeout ?? .zero) : error
+        return (error, annex.retry(error, attempt: Int(attempt)))
+    }
+
+    /// How it ended. To be read after the end.
+    var ending: LocalOperationEnding {
+        LocalOperationEnding(
+            state: guardedState,
+            error: guardedState == .finished ? nil : annex?.failure ?? thrownError,
+            cancelReason: flags.contains(.cancelRequested) ? annex?.cancelReason ?? "" : nil,
+            attempts: Int(attempt)
+        )
+    }
+}

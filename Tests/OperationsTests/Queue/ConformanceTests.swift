@@ -1,0 +1,543 @@
+import Foundation
+import Operations
+import Synchronization
+import Testing
+
+/// What Foundation documents about operations and their queue, run against both. A test without a `switch` states what they have in
+/// common; each `switch` is a difference that docs/decisions/0006-local-queue.md gives the reason for.
+@Suite("Local queue and Foundation's", .serialized, .timeLimit(.minutes(1)))
+struct ConformanceTests {
+    static let both = Implementation.allCases
+
+    // MARK: Order and counts
+
+    @Test("One at a time, operations run in the order in which they were added", arguments: both)
+    func order(_ implementation: Implementation) async {
+        let (queue, journal) = (implementation.queue(), Journal())
+        for number in 0..<50 { queue.add(implementation.operation("\(number)", journal)) }
+        await queue.allFinished()
+        #expect(journal.entries == (0..<50).flatMap { ["+\($0)", "-\($0)"] })
+    }
+
+    @Test("The count is of those that were added and have not ended", arguments: both)
+    func counts(_ implementation: Implementation) async {
+        let (queue, journal, gate) = (implementation.queue(suspended: true), Journal(), Gate())
+        #expect(queue.count == 0)
+        queue.add(implementation.operation("a", journal, gate: gate))
+        queue.add(implementation.operation("b", journal))
+        #expect(queue.count == 2)
+        queue.isSuspended = false
+        await journal.wait(for: "+a")
+        #expect(queue.count == 2)
+        gate.open()
+        await queue.allFinished()
+        #expect(queue.count == 0)
+    }
+
+    @Test("Never more run at once than the limit allows", arguments: both, [1, 2, 5])
+    func limit(_ implementation: Implementation, _ limit: Int) async {
+        let (queue, journal) = (implementation.queue(limit), Journal())
+        for number in 0..<200 { queue.add(implementation.operation("\(number)", journal)) }
+        await queue.allFinished()
+        var (running, most) = (0, 0)
+        for entry in journal.entries {
+            running += entry.hasPrefix("+") ? 1 : -1
+            most = max(most, running)
+        }
+        #expect(most <= limit)
+        #expect(journal.entries.count == 400)
+    }
+
+    @Test("A raised limit takes effect while operations run; a lowered one lets them go on", arguments: both)
+    func limitChanges(_ implementation: Implementation) async {
+        let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
+        for name in ["a", "b", "c", "d"] { queue.add(implementation.operation(name, journal, gate: gate)) }
+        await journal.wait(for: "+a")
+        queue.limit = 3
+        await journal.wait(count: 3)
+        #expect(Set(journal.entries) == ["+a", "+b", "+c"])
+        queue.limit = 1
+        gate.open()
+        await queue.allFinished()
+        #expect(journal.entries.suffix(2) == ["+d", "-d"])
+    }
+
+    @Test("Of the ready ones the highest priority goes first, and equal ones in the order of adding", arguments: both)
+    func priorities(_ implementation: Implementation) async throws {
+        let (queue, journal) = (implementation.queue(suspended: true), Journal())
+        for priority in OperationPriority.allCases.shuffled() {
+            for number in 0..<3 {
+                let operation = implementation.operation("\(priority.lanePosition)\(number)", journal)
+                operation.priority = priority
+                queue.add(operation)
+            }
+        }
+        queue.isSuspended = false
+        await queue.allFinished()
+        let starts = journal.entries.filter { $0.hasPrefix("+") }
+        #expect(starts == (0..<5).flatMap { level in (0..<3).map { "+\(level)\($0)" } })
+    }
+
+    @Test("A priority may change while the operation waits", arguments: both)
+    func priorityChange(_ implementation: Implementation) async {
+        let (queue, journal) = (implementation.queue(suspended: true), Journal())
+        let operations = ["a", "b", "c"].map { implementation.operation($0, journal) }
+        for operation in operations { queue.add(operation) }
+        operations[2].priority = .veryHigh
+        operations[0].priority = .low
+        #expect(operations[2].priority == .veryHigh)
+        queue.isSuspended = false
+        await queue.allFinished()
+        #expect(journal.entries == ["+c", "-c", "+b", "-b", "+a", "-a"])
+    }
+
+    @Test("Priority does not beat readiness", arguments: both)
+    func readinessFirst(_ implementation: Implementation) async throws {
+        let (queue, journal) = (implementation.queue(suspended: true), Journal())
+        let (first, second) = (implementation.operation("low", journal), implementation.operation("high", journal))
+        first.priority = .veryLow
+        second.priority = .veryHigh
+        try second.depend(on: first)
+        queue.add(second)
+        queue.add(first)
+        queue.isSuspended = false
+        await queue.allFinished()
+        #expect(journal.entries == ["+low", "-low", "+high", "-high"])
+    }
+
+    @Test("One that becomes ready late keeps its place in the order of adding", arguments: both)
+    func lateReadiness(_ implementation: Implementation) async throws {
+        let (queue, other, journal, gate) = (implementation.queue(), implementation.queue(), Journal(), Gate())
+        let (blocker, early) = (
+            implementation.operation("x", journal, gate: gate), implementation.operation("early", journal)
+        )
+        let doorman = Gate()
+        queue.add(implementation.operation("doorman", journal, gate: doorman))
+        await journal.wait(for: "+doorman")
+        try early.depend(on: blocker)
+        queue.add(early)
+        queue.add(implementation.operation("late", journal))
+        other.add(blocker)
+        gate.open()
+        await blocker.finished()
+        doorman.open()
+        await queue.allFinished()
+        #expect(journal.entries.suffix(4) == ["+early", "-early", "+late", "-late"])
+    }
+
+    // MARK: States
+
+    @Test("An operation is ready, then executing, then finished", arguments: both)
+    func states(_ implementation: Implementation) async {
+        let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
+        let operation = implementation.operation("a", journal, gate: gate)
+        #expect(operation.isReady && !operation.isExecuting && !operation.isFinished && !operation.isCancelled)
+        queue.add(operation)
+        await journal.wait(for: "+a")
+        #expect(operation.isExecuting && !operation.isFinished)
+        gate.open()
+        await operation.finished()
+        #expect(!operation.isExecuting && operation.isFinished && !operation.isCancelled)
+    }
+
+    @Test("An operation runs outside of a queue by start", arguments: both)
+    func start(_ implementation: Implementation) async throws {
+        let journal = Journal()
+        let operation = implementation.operation("a", journal)
+        try await operation.start()
+        #expect(operation.isFinished)
+        #expect(journal.entries == ["+a", "-a"])
+    }
+
+    @Test("Starting a cancelled operation does not run it, and it is finished", arguments: both)
+    func startCancelled(_ implementation: Implementation) async throws {
+        let journal = Journal()
+        let operation = implementation.operation("a", journal)
+        operation.cancel()
+        try await operation.start()
+        #expect(operation.isFinished && operation.isCancelled)
+        #expect(journal.entries.isEmpty)
+    }
+
+    @Test("The current queue is the one that the operation was added to", arguments: both)
+    func current(_ implementation: Implementation) async {
+        let (queue, journal) = (implementation.queue(), Journal())
+        queue.add(implementation.operation(asking: journal))
+        await queue.allFinished()
+        #expect(journal.entries == ["q, asking"])
+    }
+
+    @Test("A single shot: a second start is refused, not run", arguments: both)
+    func singleShot(_ implementation: Implementation) async throws {
+        let journal = Journal()
+        let operation = implementation.operation("a", journal)
+        try await operation.start()
+        switch implementation {
+        case .sluice: await #expect(throws: OperationsError.self) { try await operation.start() }
+        case .foundation: try await operation.start()
+        }
+        #expect(journal.entries == ["+a", "-a"])
+    }
+
+    // MARK: Suspending
+
+    @Test("A suspended queue starts nothing, and what runs goes on", arguments: both)
+    func suspending(_ implementation: Implementation) async {
+        let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
+        let (first, second) = (
+            implementation.operation("a", journal, gate: gate), implementation.operation("b", journal)
+        )
+        queue.add(first)
+        queue.add(second)
+        await journal.wait(for: "+a")
+        queue.isSuspended = true
+        gate.open()
+        await first.finished()
+        #expect(!second.isExecuting && !second.isFinished)
+        queue.isSuspended = false
+        await queue.allFinished()
+        #expect(journal.entries == ["+a", "-a", "+b", "-b"])
+    }
+
+    @Test("Cancelling all of a suspended queue", arguments: both)
+    func cancelAllSuspended(_ implementation: Implementation) async {
+        let (queue, journal) = (implementation.queue(suspended: true), Journal())
+        let operations = (0..<5).map { implementation.operation("\($0)", journal) }
+        for operation in operations { queue.add(operation) }
+        queue.cancelAll()
+        #expect(operations.allSatisfy { $0.isCancelled })
+        switch implementation {
+        case .sluice:
+            #expect(queue.count == 0)
+            #expect(operations.allSatisfy { $0.isFinished })
+        case .foundation:
+            // The trap: they stay until the queue goes on.
+            #expect(queue.count == 5)
+            queue.isSuspended = false
+        }
+        await queue.allFinished()
+        #expect(journal.entries.isEmpty)
+    }
+
+    // MARK: Cancelling
+
+    @Test("A waiting operation that is cancelled never runs, and ends", arguments: both)
+    func cancelWaiting(_ implementation: Implementation) async {
+        let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
+        let (first, second) = (
+            implementation.operation("a", journal, gate: gate), implementation.operation("b", journal)
+        )
+        queue.add(first)
+        queue.add(second)
+        await journal.wait(for: "+a")
+        second.cancel()
+        #expect(second.isCancelled)
+        // Foundation ends it when it gets a slot, ours at once.
+        if implementation == .sluice { #expect(second.isFinished) }
+        gate.open()
+        await queue.allFinished()
+        #expect(second.isFinished)
+        #expect(journal.entries == ["+a", "-a"])
+    }
+
+    @Test("Cancelling an executing operation only tells it", arguments: both)
+    func cancelExecuting(_ implementation: Implementation) async {
+        let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
+        let operation = implementation.operation("a", journal, gate: gate)
+        queue.add(operation)
+        await journal.wait(for: "+a")
+        operation.cancel()
+        #expect(operation.isCancelled && operation.isExecuting && !operation.isFinished)
+        gate.open()
+        await operation.finished()
+        #expect(operation.isFinished && operation.isCancelled)
+        #expect(journal.entries == ["+a", "-a"])
+    }
+
+    @Test("Cancelling after the end changes nothing", arguments: both)
+    func cancelFinished(_ implementation: Implementation) async {
+        let (queue, journal) = (implementation.queue(), Journal())
+        let operation = implementation.operation("a", journal)
+        queue.add(operation)
+        await operation.finished()
+        operation.cancel()
+        #expect(!operation.isCancelled && operation.isFinished)
+    }
+
+    @Test("An operation cancelled before it is added ends without running", arguments: both)
+    func cancelBeforeAdding(_ implementation: Implementation) async {
+        let (queue, journal) = (implementation.queue(), Journal())
+        let operation = implementation.operation("a", journal)
+        operation.cancel()
+        #expect(operation.isCancelled)
+        #expect(operation.isFinished == (implementation == .sluice))
+        queue.add(operation)
+        await queue.allFinished()
+        #expect(operation.isFinished)
+        #expect(journal.entries.isEmpty)
+    }
+
+    @Test("A blocked operation that is cancelled does not wait for its dependency", arguments: both)
+    func cancelBlocked(_ implementation: Implementation) async throws {
+        let (queue, journal, gate) = (implementation.queue(2), Journal(), Gate())
+        let (first, second) = (
+            implementation.operation("a", journal, gate: gate), implementation.operation("b", journal)
+        )
+        try second.depend(on: first)
+        queue.add(first)
+        queue.add(second)
+        await journal.wait(for: "+a")
+        second.cancel()
+        await second.finished()
+        #expect(second.isFinished && !first.isFinished)
+        gate.open()
+        await queue.allFinished()
+    }
+
+    // MARK: Dependencies
+
+    @Test("An operation waits for all of its dependencies", arguments: both)
+    func dependencies(_ implementation: Implementation) async throws {
+        let (queue, journal, gate) = (implementation.queue(3), Journal(), Gate())
+        let (first, second) = (
+            implementation.operation("a", journal), implementation.operation("b", journal, gate: gate)
+        )
+        let last = implementation.operation("c", journal)
+        try last.depend(on: first)
+        try last.depend(on: second)
+        #expect(!last.isReady)
+        #expect(last.dependencyCount == 2)
+        for operation in [last, second, first] { queue.add(operation) }
+        await first.finished()
+        #expect(!last.isReady && !last.isExecuting)
+        gate.open()
+        await queue.allFinished()
+        #expect(journal.entries.suffix(2) == ["+c", "-c"])
+    }
+
+    @Test("A dependency on an operation that has ended holds nothing up", arguments: both)
+    func endedDependency(_ implementation: Implementation) async throws {
+        let journal = Journal()
+        let (first, second) = (implementation.operation("a", journal), implementation.operation("b", journal))
+        try await first.start()
+        try second.depend(on: first)
+        #expect(second.isReady)
+        // Foundation lists dependencies that have ended, ours what is still waited for.
+        #expect(second.dependencyCount == (implementation == .sluice ? 0 : 1))
+    }
+
+    @Test("A dependency may be in another queue", arguments: both)
+    func acrossQueues(_ implementation: Implementation) async throws {
+        let (left, right) = (implementation.queue(), implementation.queue())
+        let (journal, gate) = (Journal(), Gate())
+        let (first, second) = (
+            implementation.operation("a", journal, gate: gate), implementation.operation("b", journal)
+        )
+        try second.depend(on: first)
+        right.add(second)
+        left.add(first)
+        await journal.wait(for: "+a")
+        #expect(!second.isReady)
+        gate.open()
+        await second.finished()
+        #expect(journal.entries == ["+a", "-a", "+b", "-b"])
+    }
+
+    @Test("By Foundation's rule a cancelled dependency counts as ended, and the dependent runs", arguments: both)
+    func cancelledDependency(_ implementation: Implementation) async throws {
+        let (queue, journal) = (implementation.queue(), Journal())
+        let (first, second) = (implementation.operation("a", journal), implementation.operation("b", journal))
+        try second.depend(on: first)
+        first.cancel()
+        queue.add(first)
+        queue.add(second)
+        await queue.allFinished()
+        #expect(journal.entries == ["+b", "-b"])
+        #expect(!second.isCancelled)
+    }
+
+    @Test("Removing the only dependency, unfinished", arguments: both)
+    func removingDependency(_ implementation: Implementation) throws {
+        let journal = Journal()
+        let (first, second) = (implementation.operation("a", journal), implementation.operation("b", journal))
+        try second.depend(on: first)
+        #expect(!second.isReady)
+        second.undepend(on: first)
+        #expect(second.dependencyCount == 0)
+        switch implementation {
+        case .sluice: #expect(second.isReady)
+        case .foundation:
+            #if canImport(Darwin)
+                #expect(second.isReady)
+            #else
+                // The trap: on Linux it is never ready again.
+                #expect(!second.isReady)
+            #endif
+        }
+    }
+
+    @Test("Two operations that depend on each other", arguments: both)
+    func cycle(_ implementation: Implementation) async throws {
+        let (queue, journal) = (implementation.queue(2), Journal())
+        let (first, second) = (implementation.operation("a", journal), implementation.operation("b", journal))
+        try second.depend(on: first)
+        switch implementation {
+        case .sluice:
+            let error = #expect(throws: OperationsError.self) { try first.depend(on: second) }
+            #expect(error?.message.contains("a → b → a") == true)
+            #expect(first.isReady)
+        case .foundation:
+            // The trap: nothing is said, and neither ever runs.
+            try first.depend(on: second)
+            #expect(!first.isReady && !second.isReady)
+            first.undepend(on: second)
+            first.cancel()
+            second.cancel()
+        }
+        queue.add(first)
+        queue.add(second)
+        await queue.allFinished()
+        #expect(journal.entries == (implementation == .sluice ? ["+a", "-a", "+b", "-b"] : []))
+    }
+
+    // MARK: Barriers, waiting, completion, lifetime
+
+    @Test("A barrier waits for what was added before and holds back what is added later", arguments: both)
+    func barrier(_ implementation: Implementation) async {
+        let (queue, journal, gate) = (implementation.queue(4), Journal(), Gate())
+        for name in ["a", "b"] { queue.add(implementation.operation(name, journal, gate: gate)) }
+        queue.addBarrier("wall", journal)
+        for name in ["c", "d"] { queue.add(implementation.operation(name, journal)) }
+        await journal.wait(count: 2)
+        gate.open()
+        await queue.allFinished()
+        let entries = journal.entries
+        #expect(entries.firstIndex(of: "|wall") == 4)
+        #expect(Set(entries.prefix(4)) == ["+a", "+b", "-a", "-b"])
+        #expect(Set(entries.suffix(4)) == ["+c", "+d", "-c", "-d"])
+    }
+
+    @Test("Waiting for an empty queue returns at once", arguments: both)
+    func waitEmpty(_ implementation: Implementation) async {
+        await implementation.queue().allFinished()
+    }
+
+    @Test("Many may wait for one operation, also after its end", arguments: both)
+    func manyWait(_ implementation: Implementation) async {
+        let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
+        let operation = implementation.operation("a", journal, gate: gate)
+        queue.add(operation)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { await operation.finished() } }
+            await journal.wait(for: "+a")
+            gate.open()
+        }
+        await operation.finished()
+        #expect(operation.isFinished)
+    }
+
+    @Test("The completion hook comes once, after the end", arguments: both)
+    func completion(_ implementation: Implementation) async {
+        let (queue, journal) = (implementation.queue(), Journal())
+        let operation = implementation.operation("a", journal)
+        operation.onEnd { [weak operation] in journal.note("hook \(operation?.isFinished ?? false)") }
+        queue.add(operation)
+        await journal.wait(for: "hook true")
+        #expect(journal.entries == ["+a", "-a", "hook true"])
+    }
+
+    @Test("A cancelled operation has its completion hook too", arguments: both)
+    func completionOfCancelled(_ implementation: Implementation) async {
+        let (queue, journal) = (implementation.queue(), Journal())
+        let operation = implementation.operation("a", journal)
+        operation.onEnd { journal.note("hook") }
+        operation.cancel()
+        queue.add(operation)
+        await journal.wait(for: "hook")
+        #expect(journal.entries == ["hook"])
+    }
+
+    @Test("Completion hooks of a queue of one slot", arguments: both)
+    func completionOrder(_ implementation: Implementation) async {
+        let (queue, journal) = (implementation.queue(suspended: true), Journal())
+        for number in 0..<20 {
+            let operation = implementation.operation("\(number)", Journal())
+            operation.onEnd { journal.note("\(number)") }
+            queue.add(operation)
+        }
+        queue.isSuspended = false
+        await journal.wait(count: 20)
+        switch implementation {
+        case .sluice: #expect(journal.entries == (0..<20).map(String.init))
+        case .foundation: #expect(Set(journal.entries) == Set((0..<20).map(String.init)))
+        }
+    }
+
+    @Test("A queue keeps its operations alive until they have ended, and no longer", arguments: both)
+    func lifetime(_ implementation: Implementation) async {
+        let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
+        let probe = Probe()
+        let released = Gate()
+        probe.value.withLock { $0 = Released { released.open() } }
+        queue.add(implementation.holding(probe, journal, gate: gate))
+        await journal.wait(for: "+held")
+        gate.open()
+        await queue.allFinished()
+        probe.value.withLock { $0 = nil }
+        await released.wait()
+    }
+
+    @Test("Operations run to their end although nobody holds their queue", arguments: both)
+    func releasedQueue(_ implementation: Implementation) async {
+        let (journal, gate) = (Journal(), Gate())
+        do {
+            let queue = implementation.queue()
+            queue.add(implementation.operation("a", journal, gate: gate))
+            queue.add(implementation.operation("b", journal))
+        }
+        gate.open()
+        await journal.wait(for: "-b")
+        #expect(journal.entries == ["+a", "-a", "+b", "-b"])
+    }
+}
+
+extension OperationPriority {
+    /// 0 for the highest.
+    fileprivate var lanePosition: Int { (8 - queuePriority) / 4 }
+}
+
+/// Says when it is released.
+final class Released: Sendable {
+    private let hook: @Sendable () -> Void
+    init(_ hook: @escaping @Sendable () -> Void) { self.hook = hook }
+    deinit { hook() }
+}
+
+final class Probe: Sendable {
+    let value = Mutex<Released?>(nil)
+}
+
+extension Implementation {
+    /// An operation whose body holds what the probe holds.
+    fileprivate func holding(_ probe: Probe, _ journal: Journal, gate: Gate) -> any OperationAdapter {
+        let held = probe.value.withLock { $0 }
+        switch self {
+        case .sluice:
+            return SluiceOperation(
+                ValueOperation {
+                    journal.note("+held")
+                    await gate.wait()
+                    withExtendedLifetime(held) {}
+                }
+            )
+        case .foundation:
+            return FoundationOperation(
+                BlockOperation {
+                    journal.note("+held")
+                    gate.block()
+                    withExtendedLifetime(held) {}
+                }
+            )
+        }
+    }
+}
