@@ -28,10 +28,16 @@ extension LocalOperation {
     ///
     /// - Parameter dependency: the operation to forget.
     public func removeDependency(_ dependency: LocalOperation) {
-        decide { scheduler, _ in
-            guard let edge = openEdge(to: dependency) else { return }
+        let edge = decide { scheduler, _ -> DependencyEdge? in
+            guard let edge = openEdge(to: dependency) else { return nil }
             scheduler.release(edge)
             links?.dependencies.removeAll { $0 === edge }
+            return edge
+        }
+        guard let edge else { return }
+        dependency.locked { _ in
+            guard let links = dependency.links else { return }
+            if let index = links.dependents.firstIndex(where: { $0 === edge }) { links.dependents.remove(at: index) }
         }
     }
 
@@ -87,7 +93,7 @@ extension LocalOperation {
         guard locked({ _ in links != nil }) else { return try move(to: core, asBarrier: asBarrier) }
         let answer = Self.editing.withLock { _ -> Result<Void, OperationsError> in
             do throws(OperationsError) {
-                try DependencyPath.refuseWaitingBehindBarrier(self, core)
+                try DependencyPath.refuseWaitingBehindBarrier(self, core, asBarrier: asBarrier)
                 return .success(try move(to: core, asBarrier: asBarrier))
             } catch {
                 return .failure(error)

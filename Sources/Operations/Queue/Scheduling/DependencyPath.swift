@@ -26,14 +26,19 @@ struct DependencyPath {
     }
 
     /// Throws if something before a barrier of the queue waits for the operation, which would be behind the barrier.
-    static func refuseWaitingBehindBarrier(_ operation: LocalOperation, _ core: QueueCore) throws(OperationsError) {
-        let last = core.scheduler.withLock {
-            $0.sections.lastNumber == $0.sections.number ? nil : $0.sections.lastNumber
+    static func refuseWaitingBehindBarrier(
+        _ operation: LocalOperation,
+        _ core: QueueCore,
+        asBarrier: Bool
+    ) throws(OperationsError) {
+        let own = core.scheduler.withLock { scheduler -> UInt32? in
+            let number = scheduler.sectionNumber(asBarrier: asBarrier)
+            return number == scheduler.sections.number ? nil : number
         }
-        guard let last else { return }
+        guard let own else { return }
         var path = DependencyPath(from: operation, to: operation)
         while let next = path.downstreamFront.popLast() {
-            if next.core === core, next.locked({ _ in next.section }) < last {
+            if next.core === core, let section = next.sectionInQueue, section < own {
                 throw refusal("the operation would wait behind a barrier that waits for it", path.names(over: next))
             }
             path.expandDownstream(next)
@@ -95,6 +100,11 @@ struct DependencyPath {
 }
 
 extension LocalOperation {
+    /// Its section in a queue; nil outside of one and after its end.
+    fileprivate var sectionInQueue: UInt32? {
+        locked { _ in flags.contains(.queued) && !guardedState.isTerminal ? section : nil }
+    }
+
     var sequenceForPeople: UInt64 { locked { _ in sequence } }
 
     /// True if certainly nothing waits for it.

@@ -26,7 +26,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
     /// Takes an operation in, which must be blocked or ready and in no queue. The queue keeps it alive until it has ended.
     mutating func add(_ operation: LocalOperation, asBarrier: Bool = false) {
         _ = Unmanaged.passRetained(operation)
-        if asBarrier, sections[sections.lastNumber].count > 0 { sections.open() }
+        if sectionNumber(asBarrier: asBarrier) > sections.lastNumber { sections.open() }
         sequence += 1
         operation.sequence = sequence
         operation.section = sections.lastNumber
@@ -40,6 +40,11 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         }
         if asBarrier { sections.open() }
         note(operation, .state(operation.guardedState))
+    }
+
+    /// The section that an operation would be in if it were added now: a barrier needs one that is empty.
+    func sectionNumber(asBarrier: Bool) -> UInt32 {
+        asBarrier && sections[sections.lastNumber].count > 0 ? sections.lastNumber + 1 : sections.lastNumber
     }
 
     // MARK: Starting
