@@ -92,6 +92,7 @@ extension OperationDetail {
     private mutating func read(extras: Extras) {
         result = extras["result"]
         checkpoint = extras["checkpoint"]
+        isAwaited = extras["waiters"] != nil
         progress = extras["progress"].flatMap(Progress.read)
         let stoppedAt = state == .cancelled && record.endedAt > 0 ? record.endedAt : nil
         if let at = extras.number("cancelAt") {

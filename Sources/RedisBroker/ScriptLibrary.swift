@@ -49,7 +49,9 @@ private struct ScriptAssembler {
             "limits": PackageResources.limits_lua, "events": PackageResources.events_lua,
             "doorbell": PackageResources.doorbell_lua, "records": PackageResources.records_lua,
             "ending": PackageResources.ending_lua, "promote": PackageResources.promote_lua,
-            "take": PackageResources.take_lua, "held": PackageResources.held_lua, "graves": PackageResources.graves_lua,
+            "header": PackageResources.header_lua, "admit": PackageResources.admit_lua,
+            "lanes": PackageResources.lanes_lua, "take": PackageResources.take_lua, "held": PackageResources.held_lua,
+            "graves": PackageResources.graves_lua,
             "detail": PackageResources.detail_lua, "flush": PackageResources.flush_lua,
         ]
     }

@@ -51,7 +51,7 @@ extension SluiceClient {
         return try await enqueue([operation], queue: queue, options: options)[0]
     }
 
-    /// Enqueues many operations of one type in order, in calls of at most 500 operations or 1 MiB.
+    /// Enqueues many operations of one type in order, in calls of at most 500 operations or 256 KiB.
     ///
     /// Each call is atomic; if a later one throws, what went before it is enqueued.
     ///
@@ -148,9 +148,9 @@ extension SluiceClient {
     }
 }
 
-/// Cuts operations into calls of at most `Defaults.batch` and 1 MiB.
+/// Cuts operations into calls of at most `Defaults.batch` and 256 KiB, so that no call keeps the server busy for long.
 package struct EnqueueBatches: Sequence, IteratorProtocol {
-    package static let maximumBytes = 1 << 20
+    package static let maximumBytes = 1 << 18
     private var rest: ArraySlice<NewOperation>
 
     package init(_ operations: [NewOperation]) { rest = operations[...] }

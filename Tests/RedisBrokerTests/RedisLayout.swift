@@ -47,13 +47,8 @@ struct RedisLayout {
         end
         local leases = call('ZRANGE', P .. 'leases', 0, -1, 'WITHSCORES')
         for i = 1, #leases, 2 do put('lease', leases[i], string.format('%.0f', leases[i + 1])) end
-        for _, name in ipairs({ 'run', 'intents' }) do
-          local fields = call('HGETALL', P .. name)
-          for i = 1, #fields, 2 do
-            if name == 'run' then put('run', fields[i], string.match(fields[i + 1], '^%d+ %S+')) end
-            if name == 'intents' then put('intent', fields[i], string.match(fields[i + 1], '^%d+')) end
-          end
-        end
+        local intents = call('HGETALL', P .. 'intents')
+        for i = 1, #intents, 2 do put('intent', intents[i], string.match(intents[i + 1], '^%d+')) end
         local m = call('HMGET', KEYS[1], 'watcher', 'next', 'sequence', 'fence', 'leaseFloor')
         if m[1] then put('watcher', m[1], m[2]) end
         if call('LLEN', P .. 'bell') > 0 then put('bell') end

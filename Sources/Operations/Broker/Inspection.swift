@@ -14,12 +14,15 @@ package struct OperationDetail: Sendable, Equatable {
     package var progress: (fraction: Double, message: String)?
     package var cancel: CancelTrace?
     package var checkpoint: [UInt8]?
+    /// Whether somebody waited for its end lately.
+    package var isAwaited: Bool
 
     package init(queue: String, record: OperationRecord, state: OperationState) {
         self.queue = queue
         self.record = record
         self.state = state
         errors = []
+        isAwaited = false
     }
 
     package static func == (left: Self, right: Self) -> Bool {

@@ -12,8 +12,7 @@ local TERMINAL = { f = true, d = true, c = true, e = true }
 local old = call('ZRANGEBYSCORE', awaited, '-inf', now - AWAITED_MS, 'LIMIT', 0, 500)
 if #old > 0 then call('ZREM', awaited, unpack(old)) end
 
-local function wait_for(id, head)
-  call('SETRANGE', record_key(id), 85, '1')
+local function wait_for(id)
   local waiters = call('HGET', extras_key(id), 'waiters') or ''
   if string.find(' ' .. waiters .. ' ', ' ' .. waiter .. ' ', 1, true) then return end
   -- The newest 8 are told; the others find out by reading again.
@@ -26,7 +25,7 @@ for i = 2, #ARGV do
   local head = head_of(ARGV[i])
   states[i - 1] = head and state_of(head) or '0'
   if head then
-    if not TERMINAL[states[i - 1]] then wait_for(ARGV[i], head) end
+    if not TERMINAL[states[i - 1]] then wait_for(ARGV[i]) end
     call('ZADD', awaited, now, ARGV[i])
   end
 end

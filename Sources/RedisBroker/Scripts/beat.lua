@@ -10,18 +10,23 @@ local worker, lease, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 call('HDEL', META, '')
 local m = call('HMGET', META, 'lastSeen', 'leaseFloor', 'paused', 'pausedUntil', 'cancelledFence')
 
--- Nobody beat for longer than an interval (Redis was away), or the clock went back: nobody is taken for dead before one lease.
+-- Nobody beat for so long that somebody's lease may have run out meanwhile (Redis was away), or the clock went back: nobody is
+-- taken for dead before one lease.
 local floor_at = tonumber(m[2] or 0)
 local seen = tonumber(m[1] or now)
-if now - seen > interval + 2000 or now < seen then
+if now - seen > min(interval + 2000, lease - 1.5 * interval) or now < seen then
   floor_at = now + lease
   call('HSET', META, 'leaseFloor', format('%d', floor_at))
 end
 call('HSET', META, 'lastSeen', format('%d', now))
 call('ZADD', PREFIX .. 'leases', now + lease, worker)
 local key = PREFIX .. 'worker:' .. worker
-local epoch = max(tonumber(call('HGET', key, 'epoch') or 0), tonumber(ARGV[4]))
-call('HSET', key, 'epoch', format('%d', epoch), 'beatAt', format('%d', now), 'info', ARGV[5])
+local about = call('HMGET', key, 'epoch', 'number')
+-- Records name their worker by a short number of the queue.
+local number = about[2] or sub(time36(call('HINCRBY', META, 'workers', 1)), 6)
+call('HSET', PREFIX .. 'numbers', number, worker)
+local epoch = max(tonumber(about[1] or 0), tonumber(ARGV[4]))
+call('HSET', key, 'epoch', format('%d', epoch), 'number', number, 'beatAt', NOW, 'info', ARGV[5])
 call('PEXPIRE', key, 3600000)
 
 local paused = m[3] == '1' and (not m[4] or tonumber(m[4]) > now)

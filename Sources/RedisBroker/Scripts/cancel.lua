@@ -25,12 +25,11 @@ local function order(worker, fence)
   return 'requested', worker
 end
 
-local function cancel_executing(id)
-  local owner = call('HGET', PREFIX .. 'run', id)
-  local fence, worker = string.match(owner or '', '^(%d+) (%S+)')
-  if not fence then return 'unknown', '0' end
+local function cancel_executing(id, head)
+  local worker = worker_of(head)
+  if not worker then return 'unknown', '0' end
   if call('HEXISTS', extras_key(id), 'cancelAt') == 0 then note(id) end
-  return order(worker, fence)
+  return order(worker, format('%d', fence_of(head)))
 end
 
 -- An untracked operation has no record: it is looked for among what runs, all of which is read once per call, and only if needed.
@@ -62,7 +61,7 @@ local function cancel(id)
   local head = head_of(id)
   if not head then return cancel_untracked(id) end
   local state = state_of(head)
-  if state == 'x' then return cancel_executing(id) end
+  if state == 'x' then return cancel_executing(id, head) end
   if state == 'r' or state == 's' or state == 't' or state == 'b' then
     if state == 'r' then add('ghosts', 1) end
     if state == 's' then call('ZREM', PREFIX .. 'scheduled', id) end
@@ -72,7 +71,7 @@ local function cancel(id)
     end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)))
     return 'cancelled', ''
   end
-  local ended_at = tonumber(sub(head, 105, 113), 36)
+  local ended_at = tonumber(sub(head, 66, 74), 36)
   -- Not cleared away yet: it ended with the cancel of its queue.
   if ended_at == 0 then ended_at = string.match(call('HGET', META, 'cancelTrace') or '', '^%d+') or 0 end
   return state, format('%d', ended_at)

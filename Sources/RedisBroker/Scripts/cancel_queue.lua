@@ -24,11 +24,12 @@ for _, place in ipairs({ 'scheduled', 'retrying' }) do
 end
 -- Expiry entries go at once: UNLINK frees a large set outside the script's time.
 call('UNLINK', PREFIX .. 'expiring')
+local trace = format('%d ', now) .. ARGV[1] .. ' ' .. ARGV[2]
 call('HSET', META, 'cancelledSequence', sequence, 'cancelledFence', fence,
-  'cancelTrace', format('%d ', now) .. ARGV[1] .. ' ' .. ARGV[2])
+  'cancelTrace', trace)
 call('HSET', TOTALS, 'ghosts', '0')
 call('HINCRBY', TOTALS, 'cancelled', waiting)
-call('RPUSH', PREFIX .. 'graves', grave .. ' ' .. sequence)
+call('RPUSH', PREFIX .. 'graves', grave .. ' ' .. sequence .. ' ' .. trace)
 call('PUBLISH', PREFIX .. 'control', 'cancelThrough ' .. fence .. ' ' .. ARGV[2])
 if waiting > 0 then
   local last = call('HINCRBY', META, 'eventSequence', waiting)

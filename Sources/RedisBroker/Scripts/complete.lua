@@ -40,22 +40,47 @@ local function settle_untracked()
   end
 end
 
-local settled = {}
+-- The finished record's state and end, next to each other, are all that changes in it.
+local FINISHED = 'f' .. NOW36
+local function finish_record(id, result)
+  local key = record_key(id)
+  if call('SETRANGE', key, 64, FINISHED) < HEAD then
+    -- There was no record: an update never makes one.
+    call('DEL', key)
+    return
+  end
+  if result ~= '' then call('HSET', extras_key(id), 'result', result) end
+  note_end(id, 'f')
+  event(id, 'f', false)
+end
 
-local function settle_tracked(fence, id, result)
-  if call('HDEL', inflight, fence) == 0 then
-    local head = head_of(id)
-    all = false
-    return head and tonumber(sub(head, 75, 85), 16) == tonumber(fence) and sub(head, 65, 65) == 'f' and '2' or '0'
-  end
-  done = done + 1
+local function repeated(fence, id)
   local head = head_of(id)
-  if head then
-    if result ~= '' then call('HSET', extras_key(id), 'result', result) end
-    end_record(id, head, 'f', format('%03d', tonumber(sub(head, 5, 7)) + 1))
+  return head and fence_of(head) == tonumber(fence) and sub(head, 65, 65) == 'f' and '2' or '0'
+end
+
+-- Triples of fence, id and result from `first` on: read together and taken out together, before anything is added, since a
+-- script must begin with a removing command to pass when Redis is full.
+local function settle_tracked(first)
+  local fences, taken = {}, {}
+  for i = first, #ARGV, 3 do fences[#fences + 1] = ARGV[i] end
+  if #fences == 0 then return end
+  local held = call('HMGET', inflight, unpack(fences))
+  for i = 1, #fences do
+    if held[i] and sub(held[i], 39, 64) == ARGV[first + 3 * i - 2] then
+      taken[#taken + 1] = fences[i]
+    else
+      held[i] = false
+    end
   end
-  settled[#settled + 1] = id
-  return '1'
+  if #taken > 0 then call('HDEL', inflight, unpack(taken)) end
+  done = done + #taken
+  for i = 1, #fences do
+    local id, result = ARGV[first + 3 * i - 2], ARGV[first + 3 * i - 1]
+    outcomes[untracked + i] = held[i] and '1' or repeated(fences[i], id)
+    if held[i] then finish_record(id, result) end
+  end
+  all = all and #taken == #fences
 end
 
 settle_untracked()
@@ -66,10 +91,7 @@ for i = from, from + ids - 1 do
 end
 for _ = ids + 1, plain do event('', 'f', false) end
 add('finished', plain)
-for i = from + ids, #ARGV, 3 do
-  outcomes[#outcomes + 1] = settle_tracked(ARGV[i], ARGV[i + 1], ARGV[i + 2])
-end
-if #settled > 0 then call('HDEL', PREFIX .. 'run', unpack(settled)) end
+settle_tracked(from + ids)
 local cancelling = PREFIX .. 'cancelling:' .. worker
 if call('EXISTS', cancelling) == 1 then
   if untracked > 0 then call('HDEL', cancelling, unpack(ARGV, FIRST, from - 1)) end

@@ -10,6 +10,7 @@
 -- include: events
 -- include: doorbell
 -- include: records
+-- include: header
 -- include: flush
 local FIRST = 4
 local producer = ARGV[1]
@@ -21,9 +22,7 @@ end
 
 -- Anybody may call this script, so what it stores is checked as a whole before anything is written.
 for i = FIRST, #ARGV do
-  local element = ARGV[i]
-  if #element < 66 or not string.find(element, '^1[01][0-4][0-9a-z]%d%d%d%d%d') or string.find(sub(element, 10, 27), '[^0-9a-z]')
-    or string.find(sub(element, 28, 38), '[^0-9a-f]') or not string.find(sub(element, 39, 64), '^[0-7][0-9A-HJKMNP-TV-Z]+$') then
+  if not has_valid_header(ARGV[i]) then
     return redis.error_reply('ERR sluice: element ' .. (i - FIRST + 1) .. ' has no valid header')
   end
 end
@@ -32,46 +31,70 @@ end
 local n = #ARGV - FIRST + 1
 local sequence = call('HINCRBY', META, 'sequence', n) - n
 
-local lanes, outcomes, scheduled, expiring = {}, {}, {}, {}
-local earliest
-
--- Returns the reference, or nil if the id is taken.
-local function store(header, state, due36, envelope)
-  if call('SET', record_key(sub(header, 39, 64)), new_record(header, state, due36, envelope), 'NX') then return header end
+-- 1. What is to be stored, its durations made instants: for untracked operations the lane element, for tracked ones (and what
+-- waits for its time is tracked) the reference, and the record with its key.
+local stored, dues, deadlines, keys_and_records = {}, {}, {}, {}
+local seen, is_distinct = {}, true
+local function prepare(i, element, hex)
+  local delay, lifetime = sub(element, 10, 18), sub(element, 19, 27)
+  local due = delay ~= ZERO9 and now + tonumber(delay, 36) or nil
+  local deadline = lifetime ~= ZERO9 and now + tonumber(lifetime, 36) or nil
+  local header = '1' .. (due and '1' or sub(element, 2, 2)) .. sub(element, 3, 9) .. (due and time36(due) or NOW36)
+    .. (deadline and time36(deadline) or ZERO9) .. hex .. sub(element, 39, 64)
+  dues[i], deadlines[i] = due, deadline
+  if not is_reference(header) then return header .. sub(element, 65) end
+  local key = record_key(sub(header, 39, 64))
+  is_distinct, seen[key] = is_distinct and not seen[key], true
+  keys_and_records[#keys_and_records + 1] = key
+  keys_and_records[#keys_and_records + 1] = new_record(header, due and 's' or 'r', NOW36, sub(element, 65))
+  return header
 end
-
 for i = 1, n do
-  local element = ARGV[FIRST + i - 1]
-  local delay, lifetime, id = sub(element, 10, 18), sub(element, 19, 27), sub(element, 39, 64)
-  local delayed, expires = delay ~= ZERO9, lifetime ~= ZERO9
-  local due = delayed and now + tonumber(delay, 36) or now
-  local due36 = delayed and time36(due) or NOW36
-  local deadline = expires and now + tonumber(lifetime, 36)
-  local tracked = delayed or sub(element, 2, 2) ~= '0'
-  local header = sub(element, 1, 1) .. (tracked and '1' or '0') .. sub(element, 3, 9) .. due36
-    .. (expires and time36(deadline) or ZERO9) .. format('%011x', sequence + i) .. id
-  local stored = header .. (tracked and '' or sub(element, 65))
-  if tracked then stored = store(header, delayed and 's' or 'r', delayed and due36 or ZERO9, sub(element, 65)) end
-  outcomes[i] = stored and '1' or '0'
-  if stored then
-    if delayed then
-      scheduled[#scheduled + 1] = due
-      scheduled[#scheduled + 1] = id
-      if not earliest or due < earliest then earliest = due end
-    else
-      local lane = sub(element, 3, 3)
-      lanes[lane] = lanes[lane] or {}
-      lanes[lane][#lanes[lane] + 1] = stored
-    end
-    if tracked and expires then
-      expiring[#expiring + 1] = deadline
-      expiring[#expiring + 1] = id
-      if not earliest or deadline < earliest then earliest = deadline end
-    end
-    event(id, delayed and 's' or 'r', tracked)
-    add('enqueued', 1)
+  local element, hex = ARGV[FIRST + i - 1], format('%011x', sequence + i)
+  if not is_reference(element) and sub(element, 10, 27) == NO_TIMES then
+    stored[i] = sub(element, 1, 9) .. NOW36 .. ZERO9 .. hex .. sub(element, 39)
+  else
+    stored[i] = prepare(i, element, hex)
   end
 end
+
+-- 2. The records, each only if its id is new: all at once, or one by one if some id is known.
+local are_all_new = is_distinct and (#keys_and_records == 0 or call('MSETNX', unpack(keys_and_records)) == 1)
+local next_record = 1
+local function create(i)
+  if are_all_new or not is_reference(stored[i]) then return true end
+  local key, record = keys_and_records[next_record], keys_and_records[next_record + 1]
+  next_record = next_record + 2
+  return call('SET', key, record, 'NX')
+end
+
+-- 3. Their places.
+local lanes, outcomes, scheduled, expiring = {}, {}, {}, {}
+local earliest, created = nil, 0
+local function note_time(set, instant, element)
+  set[#set + 1] = instant
+  set[#set + 1] = sub(element, 39, 64)
+  earliest = min(earliest or instant, instant)
+end
+local function place(i)
+  local element = stored[i]
+  if dues[i] then
+    note_time(scheduled, dues[i], element)
+  else
+    local lane = sub(element, 3, 3)
+    if not lanes[lane] then lanes[lane] = {} end
+    lanes[lane][#lanes[lane] + 1] = element
+  end
+  local is_tracked = is_reference(element)
+  if is_tracked and deadlines[i] then note_time(expiring, deadlines[i], element) end
+  event_of(element, dues[i] and 's' or 'r', is_tracked)
+  created = created + 1
+end
+for i = 1, n do
+  outcomes[i] = create(i) and '1' or '0'
+  if outcomes[i] == '1' then place(i) end
+end
+add('enqueued', created)
 
 if #scheduled > 0 then call('ZADD', PREFIX .. 'scheduled', unpack(scheduled)) end
 if #expiring > 0 then call('ZADD', PREFIX .. 'expiring', unpack(expiring)) end

@@ -17,7 +17,7 @@ local outcomes, earliest = {}, nil
 -- A repeat finds the record as the first call left it: with its fence as the last one, and no longer running.
 local function repeated(fence, id)
   local head = head_of(id)
-  if not head or tonumber(sub(head, 75, 85), 16) ~= tonumber(fence) then return '0' end
+  if not head or fence_of(head) ~= tonumber(fence) then return '0' end
   local state = sub(head, 65, 65)
   return (state == 't' or state == 'd' or state == 'c') and '=' or '0'
 end
@@ -31,8 +31,7 @@ end
 
 local function retry_later(id, head, failed, pause)
   local due = now + pause
-  call('SETRANGE', record_key(id), 3, sub(head, 4, 4) .. failed .. '01' .. sub(head, 10, 18) .. ZERO9 .. sub(head, 28, 64)
-    .. 't' .. sub(head, 66, 95) .. time36(due))
+  call('SETRANGE', record_key(id), 4, failed .. '01' .. time36(due) .. ZERO9 .. sub(head, 28, 64) .. 't')
   call('ZADD', PREFIX .. 'retrying', due, id)
   if not earliest or due < earliest then earliest = due end
   add('retried', 1)
@@ -44,8 +43,8 @@ local function settle(fence, id, kind, pause, json)
   if not element then return repeated(fence, id) end
   local head = head_for(element, 'x')
   if not head then return '0' end
-  if sub(element, 2, 2) == '0' then
-    call('SETRANGE', record_key(id), 64, 'x' .. NOW36 .. format('%011x', tonumber(fence)))
+  if not is_reference(element) then
+    call('SETRANGE', record_key(id), 64, 'x' .. ZERO9 .. NOW36 .. format('%011x', tonumber(fence)))
     head = head_of(id)
   end
   keep_error(id, json)

@@ -18,7 +18,7 @@ local function later(element, id, pause)
   local head = head_for(element, 'x')
   if not head then return '0' end
   local due = now + pause
-  call('SETRANGE', record_key(id), 64, 's' .. sub(head, 66, 95) .. time36(due))
+  call('SETRANGE', record_key(id), 9, time36(due) .. sub(head, 19, 64) .. 's')
   call('ZADD', PREFIX .. 'scheduled', due, id)
   if sub(head, 19, 27) ~= ZERO9 then call('ZADD', PREFIX .. 'expiring', tonumber(sub(head, 19, 27), 36), id) end
   if not earliest or due < earliest then earliest = due end
@@ -30,7 +30,7 @@ local function settle(fence, id, pause)
   local element, order = release(worker, fence)
   if not element then
     local head = head_of(id)
-    local mine = head and tonumber(sub(head, 75, 85), 16) == tonumber(fence)
+    local mine = head and fence_of(head) == tonumber(fence)
     return mine and (sub(head, 65, 65) == 'r' or sub(head, 65, 65) == 's') and '=' or '0'
   end
   add('returned', 1)
@@ -41,7 +41,7 @@ local function settle(fence, id, pause)
     return 'c'
   end
   if pause >= 0 then return later(element, id, pause) end
-  local tracked = sub(element, 2, 2) ~= '0'
+  local tracked = is_reference(element)
   if tracked and not head_of(id) then return '0' end
   put_back(element, tracked, sub(element, 8, 9), true)
   if tracked and sub(element, 19, 27) ~= ZERO9 then

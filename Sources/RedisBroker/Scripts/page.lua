@@ -11,7 +11,7 @@ local state, cursor, limit = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local reply = { '' }
 
 local function row_of(element, owner)
-  if sub(element, 2, 2) == '0' then
+  if not is_reference(element) then
     reply[#reply + 1] = { element, state, owner }
     return
   end

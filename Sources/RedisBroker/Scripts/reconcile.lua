@@ -2,7 +2,7 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] epoch, stored: older claims take nothing from now on  ARGV[3…] the fences that the worker knows
 -- Output   1 if there are more to find, number of lost fences, the lost fences, then fence and element (header + envelope)
---          of at most 200 (and about 1 MiB) that the worker does not know, oldest first
+--          of at most 200 (and about 256 KiB) that the worker does not know, oldest first
 -- Events   none
 -- include: base
 -- include: limits
@@ -29,7 +29,7 @@ for i = 1, #lost do reply[#reply + 1] = lost[i] end
 for i = 1, min(#unknown, SWEEP_LIMIT) do
   local fence = format('%d', unknown[i])
   local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
-  if sub(element, 2, 2) ~= '0' then
+  if is_reference(element) then
     element = sub(element, 1, 64) .. sub(call('GET', record_key(sub(element, 39, 64))) or '', HEAD + 1)
   end
   bytes = bytes + #element

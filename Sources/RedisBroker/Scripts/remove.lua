@@ -22,7 +22,7 @@ local function remove(id)
   if PLACES[state] then call('ZREM', PREFIX .. PLACES[state], id) end
   if TOTAL_OF[state] then call('ZREM', PREFIX .. 'ended:' .. state, id) else add('removed', 1) end
   if sub(head, 19, 27) ~= ZERO9 then call('ZREM', PREFIX .. 'expiring', id) end
-  erase(id)
+  erase({ id })
   return '1'
 end
 

@@ -7,6 +7,8 @@
 local worker = ARGV[1]
 if call('EXISTS', PREFIX .. 'inflight:' .. worker) == 1 then return 0 end
 call('ZREM', PREFIX .. 'leases', worker)
+local number = call('HGET', PREFIX .. 'worker:' .. worker, 'number')
+if number then call('HDEL', PREFIX .. 'numbers', number) end
 call('DEL', PREFIX .. 'worker:' .. worker, PREFIX .. 'cancelling:' .. worker)
 if call('HGET', META, 'watcher') == worker then call('HDEL', META, 'watcher', 'next') end
 return 1

@@ -16,7 +16,7 @@ local function make_ready(id, head, failed)
   local sequence = call('HINCRBY', META, 'sequence', 1)
   local header = sub(head, 1, 3) .. next_revision(sub(head, 4, 4)) .. failed .. '01' .. NOW36 .. ZERO9
     .. format('%011x', sequence) .. id
-  call('SETRANGE', record_key(id), 0, header .. 'r' .. ZERO9 .. sub(head, 75, 95) .. ZERO9 .. ZERO9)
+  call('SETRANGE', record_key(id), 0, header .. 'r' .. ZERO9 .. ZERO9)
   call('HDEL', extras_key(id), 'cancelAt', 'cancelBy', 'cancelReason', 'cancelAcknowledgedAt', 'progress')
   call('RPUSH', PREFIX .. 'lane:' .. sub(head, 3, 3), header)
   event(id, 'r', true)

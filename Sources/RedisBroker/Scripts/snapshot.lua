@@ -22,7 +22,7 @@ local leases = call('ZRANGE', PREFIX .. 'leases', 0, 199, 'WITHSCORES')
 
 local function executing_row(worker, fence)
   local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
-  local tracked = sub(element, 2, 2) ~= '0'
+  local tracked = is_reference(element)
   local id = sub(element, 39, 64)
   local shown = tracked and call('GETRANGE', record_key(id), 0, 1023) or sub(element, 1, 1024)
   local extras = tracked and call('HMGET', extras_key(id), 'progress', 'cancelAt') or {}

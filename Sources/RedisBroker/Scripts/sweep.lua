@@ -35,11 +35,11 @@ end
 local function recover(worker, fence)
   local element, order = release(worker, format('%d', fence))
   local id, delivery = sub(element, 39, 64), tonumber(sub(element, 8, 9))
-  local tracked = sub(element, 2, 2) ~= '0'
+  local tracked = is_reference(element)
   if tracked then
     if not head_of(id) then return end
     -- The lost run's fence goes: a late write under it is stale, not a repeat.
-    call('SETRANGE', record_key(id), 74, '00000000000')
+    call('SETRANGE', record_key(id), 83, '00000000000')
   end
   if is_cancelled(fence, order) then
     local head = head_for(element, 'x')
@@ -64,6 +64,8 @@ local function sweep_worker(worker)
   if #fences <= SWEEP_LIMIT then
     call('ZREM', PREFIX .. 'leases', worker)
     call('DEL', PREFIX .. 'cancelling:' .. worker)
+    local number = call('HGET', PREFIX .. 'worker:' .. worker, 'number')
+    if number then call('HDEL', PREFIX .. 'numbers', number) end
   end
   if recovered > 0 then ring() end
   add('recovered', recovered)

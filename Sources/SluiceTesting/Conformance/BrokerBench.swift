@@ -45,12 +45,13 @@ extension BrokerBench {
     }
 
     @discardableResult
-    func beat(_ worker: WorkerID, epoch: Int = 0) throws -> BeatReply {
+    func beat(_ worker: WorkerID, epoch: Int = 0, lease: Int64 = lease, interval: Int64 = interval) throws -> BeatReply
+    {
         let beat = Beat(
             worker: worker,
             epoch: epoch,
-            leaseMilliseconds: Self.lease,
-            intervalMilliseconds: Self.interval,
+            leaseMilliseconds: lease,
+            intervalMilliseconds: interval,
             info: Array("{}".utf8)
         )
         return try broker.beat(beat, queue: queue)
@@ -158,8 +159,8 @@ extension BrokerBench {
         return try only(try await broker.cancel([id], request: request, queue: queue))
     }
 
-    func cancelQueue() async throws -> (waiting: Int, executing: Int) {
-        try await broker.cancelQueue(queue, request: CancelRequest(reason: "all of it", by: "tester"))
+    func cancelQueue(reason: String = "all of it") async throws -> (waiting: Int, executing: Int) {
+        try await broker.cancelQueue(queue, request: CancelRequest(reason: reason, by: "tester"))
     }
 
     func sweepAll() async throws -> SweepReply {

@@ -239,6 +239,16 @@ extension BrokerConformance {
             try await bench.advance(.seconds(5))
             try bench.expect(try await bench.cancel(ids[0]), .ended(.cancelled, at: now), "the outcome")
         },
+        ConformanceCheck("Each cancel of a queue stands with what it cancelled, also when another follows at once") {
+            bench in
+            let first = try await bench.enqueue()
+            _ = try await bench.cancelQueue(reason: "the first")
+            let second = try await bench.enqueue()
+            _ = try await bench.cancelQueue(reason: "the second")
+            _ = try await bench.sweepAll()
+            try bench.expect(try await bench.existing(first[0]).cancel?.reason, "the first", "its reason")
+            try bench.expect(try await bench.existing(second[0]).cancel?.reason, "the second", "its reason")
+        },
         ConformanceCheck("An id of a cancelled queue that was removed can be enqueued anew and runs") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue()

@@ -133,6 +133,17 @@ extension BrokerConformance {
             try bench.beat(worker)
             try bench.expect(try await bench.complete(claimed, worker), .done(.finished), "the completion")
         },
+        ConformanceCheck("A short outage is no death under a short lease either") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            try bench.beat(worker, lease: 3000, interval: 1000)
+            _ = try await bench.running(worker)
+            try await bench.advance(.milliseconds(900))
+            try bench.beat(other, lease: 3000, interval: 1000)
+            // All are silent for less than a lease, but since the worker's last beat more than one has passed.
+            try await bench.advance(.milliseconds(2200))
+            try bench.expect(try bench.beat(other, lease: 3000, interval: 1000).sweepDue, false, "a sweep is due")
+            try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
+        },
         ConformanceCheck("A worker that stays silent after an outage is swept one lease later") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             _ = try await bench.running(worker)

@@ -222,7 +222,7 @@ extension BrokerBench {
     /// Returns once somebody waits for the operation's end.
     func untilAwaited(_ id: OperationID) async throws {
         for _ in 0..<2000 {
-            if try await existing(id).record.awaited { return }
+            if try await existing(id).isAwaited { return }
             try await Task.sleep(for: .milliseconds(5))
         }
         throw ConformanceViolation(description: "nobody waits for \(id)")

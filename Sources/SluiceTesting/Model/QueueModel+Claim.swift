@@ -43,7 +43,6 @@ extension QueueModel {
             operations[element.id]?.record.state = .executing
             operations[element.id]?.record.startedAt = now
             operations[element.id]?.record.fence = fence
-            owners[element.id] = (fence, worker)
             return claimed
         }
     }
@@ -125,17 +124,24 @@ private struct ClaimBasket {
         bytes += OperationHeader.byteCount + envelope
     }
 
-    mutating func adjustStep() { step = bytes < 1024 * elements.count ? 500 : 16 }
+    mutating func adjustStep() { step = bytes < 1024 * elements.count ? 64 : 16 }
 }
 
 extension QueueModel {
+    /// Priority decides: the highest lane gives all that is wanted. But every fifth hand-out of the queue goes by age, so neither
+    /// an old backlog holds up what is urgent, nor does a stream of urgent ones starve the rest.
+    ///
     /// At most `2 · capacity + 100` elements are looked at, so that a lane full of references left behind costs no more; and what
-    /// is taken stays near 1 MiB.
+    /// is taken stays near 256 KiB.
     private mutating func collect(capacity: Int) -> (taken: [LaneElement], more: Bool) {
         var basket = ClaimBasket(budget: 2 * capacity + 100)
-        while basket.elements.count < capacity, basket.hasRoom {
-            guard let (lane, share) = choose(capacity: capacity) else { break }
-            take(min(share, capacity - basket.elements.count, basket.budget), from: lane, into: &basket)
+        var aged = Int((fence + Int64(capacity)) / Self.agedEvery - fence / Self.agedEvery)
+        while basket.elements.count < capacity, basket.hasRoom, let top = lanes.lastIndex(where: { !$0.isEmpty }) {
+            let lane = aged > 0 ? mostAged ?? top : top
+            let before = basket.elements.count
+            let wanted = min(capacity - before, basket.budget)
+            take(lane == top ? wanted : min(wanted, aged), from: lane, into: &basket)
+            if lane != top { aged -= basket.elements.count - before }
         }
         return (basket.elements, lanes.contains { !$0.isEmpty })
     }
@@ -158,9 +164,8 @@ extension QueueModel {
     }
 
     /// The lane of highest effective priority: its rank, and one more for each full 30 s that its head has waited. Between equals
-    /// the one whose head waits longer; then the higher one. A lane that wins only by age gives at most `capacity / 5 + 1` before
-    /// all are looked at again; the highest one gives all that is wanted.
-    private func choose(capacity: Int) -> (lane: Int, share: Int)? {
+    /// the one whose head waits longer; then the higher one.
+    private var mostAged: Int? {
         var best: (lane: Int, value: Int64, readyAt: Int64)?
         for lane in lanes.indices.reversed() {
             guard let readyAt = lanes[lane].head?.header.readyAt else { continue }
@@ -171,9 +176,7 @@ extension QueueModel {
             }
             if value > other.value || value == other.value && readyAt < other.readyAt { best = (lane, value, readyAt) }
         }
-        guard let best else { return nil }
-        let top = lanes.lastIndex { !$0.isEmpty }
-        return (best.lane, best.lane == top ? capacity : capacity / 5 + 1)
+        return best?.lane
     }
 
     /// Drops what may not start. A reference counts only while its record is ready, of the same revision and the same sequence.

@@ -33,9 +33,15 @@ extension QueueModel {
     }
 
     private mutating func cancelExecuting(_ id: OperationID, intent: CancelIntent) -> CancelOutcome {
-        guard let owner = owners[id] else { return .unknown(intentStored: false) }
+        guard let owner = owner(of: id) else { return .unknown(intentStored: false) }
         if operations[id]?.cancel == nil { operations[id]?.cancel = intent }
         return order(owner.fence, worker: owner.worker, intent: intent)
+    }
+
+    /// Who runs a tracked operation.
+    func owner(of id: OperationID) -> (fence: Int64, worker: String)? {
+        guard let fence = operations[id]?.record.fence else { return nil }
+        return workers.first { $0.value.inFlight[fence]?.id == id }.map { (fence, $0.key) }
     }
 
     private mutating func order(_ fence: Int64, worker: String, intent: CancelIntent) -> CancelOutcome {
@@ -62,12 +68,15 @@ extension QueueModel {
 
     mutating func cancelAll(_ request: CancelRequest) -> (waiting: Int, executing: Int) {
         let waiting = readyCount + scheduled.count + retrying.count
-        graves.append(Grave(sequence: sequence, lanes: lanes, scheduled: scheduled, retrying: retrying))
+        let intent = CancelIntent(at: now, by: request.by, reason: request.reason)
+        graves.append(
+            Grave(sequence: sequence, cancel: intent, lanes: lanes, scheduled: scheduled, retrying: retrying)
+        )
         lanes = [Lane](repeating: Lane(), count: lanes.count)
         (scheduled, retrying, expiring) = (ScoredSet(), ScoredSet(), ScoredSet())
         ghosts = 0
         (cancelledSequence, cancelledFence) = (sequence, fence)
-        queueCancel = CancelIntent(at: now, by: request.by, reason: request.reason)
+        queueCancel = intent
         add("cancelled", waiting)
         if waiting > 0 { effects.counts[.cancelled, default: 0] += waiting }
         effects.messages.append((nil, .cancelThrough(queue: queue, fence: fence)))
@@ -136,7 +145,6 @@ extension StoredOperation {
         record.header.sequence = sequence
         record.state = .ready
         record.startedAt = 0
-        record.dueAt = 0
         record.endedAt = 0
         (cancel, cancelAcknowledgedAt, progress) = (nil, nil, nil)
     }

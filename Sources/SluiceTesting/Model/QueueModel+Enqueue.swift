@@ -38,7 +38,6 @@ extension QueueModel {
                 header: header,
                 state: state,
                 enqueuedAt: now,
-                dueAt: isDelayed ? header.readyAt : 0,
                 envelope: operation.envelope
             )
             operations[operation.id] = StoredOperation(record: record)

@@ -24,7 +24,6 @@ extension QueueModel {
         for (worker, held) in workers { lines += Self.lines(of: held, worker: worker) }
         for (number, grave) in graves.enumerated() { lines += Self.lines(of: grave, number: number) }
         lines += leases.map { "lease \($0.key) \($0.value)" }
-        lines += owners.map { "run \($0.key) \($0.value.fence) \($0.value.worker)" }
         lines += intents.map { "intent \($0.key) \($0.value.at)" }
         if let watcher { lines.append("watcher \(watcher.worker) \(watcher.due)") }
         if hasToken { lines.append("bell") }

@@ -1,11 +1,15 @@
 import Operations
 
 extension QueueModel {
-    /// A gap in the queue's heartbeats, or a clock that went back, holds off every lapse for one lease of the beating worker.
+    /// A gap in the queue's heartbeats, or a clock that went back, holds off every lapse for one lease of the beating worker. A
+    /// gap is what may have let the lease of somebody run out who had beaten up to one interval earlier.
     mutating func beat(_ beat: Beat) -> BeatReply {
         let worker = beat.worker.description
         let seen = lastSeen ?? now
-        if now - seen > beat.intervalMilliseconds + Self.outageSlackMilliseconds || now < seen {
+        let longest = beat.intervalMilliseconds + Self.outageSlackMilliseconds
+        if now - seen > longest || 2 * (now - seen) > 2 * beat.leaseMilliseconds - 3 * beat.intervalMilliseconds
+            || now < seen
+        {
             leaseFloor = now + beat.leaseMilliseconds
         }
         lastSeen = now
@@ -33,7 +37,7 @@ extension QueueModel {
         return leases.filter { $0.value < now }.min { ($0.value, $0.key) < ($1.value, $1.key) }?.key
     }
 
-    /// At most 200 are found a call, and about 1 MiB, the oldest first.
+    /// At most 200 are found a call, and about 256 KiB, the oldest first.
     mutating func reconcile(known: [Int64], worker: String, epoch: Int) -> Reconciliation {
         workers[worker, default: HeldOperations()].note(epoch: epoch)
         let held = workers[worker]?.inFlight ?? [:]
@@ -127,14 +131,14 @@ extension QueueModel {
                 record.header.sequence <= grave.sequence
             else { continue }
             revise(id)
-            buryRecord(id)
+            buryRecord(id, cancel: grave.cancel)
         }
         return number
     }
 
     /// The cancel of the queue has counted and announced it already.
-    private mutating func buryRecord(_ id: OperationID) {
-        if operations[id]?.cancel == nil { operations[id]?.cancel = queueCancel }
+    private mutating func buryRecord(_ id: OperationID, cancel: CancelIntent) {
+        if operations[id]?.cancel == nil { operations[id]?.cancel = cancel }
         operations[id]?.record.state = .cancelled
         operations[id]?.record.endedAt = now
         ended[.cancelled, default: ScoredSet()].insert(id, score: now)

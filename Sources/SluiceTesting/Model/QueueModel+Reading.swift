@@ -5,7 +5,8 @@ extension QueueModel {
     func detail(_ id: OperationID) -> OperationDetail? {
         guard let stored = operations[id] else { return nil }
         var detail = OperationDetail(queue: queue, record: stored.record, state: effectiveState(of: stored.record))
-        detail.worker = owners[id]?.worker
+        detail.worker = owner(of: id)?.worker
+        detail.isAwaited = awaited[id] != nil
         detail.result = stored.result
         detail.errors = stored.errors
         detail.progress = stored.progress
@@ -178,7 +179,6 @@ extension QueueModel {
     mutating func markAwaited(_ ids: [OperationID]) {
         awaited = awaited.filter { now - $0.value < Self.awaitedMilliseconds }
         for id in ids where operations[id] != nil {
-            operations[id]?.record.awaited = true
             awaited[id] = now
         }
     }

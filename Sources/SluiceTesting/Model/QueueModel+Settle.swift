@@ -7,7 +7,6 @@ extension QueueModel {
         guard let element = workers[worker]?.inFlight[fence], id == nil || element.id == id else { return nil }
         workers[worker]?.inFlight[fence] = nil
         let order = workers[worker]?.cancelling.removeValue(forKey: fence)
-        owners[element.id] = nil
         return (element, order)
     }
 
@@ -43,7 +42,7 @@ extension QueueModel {
             return .done(.finished)
         }
         if !completion.result.isEmpty { operations[element.id]?.result = completion.result }
-        end(element.id, as: .finished, usesAttempt: true)
+        end(element.id, as: .finished)
         return .done(.finished)
     }
 }
@@ -79,7 +78,7 @@ extension QueueModel {
         operations[id]?.record.header.delivery = 1
         operations[id]?.record.header.expiresAt = 0
         operations[id]?.record.state = .retrying
-        operations[id]?.record.dueAt = now + pause
+        operations[id]?.record.header.readyAt = now + pause
         retrying.insert(id, score: now + pause)
         add("retried")
         event(id, .retrying)
@@ -124,7 +123,7 @@ extension QueueModel {
         let id = element.id
         if !element.header.tracked { adopt(element) }
         operations[id]?.record.state = .scheduled
-        operations[id]?.record.dueAt = now + milliseconds
+        operations[id]?.record.header.readyAt = now + milliseconds
         scheduled.insert(id, score: now + milliseconds)
         if element.header.expiresAt > 0 { expiring.insert(id, score: element.header.expiresAt) }
         event(id, .scheduled)

@@ -8,15 +8,18 @@ struct QueueModel {
     static let promoteLimit = 200
     static let sweepLimit = 200
     /// Where a claim or a reconciliation stops adding to its answer.
-    static let replyBytes = 1 << 20
+    static let replyBytes = 1 << 18
     static let ageingMilliseconds: Int64 = 30_000
     static let intentsKept = 10_000
     /// An ended operation is never trimmed earlier than this after its end…
     static let leastRetentionMilliseconds: Int64 = 10_000
     /// …nor while somebody waited for it within this time.
     static let awaitedMilliseconds: Int64 = 60_000
-    /// How much longer than a beat interval nobody may have been heard of before that counts as an outage.
+    /// How much longer than a beat interval nobody may have been heard of before that counts as an outage; less with a short
+    /// lease, see `beat`.
     static let outageSlackMilliseconds: Int64 = 2000
+    /// Every so many hand-outs of a queue one goes by age.
+    static let agedEvery: Int64 = 5
 
     let queue: String
     var retention = Defaults.retention
@@ -38,8 +41,7 @@ struct QueueModel {
     var operations: [OperationID: StoredOperation] = [:]
     var workers: [String: HeldOperations] = [:]
 
-    // Who runs tracked operations
-    var owners: [OperationID: (fence: Int64, worker: String)] = [:]
+    // Who is alive
     var leases: [String: Int64] = [:]
     var lastSeen: Int64?
     var leaseFloor: Int64 = 0
@@ -105,6 +107,7 @@ struct HeldOperations {
 /// The waiting operations of a cancelled queue, until a sweep has cleared them away.
 struct Grave {
     var sequence: Int64
+    var cancel: CancelIntent
     var lanes: [Lane]
     var scheduled: ScoredSet
     var retrying: ScoredSet
@@ -152,7 +155,7 @@ extension QueueModel {
             header: header,
             state: .executing,
             fence: fence,
-            enqueuedAt: now,
+            enqueuedAt: header.readyAt,
             envelope: element.envelope
         )
         operations[element.id] = StoredOperation(record: record)

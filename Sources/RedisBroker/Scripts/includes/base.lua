@@ -4,7 +4,7 @@ local call = redis.call
 local META = KEYS[1]
 local PREFIX = string.sub(META, 1, -5)
 local TOTALS = PREFIX .. 'totals'
-local sub, format, floor, min, max = string.sub, string.format, math.floor, math.min, math.max
+local sub, byte, format, floor, min, max = string.sub, string.byte, string.format, math.floor, math.min, math.max
 local concat = table.concat
 -- include: clock
 
@@ -22,6 +22,8 @@ local function time36(ms)
   return concat(digits)
 end
 local NOW36 = time36(now)
+-- Redis writes a Lua number with 17 digits of a double, slowly; text is taken as it is.
+local NOW = format('%d', now)
 
 -- Changes of the totals, written once at the end by flush().
 local added = {}

@@ -4,7 +4,7 @@ local function detail(id)
   if not record or #record < HEAD then return {} end
   local state = state_of(record)
   local extras = call('HGETALL', extras_key(id))
-  local fence = tonumber(sub(record, 75, 85), 16)
+  local fence = fence_of(record)
   local is_told = state == 'x' and fence <= tonumber(call('HGET', META, 'cancelledFence') or 0)
   if is_told or (state == 'c' and sub(record, 65, 65) ~= 'c') then
     local at, by, reason = string.match(call('HGET', META, 'cancelTrace') or '', '^(%d+) (%S*) ?(.*)$')
@@ -12,7 +12,8 @@ local function detail(id)
       extras[#extras + 1] = value
     end
   end
+  local owner = sub(record, 65, 65) == 'x' and worker_of(record)
   return {
-    record, state, call('HGET', PREFIX .. 'run', id) or '', call('LRANGE', PREFIX .. 'errors:' .. id, 0, -1), extras,
+    record, state, owner and format('%d ', fence) .. owner or '', call('LRANGE', PREFIX .. 'errors:' .. id, 0, -1), extras,
   }
 end

@@ -2,8 +2,12 @@
 local TOTAL_OF = { f = 'finished', d = 'dead', c = 'cancelled', e = 'expired' }
 local ended = { f = {}, d = {}, c = {}, e = {} }
 
-local function publish_end(id, head, state)
-  if sub(head, 86, 86) ~= '1' then return end
+-- Tells those who wait for it. `awaited` has everything that somebody asked about within the last minute.
+local AWAITED = PREFIX .. 'awaited'
+local is_anything_awaited
+local function publish_end(id, state)
+  if is_anything_awaited == nil then is_anything_awaited = call('EXISTS', AWAITED) == 1 end
+  if not is_anything_awaited or not call('ZSCORE', AWAITED, id) then return end
   local waiters = call('HGET', extras_key(id), 'waiters')
   if not waiters then return end
   for waiter in string.gmatch(waiters, '%S+') do
@@ -11,15 +15,19 @@ local function publish_end(id, head, state)
   end
 end
 
+local function note_end(id, state)
+  local list = ended[state]
+  list[#list + 1] = NOW
+  list[#list + 1] = id
+  publish_end(id, state)
+end
+
 -- Ends the record. `failed` is its number of used attempts, three digits; `revision` changes where a reference stays behind.
 -- `is_known`: its end was counted and announced before.
 local function end_record(id, head, state, failed, revision, is_known)
   call('SETRANGE', record_key(id), 3,
-    (revision or sub(head, 4, 4)) .. failed .. sub(head, 8, 64) .. state .. sub(head, 66, 104) .. NOW36)
-  local list = ended[state]
-  list[#list + 1] = now
-  list[#list + 1] = id
-  publish_end(id, head, state)
+    (revision or sub(head, 4, 4)) .. failed .. sub(head, 8, 64) .. state .. NOW36)
+  note_end(id, state)
   if is_known then
     add(TOTAL_OF[state], -1)
   else
@@ -27,9 +35,26 @@ local function end_record(id, head, state, failed, revision, is_known)
   end
 end
 
--- Removes every key of an operation.
-local function erase(id)
-  call('DEL', record_key(id), extras_key(id), PREFIX .. 'errors:' .. id, PREFIX .. 'log:' .. id)
+-- Removes every key of these operations.
+local function erase(ids)
+  local keys = {}
+  for i = 1, #ids do
+    local id = ids[i]
+    keys[4 * i - 3], keys[4 * i - 2] = record_key(id), extras_key(id)
+    keys[4 * i - 1], keys[4 * i] = PREFIX .. 'errors:' .. id, PREFIX .. 'log:' .. id
+  end
+  for first = 1, #keys, 1000 do call('DEL', unpack(keys, first, min(first + 999, #keys))) end
+end
+
+-- Those that nobody waited for lately.
+local function without_awaited(ids)
+  if call('EXISTS', AWAITED) == 0 then return ids end
+  local kept = {}
+  for i = 1, #ids do
+    local waited = call('ZSCORE', AWAITED, ids[i])
+    if not waited or now - tonumber(waited) > AWAITED_MS then kept[#kept + 1] = ids[i] end
+  end
+  return kept
 end
 
 -- Removes at most `limit` ended operations that are too old, then those beyond the count.
@@ -40,17 +65,11 @@ local function trim(state, limit)
   if over > #ids then
     ids = call('ZRANGEBYSCORE', key, '-inf', now - RETENTION_LEAST_MS, 'LIMIT', 0, over)
   end
+  ids = without_awaited(ids)
   if #ids == 0 then return end
-  local awaited = PREFIX .. 'awaited'
-  local checks = call('EXISTS', awaited) == 1
-  for i = 1, #ids do
-    local waited = checks and call('ZSCORE', awaited, ids[i])
-    if not waited or now - tonumber(waited) > AWAITED_MS then
-      call('ZREM', key, ids[i])
-      erase(ids[i])
-      add('trimmed', 1)
-    end
-  end
+  call('ZREM', key, unpack(ids))
+  erase(ids)
+  add('trimmed', #ids)
 end
 
 local function flush_ended()

@@ -11,6 +11,14 @@ local function event(id, kind, durable)
   if event_count <= 50 then event_text[event_count] = kind .. id end
 end
 
+-- The same for an element or a header, whose id is only looked at if it is spelled out.
+local function event_of(element, kind, durable)
+  if event_count < 50 then return event(sub(element, 39, 64), kind, durable) end
+  event_count = event_count + 1
+  event_kinds[kind] = (event_kinds[kind] or 0) + 1
+  if durable then event_durable = true end
+end
+
 local function flush_events()
   if event_count == 0 then return end
   local last = call('HINCRBY', META, 'eventSequence', event_count)

@@ -1,11 +1,11 @@
 -- A cancelled queue's lanes and sets were renamed to a grave; its operations count as cancelled already. Here they are cleared
 -- away, a bounded number at a time.
-local function bury_record(id, sequence_limit)
+local function bury_record(id, sequence_limit, trace)
   local head = head_of(id)
   local state = head and sub(head, 65, 65)
   if not state or not (state == 'r' or state == 's' or state == 't') then return end
   if tonumber(sub(head, 28, 38), 16) > sequence_limit then return end
-  note_cancel(id, nil)
+  note_cancel(id, trace)
   -- The cancel of the queue has counted and announced it.
   end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)), true)
 end
@@ -13,20 +13,21 @@ end
 local function bury()
   local grave = call('LINDEX', PREFIX .. 'graves', 0)
   if not grave then return 0 end
-  local number, limit = string.match(grave, '^(%d+) (%d+)$')
+  local number, limit, trace = string.match(grave, '^(%d+) (%d+) (.*)$')
+  limit = tonumber(limit)
   local prefix = PREFIX .. 'grave:' .. number .. ':'
   for lane = 0, 4 do
     local elements = call('LPOP', prefix .. 'lane:' .. lane, SWEEP_LIMIT)
     if elements then
       for i = 1, #elements do
-        if sub(elements[i], 2, 2) ~= '0' then bury_record(sub(elements[i], 39, 64), tonumber(limit)) end
+        if is_reference(elements[i]) then bury_record(sub(elements[i], 39, 64), limit, trace) end
       end
       return #elements
     end
   end
   for _, place in ipairs({ 'scheduled', 'retrying' }) do
     local popped = call('ZPOPMIN', prefix .. place, SWEEP_LIMIT)
-    for i = 1, #popped, 2 do bury_record(popped[i], tonumber(limit)) end
+    for i = 1, #popped, 2 do bury_record(popped[i], limit, trace) end
     if #popped > 0 then return #popped / 2 end
   end
   call('LPOP', PREFIX .. 'graves')

@@ -8,7 +8,6 @@ local function release(worker, fence)
   local order = call('HGET', PREFIX .. 'cancelling:' .. worker, fence)
   if order then call('HDEL', PREFIX .. 'cancelling:' .. worker, fence) end
   add('executing', -1)
-  call('HDEL', PREFIX .. 'run', sub(element, 39, 64))
   return element, order
 end
 
@@ -21,7 +20,7 @@ end
 
 -- The record's head of a released element. An untracked one gets its record here; nil = a tracked one was erased.
 local function head_for(element, state)
-  if sub(element, 2, 2) == '0' then return adopt(element, state) end
+  if not is_reference(element) then return adopt(element, state) end
   return head_of(sub(element, 39, 64))
 end
 

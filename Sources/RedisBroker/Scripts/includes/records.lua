@@ -1,13 +1,23 @@
--- A record is one string: header (1–64), state 65, started 66–74, fence 75–85, awaited 86, enqueued 87–95, due 96–104,
--- ended 105–113, reserved 114, envelope 115… (positions from 1, as string.sub counts them).
-local HEAD = 114
+-- A record is one string: header (1–64), state 65, ended 66–74, started 75–83, fence 84–94, number of its worker 95–98,
+-- enqueued 99–107, envelope 108… (positions from 1, as string.sub counts them). While it waits for its time, the header's
+-- readyAt is that time.
+local HEAD = 107
+
+-- Whether an element is a reference to a record; else it is the operation itself.
+local function is_reference(element) return byte(element, 2) ~= 48 end
 
 local function record_key(id) return PREFIX .. 'op:' .. id end
 local function extras_key(id) return PREFIX .. 'x:' .. id end
 
-local function new_record(header, state, due36, envelope)
-  return header .. state .. '00000000000000000000' .. '0' .. NOW36 .. due36 .. ZERO9 .. '0' .. envelope
+local NEVER_RAN = '000000000000000000000000000000000'
+local function new_record(header, state, enqueued36, envelope)
+  return header .. state .. NEVER_RAN .. enqueued36 .. envelope
 end
+
+local function fence_of(head) return tonumber(sub(head, 84, 94), 16) end
+
+-- Who runs it, or nil; `head` is that of an executing operation.
+local function worker_of(head) return call('HGET', PREFIX .. 'numbers', sub(head, 95, 98)) or nil end
 
 -- The record's head, or nil.
 local function head_of(id)
@@ -39,7 +49,8 @@ end
 local function adopt(element, state)
   local header = sub(element, 1, 1) .. '1' .. sub(element, 3, 64)
   local id = sub(element, 39, 64)
-  local record = new_record(header, state, ZERO9, sub(element, 65))
+  -- Never delayed, so it is ready since it was enqueued.
+  local record = new_record(header, state, sub(element, 10, 18), sub(element, 65))
   call('SET', record_key(id), record)
   return sub(record, 1, HEAD)
 end

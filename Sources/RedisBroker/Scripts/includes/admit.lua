@@ -1,0 +1,76 @@
+-- Drops what may not start any more from the elements that a claim has popped.
+local READY = string.byte('r')
+
+-- A reference counts only while its record is ready and has the same header: whoever changes one changes the other.
+-- Returns the element to hand out (header + envelope), or nil.
+local function admit_tracked(element, record)
+  if not record or byte(record, 65) ~= READY or sub(record, 1, 64) ~= element then
+    add('ghosts', -1)
+    return nil
+  end
+  if sub(element, 19, 27) ~= ZERO9 then
+    local id = sub(element, 39, 64)
+    call('ZREM', PREFIX .. 'expiring', id)
+    if tonumber(sub(element, 19, 27), 36) <= now then
+      end_record(id, record, 'e', sub(record, 5, 7))
+      return nil
+    end
+  end
+  return element .. sub(record, HEAD + 1)
+end
+
+local function end_untracked(element, state)
+  end_record(sub(element, 39, 64), adopt(element, 'r'), state, sub(element, 5, 7))
+end
+
+local function admit_untracked(element, intents)
+  if sub(element, 19, 27) ~= ZERO9 and tonumber(sub(element, 19, 27), 36) <= now then
+    end_untracked(element, 'e')
+    return nil
+  end
+  if intents then
+    local id = sub(element, 39, 64)
+    local intent = call('HGET', PREFIX .. 'intents', id)
+    if intent then
+      call('HDEL', PREFIX .. 'intents', id)
+      local at, by, reason = string.match(intent, '^(%d+) (%S*) ?(.*)$')
+      end_untracked(element, 'c')
+      call('HSET', extras_key(id), 'cancelAt', at, 'cancelBy', by, 'cancelReason', reason)
+      return nil
+    end
+  end
+  return element
+end
+
+-- The keys of the records that are referred to, in order, and the records, in one read.
+local function records_of(elements)
+  local keys = {}
+  for i = 1, #elements do
+    local element = elements[i]
+    if is_reference(element) then keys[#keys + 1] = record_key(sub(element, 39, 64)) end
+  end
+  return keys, #keys > 0 and call('MGET', unpack(keys))
+end
+
+-- Adds those that may start to `taken`: the element to hand out, and for a tracked one its reference and the key of its record.
+-- Returns their bytes.
+local function admit(elements, taken, intents)
+  local keys, records = records_of(elements)
+  local read, bytes = 0, 0
+  for i = 1, #elements do
+    local element, reference, key = elements[i], nil, nil
+    if is_reference(element) then
+      read = read + 1
+      reference, key = element, keys[read]
+      element = admit_tracked(element, records[read])
+    else
+      element = admit_untracked(element, intents)
+    end
+    if element then
+      local n = #taken + 1
+      taken[n], taken.references[n], taken.keys[n] = element, reference, key
+      bytes = bytes + #element
+    end
+  end
+  return bytes
+end
