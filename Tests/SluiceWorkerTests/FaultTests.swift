@@ -72,7 +72,7 @@ struct FaultTests {
         #expect(await eventually { gate.arrived == [id] })
         // For everybody else this worker is dead: another one sweeps what it holds.
         let other = WorkerID()
-        let beat = Beat(worker: other, epoch: 1, leaseMilliseconds: 600_000, intervalMilliseconds: 1_000_000, info: [])
+        let beat = Beat(worker: other, epoch: 1, leaseMilliseconds: 10_000_000, intervalMilliseconds: 1_000_000, info: [])
         _ = try broker.beat(beat, queue: "default")
         clock.advance(by: .seconds(100))
         _ = try broker.beat(beat, queue: "default")
@@ -101,7 +101,7 @@ struct FaultTests {
         let beat = Beat(
             worker: WorkerID(),
             epoch: 1,
-            leaseMilliseconds: 600_000,
+            leaseMilliseconds: 10_000_000,
             intervalMilliseconds: 1_000_000,
             info: []
         )
