@@ -102,9 +102,10 @@ extension RedisBroker {
         }
     }
 
-    package func report(_ reports: [Report], worker: WorkerID, queue: String) async throws -> [Bool] {
+    package func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool] {
         var arguments = arguments(queue, capacity: 128 + 160 * reports.count)
         arguments.append(worker.description)
+        arguments.append(number)
         for report in reports {
             arguments.append(report.fence)
             arguments.append(report.id)

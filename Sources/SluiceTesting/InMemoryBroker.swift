@@ -87,8 +87,11 @@ extension InMemoryBroker {
         run(queue) { $0.giveBack(returns, worker: worker.description) }
     }
 
-    package func report(_ reports: [Report], worker: WorkerID, queue: String) async throws -> [Bool] {
-        run(queue) { model in reports.map { model.report($0, worker: worker.description) } }
+    package func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool] {
+        run(queue) { model in
+            let isRepeat = model.isRepeated(report: number, worker: worker.description)
+            return reports.map { model.report($0, worker: worker.description, isRepeat: isRepeat) }
+        }
     }
 
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply {

@@ -99,8 +99,8 @@ extension UnreliableBroker {
         try await attempt(.giveBack) { try await base.giveBack(returns, worker: worker, queue: queue) }
     }
 
-    package func report(_ reports: [Report], worker: WorkerID, queue: String) async throws -> [Bool] {
-        try await attempt(.report) { try await base.report(reports, worker: worker, queue: queue) }
+    package func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool] {
+        try await attempt(.report) { try await base.report(reports, number: number, worker: worker, queue: queue) }
     }
 
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply {

@@ -46,7 +46,7 @@ import Testing
             let returned = try await full.broker.giveBack(returns, worker: full.worker, queue: full.queue)
             #expect(returned == [.done(.ready), .done(.scheduled)])
             let report = Report(fence: claimed[5].fence, id: claimed[5].id, content: .log(line: [1]))
-            #expect(try await full.broker.report([report], worker: full.worker, queue: full.queue) == [true])
+            #expect(try await full.broker.report([report], number: 1, worker: full.worker, queue: full.queue) == [true])
             let request = CancelRequest(reason: "full", by: "tester")
             let cancels = try await full.broker.cancel(
                 [claimed[3].id, claimed[5].id],

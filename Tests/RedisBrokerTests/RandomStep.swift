@@ -10,7 +10,7 @@ enum RandomStep {
     case complete([Completion], isRepeat: Bool, WorkerID, thenClaim: ClaimRequest?)
     case fail([Failure], WorkerID)
     case giveBack([Return], WorkerID)
-    case report([Report], WorkerID)
+    case report([Report], number: Int, WorkerID)
     case reconcile(known: [Int64], WorkerID, epoch: Int)
     case sweep
     case retire(WorkerID)
@@ -48,8 +48,8 @@ enum RandomStep {
             return "\(try await broker.fail(failures, worker: worker, queue: queue))"
         case .giveBack(let returns, let worker):
             return "\(try await broker.giveBack(returns, worker: worker, queue: queue))"
-        case .report(let reports, let worker):
-            return "\(try await broker.report(reports, worker: worker, queue: queue))"
+        case .report(let reports, let number, let worker):
+            return "\(try await broker.report(reports, number: number, worker: worker, queue: queue))"
         case .reconcile(let known, let worker, let epoch):
             var reply = try await broker.reconcile(known: known, worker: worker, epoch: epoch, queue: queue)
             reply.found = reply.found.map(\.brief)

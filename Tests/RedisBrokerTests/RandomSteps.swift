@@ -172,6 +172,7 @@ extension RandomSteps {
         let (holds, worker, _) = some(of: held)
         return .report(
             holds.map { Report(fence: $0.fence, id: $0.header.id, content: content()) },
+            number: number(0...20),
             worker
         )
     }

@@ -40,8 +40,8 @@ extension Forwarding {
         try await base.giveBack(returns, worker: worker, queue: queue)
     }
 
-    package func report(_ reports: [Report], worker: WorkerID, queue: String) async throws -> [Bool] {
-        try await base.report(reports, worker: worker, queue: queue)
+    package func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool] {
+        try await base.report(reports, number: number, worker: worker, queue: queue)
     }
 
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply { try base.beat(beat, queue: queue) }

@@ -151,8 +151,8 @@ private final class ReportCounter: Forwarding {
 
     init(_ base: InMemoryBroker) { self.base = base }
 
-    func report(_ reports: [Report], worker: WorkerID, queue: String) async throws -> [Bool] {
+    func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool] {
         count.withLock { $0 += 1 }
-        return try await base.report(reports, worker: worker, queue: queue)
+        return try await base.report(reports, number: number, worker: worker, queue: queue)
     }
 }

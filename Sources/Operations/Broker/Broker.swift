@@ -28,8 +28,11 @@ package protocol Broker: Sendable {
 
     /// Stores progress, log lines, checkpoints and acknowledged cancels under their fences.
     ///
+    /// `number` grows with each call of a worker that is not a repeat: a log line of a repeated call is stored once. 0 = not
+    /// numbered.
+    ///
     /// - Returns: for each report whether its fence is still valid.
-    func report(_ reports: [Report], worker: WorkerID, queue: String) async throws -> [Bool]
+    func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool]
 
     /// Renews the worker's lease. Blocks the calling thread: the heartbeat has a thread and a connection of its own, so that
     /// neither a busy cooperative pool nor a full command queue delays it.

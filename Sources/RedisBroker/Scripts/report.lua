@@ -1,6 +1,7 @@
 -- Stores what running operations write about themselves, each under its fence.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  worker; then for each report: fence, id, kind (p progress | l log line | k checkpoint | a cancel acknowledged), content
+-- ARGV[1]  worker  ARGV[2] number of this call, growing (a repeat has the same), 0 = none; then for each report: fence, id,
+--          kind (p progress | l log line | k checkpoint | a cancel acknowledged), content
 -- Output   a character for each: 1 stored, 0 the fence is stale
 -- Events   none
 -- include: base
@@ -9,6 +10,10 @@
 call('HDEL', META, '')
 local inflight = PREFIX .. 'inflight:' .. ARGV[1]
 local outcomes = {}
+local about = PREFIX .. 'worker:' .. ARGV[1]
+local number = tonumber(ARGV[2])
+local is_repeat = number > 0 and number <= tonumber(call('HGET', about, 'reports') or 0)
+if number > 0 and not is_repeat then call('HSET', about, 'reports', ARGV[2]) end
 
 -- The log keeps its last lines; `logBase` counts those that went, so that a reader's line numbers stay valid.
 local function keep_line(id, line)
@@ -27,7 +32,7 @@ local function store(fence, id, kind, content)
   if call('HEXISTS', inflight, fence) == 0 then return '0' end
   if call('EXISTS', record_key(id)) == 0 then return '1' end
   if kind == 'l' then
-    keep_line(id, content)
+    if not is_repeat then keep_line(id, content) end
   elseif kind == 'p' then
     call('HSET', extras_key(id), 'progress', content)
   elseif kind == 'k' then
@@ -38,7 +43,7 @@ local function store(fence, id, kind, content)
   return '1'
 end
 
-for i = 2, #ARGV, 4 do
+for i = 3, #ARGV, 4 do
   outcomes[#outcomes + 1] = store(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
 end
 return concat(outcomes)

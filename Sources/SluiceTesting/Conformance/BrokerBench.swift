@@ -151,7 +151,7 @@ extension BrokerBench {
 
     func report(_ operation: ClaimedOperation, _ worker: WorkerID, _ content: Report.Content) async throws -> Bool {
         let report = Report(fence: operation.fence, id: operation.id, content: content)
-        return try only(try await broker.report([report], worker: worker, queue: queue))
+        return try only(try await broker.report([report], number: 0, worker: worker, queue: queue))
     }
 
     func cancel(_ id: OperationID, storesIntent: Bool = false) async throws -> CancelOutcome {

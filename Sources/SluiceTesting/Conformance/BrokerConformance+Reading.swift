@@ -37,13 +37,26 @@ extension BrokerConformance {
                         content: .log(line: Array("\(part * 500 + line)".utf8))
                     )
                 }
-                _ = try await bench.broker.report(reports, worker: worker, queue: bench.queue)
+                _ = try await bench.broker.report(reports, number: part + 1, worker: worker, queue: bench.queue)
             }
             let oldest = try await bench.broker.log(claimed.id, queue: bench.queue, from: 0, limit: 2)
             try bench.expect(oldest.first, 500, "the number of the oldest line")
             try bench.expect(oldest.lines, [Array("500".utf8), Array("501".utf8)], "the oldest lines")
             let newest = try await bench.broker.log(claimed.id, queue: bench.queue, from: 1499, limit: 9)
             try bench.expect(newest.lines, [Array("1499".utf8)], "the newest line")
+        },
+        ConformanceCheck("A repeated report stores its log lines once, and is answered as the first was") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            let line = Report(fence: claimed.fence, id: claimed.id, content: .log(line: Array("once".utf8)))
+            let stale = Report(fence: 999, id: claimed.id, content: .progress(fraction: 1, message: ""))
+            for _ in 1...2 {
+                let taken = try await bench.broker.report([line, stale], number: 7, worker: worker, queue: bench.queue)
+                try bench.expect(taken, [true, false], "whether the reports were taken")
+            }
+            _ = try await bench.broker.report([line], number: 8, worker: worker, queue: bench.queue)
+            let log = try await bench.broker.log(claimed.id, queue: bench.queue, from: 0, limit: 9)
+            try bench.expect(log.lines.count, 2, "stored lines")
         },
         ConformanceCheck("Reports of untracked operations are taken while they run, and kept nowhere") { bench in
             let worker = try bench.worker()

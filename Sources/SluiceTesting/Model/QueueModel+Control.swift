@@ -153,13 +153,20 @@ extension StoredOperation {
 // MARK: - What running operations write
 
 extension QueueModel {
+    /// Whether the call of that number was heard before; 0 is never a repeat.
+    mutating func isRepeated(report number: Int, worker: String) -> Bool {
+        guard number > 0 else { return false }
+        defer { workers[worker, default: HeldOperations()].reports = max(number, workers[worker]?.reports ?? 0) }
+        return number <= workers[worker]?.reports ?? 0
+    }
+
     /// Reports of untracked operations are accepted and kept nowhere.
-    mutating func report(_ report: Report, worker: String) -> Bool {
+    mutating func report(_ report: Report, worker: String, isRepeat: Bool) -> Bool {
         guard workers[worker]?.inFlight[report.fence]?.id == report.id else { return false }
         switch report.content {
         case .progress(let fraction, let message): operations[report.id]?.progress = (fraction, message)
         case .checkpoint(let bytes): operations[report.id]?.checkpoint = bytes
-        case .log(let line): operations[report.id]?.keep(line: line)
+        case .log(let line): if !isRepeat { operations[report.id]?.keep(line: line) }
         case .cancelAcknowledged where operations[report.id]?.cancelAcknowledgedAt == nil:
             operations[report.id]?.cancelAcknowledgedAt = now
         case .cancelAcknowledged: break

@@ -96,6 +96,8 @@ struct HeldOperations {
     var epoch = 0
     var beatAt: Int64 = 0
     var info: [UInt8] = []
+    /// Number of the last call that reported.
+    var reports = 0
     var inFlight: [Int64: LaneElement] = [:]
     /// Requested cancels of running operations, by fence.
     var cancelling: [Int64: CancelIntent] = [:]

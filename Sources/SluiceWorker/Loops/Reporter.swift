@@ -24,6 +24,7 @@ final class Reporter: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
     private let signal = Signal()
+    private let numbers = Atomic(0)
 
     init(broker: any Broker, worker: WorkerID, logger: Logger) {
         self.broker = broker
@@ -123,12 +124,13 @@ final class Reporter: Sendable {
         )
     }
 
-    /// Sends until it is answered; nil = cancelled.
+    /// Sends until it is answered; nil = cancelled. A repeat has the number of the first try.
     private func deliver(_ batch: [Report], queue: String) async -> [Bool]? {
+        let number = numbers.add(1, ordering: .relaxed).newValue
         var backoff = Backoff()
         while !Task.isCancelled {
             do {
-                return try await broker.report(batch, worker: worker, queue: queue)
+                return try await broker.report(batch, number: number, worker: worker, queue: queue)
             } catch {
                 logger.info("reports were not answered", metadata: ["queue": "\(queue)", "error": "\(error)"])
                 try? await Task.sleep(for: backoff.pause())
