@@ -30,6 +30,27 @@ public struct OperationContext: Sendable {
         self.link = link
     }
 
+    /// A run in a local queue, which no other process can take over.
+    init(
+        id: OperationID,
+        name: String,
+        queue: String,
+        attempt: Int,
+        maxAttempts: Int,
+        fence: Int64,
+        link: any OperationLink
+    ) {
+        self.id = id
+        self.name = name
+        self.queue = queue
+        self.attempt = attempt
+        self.maxAttempts = maxAttempts
+        delivery = 1
+        tags = []
+        validFence = fence
+        self.link = link
+    }
+
     /// A number that grows with every hand-out in this queue. Pass it to a store that refuses lower ones, and a run that lost
     /// its lease cannot overwrite what its successor wrote.
     ///

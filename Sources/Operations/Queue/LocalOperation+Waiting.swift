@@ -85,6 +85,13 @@ extension LocalOperation {
         }
     }
 
+    /// Says something for people; observers of its changes get it.
+    func report(log line: String) {
+        locked { scheduler in
+            if guardedState == .executing { scheduler.note(self, .log(line)) }
+        }
+    }
+
     private func register(
         _ waiter: CheckedContinuation<OperationState, any Error>,
         number: UInt64,

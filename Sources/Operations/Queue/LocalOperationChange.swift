@@ -21,6 +21,8 @@ public struct LocalOperationChange: Sendable {
         case cancelRequested(reason: String)
         /// Its body said how far it is.
         case progress(LocalOperationProgress)
+        /// Its body wrote a line to its log, as a `DistributedOperation` does with its context.
+        case log(String)
     }
 }
 

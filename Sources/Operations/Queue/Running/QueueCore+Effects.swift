@@ -5,14 +5,18 @@ extension QueueCore {
     ///
     /// - Parameter onRunner: true on a runner, where hooks may run; a caller of `cancel` must not find itself in somebody's hook.
     func perform(_ effects: Effects, onRunner: Bool = false) {
+        guard !effects.foreign.isEmpty else { return carryOut(effects, onRunner: onRunner) }
         var foreign = effects.foreign
-        carryOut(effects, onRunner: onRunner)
-        // A list instead of recursion: a chain may go to and fro between queues.
+        var further: [(effects: Effects, core: QueueCore)] = []
+        // A list instead of recursion: a chain may go to and fro between queues. And before anybody is told that the operation has
+        // ended, so that whoever waited for it finds its dependents ready.
         while let end = foreign.popLast() {
             let (more, core) = end.edge.dependent.decideOnEnd(of: end.edge, as: end.state)
             foreign += more.foreign
-            core.carryOut(more, onRunner: false)
+            further.append((more, core))
         }
+        carryOut(effects, onRunner: onRunner)
+        for (effects, core) in further { core.carryOut(effects, onRunner: false) }
     }
 
     private func carryOut(_ effects: Effects, onRunner: Bool) {

@@ -39,7 +39,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
             sections[operation.section].parked.append(operation)
         }
         if asBarrier { sections.open() }
-        note(operation, .state(operation.guardedState))
+        tellQueue(operation, .state(operation.guardedState))
     }
 
     /// The section that an operation would be in if it were added now: a barrier needs one that is empty.
@@ -285,6 +285,10 @@ extension Scheduler {
         if let annex = operation.annex {
             for stream in annex.streams.values { stream.yield(LocalOperationChange(operation: operation, kind: kind)) }
         }
+        tellQueue(operation, kind)
+    }
+
+    private func tellQueue(_ operation: LocalOperation, _ kind: LocalOperationChange.Kind) {
         guard !streams.isEmpty, operation.flags.contains(.queued) else { return }
         for stream in streams.values { stream.yield(LocalOperationChange(operation: operation, kind: kind)) }
     }

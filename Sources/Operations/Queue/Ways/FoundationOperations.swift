@@ -1,0 +1,169 @@
+import Foundation
+import Synchronization
+
+extension ValueOperation where Output == Void {
+    /// Runs an existing `Foundation.Operation` unchanged, synchronous (`main`) or asynchronous (`start`, with its own `isExecuting` and
+    /// `isFinished`).
+    ///
+    /// - `start` is called on a real thread, so it may block.
+    /// - `isFinished` ends it: seen when `start` returns, and afterwards by the completion block, which Foundation calls when the
+    ///   subclass announces the change (`didChangeValue(forKey: "isFinished")`). One that finishes without announcing it is not seen to
+    ///   finish, by Foundation's queue neither; it ends at its time limit.
+    /// - A cancel of this operation calls `cancel()`; one that says `isCancelled` at its end has ended as `cancelled` here. If it had not
+    ///   started, `start` is called after that as Foundation's queue does, so that it finishes and its completion block comes.
+    /// - `queuePriority`, `qualityOfService` and `name` are carried over now; later changes to them are not.
+    /// - A completion block that it has is called as before. Do not set one after this.
+    /// - Dependencies between Foundation's operations are not carried over: one that is not ready when it is to start is dead. Add them to
+    ///   the local operations.
+    ///
+    /// - Parameters:
+    ///   - operation: not started, and in no `OperationQueue`.
+    ///   - runTimeout: longest time, after which it is cancelled; nil = no limit. An asynchronous one should have a limit.
+    ///   - grace: how long after that it may take to finish, before it is dead and its slot free all the same.
+    ///   - threads: where `start` is called.
+    public convenience init(
+        foundation operation: Operation,
+        runTimeout: Duration? = nil,
+        grace: Duration = Defaults.cancelGrace,
+        on threads: BlockingThreads = .shared
+    ) {
+        self.init(foundation: operation, runTimeout: runTimeout, grace: grace, on: threads, home: .outside)
+    }
+
+    convenience init(
+        foundation operation: Operation,
+        runTimeout: Duration?,
+        grace: Duration,
+        on threads: BlockingThreads,
+        home: QueueCore
+    ) {
+        let options = LocalOperationOptions(foundation: operation, runTimeout: runTimeout, grace: grace)
+        self.init(options: options, home: home) { try await FoundationRun(operation: operation).run(on: threads) }
+        onEnd { ending in
+            guard ending.attempts == 0 else { return }
+            operation.cancel()
+            Task.detached { try await threads.run { operation.start() } }
+        }
+    }
+}
+
+extension LocalOperationQueue {
+    /// Adds an existing `Foundation.Operation`, which runs unchanged. See `ValueOperation.init(foundation:runTimeout:grace:on:)`.
+    ///
+    /// - Parameters:
+    ///   - operation: not started, and in no `OperationQueue`.
+    ///   - runTimeout: longest time, after which it is cancelled; nil = no limit.
+    ///   - grace: how long after that it may take to finish.
+    /// - Returns: the local operation.
+    @discardableResult
+    public func add(
+        foundation operation: Operation,
+        runTimeout: Duration? = nil,
+        grace: Duration = Defaults.cancelGrace
+    ) -> ValueOperation<Void> {
+        let local = ValueOperation(
+            foundation: operation,
+            runTimeout: runTimeout,
+            grace: grace,
+            on: .shared,
+            home: core
+        )
+        core.add(local)
+        return local
+    }
+}
+
+extension LocalOperationOptions {
+    fileprivate init(foundation operation: Operation, runTimeout: Duration?, grace: Duration) {
+        self.init(
+            name: operation.name,
+            priority: OperationPriority(foundation: operation.queuePriority),
+            qualityOfService: operation.qualityOfService == .default ? nil : operation.qualityOfService,
+            runTimeout: runTimeout,
+            grace: grace,
+            // Somebody may cancel it by Foundation's own method.
+            retry: LocalRetry { error, _ in error is CancellationError ? .discard : .dead }
+        )
+    }
+}
+
+extension OperationPriority {
+    /// The step of a `queuePriority`; values between the steps count as the step towards normal, as in Foundation.
+    public init(foundation priority: Operation.QueuePriority) {
+        self =
+            switch priority.rawValue {
+            case 8...: .veryHigh
+            case 4...: .high
+            case ...(-8): .veryLow
+            case ...(-4): .low
+            default: .normal
+            }
+    }
+}
+
+/// One run of a Foundation operation.
+///
+/// Key-value observing of any key exists on Darwin only; the completion block is called on both.
+private final class FoundationRun: Sendable {
+    private let operation: Operation
+    private let waiter = Mutex<Waiter>(.none)
+
+    private enum Waiter {
+        case none
+        case waiting(CheckedContinuation<Void, Never>)
+        case finished
+    }
+
+    init(operation: Operation) { self.operation = operation }
+
+    func run(on threads: BlockingThreads) async throws {
+        try await withTaskCancellationHandler {
+            observeEnd()
+            let isFinished = try await threads.run { [operation] in
+                guard operation.isReady || operation.isCancelled else { throw OperationsError.unreadyFoundation }
+                operation.start()
+                return operation.isFinished
+            }
+            if isFinished { finish() }
+            await withCheckedContinuation { wait($0) }
+        } onCancel: {
+            operation.cancel()
+        }
+        if operation.isCancelled { throw CancellationError() }
+    }
+
+    private func observeEnd() {
+        let own = operation.completionBlock
+        operation.completionBlock = { [weak self] in
+            own?()
+            self?.finish()
+        }
+    }
+
+    private func wait(_ continuation: CheckedContinuation<Void, Never>) {
+        let isFinished = waiter.withLock { waiter -> Bool in
+            if case .finished = waiter { return true }
+            waiter = .waiting(continuation)
+            return false
+        }
+        if isFinished { continuation.resume() }
+    }
+
+    private func finish() {
+        let continuation = waiter.withLock { waiter -> CheckedContinuation<Void, Never>? in
+            defer { waiter = .finished }
+            guard case .waiting(let continuation) = waiter else { return nil }
+            return continuation
+        }
+        continuation?.resume()
+    }
+}
+
+extension OperationsError {
+    fileprivate static var unreadyFoundation: OperationsError {
+        OperationsError(
+            .refused,
+            "the Foundation operation is not ready: express its dependencies between the local operations"
+        )
+    }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Operations
+
+@Suite("Keyed operations", .timeLimit(.minutes(1)))
+struct KeyedOperationTests {
+    private func keyed(
+        _ queue: LocalOperationQueue,
+        freshness: Duration = .zero,
+        results: Int = 10,
+        now: NowBox = NowBox()
+    ) -> KeyedOperations<String, Int> {
+        KeyedOperations(queue: queue, freshness: freshness, maximumResults: results) { now.now }
+    }
+
+    @Test("join: all who ask for a key get one operation, and it runs once")
+    func join() async throws {
+        let (queue, gate) = (LocalOperationQueue(), Gate())
+        let keyed = keyed(queue)
+        let runsBox = Tally()
+        let values = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<50 {
+                group.addTask {
+                    try await keyed.run("icon") {
+                        await gate.wait()
+                        return runsBox.next()
+                    }.value
+                }
+            }
+            gate.open()
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        // Without freshness a second one may start after the first has ended, but never two at the same time.
+        #expect(values.count == runsBox.count)
+        #expect(keyed.operation(for: "icon") == nil)
+    }
+
+    @Test("join while one is in flight is the same operation; other keys are not held up")
+    func joined() async throws {
+        let (queue, gate) = (LocalOperationQueue(), Gate())
+        let keyed = keyed(queue)
+        let first = keyed.run("a") {
+            await gate.wait()
+            return 1
+        }
+        let second = keyed.run("a") { 2 }
+        let other = keyed.run("b") { 3 }
+        #expect(first.origin == .started && second.origin == .joined && other.origin == .started)
+        #expect(first.operation === second.operation)
+        #expect(try await other.value == 3)
+        gate.open()
+        #expect(try await second.value == 1)
+    }
+
+    @Test("replace: the former is cancelled, the latest wins, and never two at once")
+    func replace() async throws {
+        let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
+        let keyed = keyed(queue, freshness: .seconds(60))
+        let first = keyed.run("sync", onDuplicate: .replace) {
+            journal.note("+1")
+            await gate.wait()
+            journal.note("-1")
+            return 1
+        }
+        await journal.wait(for: "+1")
+        let second = keyed.run("sync", onDuplicate: .replace) {
+            journal.note("+2")
+            return 2
+        }
+        let third = keyed.run("sync", onDuplicate: .replace) {
+            journal.note("+3")
+            return 3
+        }
+        #expect(second.operation.state == .cancelled)
+        #expect(first.operation.isCancelled && third.origin == .replaced)
+        #expect(third.operation.state == .blocked)
+        gate.open()
+        #expect(try await third.value == 3)
+        #expect(journal.entries == ["+1", "-1", "+3"])
+        // The first returned its result in spite of the cancel; what is kept is the latest.
+        #expect(keyed.freshValue(for: "sync") == 3)
+    }
+
+    @Test("skip: nothing runs while one is in flight or its result is fresh")
+    func skip() async throws {
+        let (queue, gate, now) = (LocalOperationQueue(), Gate(), NowBox())
+        let keyed = keyed(queue, freshness: .seconds(60), now: now)
+        let first = keyed.run("a", onDuplicate: .skip) {
+            await gate.wait()
+            return 1
+        }
+        #expect(keyed.run("a", onDuplicate: .skip) { 2 }.origin == .skipped)
+        gate.open()
+        #expect(try await first.value == 1)
+        now.advance(by: .seconds(59))
+        let fresh = keyed.run("a", onDuplicate: .skip) { 3 }
+        #expect(fresh.origin == .skipped)
+        #expect(try await fresh.value == 1)
+        #expect(keyed.run("a") { 4 }.origin == .fresh)
+        now.advance(by: .seconds(1))
+        let late = keyed.run("a", onDuplicate: .skip) { 5 }
+        #expect(late.origin == .started)
+        #expect(try await late.value == 5)
+        keyed.invalidate("a")
+        #expect(keyed.run("a", onDuplicate: .skip) { 6 }.origin == .started)
+    }
+
+    @Test("enqueue: one after the other, in order, also after a failure")
+    func enqueue() async throws {
+        let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
+        let keyed = keyed(queue)
+        let operations = (0..<5).map { number in
+            keyed.run("row", onDuplicate: .enqueue) {
+                journal.note("+\(number)")
+                await gate.wait()
+                journal.note("-\(number)")
+                if number == 2 { throw Oops() }
+                return number
+            }
+        }
+        gate.open()
+        #expect(try await operations[4].value == 4)
+        #expect(journal.entries == (0..<5).flatMap { ["+\($0)", "-\($0)"] })
+        #expect(operations[2].operation.state == .dead)
+    }
+
+    @Test("Errors are not kept, and a cancelled one is not joined")
+    func failures() async throws {
+        let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
+        let keyed = keyed(queue, freshness: .seconds(60))
+        await #expect(throws: Oops.self) { try await keyed.run("a") { throw Oops() }.value }
+        let first = keyed.run("a") {
+            journal.note("in")
+            await gate.wait()
+            return 1
+        }
+        #expect(first.origin == .started)
+        await journal.wait(for: "in")
+        keyed.cancel("a")
+        let second = keyed.run("a") { 2 }
+        #expect(second.operation !== first.operation && second.operation.state == .blocked)
+        gate.open()
+        #expect(try await second.value == 2)
+    }
+
+    @Test("Cancelling a key cancels all that is enqueued for it")
+    func cancelKey() async throws {
+        let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
+        let keyed = keyed(queue)
+        let operations = (0..<4).map { _ in
+            keyed.run("a", onDuplicate: .enqueue) {
+                journal.note("in")
+                await gate.wait()
+                return 1
+            }.operation
+        }
+        await journal.wait(for: "in")
+        keyed.cancel("a", reason: "gone")
+        #expect(operations.dropFirst().allSatisfy { $0.state == .cancelled })
+        #expect(operations[0].cancelReason == "gone")
+        gate.open()
+        try await queue.waitUntilAllOperationsAreFinished()
+    }
+
+    @Test("The cache forgets by age and by number, the oldest first")
+    func cache() {
+        var cache = ResultCache<Int, String, ContinuousClock.Instant>(maximumAge: .seconds(10), maximumCount: 3)
+        let start = ContinuousClock.now
+        for number in 0..<5 { cache.insert("\(number)", for: number, at: start + .seconds(number)) }
+        let now = start + .seconds(5)
+        #expect((0..<5).map { cache.entry(for: $0, at: now) } == [nil, nil, "2", "3", "4"])
+        cache.insert("new 2", for: 2, at: now)
+        cache.insert("5", for: 5, at: now)
+        #expect(cache.entry(for: 3, at: now) == nil && cache.entry(for: 2, at: now) == "new 2")
+        #expect(cache.entry(for: 4, at: start + .seconds(14)) == nil)
+        #expect(cache.entry(for: 2, at: start + .seconds(14)) == "new 2")
+        for number in 100..<10_000 { cache.insert("x", for: number, at: now) }
+        #expect(cache.count == 3)
+    }
+
+    // MARK: Delivery
+
+    @Test("A late result is not delivered to a slot that is used for something else")
+    func delivery() async throws {
+        let (queue, gate, slot) = (LocalOperationQueue(), Gate(), DeliverySlot())
+        let shown = Journal()
+        let old = slot.renew()
+        let first = queue.add {
+            await gate.wait()
+            return "first row"
+        }
+        first.deliver(to: old) { shown.note((try? $0.get()) ?? "error") }
+        let new = slot.renew()
+        #expect(!old.isValid && new.isValid)
+        let second = queue.add { "second row" }
+        second.deliver(to: new) { shown.note((try? $0.get()) ?? "error") }
+        _ = try await second.value
+        gate.open()
+        _ = try await first.value
+        #expect(shown.entries == ["second row"])
+        #expect(!old.deliver { shown.note("never") })
+    }
+
+    @Test("1,000 rows in 12 reused cells: every delivery is the row that the cell shows")
+    func scrolling() async throws {
+        let queue = LocalOperationQueue(maxConcurrentOperationCount: 4)
+        let cells = (0..<12).map { _ in Cell() }
+        for row in 0..<1000 {
+            let cell = cells[.random(in: cells.indices)]
+            let token = cell.reuse(for: row)
+            queue.add { row }.deliver(to: token) { cell.show(row: (try? $0.get()) ?? -1) }
+        }
+        try await queue.waitUntilAllOperationsAreFinished()
+        for cell in cells { #expect(cell.wrong == 0) }
+    }
+}
+
+private final class Cell: Sendable {
+    let slot = DeliverySlot()
+    private let state = Mutex((row: -1, wrong: 0))
+    var wrong: Int { state.withLock { $0.wrong } }
+    func reuse(for row: Int) -> DeliveryToken {
+        let token = slot.renew()
+        state.withLock { $0.row = row }
+        return token
+    }
+    func show(row: Int) { state.withLock { if $0.row != row { $0.wrong += 1 } } }
+}
+
+private final class Tally: Sendable {
+    private let number = Mutex(0)
+    var count: Int { number.withLock { $0 } }
+    func next() -> Int {
+        number.withLock { number in
+            number += 1
+            return number
+        }
+    }
+}
+
+final class NowBox: Sendable {
+    private let instant = Mutex(ContinuousClock.now)
+    var now: ContinuousClock.Instant { instant.withLock { $0 } }
+    func advance(by duration: Duration) { instant.withLock { $0 += duration } }
+}
