@@ -18,7 +18,7 @@ extension LocalOperation {
                 !dependency.guardedState.isTerminal && dependency.links.map { $0.hasEdge(from: self) == false } ?? true
             }
             let (edge, isNew) = try link(to: dependency, onFailure, isKnownToBeNew)
-            return (edge, dependency.append(isNew ? edge : nil))
+            return (edge, dependency.append(isNew ? Dependent(operation: self, edge: edge) : nil))
         }
         if let end { dependencyEnded(edge, as: end) }
     }
@@ -30,14 +30,16 @@ extension LocalOperation {
     public func removeDependency(_ dependency: LocalOperation) {
         let edge = decide { scheduler, _ -> DependencyEdge? in
             guard let edge = openEdge(to: dependency) else { return nil }
-            scheduler.release(edge)
+            scheduler.release(edge, of: self)
             links?.dependencies.removeAll { $0 === edge }
             return edge
         }
         guard let edge else { return }
         dependency.locked { _ in
             guard let links = dependency.links else { return }
-            if let index = links.dependents.firstIndex(where: { $0 === edge }) { links.dependents.remove(at: index) }
+            if let index = links.dependents.firstIndex(where: { $0.edge === edge }) {
+                links.dependents.remove(at: index)
+            }
         }
     }
 
@@ -67,7 +69,7 @@ extension LocalOperation {
                 edge.policy = policy
                 return .success((edge, false))
             }
-            let edge = DependencyEdge(dependent: self, dependency: dependency, policy: policy)
+            let edge = DependencyEdge(to: dependency, policy: policy)
             orMakeLinks.dependencies.append(edge)
             scheduler.hold(self)
             return .success((edge, true))
@@ -75,13 +77,13 @@ extension LocalOperation {
         return try answer.get()
     }
 
-    /// Adds an edge to its dependency.
+    /// Adds an edge on the side of the dependency.
     ///
     /// - Returns: the state in which the dependency has ended already, if it has.
-    private func append(_ edge: DependencyEdge?) -> OperationState? {
+    private func append(_ dependent: Dependent?) -> OperationState? {
         locked { _ in
             if guardedState.isTerminal { return guardedState }
-            if let edge { orMakeLinks.dependents.append(edge) }
+            if let dependent { orMakeLinks.dependents.append(dependent) }
             return nil
         }
     }

@@ -63,10 +63,22 @@ public class LocalOperation: @unchecked Sendable {
 
     deinit {
         let core = home.load(ordering: .relaxed)
-        if let links, !guardedState.isTerminal {
-            for edge in links.dependents { edge.dependent.dependencyEnded(edge, as: .cancelled) }
-        }
+        if let links, !guardedState.isTerminal { Self.released(links) }
         if core.toOpaque() != Unmanaged.passUnretained(QueueCore.outside).toOpaque() { core.release() }
+    }
+
+    /// Tells those that wait for an operation that is released unrun.
+    private static func released(_ links: DependencyLinks) {
+        var waiting = links.dependents
+        links.dependents = []
+        while var next = waiting.popLast() {
+            next.operation.dependencyEnded(next.edge, as: .cancelled)
+            // Nobody else holds it, so it goes now too. What waits for it is taken first: a long chain must not be released by
+            // recursion.
+            guard isKnownUniquelyReferenced(&next.operation), let links = next.operation.links else { continue }
+            waiting += links.dependents
+            links.dependents = []
+        }
     }
 
     // Overridden by the one subclass, which knows the type of the result.

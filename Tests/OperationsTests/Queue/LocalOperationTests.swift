@@ -271,16 +271,34 @@ struct LocalOperationTests {
         #expect(queues[0].operationCount == 0 && queues[1].operationCount == 0)
     }
 
-    @Test("A chain of 100,000 that never ran is released without running out of stack")
-    func longRelease() throws {
-        var last: ValueOperation<Void>?
-        for _ in 0..<100_000 {
-            let operation = ValueOperation {}
-            if let last { try last.addDependency(operation, onFailure: .run) }
-            last = operation
+    @Test("A chain of 100,000 that never ran is released, all of it, without running out of stack")
+    func longRelease() async throws {
+        let released = Gate()
+        do {
+            let held = Released { released.open() }
+            var last: ValueOperation<Void>?
+            for _ in 0..<100_000 {
+                let operation = ValueOperation { withExtendedLifetime(held) {} }
+                if let last { try last.addDependency(operation, onFailure: .run) }
+                last = operation
+            }
+            #expect(last?.state == .ready)
         }
-        #expect(last?.state == .ready)
-        last = nil
+        await released.wait()
+    }
+
+    @Test("A dropped graph of operations keeps nothing alive", arguments: DependencyFailurePolicy.allCases)
+    func droppedGraph(policy: DependencyFailurePolicy) async throws {
+        let released = Gate()
+        do {
+            let held = Released { released.open() }
+            let operations = (0..<10).map { _ in ValueOperation { withExtendedLifetime(held) {} } }
+            for (index, operation) in operations.enumerated() {
+                for dependency in operations[..<index] { try operation.addDependency(dependency, onFailure: policy) }
+            }
+            try await operations[0].start()
+        }
+        await released.wait()
     }
 
     // MARK: Retries and time limits

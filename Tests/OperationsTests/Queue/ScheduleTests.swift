@@ -30,6 +30,8 @@ private struct Schedule {
     var model = ReferenceModel(queues: [.init(limit: 3), .init(limit: 1)])
     let queues: [LocalOperationQueue]
     var operations: [Int: ValueOperation<Void>] = [:]
+    /// The keys of `operations`.
+    var numbers: [Int] = []
     var last = 0
     var generator: SeededGenerator
     /// What was wrong with the answer to the last step.
@@ -45,7 +47,7 @@ private struct Schedule {
 
     /// Does one random thing to both.
     mutating func step() -> String {
-        let crowd = operations.count > 40
+        let crowd = operations.count > 24
         switch Int.random(in: 0..<100, using: &generator) {
         case 0..<18 where !crowd: return create()
         case 0..<36: return add()
@@ -77,9 +79,15 @@ private struct Schedule {
         return nil
     }
 
+    /// One of those held here for which something is true: the first from a random place on.
     private mutating func any(where condition: (ReferenceModel.Operation) -> Bool = { _ in true }) -> Int? {
-        model.operations.filter { operations[$0.key] != nil && condition($0.value) }.keys.sorted()
-            .randomElement(using: &generator)
+        guard !numbers.isEmpty else { return nil }
+        let start = Int.random(in: numbers.indices, using: &generator)
+        for offset in numbers.indices {
+            let number = numbers[(start + offset) % numbers.count]
+            if let operation = model.operations[number], condition(operation) { return number }
+        }
+        return nil
     }
 
     private mutating func expect(_ answer: Bool, _ expected: Bool, _ what: String) -> String {
@@ -89,6 +97,7 @@ private struct Schedule {
 
     private mutating func create() -> String {
         last += 1
+        numbers.append(last)
         operations[last] = ValueOperation(LocalOperationOptions(name: "\(last)")) {}
         model.operations[last] = .init()
         return "create \(last)"
@@ -208,6 +217,7 @@ private struct Schedule {
         }
         if model.operations[number]?.state.isTerminal == false { model.end(number, .cancelled) }
         operations[number] = nil
+        numbers.removeAll { $0 == number }
         model.operations[number] = model.operations[number].flatMap { $0.state.isTerminal ? nil : $0 }
         return "forget \(number)"
     }

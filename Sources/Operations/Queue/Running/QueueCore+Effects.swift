@@ -11,7 +11,7 @@ extension QueueCore {
         // A list instead of recursion: a chain may go to and fro between queues. And before anybody is told that the operation has
         // ended, so that whoever waited for it finds its dependents ready.
         while let end = foreign.popLast() {
-            let (more, core) = end.edge.dependent.decideOnEnd(of: end.edge, as: end.state)
+            let (more, core) = end.dependent.operation.decideOnEnd(of: end.dependent.edge, as: end.state)
             foreign += more.foreign
             further.append((more, core))
         }
@@ -90,7 +90,7 @@ extension LocalOperation {
     func decideOnEnd(of edge: DependencyEdge, as state: OperationState) -> (Effects, QueueCore) {
         locked { scheduler in
             var effects = Effects()
-            if scheduler.resolve(edge, by: state) {
+            if scheduler.resolve(Dependent(operation: self, edge: edge), by: state) {
                 effects.discarded.append(self)
                 scheduler.end(self, as: .cancelled, &effects)
             }

@@ -8,23 +8,27 @@ public enum DependencyFailurePolicy: String, Sendable, Codable, CaseIterable {
     case hold
 }
 
-/// One dependency between two operations.
+/// One dependency between two operations, as both of them know it.
 ///
 /// `policy` and `isResolved` are guarded by the lock of the dependent's home; the rest never changes.
 final class DependencyEdge: @unchecked Sendable {
-    let dependent: LocalOperation
     /// Weak: operations that were linked and then dropped without being run must not keep each other alive.
     weak let dependency: LocalOperation?
     let dependencyIdentity: ObjectIdentifier
     var policy: DependencyFailurePolicy
     var isResolved = false
 
-    init(dependent: LocalOperation, dependency: LocalOperation, policy: DependencyFailurePolicy) {
-        self.dependent = dependent
+    init(to dependency: LocalOperation, policy: DependencyFailurePolicy) {
         self.dependency = dependency
         dependencyIdentity = ObjectIdentifier(dependency)
         self.policy = policy
     }
+}
+
+/// An operation that waits for the one that holds this.
+struct Dependent: Sendable {
+    var operation: LocalOperation
+    let edge: DependencyEdge
 }
 
 /// The edges of an operation that has any.
@@ -34,7 +38,7 @@ final class DependencyLinks: @unchecked Sendable {
     /// What it waits for, and resolved edges.
     var dependencies: [DependencyEdge] = []
     /// What waits for it.
-    var dependents: [DependencyEdge] = []
+    var dependents: [Dependent] = []
 
     /// The unresolved edge to an operation. Not found by the weak reference: to take one under the lock may leave us with the last.
     func openEdge(to dependency: LocalOperation) -> DependencyEdge? {
@@ -44,6 +48,6 @@ final class DependencyLinks: @unchecked Sendable {
 
     /// Whether something waits for it by an edge of this list; nil = the list is too long to look.
     func hasEdge(from dependent: LocalOperation) -> Bool? {
-        dependents.count > 8 ? nil : dependents.contains { $0.dependent === dependent }
+        dependents.count > 8 ? nil : dependents.contains { $0.operation === dependent }
     }
 }

@@ -62,6 +62,8 @@ struct DependencyPath {
     @discardableResult
     private mutating func expandDownstream(_ operation: LocalOperation) -> LocalOperation? {
         for next in operation.awaitedBy where downstream[ObjectIdentifier(next)] == nil {
+            // One that has ended waits for nothing; it may still be linked on both sides.
+            if next.isFinished { continue }
             downstream[ObjectIdentifier(next)] = .some(operation)
             if upstream[ObjectIdentifier(next)] != nil { return next }
             downstreamFront.append(next)
@@ -71,6 +73,7 @@ struct DependencyPath {
 
     private mutating func expandUpstream(_ operation: LocalOperation) -> LocalOperation? {
         for next in operation.waitsFor where upstream[ObjectIdentifier(next)] == nil {
+            if next.isFinished { continue }
             upstream[ObjectIdentifier(next)] = .some(operation)
             if downstream[ObjectIdentifier(next)] != nil { return next }
             upstreamFront.append(next)
@@ -128,7 +131,7 @@ extension LocalOperation {
     fileprivate var awaitedBy: [LocalOperation] {
         locked { scheduler in
             guard !guardedState.isTerminal else { return [] }
-            return (links?.dependents.map(\.dependent) ?? []) + scheduler.neighbours(of: self, after: true)
+            return (links?.dependents.map(\.operation) ?? []) + scheduler.neighbours(of: self, after: true)
         }
     }
 }

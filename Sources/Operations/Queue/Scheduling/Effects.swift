@@ -26,7 +26,7 @@ struct Effects: Sendable {
 
 /// An edge whose dependency has ended and whose dependent is guarded by another lock.
 struct ForeignEnd: Sendable {
-    let edge: DependencyEdge
+    let dependent: Dependent
     let state: OperationState
 }
 

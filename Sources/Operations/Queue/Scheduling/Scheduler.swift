@@ -95,15 +95,15 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
             // Dropped after the lock is open: it may hold the last reference to an operation, and that one to anything.
             effects.links.append(links)
             next.links = nil
-            for edge in links.dependents {
-                guard edge.dependent.isAtHome(of: next) else {
-                    effects.foreign.append(ForeignEnd(edge: edge, state: next.guardedState))
+            for dependent in links.dependents {
+                guard dependent.operation.isAtHome(of: next) else {
+                    effects.foreign.append(ForeignEnd(dependent: dependent, state: next.guardedState))
                     continue
                 }
-                guard resolve(edge, by: next.guardedState) else { continue }
-                leave(edge.dependent, as: .cancelled, &effects)
-                effects.discarded.append(edge.dependent)
-                ended.append(edge.dependent)
+                guard resolve(dependent, by: next.guardedState) else { continue }
+                leave(dependent.operation, as: .cancelled, &effects)
+                effects.discarded.append(dependent.operation)
+                ended.append(dependent.operation)
             }
         }
         advance(&effects)
@@ -125,8 +125,8 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
     /// Takes note that the dependency of an edge has ended.
     ///
     /// - Returns: true if the dependent must be cancelled for it.
-    mutating func resolve(_ edge: DependencyEdge, by state: OperationState) -> Bool {
-        let dependent = edge.dependent
+    mutating func resolve(_ link: Dependent, by state: OperationState) -> Bool {
+        let (dependent, edge) = (link.operation, link.edge)
         guard !edge.isResolved, !dependent.guardedState.isTerminal else { return false }
         if state != .finished {
             switch edge.policy {
@@ -138,13 +138,12 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
                 return true
             }
         }
-        release(edge)
+        release(edge, of: dependent)
         return false
     }
 
     /// Forgets an edge; its dependent may become ready by it.
-    mutating func release(_ edge: DependencyEdge) {
-        let dependent = edge.dependent
+    mutating func release(_ edge: DependencyEdge, of dependent: LocalOperation) {
         edge.isResolved = true
         dependent.pending -= 1
         guard dependent.pending == 0, dependent.guardedState == .blocked else { return }
