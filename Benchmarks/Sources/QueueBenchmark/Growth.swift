@@ -7,11 +7,9 @@ func measureGrowth() async throws {
         let repeats = max(1, 100_000 / count)
         let queues = (0..<repeats).map { _ in LocalOperationQueue(maxConcurrentOperationCount: 2) }
         for queue in queues { queue.isSuspended = true }
-        let before = residentBytes()
         let add = await nanoseconds(runs: 1, operations: count * repeats) {
             for queue in queues { for _ in 0..<count { queue.add {} } }
         }
-        let bytes = Double(residentBytes() - before) / Double(count * repeats)
         let run = try await nanoseconds(runs: 1, operations: count * repeats) {
             for queue in queues {
                 queue.isSuspended = false
@@ -20,12 +18,40 @@ func measureGrowth() async throws {
         }
         growthRow("add, \(count) waiting", count, add)
         growthRow("run, \(count) waiting", count, run)
-        if count >= 100_000 {
-            let row = MemoryRow(name: "memory, Sluice", operations: count, bytesPerWaitingOperation: bytes)
-            write(row, "memory per waiting operation at \(count): \(whole(bytes)) bytes")
+    }
+}
+
+/// Memory of an operation that waits. To be called first: what was freed before would be used again, and not be seen.
+func measureMemory() {
+    let count = max(10, Int(200_000 * min(scale, 1)))
+    let (ours, chained, foundation) = (LocalOperationQueue(), LocalOperationQueue(), OperationQueue())
+    ours.isSuspended = true
+    chained.isSuspended = true
+    foundation.isSuspended = true
+    memoryRow("Sluice", count) { for _ in 0..<count { ours.add {} } }
+    memoryRow("Sluice, each with a dependency", count) {
+        var last: ValueOperation<Void>?
+        for _ in 0..<count {
+            let operation = ValueOperation {}
+            if let last { try? operation.addDependency(last) }
+            try? chained.add(operation)
+            last = operation
         }
     }
-    if !isOursOnly { await measureFoundationMemory(max(10, Int(100_000 * min(scale, 1)))) }
+    if !isOursOnly { memoryRow("Foundation", count) { for _ in 0..<count { foundation.addOperation {} } } }
+    ours.cancelAllOperations()
+    chained.cancelAllOperations()
+    foundation.cancelAllOperations()
+    foundation.isSuspended = false
+    foundation.waitUntilAllOperationsAreFinished()
+}
+
+private func memoryRow(_ name: String, _ count: Int, _ fill: () -> Void) {
+    let before = residentBytes()
+    fill()
+    let bytes = Double(residentBytes() - before) / Double(count)
+    let row = MemoryRow(name: "memory, \(name)", operations: count, bytesPerWaitingOperation: bytes)
+    write(row, "bytes per waiting operation, \(name): \(whole(bytes))")
 }
 
 private func growthRow(_ name: String, _ count: Int, _ time: Double) {
@@ -35,16 +61,4 @@ private func growthRow(_ name: String, _ count: Int, _ time: Double) {
             separator: " "
         )
     )
-}
-
-private func measureFoundationMemory(_ count: Int) async {
-    let queue = OperationQueue()
-    queue.isSuspended = true
-    let before = residentBytes()
-    for _ in 0..<count { queue.addOperation {} }
-    let bytes = Double(residentBytes() - before) / Double(count)
-    let row = MemoryRow(name: "memory, Foundation", operations: count, bytesPerWaitingOperation: bytes)
-    write(row, "memory per waiting operation of Foundation at \(count): \(whole(bytes)) bytes")
-    queue.isSuspended = false
-    await queue.allFinished()
 }

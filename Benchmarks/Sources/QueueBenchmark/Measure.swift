@@ -16,7 +16,7 @@ func nanoseconds(runs: Int, operations: Int, _ work: () async throws -> Void) as
 func residentBytes() -> Int {
     guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
     for line in status.split(separator: "\n") where line.hasPrefix("VmRSS:") {
-        return (line.split(separator: " ").compactMap { Int($0) }.first ?? 0) * 1024
+        return (line.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }.first ?? 0) * 1024
     }
     return 0
 }

@@ -21,6 +21,7 @@ func write(_ row: some Encodable, _ text: String) {
 func cell(_ text: String, _ width: Int) -> String { String(repeating: " ", count: max(0, width - text.count)) + text }
 func whole(_ number: Double?) -> String { number.map { String(Int($0.rounded())) } ?? "-" }
 
+if option("--only") == nil { measureMemory() }
 if !isJSON {
     print("nanoseconds per operation, middle of \(runs) runs")
     print(
