@@ -42,11 +42,16 @@ struct DetailText {
             let about = executing.map { "  \(SafeText.line($0.row.name))" } ?? ""
             return [
                 [Span(pane.address.id.description, .heading), Span(about)],
-                [Span(pane.isMissing ? "not there (any more)" : "reading …", .dim)],
+                [Span(pane.isMissing ? missing : "reading …", .dim)],
             ]
         }
         return title(detail) + progress(detail) + times(detail) + cancel(detail) + arguments(detail) + result(detail)
             + errors(detail) + log
+    }
+
+    private var missing: String {
+        guard let executing else { return "not there (any more)" }
+        return "runs on worker \(SafeText.line(executing.workerLabel)); untracked, so it has no record"
     }
 
     private func title(_ detail: OperationDetail) -> [[Span]] {

@@ -6,7 +6,8 @@ local HEAD = 107
 -- Whether an element is a reference to a record; else it is the operation itself.
 local function is_reference(element) return byte(element, 2) ~= 48 end
 
-local function record_key(id) return PREFIX .. 'op:' .. id end
+-- An id alone: three bytes a key are eight in the server's memory, and no other key begins like an id.
+local function record_key(id) return PREFIX .. id end
 local function extras_key(id) return PREFIX .. 'x:' .. id end
 
 local NEVER_RAN = '000000000000000000000000000000000'
