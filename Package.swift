@@ -162,7 +162,7 @@ let package = Package(
         .testTarget(
             name: "SluiceWorkerTests",
             dependencies: [
-                "SluiceWorker", "BuiltinOperations", "SluiceTesting", "guard-fixture",
+                "SluiceWorker", "BuiltinOperations", "SluiceTesting", "TestSupport", "guard-fixture",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict

@@ -72,16 +72,19 @@ struct EmbeddedTests {
         try withEmbedded { redis in
             let found = Counter()
             let started = Counter()
-            let threads = (0..<6).map { _ in
+            let running = DispatchGroup()
+            for _ in 0..<6 {
+                running.enter()
                 Thread {
+                    defer { running.leave() }
                     if let status = try? redis.start() {
                         found.add()
                         if status.startedNow { started.add() }
                     }
                 }
+                .start()
             }
-            for thread in threads { thread.start() }
-            while threads.contains(where: { !$0.isFinished }) { usleep(5_000) }
+            running.wait()
             #expect(found.value == 6)
             #expect(started.value == 1)
         }

@@ -1,5 +1,6 @@
 import Operations
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SluiceTesting
@@ -31,7 +32,7 @@ struct CancelTests {
         ])
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         let outcome = try await harness.cancel(id)
         #expect(outcome == .requested(worker: harness.worker.id.description))
         #expect(try await harness.reaches(.cancelled, id))
@@ -47,7 +48,7 @@ struct CancelTests {
         let harness = Harness(handlers: [holding(gate)])
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         harness.broker.cutControl()
         _ = try await harness.cancel(id)
         #expect(try await harness.reaches(.cancelled, id))
@@ -60,7 +61,7 @@ struct CancelTests {
         let harness = Harness(configuration: .quick(lease: .seconds(60)), handlers: [holding(gate)])
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         harness.broker.cutControl()
         _ = try await harness.cancel(id)
         harness.broker.reconnectControl()
@@ -74,9 +75,9 @@ struct CancelTests {
         let harness = Harness(handlers: [holding(gate, isDeaf: true)])
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         _ = try await harness.cancel(id)
-        #expect(try await eventually { try await harness.detail(id)?.cancel?.acknowledgedAt != nil })
+        #expect(try await comesTrue { try await harness.detail(id)?.cancel?.acknowledgedAt != nil })
         gate.open()
         #expect(try await harness.reaches(.finished, id))
         try await harness.stop()
@@ -90,7 +91,7 @@ struct CancelTests {
         // Short operations first, so that the worker claims ahead.
         for _ in 0..<200 { try await harness.enqueue("noop", tracked: false) }
         #expect(
-            try await eventually {
+            try await comesTrue {
                 try await harness.broker.snapshot(queue: "default", executingRows: 0).totals["finished"] == 200
             }
         )
@@ -99,7 +100,7 @@ struct CancelTests {
             queue: "default"
         )
         #expect(ids.count == 20)
-        #expect(await eventually { gate.arrived.count == 1 })
+        #expect(await comesTrue { gate.arrived.count == 1 })
         let executing = try await harness.broker.snapshot(queue: "default", executingRows: 100).executing
         for row in executing where row.header.id != gate.arrived[0] {
             _ = try await harness.cancel(row.header.id)
@@ -116,14 +117,14 @@ struct CancelTests {
         let harness = Harness(configuration: .quick(slots: 3), handlers: [holding(gate)])
         harness.start()
         for _ in 0..<10 { try await harness.enqueue("hold") }
-        #expect(await eventually { gate.arrived.count == 3 })
+        #expect(await comesTrue { gate.arrived.count == 3 })
         let counts = try await harness.broker.cancelQueue(
             "default",
             request: CancelRequest(reason: "all", by: "tester")
         )
         #expect(counts.waiting == 7 && counts.executing == 3)
         #expect(
-            try await eventually {
+            try await comesTrue {
                 let counts = try await harness.broker.snapshot(queue: "default", executingRows: 0).counts
                 return counts[.executing] == 0 && counts[.cancelled] == 10
             }
@@ -141,9 +142,9 @@ struct CancelTests {
         )
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         _ = try await harness.cancel(id)
-        #expect(await eventually { harness.log.messages.contains { $0.hasPrefix("warning stuck") } })
+        #expect(await comesTrue { harness.log.messages.contains { $0.hasPrefix("warning stuck") } })
         gate.open()
         try await harness.stop()
     }

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Operations
+import TestSupport
 import Testing
 
 @testable import BuiltinOperations
@@ -62,7 +63,7 @@ final class DownloadTests {
 
     @Test("says how far it is while it runs")
     func progress() async throws {
-        let gate = Gate()
+        let gate = Latch()
         let body = body(100_000)
         let server = try TinyServer { _ in
             [
@@ -70,7 +71,7 @@ final class DownloadTests {
             ]
         }
         let id = try await fetch(server.url("/"))
-        let isHalfway = try await eventually {
+        let isHalfway = try await comesTrue {
             guard let progress = try await self.harness.detail(id)?.progress else { return false }
             return progress.fraction > 0 && progress.fraction < 1 && progress.message.hasSuffix("of 200.0 kB")
         }
@@ -103,9 +104,9 @@ final class DownloadTests {
     @Test("fails on a body that is too short, and keeps nothing of it; a later attempt may succeed")
     func shortBody() async throws {
         let body = body(5000)
-        let tries = Gate()
+        let tries = Latch()
         let server = try TinyServer { _ in
-            let isFirst = tries.isFirstPass()
+            let isFirst = tries.open()
             return [
                 .head("200 OK", "Content-Length: \(body.count)"), .bytes(isFirst ? Array(body.prefix(1000)) : body),
             ]
@@ -121,19 +122,19 @@ final class DownloadTests {
 
     @Test("ends the transfer on cancel, and removes what had arrived")
     func cancel() async throws {
-        let gate = Gate()
+        let gate = Latch()
         let body = body(50_000)
         let server = try TinyServer { _ in
             [.head("200 OK", "Content-Length: 50000000"), .bytes(body), .gate(gate)]
                 + (0..<500).map { _ in .bytes(body) }
         }
         let id = try await fetch(server.url("/x"))
-        #expect(await eventually { self.files.count == 1 })
+        #expect(await comesTrue { self.files.count == 1 })
         _ = try await harness.cancel(id)
         #expect(try await harness.reaches(.cancelled, id))
         #expect(files.isEmpty)
         gate.open()
-        #expect(await eventually { server.cutCount == 1 })
+        #expect(await comesTrue { server.cutCount == 1 })
         try await harness.stop()
     }
 

@@ -1,5 +1,6 @@
 import Operations
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SluiceTesting
@@ -14,9 +15,9 @@ struct DrainTests {
         harness.start()
         let ids = [try await harness.enqueue("hold"), try await harness.enqueue("hold")]
         let waiting = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived.count == 2 })
+        #expect(await comesTrue { gate.arrived.count == 2 })
         harness.worker.stop()
-        #expect(await eventually { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
         gate.open()
         try await harness.ended()
         for id in ids { #expect(try await harness.state(id) == .finished) }
@@ -30,7 +31,7 @@ struct DrainTests {
         let harness = Harness(configuration: .quick(drain: .milliseconds(50)), handlers: [holding(gate)])
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         try await harness.stop()
         let record = try await harness.detail(id)?.record
         #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
@@ -48,9 +49,9 @@ struct DrainTests {
         let harness = Harness(configuration: .quick(drain: .seconds(60)), handlers: [holding(gate, isDeaf: true)])
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         harness.worker.stop()
-        #expect(await eventually { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
         let toldAgain = ContinuousClock.now
         harness.worker.abandon()
         try await harness.ended()
@@ -74,7 +75,7 @@ struct DrainTests {
         )
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         mute.silence()
         harness.worker.stop()
         let toldAgain = ContinuousClock.now
@@ -99,7 +100,7 @@ struct DrainTests {
         )
         let running = Task { try await worker.run() }
         let id = try await broker.put("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         running.cancel()
         try await running.value
         #expect(try await broker.details([id], queue: "default")[0]?.state == .ready)
@@ -112,15 +113,15 @@ struct DrainTests {
         harness.start()
         for _ in 0..<200 { try await harness.enqueue("noop", tracked: false) }
         #expect(
-            try await eventually {
+            try await comesTrue {
                 try await harness.broker.snapshot(queue: "default", executingRows: 0).totals["finished"] == 200
             }
         )
         let operations = (0..<20).map { _ in NewOperation(envelope: OperationEnvelope(name: "hold").encoded()) }
         _ = try await harness.broker.enqueue(operations, queue: "default")
-        #expect(await eventually { gate.arrived.count == 1 })
+        #expect(await comesTrue { gate.arrived.count == 1 })
         harness.worker.stop()
-        #expect(await eventually { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
         gate.open()
         try await harness.ended()
         let rest = try await harness.broker.page(state: .ready, queue: "default", cursor: nil, limit: 100)
@@ -154,7 +155,7 @@ struct DrainTests {
 /// Takes calls, and from some time on answers none of them, nor does it listen to cancels.
 private final class MuteBroker: Forwarding {
     let base: InMemoryBroker
-    private let gate = Gate()
+    private let gate = Latch()
     private let isSilent = Mutex(false)
 
     init(_ base: InMemoryBroker) { self.base = base }
@@ -163,9 +164,7 @@ private final class MuteBroker: Forwarding {
     func speak() { gate.open() }
 
     private func hold() async {
-        while isSilent.withLock({ $0 }), !gate.isOpen {
-            await Task.detached { try? await Task.sleep(for: .milliseconds(5)) }.value
-        }
+        if isSilent.withLock({ $0 }) { await gate.wait(isDeaf: true) }
     }
 
     func giveBack(_ returns: [Return], worker: WorkerID, queue: String) async throws -> [SettleOutcome] {
@@ -212,17 +211,17 @@ struct BurstTests {
 
     @Test("waits for what runs elsewhere")
     func elsewhere() async throws {
-        let gate = Gate()
-        let probes = Gate()
+        let gate = Latch()
+        let probes = Latch()
         let harness = Harness(
             configuration: .quick(burst: .ready),
             idleProbe: {
-                _ = probes.isFirstPass()
+                probes.open()
                 return gate.isOpen
             }
         )
         harness.start()
-        #expect(await eventually { probes.isOpen })
+        #expect(await comesTrue { probes.isOpen })
         gate.open()
         try await harness.ended()
     }
@@ -233,9 +232,9 @@ struct BurstTests {
         let harness = Harness(configuration: .quick(burst: .all), handlers: [holding(gate)])
         let id = try await harness.enqueue("hold")
         harness.start()
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         harness.worker.stop()
-        #expect(await eventually { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
         gate.open()
         try await harness.ended()
         #expect(try await harness.state(id) == .finished)

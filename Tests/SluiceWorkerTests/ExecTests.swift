@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Operations
+import TestSupport
 import Testing
 
 @testable import BuiltinOperations
@@ -95,7 +96,7 @@ struct ExecTests {
         harness.start()
         let script = "trap 'echo terminated; exit 7' TERM; sleep 100 & echo $!; wait"
         let id = try await harness.enqueue("exec", json("sh", "-c", script))
-        #expect(try await eventually { try await !lines(harness, id).isEmpty })
+        #expect(try await comesTrue { try await !lines(harness, id).isEmpty })
         let child = try #require(pid_t(try await lines(harness, id)[0]))
         _ = try await harness.cancel(id)
         #expect(try await harness.reaches(.cancelled, id))
@@ -115,7 +116,7 @@ struct ExecTests {
             "exec",
             json("sh", "-c", script.replacingOccurrences(of: "\\\\\"", with: "\""))
         )
-        #expect(try await eventually { try await lines(harness, id).count == 2 })
+        #expect(try await comesTrue { try await lines(harness, id).count == 2 })
         let pids = try await lines(harness, id).compactMap { pid_t($0) }
         #expect(pids.count == 2 && pids.allSatisfy(isAlive))
         _ = try await harness.cancel(id)
@@ -149,12 +150,12 @@ struct ExecTests {
         #expect(pids.allSatisfy(isAlive))
         if guardToo {
             kill(pids[2], SIGKILL)  // the program itself dies with its guard; what it started, with the worker's help
-            #expect(await eventually { !isAlive(pids[1]) })
+            #expect(await comesTrue { !isAlive(pids[1]) })
             kill(pids[0], SIGKILL)
         }
         kill(worker.processIdentifier, SIGKILL)
         worker.waitUntilExit()
-        #expect(await eventually { !pids.contains(where: isAlive) })
+        #expect(await comesTrue { !pids.contains(where: isAlive) })
     }
 
     @Test("fails when its guard is killed, though something that left the program's group holds the output open")
@@ -166,7 +167,7 @@ struct ExecTests {
             json("sh", "-c", "setsid sleep 300 & echo $! $PPID; wait"),
             retry: .never
         )
-        #expect(try await eventually { try await !lines(harness, id).isEmpty })
+        #expect(try await comesTrue { try await !lines(harness, id).isEmpty })
         let pids = try await lines(harness, id)[0].split(separator: " ").compactMap { pid_t($0) }
         try #require(pids.count == 2)
         kill(pids[1], SIGKILL)

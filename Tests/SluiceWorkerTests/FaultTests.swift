@@ -1,5 +1,6 @@
 import Operations
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SluiceTesting
@@ -35,7 +36,7 @@ struct FaultTests {
         for number in 0..<60 { ids.append(try await harness.enqueue("count", tracked: number % 3 != 0)) }
         let failing = try await harness.enqueue("fail", retry: RetryPolicy(attempts: 3, base: .milliseconds(5)))
         #expect(
-            try await eventually(.seconds(30)) {
+            try await comesTrue(within: .seconds(30)) {
                 let totals = try await harness.broker.snapshot(queue: "default", executingRows: 0).totals
                 return totals["finished"] == 60 && totals["dead"] == 1
             }
@@ -69,7 +70,7 @@ struct FaultTests {
         let harness = Harness(broker: broker, configuration: .quick(lease: .seconds(60)), handlers: [holding(gate)])
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         // For everybody else this worker is dead: another one sweeps what it holds.
         let other = WorkerID()
         let beat = Beat(worker: other, epoch: 1, leaseMilliseconds: 10_000_000, intervalMilliseconds: 1_000_000, info: [])
@@ -83,7 +84,7 @@ struct FaultTests {
         )
         #expect(claim.operations.map(\.header.delivery) == [2])
         gate.open()
-        #expect(await eventually { harness.log.messages.contains { $0.contains("nothing was stored") } })
+        #expect(await comesTrue { harness.log.messages.contains { $0.contains("nothing was stored") } })
         #expect(try await harness.state(id) == .executing)
         #expect(try await harness.detail(id)?.worker == other.description)
         try await harness.stop()
@@ -97,7 +98,7 @@ struct FaultTests {
         let harness = Harness(broker: broker, configuration: .quick(lease: .seconds(3)), handlers: [holding(gate)])
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         let beat = Beat(
             worker: WorkerID(),
             epoch: 1,
@@ -107,10 +108,10 @@ struct FaultTests {
         )
         _ = try broker.beat(beat, queue: "default")
         clock.advance(by: .seconds(100))
-        #expect(try await eventually { try await broker.sweep(queue: "default").recovered == 1 })
+        #expect(try await comesTrue { try await broker.sweep(queue: "default").recovered == 1 })
         // Two beats later the counts have differed twice; the operation ends here, and runs again as delivery 2.
-        #expect(await eventually { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
-        #expect(await eventually { gate.attempts.map(\.delivery) == [1, 2] })
+        #expect(await comesTrue { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
+        #expect(await comesTrue { gate.attempts.map(\.delivery) == [1, 2] })
         gate.open()
         #expect(try await harness.reaches(.finished, id))
         try await harness.stop()
@@ -148,9 +149,9 @@ struct FaultTests {
         )
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         switchable.isDeaf.withLock { $0 = true }
-        #expect(await eventually { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
+        #expect(await comesTrue { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
         gate.open()
         switchable.isDeaf.withLock { $0 = false }
         #expect(try await harness.reaches(.finished, id))
@@ -178,15 +179,15 @@ struct FaultTests {
         )
         harness.start()
         let id = try await harness.enqueue("hold")
-        #expect(await eventually { gate.arrived == [id] })
+        #expect(await comesTrue { gate.arrived == [id] })
         switchable.isDeaf.withLock { $0 = true }
         #expect(
-            await eventually {
+            await comesTrue {
                 harness.worker.core.queue.withLock { !$0.members[0].hasLease(.now) }
             }
         )
         gate.open()
-        #expect(await eventually { fence.withLock { $0 != nil } })
+        #expect(await comesTrue { fence.withLock { $0 != nil } })
         #expect(throws: OperationsError.self) { try fence.withLock { try $0?.get() } }
         #expect(try await harness.state(id) == .executing)
         switchable.isDeaf.withLock { $0 = false }

@@ -1,21 +1,12 @@
 import Foundation
 import Logging
 import Synchronization
+import TestSupport
 
 @testable import BuiltinOperations
 @testable import Operations
 @testable import SluiceTesting
 @testable import SluiceWorker
-
-/// Waits for a condition, with a deadline. Returns whether it came true.
-func eventually(_ limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async rethrows -> Bool {
-    let deadline = ContinuousClock.now + limit
-    while ContinuousClock.now < deadline {
-        if try await condition() { return true }
-        try? await Task.sleep(for: .milliseconds(2))
-    }
-    return try await condition()
-}
 
 /// Keeps what is logged.
 final class LogRecorder: Sendable {
@@ -52,40 +43,19 @@ final class LogRecorder: Sendable {
 
 /// A gate that bodies wait at, and by which a test sees how many have come.
 final class Gate: Sendable {
-    private struct State {
-        var isOpen = false
-        var arrived: [OperationID] = []
-        var attempts: [(attempt: Int, delivery: Int)] = []
-    }
+    private let latch = Latch()
+    private let passes = Mutex<[(id: OperationID, attempt: Int, delivery: Int)]>([])
 
-    private let state = Mutex(State())
-
-    var arrived: [OperationID] { state.withLock { $0.arrived } }
-    var attempts: [(attempt: Int, delivery: Int)] { state.withLock { $0.attempts } }
-    var isOpen: Bool { state.withLock { $0.isOpen } }
-    func open() { state.withLock { $0.isOpen = true } }
-
-    /// True for the first caller only.
-    func isFirstPass() -> Bool {
-        state.withLock { state in
-            defer { state.isOpen = true }
-            return !state.isOpen
-        }
-    }
+    var arrived: [OperationID] { passes.withLock { $0.map(\.id) } }
+    var attempts: [(attempt: Int, delivery: Int)] { passes.withLock { $0.map { ($0.attempt, $0.delivery) } } }
+    var isOpen: Bool { latch.isOpen }
+    func open() { latch.open() }
 
     /// Waits for the gate to open; deaf to cancels if asked to be.
     func pass(_ context: OperationContext, isDeaf: Bool = false) async throws {
-        state.withLock { state in
-            state.arrived.append(context.id)
-            state.attempts.append((context.attempt, context.delivery))
-        }
-        while !state.withLock({ $0.isOpen }) {
-            if isDeaf {
-                await Task.detached { try? await Task.sleep(for: .milliseconds(2)) }.value
-            } else {
-                try await Task.sleep(for: .milliseconds(2))
-            }
-        }
+        passes.withLock { $0.append((context.id, context.attempt, context.delivery)) }
+        await latch.wait(isDeaf: isDeaf)
+        if !latch.isOpen { throw CancellationError() }
     }
 }
 
@@ -159,7 +129,7 @@ final class Harness<Connection: Broker>: Sendable {
     }
 
     func reaches(_ state: OperationState, _ id: OperationID, queue: String = "default") async throws -> Bool {
-        try await eventually { try await self.state(id, queue: queue) == state }
+        try await comesTrue { try await self.state(id, queue: queue) == state }
     }
 
     func cancel(_ id: OperationID, queue: String = "default") async throws -> CancelOutcome {

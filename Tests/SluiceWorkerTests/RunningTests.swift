@@ -1,4 +1,5 @@
 import Operations
+import TestSupport
 import Testing
 
 @testable import SluiceTesting
@@ -148,7 +149,7 @@ struct RunningTests {
             }
         ])
         harness.start()
-        #expect(await eventually { harness.worker.core.queue.withLock { $0.members.first?.hasWork == false } })
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.members.first?.hasWork == false } })
         let late = try await harness.enqueue("note", delay: 1500)
         let enqueuedAt = ContinuousClock.now
         let early = try await harness.enqueue("note", delay: 150)
@@ -175,7 +176,7 @@ struct RunningTests {
         harness.start()
         var ids: [OperationID] = []
         for _ in 0..<10 { ids.append(try await harness.enqueue("hold")) }
-        #expect(await eventually { gate.arrived.count == 3 })
+        #expect(await comesTrue { gate.arrived.count == 3 })
         let snapshot = try await harness.broker.snapshot(queue: "default", executingRows: 10)
         #expect(snapshot.counts[.executing] == 3)
         gate.open()

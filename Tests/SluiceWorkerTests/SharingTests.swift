@@ -1,5 +1,6 @@
 import Operations
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SluiceTesting
@@ -66,7 +67,9 @@ struct SharingTests {
             handlers: [
                 OperationHandler(name: "note") { _, context in
                     order.withLock { $0.append(context.queue) }
-                    try await Task.sleep(for: .milliseconds(2))
+                    // Work, so much of it that nothing is claimed ahead of a free slot.
+                    let end = ContinuousClock.now + .milliseconds(2)
+                    while ContinuousClock.now < end {}
                     return []
                 }
             ]
@@ -75,7 +78,7 @@ struct SharingTests {
             for _ in 0..<40 { try await harness.enqueue("note", queue: queue) }
         }
         harness.start()
-        #expect(await eventually { order.withLock { $0.count } == 80 })
+        #expect(await comesTrue { order.withLock { $0.count } == 80 })
         let firstForty = order.withLock { Array($0.prefix(40)) }
         #expect((26...34).contains(firstForty.count { $0 == "heavy" }))
         try await harness.stop()
@@ -118,41 +121,51 @@ struct ReportTests {
 
     @Test("is sent at most every 250 ms while it runs")
     func rhythm() async throws {
-        let gate = Gate()
         let counter = ReportCounter(InMemoryBroker())
         let harness = Harness(
             broker: counter.base,
             connection: { _ in counter },
             handlers: [
                 OperationHandler(name: "talk") { _, context in
-                    while !gate.isOpen {
-                        context.progress(.random(in: 0...1))
-                        try await Task.sleep(for: .milliseconds(1))
+                    context.progress(0)
+                    // As soon as something was sent, there is more to say.
+                    for await count in counter.reports where count <= 4 {
+                        for _ in 0..<100 { context.progress(.random(in: 0...1)) }
+                        if count == 4 { break }
                     }
                     return []
                 }
             ]
         )
         let id = try await harness.enqueue("talk")
-        let start = ContinuousClock.now
         harness.start()
-        #expect(await eventually { counter.count.withLock { $0 } >= 4 })
-        let elapsed = ContinuousClock.now - start
-        #expect(elapsed >= .milliseconds(750))
-        gate.open()
         #expect(try await harness.reaches(.finished, id))
+        let times = counter.times.withLock { $0 }
+        // The fifth goes out with the end, at once.
+        try #require(times.count == 5)
+        #expect(times[3] - times[0] >= .milliseconds(750))
         try await harness.stop()
     }
 }
 
 private final class ReportCounter: Forwarding {
     let base: InMemoryBroker
-    let count = Mutex(0)
+    let times = Mutex<[ContinuousClock.Instant]>([])
+    /// How many calls there were, after each.
+    let reports: AsyncStream<Int>
+    private let continuation: AsyncStream<Int>.Continuation
 
-    init(_ base: InMemoryBroker) { self.base = base }
+    init(_ base: InMemoryBroker) {
+        self.base = base
+        (reports, continuation) = AsyncStream.makeStream()
+    }
 
     func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool] {
-        count.withLock { $0 += 1 }
+        let count = times.withLock { times in
+            times.append(.now)
+            return times.count
+        }
+        defer { continuation.yield(count) }
         return try await base.report(reports, number: number, worker: worker, queue: queue)
     }
 }

@@ -1,13 +1,14 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// An HTTP server of a few lines: one thread per connection, one request each. What a path gives is said when it is made.
 final class TinyServer: Sendable {
     /// What is written to the connection: bytes, or a pause until the test lets it go on.
     enum Piece: Sendable {
         case bytes([UInt8])
-        case gate(Gate)
+        case gate(Latch)
     }
 
     private let descriptor: Int32
@@ -69,7 +70,7 @@ final class TinyServer: Sendable {
             case .bytes(let bytes):
                 guard send(bytes, connection) else { return cut.withLock { $0 += 1 } }
             case .gate(let gate):
-                while !gate.isOpen { usleep(2000) }
+                gate.block()
             }
         }
     }

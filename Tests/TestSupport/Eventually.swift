@@ -1,3 +1,5 @@
+import Dispatch
+
 /// What a test waited for in vain.
 package struct NotInTime: Error, CustomStringConvertible {
     package let description: String
@@ -12,14 +14,77 @@ package func eventually(
     line: UInt = #line,
     _ condition: () async throws -> Bool
 ) async throws {
+    guard try await comesTrue(within: limit, condition) else {
+        throw NotInTime(description: "\(what) did not hold within \(limit) (\(file):\(line))")
+    }
+}
+
+/// The same for `#expect`: whether the condition came true within the time.
+package func comesTrue(
+    within limit: Duration = .seconds(10),
+    _ condition: () async throws -> Bool
+) async rethrows -> Bool {
     let end = ContinuousClock.now + limit
-    var pause = Duration.milliseconds(1)
+    var pace = Pace()
     while try await !condition() {
-        guard ContinuousClock.now < end else {
-            throw NotInTime(description: "\(what) did not hold within \(limit) (\(file):\(line))")
-        }
-        try await Task.sleep(for: pause)
-        pause = min(pause * 2, .milliseconds(50))
+        guard ContinuousClock.now < end, !Task.isCancelled else { return false }
+        await pace.wait()
+    }
+    return true
+}
+
+/// The same where a thread may be blocked.
+package func comesTrueBlocking(within limit: Duration = .seconds(10), _ condition: () throws -> Bool) rethrows -> Bool {
+    let end = ContinuousClock.now + limit
+    var pace = Pace()
+    while try !condition() {
+        guard ContinuousClock.now < end else { return false }
+        pace.block()
+    }
+    return true
+}
+
+/// Does something again and again until its task is cancelled: a fault that does not go away.
+/// - Returns: what it added up to.
+package func repeatedly(_ body: () throws -> Int) async rethrows -> Int {
+    var sum = 0
+    var pace = Pace()
+    while !Task.isCancelled {
+        sum += try body()
+        await pace.wait()
+        pace.reset()
+    }
+    return sum
+}
+
+/// Ends when its task is cancelled, by throwing.
+package func untilCancelled() async throws {
+    let (never, continuation) = AsyncStream<Never>.makeStream()
+    for await _ in never {}
+    withExtendedLifetime(continuation) {}
+    throw CancellationError()
+}
+
+/// The only place in which tests let time pass. A server's start or another process's output is announced to nobody, so it has to
+/// be looked for; the pauses grow, so that looking does not keep a busy machine from getting there.
+private struct Pace {
+    private static let first: Duration = .milliseconds(1)
+    private static let longest: Duration = .milliseconds(50)
+    private var pause = Pace.first
+
+    mutating func reset() { pause = Self.first * 4 }
+
+    mutating func wait() async {
+        try? await ContinuousClock().sleep(for: next())
+    }
+
+    mutating func block() {
+        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .nanoseconds(Int(next() / .nanoseconds(1))))
+    }
+
+    private mutating func next() -> Duration {
+        defer { pause = min(pause * 2, Self.longest) }
+        return pause
     }
 }
 

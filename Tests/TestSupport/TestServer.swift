@@ -159,14 +159,12 @@ package final class TestServer: Sendable {
     }()
 
     private func awaitPong() throws {
-        let end = ContinuousClock.now + options.patience
-        while true {
-            if let reply = try? ask(RedisCommand("PING"))[0], reply.error?.code != .loading { return }
-            guard ContinuousClock.now < end else {
-                let log = (try? String(contentsOfFile: directory + "/redis.log", encoding: .utf8)) ?? "no log"
-                throw CommandFailed(description: "redis-server did not start: \(log.suffix(2_000))")
-            }
-            usleep(2_000)
+        let answers = comesTrueBlocking(within: options.patience) {
+            guard let reply = try? ask(RedisCommand("PING"))[0] else { return false }
+            return reply.error?.code != .loading
         }
+        guard !answers else { return }
+        let log = (try? String(contentsOfFile: directory + "/redis.log", encoding: .utf8)) ?? "no log"
+        throw CommandFailed(description: "redis-server did not start: \(log.suffix(2_000))")
     }
 }

@@ -87,27 +87,5 @@ extension CommandLineTests {
             #expect(try await sluice.total("cancelled") == 6000)
             #expect(try await sluice.state(after) == "finished")
         }
-
-        @Test("With every subscription killed again and again a cancel works within a heartbeat and a second")
-        func withoutMessages() async throws {
-            let server = try TestServer.start()
-            let sluice = CommandLine(server.endpoint)
-            let worker = try await sluice.worker("--lease", "3s")
-            let id = try await sluice.enqueue("sleep", "seconds:=600")
-            try await sluice.reaches("executing", id)
-            let killer = Task {
-                while !Task.isCancelled {
-                    try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))
-                    try await Task.sleep(for: .milliseconds(5))
-                }
-            }
-            defer { killer.cancel() }
-            // One heartbeat (lease / 3) and a second, and the start of a process on a busy machine.
-            let outcome = try await sluice("cancel", id, "--wait=4s")
-            #expect(outcome.code == 0, "\(outcome.errors)")
-            #expect(try await sluice.state(id) == "cancelled")
-            worker.send(15)
-            #expect(await worker.outcome().code == 0)
-        }
     }
 }

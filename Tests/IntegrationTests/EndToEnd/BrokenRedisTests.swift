@@ -14,12 +14,7 @@ struct BrokenRedisTests {
         let ids = try await installation.enqueue(batch: #"{"name":"sleep","args":{"seconds":600}}"#, count: 20)
         try await installation.awaitStates("executing", of: ids)
         let killer = Task {
-            var killed = 0
-            while !Task.isCancelled {
-                killed += try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))[0].expectInt()
-                try? await Task.sleep(for: .milliseconds(10))
-            }
-            return killed
+            try await repeatedly { try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))[0].expectInt() }
         }
         var slowest = 0
         for part in 0..<4 {
@@ -47,9 +42,9 @@ struct BrokenRedisTests {
         let installation = try Installation(server: server)
         let worker = try installation.worker(slots: 8)
         let flusher = Task {
-            while !Task.isCancelled {
+            try await repeatedly {
                 try server.ask(RedisCommand("SCRIPT", "FLUSH"))[0].expectSuccess()
-                try await Task.sleep(for: .milliseconds(5))
+                return 1
             }
         }
         var ids: [String] = []

@@ -29,7 +29,7 @@ private struct Endless: DistributedOperation {
 
     func main(_ context: OperationContext) async throws {
         context.progress(0.5, "half")
-        try await Task.sleep(for: .seconds(600))
+        try await untilCancelled()
     }
 }
 

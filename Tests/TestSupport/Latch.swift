@@ -1,0 +1,64 @@
+import Dispatch
+import Synchronization
+
+/// Closed until somebody opens it, for good; tasks and threads wait at it.
+package final class Latch: Sendable {
+    private struct State {
+        var isOpen = false
+        var nextWaiter = 0
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var threads: [DispatchSemaphore] = []
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    /// - Returns: true if this call has opened it.
+    @discardableResult
+    package func open() -> Bool {
+        let (wasOpen, waiters, threads) = state.withLock { state in
+            defer {
+                state.isOpen = true
+                state.waiters = [:]
+                state.threads = []
+            }
+            return (state.isOpen, state.waiters.values, state.threads)
+        }
+        for waiter in waiters { waiter.resume() }
+        for thread in threads { thread.signal() }
+        return !wasOpen
+    }
+
+    /// Waits until it is open or, unless deaf to that, the task is cancelled.
+    package func wait(isDeaf: Bool = false) async {
+        let number = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = state.withLock { state in
+                    if state.isOpen || (!isDeaf && Task.isCancelled) { return true }
+                    state.waiters[number] = continuation
+                    return false
+                }
+                if goesOn { continuation.resume() }
+            }
+        } onCancel: {
+            if !isDeaf { state.withLock { $0.waiters.removeValue(forKey: number) }?.resume() }
+        }
+    }
+
+    /// Blocks the thread until it is open.
+    package func block() {
+        let semaphore = DispatchSemaphore(value: 0)
+        let isOpen = state.withLock { state in
+            if !state.isOpen { state.threads.append(semaphore) }
+            return state.isOpen
+        }
+        if !isOpen { semaphore.wait() }
+    }
+}
