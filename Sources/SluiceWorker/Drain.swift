@@ -71,12 +71,14 @@ struct Drain: Sendable {
         logRest()
     }
 
-    /// Ends the loops and the heartbeat, and gives up the leases of queues in which nothing is left. A beat still under way would
-    /// renew them. A call that hangs is left behind.
+    /// Ends the loops and the heartbeat, and then gives up the leases of queues in which nothing is left: a beat still under way
+    /// would bring them back. A call that hangs is left behind.
     func finish(_ loops: Task<Void, Never>, _ heartbeat: Heartbeat) async {
         loops.cancel()
         await within(step) { await loops.value }
-        await within(step) { await heartbeat.stop() }
+        guard await within(step, { await heartbeat.stop() }) else {
+            return core.logger.warning("a heartbeat has not ended: the leases are left to lapse")
+        }
         let names = core.queue.withLock { $0.members.filter(\.held.isEmpty).map(\.share.name) }
         await within(step) {
             for name in names { try? await core.broker.retire(worker: core.id, queue: name) }
@@ -131,14 +133,20 @@ struct Drain: Sendable {
     }
 
     /// Waits for the body's end, but no longer than the limit.
-    private func within(_ limit: Duration, _ body: @escaping @Sendable () async -> Void) async {
+    ///
+    /// - Returns: whether it has ended.
+    @discardableResult
+    private func within(_ limit: Duration, _ body: @escaping @Sendable () async -> Void) async -> Bool {
         let end = Signal()
+        let hasEnded = Mutex(false)
         let task = Task {
             await body()
+            hasEnded.withLock { $0 = true }
             end.raise()
         }
         await end.wait(until: .now + limit)
         task.cancel()
+        return hasEnded.withLock { $0 }
     }
 }
 

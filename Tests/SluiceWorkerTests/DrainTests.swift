@@ -129,6 +129,38 @@ struct DrainTests {
         #expect(gate.arrived == [operations[0].id])
     }
 
+    @Test("waits for a heartbeat under way before it gives up its lease, which that would bring back")
+    func beatUnderWay() async throws {
+        let beats = HeldBeats(InMemoryBroker())
+        let harness = Harness(broker: beats.base, connection: { _ in beats })
+        harness.start()
+        #expect(await comesTrue { beats.log.contains("beat") })
+        beats.hold()
+        harness.worker.core.beatNow.request()
+        #expect(await comesTrue { beats.log.contains("held") })
+        harness.worker.stop()
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .stopped } })
+        beats.letGo.open()
+        try await harness.ended()
+        #expect(beats.log.suffix(2) == ["beat", "retire"])
+        #expect(try await beats.base.snapshot(queue: "default", executingRows: 0).workers.isEmpty)
+    }
+
+    @Test("leaves its lease to lapse when a heartbeat does not end: giving it up first would be for nothing")
+    func beatThatHangs() async throws {
+        let beats = HeldBeats(InMemoryBroker())
+        let harness = Harness(broker: beats.base, connection: { _ in beats })
+        harness.start()
+        #expect(await comesTrue { beats.log.contains("beat") })
+        beats.hold()
+        harness.worker.core.beatNow.request()
+        #expect(await comesTrue { beats.log.contains("held") })
+        try await harness.stop()
+        #expect(beats.log.last == "held")
+        #expect(harness.log.messages.contains { $0.contains("heartbeat has not ended") })
+        beats.letGo.open()
+    }
+
     @Test("cannot be run twice")
     func onlyOnce() async throws {
         let harness = Harness(configuration: .quick(burst: .ready))
@@ -180,6 +212,35 @@ private final class MuteBroker: Forwarding {
     func ring(queue: String) async throws {
         await hold()
         try await base.ring(queue: queue)
+    }
+}
+
+/// Keeps beats from some moment on, until it lets them go.
+private final class HeldBeats: Forwarding {
+    let base: InMemoryBroker
+    let letGo = Latch()
+    private let calls = Mutex<[String]>([])
+    private let isHolding = Mutex(false)
+
+    init(_ base: InMemoryBroker) { self.base = base }
+
+    /// `held` and `beat` (when it goes on), and `retire`.
+    var log: [String] { calls.withLock { $0 } }
+
+    func hold() { isHolding.withLock { $0 = true } }
+
+    func beat(_ beat: Beat, queue: String) throws -> BeatReply {
+        if isHolding.withLock({ $0 }) {
+            calls.withLock { $0.append("held") }
+            letGo.block()
+        }
+        calls.withLock { $0.append("beat") }
+        return try base.beat(beat, queue: queue)
+    }
+
+    func retire(worker: WorkerID, queue: String) async throws {
+        calls.withLock { $0.append("retire") }
+        try await base.retire(worker: worker, queue: queue)
     }
 }
 
