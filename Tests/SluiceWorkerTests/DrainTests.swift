@@ -55,7 +55,9 @@ struct DrainTests {
         let toldAgain = ContinuousClock.now
         harness.worker.abandon()
         try await harness.ended()
-        #expect(ContinuousClock.now - toldAgain < .seconds(3))  // two, and what a busy machine adds
+        let time = ContinuousClock.now - toldAgain
+        print("given back at once: ended after \(time)")
+        #expect(time < .seconds(2))
         let record = try await harness.detail(id)?.record
         #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
         #expect(harness.log.messages.contains { $0.contains("did not listen") })
@@ -81,7 +83,9 @@ struct DrainTests {
         let toldAgain = ContinuousClock.now
         harness.worker.abandon()
         try await harness.ended()
-        #expect(ContinuousClock.now - toldAgain < .seconds(4))
+        let time = ContinuousClock.now - toldAgain
+        print("given back at once, without answers: ended after \(time)")
+        #expect(time < .seconds(2))
         #expect(harness.log.messages.contains { $0.contains("could not be stored") })
         mute.speak()
     }

@@ -148,7 +148,8 @@ struct BrokenRedisTests {
         let sent = ContinuousClock.now
         let outcome = try await installation.sluice("list", "--connect-timeout", "1s")
         #expect(outcome.code == 69, "\(outcome.errors)")
-        #expect(ContinuousClock.now - sent < .seconds(1 + Installation.slack))
+        // The time-out, and the start of a process.
+        #expect(ContinuousClock.now - sent < .seconds(2))
     }
 
     @Test("Workers wait for Redis, also one that starts before it, and go on by themselves; a burst does not wait")

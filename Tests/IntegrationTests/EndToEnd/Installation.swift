@@ -71,8 +71,6 @@ final class Installation: Sendable {
     static let lease = 3
     /// Within this time others have begun to run what a lost worker held: lease, one beat, one second.
     static let recovery = Duration.seconds(lease + lease / 3 + 1)
-    /// Seconds that a machine with few processors and many tests may add to a bound.
-    static let slack = 1.5
 
     /// Enqueues an operation.
     /// - Returns: its id.

@@ -11,7 +11,7 @@ struct TimingTests {
         let installation = try Installation()
         let worker = try installation.worker()
         try await installation.awaitWorkers(1)
-        // On a machine that does other things too, one of them has to show it; all of them have to be close.
+        // A machine that does other things too may be late once in a while: most of them have to be in time, all of them close.
         let later = try await installation.enqueue("sleep", "seconds:=0", "--in", "8s")
         var ids = [later]
         for delay in ["2s", "2500ms", "3s"] {
@@ -22,8 +22,8 @@ struct TimingTests {
         let starts = try shown.map { try milliseconds($0.startedAt) }
         let delays = try zip(starts, shown).map { try $0 - milliseconds($1.dueAt) }
         print("delayed operations started \(delays) ms after their time")
-        #expect(delays.allSatisfy { $0 >= 0 && $0 < 1_000 })
-        #expect((delays.min() ?? 1_000) <= 50)
+        #expect(delays.allSatisfy { $0 >= 0 && $0 < 500 })
+        #expect(delays.count { $0 <= 50 } >= 3)
         let dues = try shown.map { try milliseconds($0.dueAt) }
         try #require(dues[1] < dues[0])
         #expect(zip(dues, starts).sorted { $0.0 < $1.0 }.map(\.1) == starts.sorted())
@@ -48,7 +48,7 @@ struct TimingTests {
         try await installation.awaitState("finished", of: waiting)
         let time = Double(try milliseconds(try await installation.show(waiting).startedAt)) - resumed
         print("started \(time) ms after the end of `queue resume`")
-        #expect(time < 500)
+        #expect(time < 250)
         withExtendedLifetime((worker, other)) {}
     }
 
