@@ -80,17 +80,22 @@ struct Drain: Sendable {
             return core.logger.warning("a heartbeat has not ended: the leases are left to lapse")
         }
         let names = core.queue.withLock { $0.members.filter(\.held.isEmpty).map(\.share.name) }
-        await within(step) {
-            for name in names { try? await core.broker.retire(worker: core.id, queue: name) }
-        }
+        await withinStep(forEach: names) { try? await core.broker.retire(worker: core.id, queue: $0) }
     }
 
     private var step: Duration { stopping.current == .abandon ? Self.abandonedStep : Self.flush }
 
     /// There may be work that this worker was called for and will not do: somebody else should look.
     private func passOn(_ names: [String]) async {
+        await withinStep(forEach: names) { try? await core.broker.ring(queue: $0) }
+    }
+
+    /// Does something for each queue, for all of them at once: there may be a thousand.
+    private func withinStep(forEach names: [String], _ body: @escaping @Sendable (String) async -> Void) async {
         await within(step) {
-            for name in names { try? await core.broker.ring(queue: name) }
+            await withTaskGroup(of: Void.self) { group in
+                for name in names { group.addTask { await body(name) } }
+            }
         }
     }
 
