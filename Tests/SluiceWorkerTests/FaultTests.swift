@@ -73,7 +73,13 @@ struct FaultTests {
         #expect(await comesTrue { gate.arrived == [id] })
         // For everybody else this worker is dead: another one sweeps what it holds.
         let other = WorkerID()
-        let beat = Beat(worker: other, epoch: 1, leaseMilliseconds: 10_000_000, intervalMilliseconds: 1_000_000, info: [])
+        let beat = Beat(
+            worker: other,
+            epoch: 1,
+            leaseMilliseconds: 10_000_000,
+            intervalMilliseconds: 1_000_000,
+            info: []
+        )
         _ = try broker.beat(beat, queue: "default")
         clock.advance(by: .seconds(100))
         _ = try broker.beat(beat, queue: "default")
