@@ -14,6 +14,7 @@ package struct EventsVerb: Verb {
                   \(Program.name) events -q mail
 
                 Each line has the numbers from..to of its queue; a gap means that messages were lost (they are hints, not a log).
+                A queue that is made while this runs is listened to within a second.
                 """
         )
     }
@@ -28,15 +29,39 @@ package struct EventsVerb: Verb {
         for queue in queue { try NameRule.check(queue, role: "queue") }
         let client = try await invocation.connect()
         for queue in queue { try await client.knownQueue(queue) }
-        let queues = queue.isEmpty ? try await client.broker.queues() : queue
-        if queues.isEmpty {
-            invocation.console.note("no queues yet; new ones are seen after a restart of this command")
+        let console = invocation.console
+        let print = { @Sendable (batch: EventBatch) in console.print(Self.json(batch).serialized()) }
+        guard queue.isEmpty else {
+            for await batch in client.broker.events(queues: queue) { print(batch) }
+            return .done
         }
-        for await batch in client.broker.events(queues: queues) {
-            invocation.console.print(Self.json(batch).serialized())
-        }
+        try await everything(client, print)
         return .done
     }
+
+    /// Listens to all queues, also to those that are made later. Nobody announces a new one, so it is looked for.
+    private func everything(_ client: SluiceClient, _ print: @escaping @Sendable (EventBatch) -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var known: Set<String> = []
+            while !Task.isCancelled {
+                let new = Set(try await queues(client, isFirst: known.isEmpty)).subtracting(known)
+                known.formUnion(new)
+                if !new.isEmpty {
+                    let events = client.broker.events(queues: new.sorted())
+                    group.addTask { for await batch in events { print(batch) } }
+                }
+                try await Task.sleep(for: Self.look)
+            }
+        }
+    }
+
+    /// A Redis that is away for a while must not end a command that only listens.
+    private func queues(_ client: SluiceClient, isFirst: Bool) async throws -> [String] {
+        if isFirst { return try await client.broker.queues() }
+        return (try? await client.broker.queues()) ?? []
+    }
+
+    private static let look: Duration = .seconds(1)
 
     static func json(_ batch: EventBatch) -> JSONValue {
         let counts = batch.counts.sorted { $0.key.rawValue < $1.key.rawValue }
