@@ -12,6 +12,8 @@ package struct CancelVerb: Verb {
                 EXAMPLES
                   \(Program.name) cancel 7QK2MX
                   \(Program.name) cancel 7QK2MX --wait=10s --reason "wrong file"
+                  \(Program.name) cancel -t nightly -y
+                  \(Program.name) cancel -w 'name:Send* queue:mail' -y
                   \(Program.name) cancel --queue mail -y
                   \(Program.name) cancel --all -y --wait
 
@@ -24,7 +26,7 @@ package struct CancelVerb: Verb {
     /// How long `--wait` waits when it says nothing else.
     static let defaultWait: Duration = .seconds(30)
 
-    @OptionGroup package var targets: Targets
+    @OptionGroup package var selection: Selection
     @Option(name: .shortAndLong, help: "With ids: the queue that they are in. Alone: everything in it now.")
     var queue: String?
     @Flag(help: "Everything in all queues of the namespace now.")
@@ -43,11 +45,15 @@ package struct CancelVerb: Verb {
 
     package func check() throws {
         if let queue { try NameRule.check(queue, role: "queue") }
-        guard targets.ids.isEmpty == (all || queue != nil) || (queue != nil && !all) else {
-            throw CLIError.usage(
-                targets.ids.isEmpty ? "nothing to cancel" : "ids and --all exclude each other",
-                fix: "\(Program.name) cancel ID.., --queue Q or --all"
-            )
+        try selection.check()
+        let fix = "\(Program.name) cancel ID.., -w QUERY, -t TAG, --queue Q or --all"
+        if selection.isQuery, all { throw CLIError.usage("-w, -t and --all exclude each other", fix: fix) }
+        if selection.isQuery, queue != nil {
+            throw CLIError.usage("-w, -t and --queue exclude each other", fix: "-w 'queue:\(queue ?? "") …'")
+        }
+        let ids = selection.targets.ids
+        guard selection.isQuery || ids.isEmpty == (all || queue != nil) || (queue != nil && !all) else {
+            throw CLIError.usage(ids.isEmpty ? "nothing to cancel" : "ids and --all exclude each other", fix: fix)
         }
         guard !(all && queue != nil) else {
             throw CLIError.usage("--all and --queue exclude each other", fix: "drop one of them")
@@ -56,16 +62,23 @@ package struct CancelVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         try invocation.requireWritable()
-        let references = try targets.references()
-        if references.isEmpty, !all, queue == nil || !targets.ids.isEmpty {
+        let references = try selection.targets.references()
+        if references.isEmpty, !selection.isQuery, !all, queue == nil || !selection.targets.ids.isEmpty {
             throw CLIError.usage("no ids on stdin; nothing was cancelled", fix: "\(Program.name) list -o id")
         }
         let client = try await invocation.connect()
-        let deadline = wait ? ContinuousClock.now + (waitTimeout ?? Self.defaultWait) : nil
-        guard references.isEmpty else {
-            return try await OperationCancel(client: client, invocation: invocation, reason: reason, queue: queue)
-                .run(references, deadline: deadline)
+        let limit = waitTimeout ?? Self.defaultWait
+        var deadline = wait ? ContinuousClock.now + limit : nil
+        let cancel = OperationCancel(client: client, invocation: invocation, reason: reason, queue: queue)
+        if selection.isQuery {
+            let states = OperationState.allCases.filter { !$0.isTerminal }
+            let found = try await selection.find(in: states, client, invocation.console)
+            guard !found.isEmpty else { return .done }
+            try invocation.confirm("cancel \(found.count) operations?", count: found.count, isConfirmed: yes)
+            deadline = wait ? ContinuousClock.now + limit : nil  // not counting the time to answer
+            return try await cancel.run(found, deadline: deadline)
         }
+        guard references.isEmpty else { return try await cancel.run(references, deadline: deadline) }
         return try await QueueCancel(client: client, invocation: invocation, reason: reason)
             .run(queue.map { [$0] }, isConfirmed: yes, deadline: deadline)
     }

@@ -10,6 +10,7 @@ package struct RetryVerb: Verb {
             discussion: """
                 EXAMPLES
                   \(Program.name) retry 7QK2MX
+                  \(Program.name) retry -w 'state:dead name:Send*'
                   \(Program.name) list -o id state:dead name:Send* | \(Program.name) retry -
 
                 Errors and log stay; the attempts begin anew.
@@ -17,15 +18,24 @@ package struct RetryVerb: Verb {
         )
     }
 
-    @OptionGroup package var targets: Targets
+    @OptionGroup package var selection: Selection
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
 
+    package func check() throws { try selection.check() }
+
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await Change(invocation: invocation, verb: "retry", participle: "retried") { client, id, queue in
-            try await client.broker.retry([id], queue: queue)[0]
-        }.run(targets)
+        // Without a state in the query, what is scheduled keeps its time: somebody has chosen that.
+        let states: [OperationState] = [.dead, .cancelled, .expired, .retrying]
+        return try await Change(invocation: invocation, verb: "retry", participle: "retried", states: states) {
+            client,
+            ids,
+            queue in
+            try await client.broker.retry(ids, queue: queue)
+        }.run(selection, isConfirmed: yes)
     }
 }
 
@@ -37,20 +47,29 @@ package struct RemoveVerb: Verb {
             discussion: """
                 EXAMPLES
                   \(Program.name) rm 7QK2MX
+                  \(Program.name) rm -w state:cancelled -y
                   \(Program.name) list -o id state:cancelled | \(Program.name) rm -
                 """
         )
     }
 
-    @OptionGroup package var targets: Targets
+    @OptionGroup package var selection: Selection
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
 
+    package func check() throws { try selection.check() }
+
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await Change(invocation: invocation, verb: "rm", participle: "removed") { client, id, queue in
-            try await client.broker.remove([id], queue: queue)[0]
-        }.run(targets)
+        let states = OperationState.allCases.filter { $0 != .executing }
+        return try await Change(invocation: invocation, verb: "rm", participle: "removed", states: states) {
+            client,
+            ids,
+            queue in
+            try await client.broker.remove(ids, queue: queue)
+        }.run(selection, isConfirmed: yes)
     }
 }
 
@@ -59,11 +78,14 @@ struct Change: Sendable {
     let invocation: Invocation
     let verb: String
     let participle: String
-    let apply: @Sendable (SluiceClient, OperationID, String) async throws -> ChangeOutcome
+    /// The states in which a query looks where it names none.
+    let states: [OperationState]
+    let apply: @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeOutcome]
 
-    func run(_ targets: Targets) async throws -> ExitStatus {
+    func run(_ selection: Selection, isConfirmed: Bool) async throws -> ExitStatus {
         try invocation.requireWritable()
-        let references = try targets.references()
+        if selection.isQuery { return try await runAll(selection, isConfirmed: isConfirmed) }
+        let references = try selection.targets.references()
         guard !references.isEmpty else {
             throw CLIError.usage("no ids; nothing was \(participle)", fix: "\(Program.name) \(verb) ID")
         }
@@ -82,13 +104,32 @@ struct Change: Sendable {
         _ client: SluiceClient
     ) async throws -> TargetReport.Row {
         guard case .found(let location) = finding else { return TargetReport.Row(finding, of: reference)! }
+        return row(reference.shown, location, try await apply(client, [location.id], location.queue)[0])
+    }
+
+    private func runAll(_ selection: Selection, isConfirmed: Bool) async throws -> ExitStatus {
+        let client = try await invocation.connect()
+        // What has no record is still in a lane and cannot be addressed: it has not even begun.
+        let found = try await selection.find(in: states, client, invocation.console).filter(\.record.header.tracked)
+        guard !found.isEmpty else { return .done }
+        try invocation.confirm("\(verb) \(found.count) operations?", count: found.count, isConfirmed: isConfirmed)
+        var rows: [TargetReport.Row] = []
+        for (queue, ids) in found.byQueue() {
+            for (id, outcome) in zip(ids, try await apply(client, ids, queue)) {
+                rows.append(row(id.description, Location(queue: queue, id: id), outcome))
+            }
+        }
+        return TargetReport(rows, participle: participle, namespace: client.namespace).print(invocation)
+    }
+
+    private func row(_ reference: String, _ location: Location, _ outcome: ChangeOutcome) -> TargetReport.Row {
         var row = TargetReport.Row(
-            reference: reference.shown,
+            reference: reference,
             location: location,
             text: participle,
             outcome: participle
         )
-        switch try await apply(client, location.id, location.queue) {
+        switch outcome {
         case .done: break
         case .refused(let state): (row.text, row.outcome, row.status) = ("is \(state.rawValue)", "refused", .refused)
         case .unknown: (row.text, row.outcome, row.status) = ("is unknown", "unknown", .notFound)

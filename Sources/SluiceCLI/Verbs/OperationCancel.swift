@@ -21,16 +21,36 @@ struct OperationCancel: Sendable {
         return TargetReport(rows, participle: "cancelled", namespace: client.namespace).print(invocation)
     }
 
+    /// Cancels what a query has found; what is still in a lane without a record is dropped when it is to start.
+    func run(_ found: [OperationDetail], deadline: ContinuousClock.Instant?) async throws -> ExitStatus {
+        let request = CancelRequest(reason: reason, by: SluiceClient.identity, storesIntent: true)
+        var rows: [TargetReport.Row] = []
+        for (queue, ids) in found.byQueue() {
+            let outcomes = try await client.broker.cancel(ids, request: request, queue: queue)
+            let details = try await client.broker.allDetails(ids, queue: queue)
+            for (id, (outcome, detail)) in zip(ids, zip(outcomes, details)) {
+                let location = Location(queue: queue, id: id)
+                rows.append(row(id.description, location, outcome, detail))
+            }
+        }
+        if let deadline { rows = try await waited(rows, deadline: deadline) }
+        return TargetReport(rows, participle: "cancelled", namespace: client.namespace).print(invocation)
+    }
+
     private func row(_ reference: IDReference, _ finding: Locator.Finding) async throws -> TargetReport.Row {
         if case .found(let location) = finding {
             let outcome = try await cancel(location)
-            return try await row(reference, location, outcome)
+            return row(reference.shown, location, outcome, try await detail(of: location))
         }
         // A full id without a record may be an untracked operation that runs in any of the queues.
         if let id = reference.id, let (location, outcome) = try await cancelAnywhere(id) {
-            return try await row(reference, location, outcome)
+            return row(reference.shown, location, outcome, try await detail(of: location))
         }
         return TargetReport.Row(finding, of: reference)!
+    }
+
+    private func detail(of location: Location) async throws -> OperationDetail? {
+        try await client.broker.details([location.id], queue: location.queue).first.flatMap { $0 }
     }
 
     private func cancel(_ location: Location) async throws -> CancelOutcome {
@@ -49,15 +69,17 @@ struct OperationCancel: Sendable {
     }
 
     private func row(
-        _ reference: IDReference,
+        _ reference: String,
         _ location: Location,
-        _ outcome: CancelOutcome
-    ) async throws -> TargetReport.Row {
+        _ outcome: CancelOutcome,
+        _ detail: OperationDetail?
+    ) -> TargetReport.Row {
         var row = TargetReport.Row(
-            reference: reference.shown,
+            reference: reference,
             location: location,
             text: "cancelled",
-            outcome: "cancelled"
+            outcome: "cancelled",
+            detail: detail
         )
         switch outcome {
         case .cancelled: break
@@ -72,7 +94,6 @@ struct OperationCancel: Sendable {
         case .unknown(intentStored: false):
             (row.text, row.outcome, row.status) = ("is unknown", "unknown", .notFound)
         }
-        row.detail = try await client.broker.details([location.id], queue: location.queue).first.flatMap { $0 }
         return row
     }
 }

@@ -12,31 +12,65 @@ package struct WaitVerb: Verb {
                 EXAMPLES
                   \(Program.name) wait 7QK2MX
                   \(Program.name) wait --timeout 5m $(\(Program.name) enqueue sleep seconds:=3)
+                  \(Program.name) wait -w tag:nightly --timeout 1h
+                  \(Program.name) wait 7QK2MX --for started
                   \(Program.name) list -o id state:executing | \(Program.name) wait --any -
 
-                Exit status: 0 all finished, 1 one is dead, 2 one was cancelled or expired, 4 the time is up.
+                Exit status: 0 all finished (--for started: all have started), 1 one is dead, 2 one was cancelled or expired, 4 the
+                time is up.
                 """
         )
     }
 
-    @OptionGroup package var targets: Targets
+    @OptionGroup package var selection: Selection
+    @Option(
+        name: .customLong("for"),
+        help: "started, or terminal (finished is the same: the exit status says how they ended)."
+    )
+    var goal = Goal.terminal
     @Option(help: "Longest time to wait (5m); without it there is no limit.", transform: DurationText.parse)
     var timeout: Duration?
     @Flag(help: "Return when one of them ended.")
     var any = false
     @OptionGroup package var global: GlobalOptions
 
+    /// What to wait for.
+    package enum Goal: String, CaseIterable, ExpressibleByArgument {
+        case started, terminal, finished
+    }
+
     package init() {}
 
+    package func check() throws { try selection.check() }
+
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let references = try targets.references()
-        guard !references.isEmpty else { throw CLIError.usage("nothing to wait for", fix: "\(Program.name) wait ID") }
         let client = try await invocation.connect()
-        let before = try await Locator(client).details(references)
+        let before = try await found(client, invocation.console)
         let locations = before.map { Location(queue: $0.queue, id: $0.id) }
+        guard !locations.isEmpty else { return .done }
+        if goal == .started {
+            let details = try await StartWaiter(client, console: invocation.console).wait(
+                for: locations,
+                timeout: timeout,
+                any: any
+            )
+            return StartReport(details, any: any).print(invocation)
+        }
         let waiter = EndWaiter(client, console: invocation.console)
         let details = try await waiter.wait(for: locations, timeout: timeout, any: any).compactMap { $0 }
         return EndReport(details, any: any, timeout: timeout).print(invocation)
+    }
+
+    private func found(_ client: SluiceClient, _ console: Console) async throws -> [OperationDetail] {
+        if selection.isQuery {
+            // Only what has a record can be waited for.
+            return try await selection.find(in: OperationState.allCases, client, console).filter(
+                \.record.header.tracked
+            )
+        }
+        let references = try selection.targets.references()
+        guard !references.isEmpty else { throw CLIError.usage("nothing to wait for", fix: "\(Program.name) wait ID") }
+        return try await Locator(client).details(references)
     }
 }
 

@@ -1,0 +1,88 @@
+import Operations
+import Sluice
+
+/// Waits until operations have started, by looking again whenever something has happened in their queues.
+struct StartWaiter: Sendable {
+    /// An event may be lost.
+    private static let longest: Duration = .seconds(2)
+    private let client: SluiceClient
+
+    private let console: Console
+
+    init(_ client: SluiceClient, console: Console) {
+        self.client = client
+        self.console = console
+    }
+
+    /// - Returns: what is stored about each operation that still exists.
+    func wait(for targets: [Location], timeout: Duration?, any: Bool) async throws -> [OperationDetail] {
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let reader = EndWaiter(client, console: console)
+        let (news, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let events = client.broker.events(queues: Array(Set(targets.map(\.queue))))
+        let listener = Task { for await _ in events { continuation.yield() } }
+        defer { listener.cancel() }
+        var next = news.makeAsyncIterator()
+        while true {
+            let details = try await reader.read(targets).compactMap { $0 }
+            let settled = details.count { $0.hasStarted || $0.state.isTerminal }
+            if settled == details.count || (any && settled > 0) { return details }
+            let left = deadline.map { $0 - .now } ?? Self.longest
+            guard left > .zero else { return details }
+            let alarm = Task {
+                try await Task.sleep(for: min(left, Self.longest))
+                continuation.yield()
+            }
+            defer { alarm.cancel() }
+            await next.next()
+        }
+    }
+}
+
+extension OperationDetail {
+    /// A worker has begun to run it, now or before.
+    var hasStarted: Bool { record.startedAt > 0 }
+}
+
+/// Which of the operations have started.
+struct StartReport {
+    private let details: [OperationDetail]
+    private let any: Bool
+
+    init(_ details: [OperationDetail], any: Bool) {
+        self.details = details
+        self.any = any
+    }
+
+    private var status: ExitStatus {
+        if any, details.contains(where: \.hasStarted) { return .done }
+        // What ended without having started was cancelled, or expired.
+        if details.contains(where: { !$0.hasStarted && $0.state.isTerminal }) { return .cancelled }
+        return details.allSatisfy(\.hasStarted) ? .done : .timedOut
+    }
+
+    func print(_ invocation: Invocation) -> ExitStatus {
+        let console = invocation.console
+        let started = details.filter(\.hasStarted)
+        switch invocation.format {
+        case .json:
+            let all = details.map(OperationJSON.object)
+            console.print(["v": 1, "timedOut": .bool(status == .timedOut), "operations": .array(all)], .json)
+        case .jsonl: details.forEach { console.print(OperationJSON.object($0), .jsonl) }
+        case .id: console.print(started.map { $0.id.description })
+        case .table, .wide, .csv: console.print(started.map { "\($0.id) started" })
+        }
+        if status != .done {
+            let waiting = details.filter { !$0.hasStarted }
+            let lines = waiting.prefix(10).map { "\($0.envelope.name) \($0.id) is \($0.state.rawValue)" }
+            let error = CLIError(
+                status,
+                "\(started.count) of \(details.count) have started",
+                notes: lines,
+                fix: waiting.first.map { "\(Program.name) show \($0.id)" }
+            )
+            console.report(error, asJSON: invocation.format.isJSON)
+        }
+        return status
+    }
+}

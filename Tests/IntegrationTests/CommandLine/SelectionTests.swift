@@ -1,0 +1,80 @@
+import Operations
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    @Suite("Operations chosen by tag or query")
+    struct SelectionTests {
+        private let sluice = CommandLine()
+
+        @Test("are cancelled, tried again, waited for and removed, and no others")
+        func changes() async throws {
+            let tagged = [
+                try await sluice.enqueue("noop", "-t", "nightly"), try await sluice.enqueue("noop", "-t", "nightly"),
+            ]
+            let untracked = try await sluice.enqueue("noop", "-t", "nightly", "--no-track")
+            let other = try await sluice.enqueue("noop", "-t", "daily")
+            let asked = try await sluice("cancel", "-t", "nightly")
+            #expect(asked.code == 5 && asked.errors.contains("cancel -t nightly -y"), "\(asked.errors)")
+            #expect(try await sluice("cancel", "-t", "nightly", "-y").errors.contains("3 match"))
+            for id in tagged { #expect(try await sluice.state(id) == "cancelled") }
+            #expect(try await sluice.state(other) == "ready")
+
+            #expect(await (try sluice.start(["worker", "--burst"])).outcome().code == 0)
+            #expect(try await sluice.state(untracked) == "cancelled")
+            #expect(try await sluice.total("started") == 1)
+
+            #expect(try await sluice("retry", "-w", "tag:nightly", "-y").code == 0)
+            let waiting = try sluice.start(["wait", "-t", "nightly", "--timeout", "30s", "-o", "id"])
+            let worker = try await sluice.worker()
+            let end = await waiting.outcome()
+            #expect(end.code == 0, "\(end.errors)")
+            #expect(Set(end.output.split(separator: "\n").map(String.init)) == Set(tagged + [untracked]))
+
+            #expect(try await sluice("rm", "-w", "tag:nightly state:finished", "-y").code == 0)
+            #expect(try await sluice.state(tagged[0]) == "none")
+            #expect(try await sluice.state(other) == "finished")
+            worker.send(15)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test(
+            "exclude ids, --all and --queue, and a query has to be one",
+            arguments: [
+                ["-t", "a", "--all"], ["-t", "a", "--queue", "default"], ["-t", "a", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+                ["-w", "nonsense"], ["-w", "state:wrong"],
+            ]
+        )
+        func refused(_ arguments: [String]) async throws {
+            #expect(await (try sluice.start(["cancel", "-y"] + arguments)).outcome().code == 64)
+        }
+
+        @Test("wait --for started returns when it runs, and not before; 2 for one that will never start")
+        func started() async throws {
+            let id = try await sluice.enqueue("sleep", "seconds:=600")
+            #expect(try await sluice("wait", id, "--for", "started", "--timeout", "200ms").code == 4)
+            let waiting = try sluice.start(["wait", id, "--for", "started"])
+            let worker = try await sluice.worker()
+            #expect(await waiting.outcome().code == 0)
+            #expect(try await sluice.state(id) == "executing")
+            #expect(try await sluice("cancel", id, "--wait").code == 0)
+            let never = try await sluice.enqueue("noop", "--in", "1h")
+            #expect(try await sluice("cancel", never).code == 0)
+            #expect(try await sluice("wait", never, "--for", "started").code == 2)
+            worker.send(15)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test("events tells also of queues that are made while it runs")
+        func newQueues() async throws {
+            let events = try sluice.start(["events"])
+            for queue in ["first", "second"] {
+                try await eventually("\(queue) is heard of", within: .seconds(20)) {
+                    _ = try await sluice.enqueue("noop", "-q", queue)
+                    return events.output.contains("\"queue\":\"\(queue)\"")
+                }
+            }
+            events.send(15)
+        }
+    }
+}
