@@ -31,7 +31,7 @@ struct CancelTests {
             }
         ])
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         let outcome = try await harness.cancel(id)
         #expect(outcome == .requested(worker: harness.worker.id.description))
@@ -47,7 +47,7 @@ struct CancelTests {
         let gate = Gate()
         let harness = Harness(handlers: [holding(gate)])
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         harness.broker.cutControl()
         _ = try await harness.cancel(id)
@@ -60,7 +60,7 @@ struct CancelTests {
         let gate = Gate()
         let harness = Harness(configuration: .quick(lease: .seconds(60)), handlers: [holding(gate)])
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         harness.broker.cutControl()
         _ = try await harness.cancel(id)
@@ -74,7 +74,7 @@ struct CancelTests {
         let gate = Gate()
         let harness = Harness(handlers: [holding(gate, isDeaf: true)])
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         _ = try await harness.cancel(id)
         #expect(try await comesTrue { try await harness.detail(id)?.cancel?.acknowledgedAt != nil })
@@ -89,7 +89,7 @@ struct CancelTests {
         let harness = Harness(configuration: .quick(slots: 1, lease: .seconds(60)), handlers: [holding(gate)])
         harness.start()
         // Short operations first, so that the worker claims ahead.
-        for _ in 0..<200 { try await harness.enqueue("noop", tracked: false) }
+        for _ in 0..<200 { try await harness.broker.put("noop", tracked: false) }
         #expect(
             try await comesTrue {
                 try await harness.broker.snapshot(queue: "default", executingRows: 0).totals["finished"] == 200
@@ -116,7 +116,7 @@ struct CancelTests {
         let gate = Gate()
         let harness = Harness(configuration: .quick(slots: 3), handlers: [holding(gate)])
         harness.start()
-        for _ in 0..<10 { try await harness.enqueue("hold") }
+        for _ in 0..<10 { try await harness.broker.put("hold") }
         #expect(await comesTrue { gate.arrived.count == 3 })
         let counts = try await harness.broker.cancelQueue(
             "default",
@@ -141,7 +141,7 @@ struct CancelTests {
             handlers: [holding(gate, isDeaf: true)]
         )
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         _ = try await harness.cancel(id)
         #expect(await comesTrue { harness.log.messages.contains { $0.hasPrefix("warning stuck") } })

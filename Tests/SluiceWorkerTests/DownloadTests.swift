@@ -28,7 +28,7 @@ final class DownloadTests {
     private func fetch(_ url: String, to name: String = "file", retry: RetryPolicy = .never) async throws -> OperationID
     {
         let path = folder.appending(path: name).path
-        return try await harness.enqueue("download", #"{"url":"\#(url)","path":"\#(path)"}"#, retry: retry)
+        return try await harness.broker.put("download", #"{"url":"\#(url)","path":"\#(path)"}"#, retry: retry)
     }
 
     private func error(_ id: OperationID) async throws -> OperationFailure? {

@@ -13,8 +13,8 @@ struct DrainTests {
         let gate = Gate()
         let harness = Harness(configuration: .quick(slots: 2), handlers: [holding(gate)])
         harness.start()
-        let ids = [try await harness.enqueue("hold"), try await harness.enqueue("hold")]
-        let waiting = try await harness.enqueue("hold")
+        let ids = [try await harness.broker.put("hold"), try await harness.broker.put("hold")]
+        let waiting = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived.count == 2 })
         harness.worker.stop()
         #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
@@ -30,7 +30,7 @@ struct DrainTests {
         let gate = Gate()
         let harness = Harness(configuration: .quick(drain: .milliseconds(50)), handlers: [holding(gate)])
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         try await harness.stop()
         let record = try await harness.detail(id)?.record
@@ -48,7 +48,7 @@ struct DrainTests {
         let gate = Gate()
         let harness = Harness(configuration: .quick(drain: .seconds(60)), handlers: [holding(gate, isDeaf: true)])
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         harness.worker.stop()
         #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
@@ -76,7 +76,7 @@ struct DrainTests {
             handlers: [holding(gate)]
         )
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         mute.silence()
         harness.worker.stop()
@@ -115,7 +115,7 @@ struct DrainTests {
         let gate = Gate()
         let harness = Harness(configuration: .quick(slots: 1), handlers: [holding(gate)])
         harness.start()
-        for _ in 0..<200 { try await harness.enqueue("noop", tracked: false) }
+        for _ in 0..<200 { try await harness.broker.put("noop", tracked: false) }
         #expect(
             try await comesTrue {
                 try await harness.broker.snapshot(queue: "default", executingRows: 0).totals["finished"] == 200
@@ -133,8 +133,8 @@ struct DrainTests {
         #expect(gate.arrived == [operations[0].id])
     }
 
-    @Test("waits for a heartbeat under way before it gives up its lease, which that would bring back")
-    func beatUnderWay() async throws {
+    /// A worker with a heartbeat that does not end before it is let go.
+    private func beatUnderWay() async -> (Harness<HeldBeats>, HeldBeats) {
         let beats = HeldBeats(InMemoryBroker())
         let harness = Harness(broker: beats.base, connection: { _ in beats })
         harness.start()
@@ -142,6 +142,12 @@ struct DrainTests {
         beats.hold()
         harness.worker.core.beatNow.request()
         #expect(await comesTrue { beats.log.contains("held") })
+        return (harness, beats)
+    }
+
+    @Test("waits for a heartbeat under way before it gives up its lease, which that would bring back")
+    func beatEnds() async throws {
+        let (harness, beats) = await beatUnderWay()
         harness.worker.stop()
         #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .stopped } })
         beats.letGo.open()
@@ -151,14 +157,8 @@ struct DrainTests {
     }
 
     @Test("leaves its lease to lapse when a heartbeat does not end: giving it up first would be for nothing")
-    func beatThatHangs() async throws {
-        let beats = HeldBeats(InMemoryBroker())
-        let harness = Harness(broker: beats.base, connection: { _ in beats })
-        harness.start()
-        #expect(await comesTrue { beats.log.contains("beat") })
-        beats.hold()
-        harness.worker.core.beatNow.request()
-        #expect(await comesTrue { beats.log.contains("held") })
+    func beatHangs() async throws {
+        let (harness, beats) = await beatUnderWay()
         try await harness.stop()
         #expect(beats.log.last == "held")
         #expect(harness.log.messages.contains { $0.contains("heartbeat has not ended") })
@@ -253,9 +253,9 @@ struct BurstTests {
     @Test("ends when everything ready has run, and leaves what is due later")
     func ready() async throws {
         let harness = Harness(configuration: .quick(burst: .ready))
-        let now = try await harness.enqueue("noop")
-        let soon = try await harness.enqueue("noop", delay: 300)
-        let later = try await harness.enqueue("noop", delay: 60_000)
+        let now = try await harness.broker.put("noop")
+        let soon = try await harness.broker.put("noop", delay: 300)
+        let later = try await harness.broker.put("noop", delay: 60_000)
         harness.start()
         try await harness.ended()
         #expect(try await harness.state(now) == .finished)
@@ -266,8 +266,8 @@ struct BurstTests {
     @Test("of the kind all also waits for what is scheduled and retrying")
     func all() async throws {
         let harness = Harness(configuration: .quick(burst: .all))
-        let later = try await harness.enqueue("noop", delay: 1500)
-        let failing = try await harness.enqueue("fail", retry: RetryPolicy(attempts: 2, base: .milliseconds(1200)))
+        let later = try await harness.broker.put("noop", delay: 1500)
+        let failing = try await harness.broker.put("fail", retry: RetryPolicy(attempts: 2, base: .milliseconds(1200)))
         harness.start()
         try await harness.ended()
         #expect(try await harness.state(later) == .finished)
@@ -295,7 +295,7 @@ struct BurstTests {
     func stopped() async throws {
         let gate = Gate()
         let harness = Harness(configuration: .quick(burst: .all), handlers: [holding(gate)])
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         harness.start()
         #expect(await comesTrue { gate.arrived == [id] })
         harness.worker.stop()
@@ -308,7 +308,7 @@ struct BurstTests {
     @Test("ends on a paused queue, whatever waits there")
     func paused() async throws {
         let harness = Harness(configuration: .quick(burst: .ready))
-        let id = try await harness.enqueue("noop")
+        let id = try await harness.broker.put("noop")
         try await harness.broker.setPaused(true, forMilliseconds: nil, queue: "default")
         harness.start()
         try await harness.ended()

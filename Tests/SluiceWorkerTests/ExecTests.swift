@@ -48,7 +48,7 @@ struct ExecTests {
     func output() async throws {
         let harness = harness()
         harness.start()
-        let id = try await harness.enqueue("exec", json("printf", "%s\\\\n", "a b", "$HOME;*"))
+        let id = try await harness.broker.put("exec", json("printf", "%s\\\\n", "a b", "$HOME;*"))
         #expect(try await harness.reaches(.finished, id))
         #expect(try await lines(harness, id) == ["a b", "$HOME;*"])
         #expect(try await harness.detail(id)?.result == Array(#"{"exitCode":0}"#.utf8))
@@ -59,9 +59,9 @@ struct ExecTests {
     func failures() async throws {
         let harness = harness()
         harness.start()
-        let code = try await harness.enqueue("exec", json("sh", "-c", "echo hi; exit 3"), retry: .never)
-        let signal = try await harness.enqueue("exec", json("sh", "-c", "kill -9 $$"), retry: .never)
-        let missing = try await harness.enqueue("exec", json("no-such-program"), retry: .never)
+        let code = try await harness.broker.put("exec", json("sh", "-c", "echo hi; exit 3"), retry: .never)
+        let signal = try await harness.broker.put("exec", json("sh", "-c", "kill -9 $$"), retry: .never)
+        let missing = try await harness.broker.put("exec", json("no-such-program"), retry: .never)
         for id in [code, signal, missing] { #expect(try await harness.reaches(.dead, id)) }
         #expect(try await error(harness, code)?.details == ["exitCode": 3])
         #expect(try await lines(harness, code) == ["hi"])
@@ -80,7 +80,7 @@ struct ExecTests {
         let script =
             "echo $SLUICE_OPERATION_ID $SLUICE_ATTEMPT $SLUICE_DELIVERY $SLUICE_QUEUE $COLOR; pwd; cat; "
             + "echo [$WORKER_SECRET] $SLUICE_FENCE"
-        let id = try await harness.enqueue(
+        let id = try await harness.broker.put(
             "exec",
             json("sh", "-c", script, more: #","env":{"COLOR":"red"},"cwd":"/usr","stdin":"from input\n""#)
         )
@@ -95,7 +95,7 @@ struct ExecTests {
         let harness = harness(grace: .seconds(20))
         harness.start()
         let script = "trap 'echo terminated; exit 7' TERM; sleep 100 & echo $!; wait"
-        let id = try await harness.enqueue("exec", json("sh", "-c", script))
+        let id = try await harness.broker.put("exec", json("sh", "-c", script))
         #expect(try await comesTrue { try await !lines(harness, id).isEmpty })
         let child = try #require(pid_t(try await lines(harness, id)[0]))
         _ = try await harness.cancel(id)
@@ -112,7 +112,7 @@ struct ExecTests {
         let script =
             "trap '' TERM; setsid sh -c 'trap \\\\\"\\\\\" TERM; echo $$; while :; do sleep 1; done' & "
             + "echo $$; while :; do sleep 1; done"
-        let id = try await harness.enqueue(
+        let id = try await harness.broker.put(
             "exec",
             json("sh", "-c", script.replacingOccurrences(of: "\\\\\"", with: "\""))
         )
@@ -129,7 +129,7 @@ struct ExecTests {
     func orphans() async throws {
         let harness = harness()
         harness.start()
-        let id = try await harness.enqueue("exec", json("sh", "-c", "setsid sleep 100 & echo $!"))
+        let id = try await harness.broker.put("exec", json("sh", "-c", "setsid sleep 100 & echo $!"))
         #expect(try await harness.reaches(.finished, id))
         let orphan = try #require(pid_t(try await lines(harness, id)[0]))
         #expect(!isAlive(orphan))
@@ -162,7 +162,7 @@ struct ExecTests {
     func guardKilled() async throws {
         let harness = harness()
         harness.start()
-        let id = try await harness.enqueue(
+        let id = try await harness.broker.put(
             "exec",
             json("sh", "-c", "setsid sleep 300 & echo $! $PPID; wait"),
             retry: .never
@@ -182,7 +182,12 @@ struct ExecTests {
     func timeout() async throws {
         let harness = harness()
         harness.start()
-        let id = try await harness.enqueue("exec", json("sleep", "100"), retry: .never, runTimeout: .milliseconds(200))
+        let id = try await harness.broker.put(
+            "exec",
+            json("sleep", "100"),
+            retry: .never,
+            runTimeout: .milliseconds(200)
+        )
         #expect(try await harness.reaches(.dead, id))
         #expect(try await error(harness, id)?.type == "timeout")
         try await harness.stop()
@@ -198,7 +203,7 @@ struct ExecTests {
     func wrongArguments(json: String) async throws {
         let harness = harness()
         harness.start()
-        let id = try await harness.enqueue("exec", json)
+        let id = try await harness.broker.put("exec", json)
         #expect(try await harness.reaches(.dead, id))
         #expect(try await error(harness, id)?.type == "arguments")
         try await harness.stop()
@@ -208,7 +213,7 @@ struct ExecTests {
     func longOutput() async throws {
         let harness = harness()
         harness.start()
-        let id = try await harness.enqueue(
+        let id = try await harness.broker.put(
             "exec",
             json("sh", "-c", "seq 1 500; printf 'x%.0s' $(seq 1 9000); printf end >&2")
         )

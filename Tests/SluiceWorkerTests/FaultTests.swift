@@ -33,8 +33,8 @@ struct FaultTests {
         )
         harness.start()
         var ids: [OperationID] = []
-        for number in 0..<60 { ids.append(try await harness.enqueue("count", tracked: number % 3 != 0)) }
-        let failing = try await harness.enqueue("fail", retry: RetryPolicy(attempts: 3, base: .milliseconds(5)))
+        for number in 0..<60 { ids.append(try await harness.broker.put("count", tracked: number % 3 != 0)) }
+        let failing = try await harness.broker.put("fail", retry: RetryPolicy(attempts: 3, base: .milliseconds(5)))
         #expect(
             try await comesTrue(within: .seconds(30)) {
                 let totals = try await harness.broker.snapshot(queue: "default", executingRows: 0).totals
@@ -52,7 +52,7 @@ struct FaultTests {
             connection: { LossyClaims($0) },
             configuration: .quick(lease: .seconds(60))
         )
-        let id = try await harness.enqueue("noop")
+        let id = try await harness.broker.put("noop")
         let start = ContinuousClock.now
         harness.start()
         #expect(try await harness.reaches(.finished, id))
@@ -69,7 +69,7 @@ struct FaultTests {
         let gate = Gate()
         let harness = Harness(broker: broker, configuration: .quick(lease: .seconds(60)), handlers: [holding(gate)])
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         // For everybody else this worker is dead: another one sweeps what it holds.
         let other = WorkerID()
@@ -103,7 +103,7 @@ struct FaultTests {
         let gate = Gate()
         let harness = Harness(broker: broker, configuration: .quick(lease: .seconds(3)), handlers: [holding(gate)])
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         let beat = Beat(
             worker: WorkerID(),
@@ -154,7 +154,7 @@ struct FaultTests {
             handlers: [holding(gate)]
         )
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         switchable.isDeaf.withLock { $0 = true }
         #expect(await comesTrue { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
@@ -184,7 +184,7 @@ struct FaultTests {
             ]
         )
         harness.start()
-        let id = try await harness.enqueue("hold")
+        let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         switchable.isDeaf.withLock { $0 = true }
         #expect(

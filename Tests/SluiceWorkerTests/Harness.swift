@@ -99,27 +99,6 @@ final class Harness<Connection: Broker>: Sendable {
 
     func ended() async throws { try await running.withLock { $0 }?.value }
 
-    @discardableResult
-    func enqueue(
-        _ name: String,
-        _ arguments: String = "{}",
-        queue: String = "default",
-        tracked: Bool = true,
-        delay: Int64 = 0,
-        retry: RetryPolicy = RetryPolicy(),
-        runTimeout: Duration? = nil
-    ) async throws -> OperationID {
-        try await broker.put(
-            name,
-            arguments,
-            queue: queue,
-            tracked: tracked,
-            delay: delay,
-            retry: retry,
-            runTimeout: runTimeout
-        )
-    }
-
     func detail(_ id: OperationID, queue: String = "default") async throws -> OperationDetail? {
         try await broker.details([id], queue: queue).first ?? nil
     }

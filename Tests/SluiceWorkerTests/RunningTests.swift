@@ -39,7 +39,7 @@ struct RunningTests {
     func retries() async throws {
         let harness = Harness()
         harness.start()
-        let id = try await harness.enqueue(
+        let id = try await harness.broker.put(
             "fail",
             #"{"message":"no luck"}"#,
             retry: RetryPolicy(attempts: 3, base: .milliseconds(20))
@@ -67,7 +67,7 @@ struct RunningTests {
         registry.register(Stubborn.self)
         let harness = Harness(handlers: [try #require(registry["stubborn"])])
         harness.start()
-        let silent = try await harness.enqueue("stubborn")
+        let silent = try await harness.broker.put("stubborn")
         let explicit = OperationEnvelope(name: "stubborn", retry: RetryOverrides(attempts: 3))
         let said = NewOperation(envelope: explicit.encoded())
         _ = try await harness.broker.enqueue([said], queue: "default")
@@ -83,9 +83,9 @@ struct RunningTests {
     func tally() async throws {
         let harness = Harness()
         harness.start()
-        let sleeping = try await harness.enqueue("sleep", #"{"seconds":60}"#)
-        let failing = try await harness.enqueue("fail", retry: .never)
-        let finishing = try await harness.enqueue("noop")
+        let sleeping = try await harness.broker.put("sleep", #"{"seconds":60}"#)
+        let failing = try await harness.broker.put("fail", retry: .never)
+        let finishing = try await harness.broker.put("noop")
         let unreadable = NewOperation(envelope: Array("not json".utf8))
         _ = try await harness.broker.enqueue([unreadable], queue: "default")
         #expect(try await harness.reaches(.executing, sleeping))
@@ -102,8 +102,8 @@ struct RunningTests {
     func pointless() async throws {
         let harness = Harness()
         harness.start()
-        let refused = try await harness.enqueue("fail", #"{"retryable":false}"#)
-        let wrong = try await harness.enqueue("sleep", #"{"seconds":"long"}"#)
+        let refused = try await harness.broker.put("fail", #"{"retryable":false}"#)
+        let wrong = try await harness.broker.put("sleep", #"{"seconds":"long"}"#)
         #expect(try await harness.reaches(.dead, refused))
         #expect(try await harness.reaches(.dead, wrong))
         let error = String(decoding: try await harness.detail(wrong)?.errors.first?.error ?? [], as: UTF8.self)
@@ -115,7 +115,7 @@ struct RunningTests {
     func unknownName() async throws {
         let harness = Harness()
         harness.start()
-        let id = try await harness.enqueue("nobody.knows.me")
+        let id = try await harness.broker.put("nobody.knows.me")
         #expect(try await harness.reaches(.scheduled, id))
         let record = try await harness.detail(id)?.record
         #expect(record?.header.failedAttempts == 0 && record?.header.delivery == 1)
@@ -126,7 +126,7 @@ struct RunningTests {
     func runTimeout() async throws {
         let harness = Harness()
         harness.start()
-        let id = try await harness.enqueue(
+        let id = try await harness.broker.put(
             "sleep",
             #"{"seconds":60}"#,
             retry: .never,
@@ -150,9 +150,9 @@ struct RunningTests {
         ])
         harness.start()
         #expect(await comesTrue { harness.worker.core.queue.withLock { $0.members.first?.hasWork == false } })
-        let late = try await harness.enqueue("note", delay: 1500)
+        let late = try await harness.broker.put("note", delay: 1500)
         let enqueuedAt = ContinuousClock.now
-        let early = try await harness.enqueue("note", delay: 150)
+        let early = try await harness.broker.put("note", delay: 150)
         #expect(try await harness.reaches(.finished, early))
         #expect(ContinuousClock.now - enqueuedAt < .milliseconds(1200))
         #expect(try await harness.reaches(.finished, late))
@@ -175,7 +175,7 @@ struct RunningTests {
         )
         harness.start()
         var ids: [OperationID] = []
-        for _ in 0..<10 { ids.append(try await harness.enqueue("hold")) }
+        for _ in 0..<10 { ids.append(try await harness.broker.put("hold")) }
         #expect(await comesTrue { gate.arrived.count == 3 })
         let snapshot = try await harness.broker.snapshot(queue: "default", executingRows: 10)
         #expect(snapshot.counts[.executing] == 3)
@@ -195,7 +195,9 @@ struct RunningTests {
         harness.start()
         try await harness.ended()
         let snapshot = try await harness.broker.snapshot(queue: "default", executingRows: 0)
-        #expect(snapshot.totals["finished"] == 5000 && snapshot.totals["started"] == 5000)
+        // What was claimed ahead and did not get on goes back, on a machine that stands still for a while.
+        let started = try #require(snapshot.totals["started"]) - (snapshot.totals["returned"] ?? 0)
+        #expect(snapshot.totals["finished"] == 5000 && started == 5000)
         #expect(snapshot.counts[.executing] == 0)
     }
 }

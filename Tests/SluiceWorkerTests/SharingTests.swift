@@ -67,15 +67,14 @@ struct SharingTests {
             handlers: [
                 OperationHandler(name: "note") { _, context in
                     order.withLock { $0.append(context.queue) }
-                    // Work, so much of it that nothing is claimed ahead of a free slot.
-                    let end = ContinuousClock.now + .milliseconds(2)
-                    while ContinuousClock.now < end {}
+                    // So long that nothing is claimed ahead of a free slot.
+                    await takeTime(.milliseconds(2))
                     return []
                 }
             ]
         )
         for queue in ["heavy", "light"] {
-            for _ in 0..<40 { try await harness.enqueue("note", queue: queue) }
+            for _ in 0..<40 { try await harness.broker.put("note", queue: queue) }
         }
         harness.start()
         #expect(await comesTrue { order.withLock { $0.count } == 80 })
@@ -87,10 +86,10 @@ struct SharingTests {
     @Test("of the namespace are all found by a worker for all of them, also a new one")
     func all() async throws {
         let harness = Harness(configuration: .quick("*", lease: .seconds(1)))
-        let first = try await harness.enqueue("noop", queue: "one")
+        let first = try await harness.broker.put("noop", queue: "one")
         harness.start()
         #expect(try await harness.reaches(.finished, first, queue: "one"))
-        let second = try await harness.enqueue("noop", queue: "two")
+        let second = try await harness.broker.put("noop", queue: "two")
         #expect(try await harness.reaches(.finished, second, queue: "two"))
         try await harness.stop()
     }
@@ -110,7 +109,7 @@ struct ReportTests {
             }
         ])
         harness.start()
-        let id = try await harness.enqueue("talk")
+        let id = try await harness.broker.put("talk")
         #expect(try await harness.broker.awaitEnd(of: [id], queue: "default", timeout: .seconds(5)) == [.finished])
         // No waiting here: reports arrive before the end does.
         let lines = try await harness.broker.log(id, queue: "default", from: 0, limit: 200).lines
@@ -137,7 +136,7 @@ struct ReportTests {
                 }
             ]
         )
-        let id = try await harness.enqueue("talk")
+        let id = try await harness.broker.put("talk")
         harness.start()
         #expect(try await harness.reaches(.finished, id))
         let times = counter.times.withLock { $0 }

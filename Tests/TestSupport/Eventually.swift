@@ -57,6 +57,11 @@ package func repeatedly(_ body: () throws -> Int) async rethrows -> Int {
     return sum
 }
 
+/// What an operation does of which a test needs to know only how long it takes.
+package func takeTime(_ duration: Duration) async {
+    try? await ContinuousClock().sleep(for: duration)
+}
+
 /// Ends when its task is cancelled, by throwing.
 package func untilCancelled() async throws {
     let (never, continuation) = AsyncStream<Never>.makeStream()
@@ -65,7 +70,7 @@ package func untilCancelled() async throws {
     throw CancellationError()
 }
 
-/// The only place in which tests let time pass. A server's start or another process's output is announced to nobody, so it has to
+/// Together with `takeTime` the only place in which tests let time pass. A server's start or another process's output is announced to nobody, so it has to
 /// be looked for; the pauses grow, so that looking does not keep a busy machine from getting there.
 private struct Pace {
     private static let first: Duration = .milliseconds(1)
