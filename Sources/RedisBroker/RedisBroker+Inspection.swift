@@ -92,6 +92,7 @@ extension OperationDetail {
     private mutating func read(extras: Extras) {
         result = extras["result"]
         checkpoint = extras["checkpoint"]
+        logStarts = extras.text("logAttempts").split(separator: " ").compactMap(LogStart.init(stored:))
         isAwaited = extras["waiters"] != nil
         progress = extras["progress"].flatMap(Progress.read)
         let stoppedAt = state == .cancelled && record.endedAt > 0 ? record.endedAt : nil
@@ -126,6 +127,15 @@ enum Progress {
         )
         guard let first = parts.first, let fraction = Double(first) else { return nil }
         return (fraction, parts.count > 1 ? String(parts[1]) : "")
+    }
+}
+
+extension LogStart {
+    /// Reads "attempt:line".
+    init?(stored: Substring) {
+        let numbers = stored.split(separator: ":").compactMap { Int($0) }
+        guard numbers.count == 2 else { return nil }
+        self.init(attempt: numbers[0], line: numbers[1])
     }
 }
 

@@ -14,6 +14,8 @@ package struct OperationDetail: Sendable, Equatable {
     package var progress: (fraction: Double, message: String)?
     package var cancel: CancelTrace?
     package var checkpoint: [UInt8]?
+    /// Where in its log the lines of each attempt begin, in their order; after an operator's retry attempts begin at 1 again.
+    package var logStarts: [LogStart]
     /// Whether somebody waited for its end lately.
     package var isAwaited: Bool
 
@@ -22,6 +24,7 @@ package struct OperationDetail: Sendable, Equatable {
         self.record = record
         self.state = state
         errors = []
+        logStarts = []
         isAwaited = false
     }
 
@@ -30,7 +33,18 @@ package struct OperationDetail: Sendable, Equatable {
             && left.worker == right.worker
             && left.result == right.result && left.errors == right.errors && left.cancel == right.cancel
             && left.progress?.fraction == right.progress?.fraction && left.progress?.message == right.progress?.message
-            && left.checkpoint == right.checkpoint
+            && left.checkpoint == right.checkpoint && left.logStarts == right.logStarts
+    }
+}
+
+/// The first log line of an attempt, by its number.
+package struct LogStart: Sendable, Equatable {
+    package var attempt: Int
+    package var line: Int
+
+    package init(attempt: Int, line: Int) {
+        self.attempt = attempt
+        self.line = line
     }
 }
 

@@ -15,10 +15,22 @@ local number = tonumber(ARGV[2])
 local is_repeat = number > 0 and number <= tonumber(call('HGET', about, 'reports') or 0)
 if number > 0 and not is_repeat then call('HSET', about, 'reports', ARGV[2]) end
 
+-- Where the lines of each attempt begin: "attempt:line attempt:line".
+local marked = {}
+local function mark_attempt(id, line)
+  local attempt = tonumber(call('GETRANGE', record_key(id), 4, 6)) + 1
+  if marked[id] == attempt then return end
+  marked[id] = attempt
+  local marks = call('HGET', extras_key(id), 'logAttempts')
+  if marks and tonumber(string.match(marks, '(%d+):%d+$')) == attempt then return end
+  call('HSET', extras_key(id), 'logAttempts', (marks and marks .. ' ' or '') .. format('%d:%d', attempt, line))
+end
+
 -- The log keeps its last lines; `logBase` counts those that went, so that a reader's line numbers stay valid.
 local function keep_line(id, line)
   local key, extras = PREFIX .. 'log:' .. id, extras_key(id)
   local lines = call('RPUSH', key, line)
+  mark_attempt(id, tonumber(call('HGET', extras, 'logBase') or 0) + lines - 1)
   local bytes = call('HINCRBY', extras, 'logBytes', #line)
   while lines > LOG_LINES or bytes > LOG_BYTES do
     local gone = call('LPOP', key)

@@ -23,21 +23,34 @@ struct LogFollower: Sendable {
     /// - Returns: the number of the line that would come next.
     @discardableResult
     func print(_ location: Location, from: Int = 0, last: Int? = nil) async throws -> Int {
-        var next = from
+        let (lines, next) = try await read(location, from..<Int.max)
+        show(last.map { Array(lines.suffix($0)) } ?? lines)
+        return next
+    }
+
+    /// Prints the lines with these numbers, as far as they are there.
+    func print(_ location: Location, _ ranges: [Range<Int>], last: Int?) async throws {
+        var lines: [[UInt8]] = []
+        for range in ranges { lines += try await read(location, range).lines }
+        show(last.map { Array(lines.suffix($0)) } ?? lines)
+    }
+
+    /// - Returns: the lines that are there, and the number of the one that would come next.
+    private func read(_ location: Location, _ range: Range<Int>) async throws -> (lines: [[UInt8]], next: Int) {
+        var next = range.lowerBound
         var kept: [[UInt8]] = []
-        while true {
+        while next < range.upperBound {
             let (first, lines) = try await client.broker.log(
                 location.id,
                 queue: location.queue,
                 from: next,
                 limit: Self.page
             )
+            kept += lines.prefix(max(0, range.upperBound - first))
             next = first + lines.count
-            kept += lines
             if lines.isEmpty { break }
         }
-        show(last.map { Array(kept.suffix($0)) } ?? kept)
-        return next
+        return (kept, next)
     }
 
     /// Prints lines until the operation ended and all of them are shown.

@@ -177,6 +177,9 @@ extension QueueModel {
 
 extension StoredOperation {
     fileprivate mutating func keep(line: [UInt8]) {
+        if logStarts.last?.attempt != record.attempt {
+            logStarts.append(LogStart(attempt: record.attempt, line: logBase + log.count))
+        }
         log.append(line)
         var bytes = log.reduce(0) { $0 + $1.count }
         while log.count > Defaults.logLines || bytes > Defaults.logBytes {

@@ -11,6 +11,7 @@ extension QueueModel {
         detail.errors = stored.errors
         detail.progress = stored.progress
         detail.checkpoint = stored.checkpoint
+        detail.logStarts = stored.logStarts
         detail.cancel = trace(of: stored, state: detail.state)
         if detail.state.isTerminal { detail.record.endedAt = endInstant(of: stored.record) }
         return detail

@@ -85,6 +85,7 @@ struct StoredOperation {
     var cancelAcknowledgedAt: Int64?
     var checkpoint: [UInt8]?
     var log: [[UInt8]] = []
+    var logStarts: [LogStart] = []
     /// Lines that were dropped, so that line numbers stay valid.
     var logBase = 0
 

@@ -65,6 +65,31 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
+        @Test("logs --attempt shows the lines of one attempt, also after an operator's retry")
+        func attempts() async throws {
+            let worker = try await sluice.worker("--allow", "exec")
+            let id = try await sluice.enqueue(
+                "--attempts",
+                "2",
+                "--",
+                "sh",
+                "-c",
+                "echo one; echo $SLUICE_ATTEMPT $SLUICE_FENCE; exit 1"
+            )
+            try await sluice.reaches("dead", id)
+            #expect(try await sluice.lines("logs", id, "--attempt", "1") == ["one", "1 1"])
+            #expect(try await sluice.lines("logs", id, "--attempt", "2") == ["one", "2 2"])
+            #expect(try await sluice("logs", id, "--attempt", "3").errors.contains("these have: 1, 2"))
+            #expect(try await sluice("retry", id).code == 0)
+            try await eventually("it is dead again", within: .seconds(30)) {
+                try await sluice.detail(id)?.errors.count == 4
+            }
+            #expect(try await sluice.lines("logs", id, "--attempt", "2") == ["one", "2 2", "one", "2 4"])
+            #expect(try await sluice.lines("logs", id, "--attempt", "2", "-n", "1") == ["2 4"])
+            worker.send(15)
+            #expect(await worker.outcome().code == 0)
+        }
+
         @Test("events tells also of queues that are made while it runs")
         func newQueues() async throws {
             let events = try sluice.start(["events"])
