@@ -1,8 +1,6 @@
-import Synchronization
-
 extension LocalOperation {
     /// Edges are added one at a time in the whole process, so that the search for cycles sees all of them.
-    private static let editing = Mutex(())
+    private static let editing = Guarded(())
 
     /// Makes this operation wait for another one, which may be in another queue or in none. At any time before its start.
     ///

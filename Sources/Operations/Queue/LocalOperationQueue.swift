@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// A queue that runs operations in this process: what Foundation's `OperationQueue` is, for Swift concurrency.
 ///

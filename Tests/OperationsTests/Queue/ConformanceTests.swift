@@ -1,10 +1,9 @@
 import Foundation
 import Operations
-import Synchronization
 import Testing
 
 /// What Foundation documents about operations and their queue, run against both. A test without a `switch` states what they have in
-/// common; each `switch` is a difference that docs/decisions/0006-local-queue.md gives the reason for.
+/// common; each `switch` is a difference that docs/decisions/0008-local-queue.md gives the reason for.
 @Suite("Local queue and Foundation's", .serialized, .timeLimit(.minutes(1)))
 struct ConformanceTests {
     static let both = Implementation.allCases
@@ -514,7 +513,7 @@ final class Released: Sendable {
 }
 
 final class Probe: Sendable {
-    let value = Mutex<Released?>(nil)
+    let value = Guarded<Released?>(nil)
 }
 
 extension Implementation {

@@ -1,6 +1,5 @@
 import Foundation
 import Operations
-import Synchronization
 import Testing
 
 /// A synchronous subclass as they are written everywhere.
@@ -22,7 +21,7 @@ private final class Synchronous: Operation, @unchecked Sendable {
 /// The classic asynchronous subclass.
 private final class Asynchronous: Operation, @unchecked Sendable {
     enum Bug { case none, neverFinishes, neverAnnounces }
-    private let flags = Mutex((executing: false, finished: false))
+    private let flags = Guarded((executing: false, finished: false))
     private let bug: Bug
     private let journal: Journal
     private let gate: Gate

@@ -1,5 +1,5 @@
+import Operations
 import Foundation
-import Synchronization
 
 /// A door that is shut until somebody opens it, for tasks and for threads.
 final class Gate: Sendable {
@@ -8,7 +8,7 @@ final class Gate: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let threads = NSCondition()
 
     func open() {
@@ -48,7 +48,7 @@ final class Journal: Sendable {
         var waiting: [(condition: @Sendable ([String]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     var entries: [String] { state.withLock { $0.entries } }
 
@@ -97,7 +97,7 @@ final class TestClock: Clock, Sendable {
         var sleepers: [UUID: Sleeper] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     /// Gets an entry whenever something goes to sleep on this clock: the length in seconds.
     let journal = Journal()
     var now: Instant { state.withLock { $0.now } }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Operations
@@ -219,7 +218,7 @@ struct KeyedOperationTests {
 
 private final class Cell: Sendable {
     let slot = DeliverySlot()
-    private let state = Mutex((row: -1, wrong: 0))
+    private let state = Guarded((row: -1, wrong: 0))
     var wrong: Int { state.withLock { $0.wrong } }
     func reuse(for row: Int) -> DeliveryToken {
         let token = slot.renew()
@@ -230,7 +229,7 @@ private final class Cell: Sendable {
 }
 
 private final class Tally: Sendable {
-    private let number = Mutex(0)
+    private let number = Guarded(0)
     var count: Int { number.withLock { $0 } }
     func next() -> Int {
         number.withLock { number in
@@ -241,7 +240,7 @@ private final class Tally: Sendable {
 }
 
 final class NowBox: Sendable {
-    private let instant = Mutex(ContinuousClock.now)
+    private let instant = Guarded(ContinuousClock.now)
     var now: ContinuousClock.Instant { instant.withLock { $0 } }
     func advance(by duration: Duration) { instant.withLock { $0 += duration } }
 }

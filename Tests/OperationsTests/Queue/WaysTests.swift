@@ -1,6 +1,5 @@
 import Foundation
 import Operations
-import Synchronization
 import Testing
 
 private struct Shout: DistributedOperation {
@@ -22,7 +21,7 @@ private struct Discarding: DistributedOperation, RetryDeciding {
 }
 
 private final class Counter: Sendable {
-    let total = Mutex(0)
+    let total = Guarded(0)
     @Sendable func add(_ number: Int) async throws -> Int {
         guard number >= 0 else { throw Oops(number: number) }
         return total.withLock { total in

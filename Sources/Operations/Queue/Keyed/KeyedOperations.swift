@@ -46,7 +46,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
     /// Runs the turns, which are empty.
     private let turns = LocalOperationQueue(maxConcurrentOperationCount: LocalOperationQueue.unlimited)
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     /// - Parameters:
     ///   - queue: where the operations run.
@@ -64,7 +64,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
     ) {
         self.queue = queue
         self.now = now
-        state = Mutex(State(results: ResultCache(maximumAge: freshness, maximumCount: maximumResults)))
+        state = Guarded(State(results: ResultCache(maximumAge: freshness, maximumCount: maximumResults)))
     }
 
     /// Asks for the operation of a key. Atomic: of any number of callers at the same time, one starts it.

@@ -8,8 +8,8 @@ final class QueueCore: Sendable {
 
     let name: String
     let clock: any Clock<Duration>
-    let scheduler: Mutex<Scheduler>
-    let front = Mutex(WeakFront())
+    let scheduler: Guarded<Scheduler>
+    let front = Guarded(WeakFront())
     private let quality: Atomic<UInt8>
 
     struct WeakFront { weak var queue: LocalOperationQueue? }
@@ -18,7 +18,7 @@ final class QueueCore: Sendable {
         self.name = name
         self.clock = clock
         self.quality = Atomic(quality.rawValue)
-        scheduler = Mutex(Scheduler(limit: limit))
+        scheduler = Guarded(Scheduler(limit: limit))
     }
 
     /// The quality of service of operations that have none of their own.

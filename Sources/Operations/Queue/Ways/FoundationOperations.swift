@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 extension ValueOperation where Output == Void {
     /// Runs an existing `Foundation.Operation` unchanged, synchronous (`main`) or asynchronous (`start`, with its own `isExecuting` and
@@ -106,7 +105,7 @@ extension OperationPriority {
 /// Key-value observing of any key exists on Darwin only; the completion block is called on both.
 private final class FoundationRun: Sendable {
     private let operation: Operation
-    private let waiter = Mutex<Waiter>(.none)
+    private let waiter = Guarded<Waiter>(.none)
 
     private enum Waiter {
         case none
