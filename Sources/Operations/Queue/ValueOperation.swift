@@ -8,9 +8,11 @@ import Foundation
 /// let image = try await icon.value
 /// ```
 public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked Sendable {
-    // Unchecked: `body` and `produced` are touched by the one runner of the operation, or after its end.
+    // Unchecked: these are touched by the one runner of the operation, or after its end. No `Result`: looking up its type would cost
+    // more than all the rest of an empty operation.
     private var body: (@Sendable () async throws -> Output)?
-    private var produced: Result<Output, any Error>?
+    private var produced: Output?
+    private var thrown: (any Error)?
 
     /// An operation that is in no queue yet.
     ///
@@ -54,7 +56,7 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
 
     private var finalResult: Result<Output, any Error> {
         let ending = ending
-        if ending.state == .finished, let produced { return produced }
+        if ending.state == .finished, let produced { return .success(produced) }
         guard ending.state == .cancelled else { return .failure(ending.error ?? CancellationError()) }
         let reason = ending.cancelReason.map { $0.isEmpty ? "" : ": \($0)" } ?? ""
         return .failure(OperationsError(.cancelled, "the operation was cancelled\(reason)"))
@@ -63,21 +65,18 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
     override func perform() async -> BodyEnd {
         guard let body else { return .returned }
         do {
-            produced = .success(try await body())
+            produced = try await body()
             return .returned
         } catch {
             let (error, decision) = judge(error)
-            produced = .failure(error)
+            thrown = error
             return .threw(decision)
         }
     }
 
     override func discardBody() { body = nil }
 
-    override var thrownError: (any Error)? {
-        guard case .failure(let error) = produced else { return nil }
-        return error
-    }
+    override var thrownError: (any Error)? { thrown }
 }
 
 extension LocalOperation {

@@ -11,8 +11,8 @@ final class Runner: @unchecked Sendable {
     init(quality: Quality) { self.quality = quality }
 
     /// How often it looks again before it leaves. Starting a task costs much more than a look, and who adds one operation often adds
-    /// the next soon after.
-    private static let patience = 4
+    /// the next soon after. One of low priority, which may not get its turn for long, must not be what others wait for.
+    private var patience: Int { quality.taskPriority < .medium ? 0 : 4 }
 
     func run(in core: QueueCore, first: LocalOperation?) async {
         var looks = 0
@@ -29,11 +29,11 @@ final class Runner: @unchecked Sendable {
                 }
                 continue
             }
-            switch core.look(self, isLast: looks == Self.patience) {
+            switch core.look(self, isLast: looks == patience) {
             case .found(let operation): current = operation
             case .ofOtherQuality: looks = 0
             case .nothing:
-                if looks == Self.patience { return }
+                if looks == patience { return }
                 looks += 1
                 await Task.yield()
             }

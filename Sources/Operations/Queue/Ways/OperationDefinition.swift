@@ -1,3 +1,5 @@
+import Foundation
+
 /// A closure that has a name, typed arguments and a typed result: an operation to be added as often as there are arguments.
 ///
 /// ```swift
@@ -93,5 +95,30 @@ extension LocalOperationQueue {
         with arguments: Arguments
     ) -> ValueOperation<Output> {
         add(definition.options) { [body = definition.body] in try await body(arguments) }
+    }
+}
+
+extension OperationDefinition where Arguments: Decodable, Output: Encodable {
+    /// The definition for a worker's registry, with arguments and result as JSON. Only the time limit of the options is carried over; the
+    /// rest belongs to the enqueued operation.
+    ///
+    /// - Parameter retryPolicy: attempts and pauses, unless the producer says otherwise.
+    package func handler(retryPolicy: RetryPolicy = RetryPolicy()) -> OperationHandler {
+        OperationHandler(name: name, retryPolicy: retryPolicy, runTimeout: options.runTimeout) { [body] arguments, _ in
+            let arguments = try JSONDecoder().decode(Arguments.self, from: Data(arguments))
+            return Array(try JSONEncoder().encode(try await body(arguments)))
+        }
+    }
+}
+
+extension OperationDefinition where Arguments: Decodable, Output == Void {
+    /// The definition for a worker's registry, with arguments as JSON and no result. See the one with a result.
+    ///
+    /// - Parameter retryPolicy: attempts and pauses, unless the producer says otherwise.
+    package func handler(retryPolicy: RetryPolicy = RetryPolicy()) -> OperationHandler {
+        OperationHandler(name: name, retryPolicy: retryPolicy, runTimeout: options.runTimeout) { [body] arguments, _ in
+            try await body(JSONDecoder().decode(Arguments.self, from: Data(arguments)))
+            return []
+        }
     }
 }
