@@ -57,6 +57,56 @@ struct LocalQueueTests {
         #expect(known.sorted() == [1, 2])
     }
 
+    @Test("after a lapse starts nothing that it holds before Redis has said what is still its own")
+    func asksBeforeItStarts() {
+        var queue = queue()
+        queue.take(claimed(1...2), 0, ties: .none)
+        let lapsed = now + .seconds(61)
+        queue.renew(0, until: lapsed + .seconds(10), Self.quiet(inFlight: 1), lapsed)
+        #expect(queue.startAll(lapsed).isEmpty)
+        guard case .reconcile(_, let epoch) = queue.nextStep(0, lapsed) else {
+            Issue.record("no reconciliation after a lapse")
+            return
+        }
+        queue.finishExchange(0)
+        let lost = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: epoch, 0, ties: .none)
+        #expect(lost.map(\.fence) == [1])
+        #expect(queue.startAll(lapsed).map(\.fence) == [2])
+    }
+
+    @Test("an answer from before a lapse does not settle what is held after it")
+    func answerFromBeforeTheLapse() {
+        var queue = queue()
+        queue.members[0].needsReconcile = true
+        guard case .reconcile(_, let epoch) = queue.nextStep(0, now) else {
+            Issue.record("it does not ask")
+            return
+        }
+        // Redis answers, then the worker is stopped for so long that it loses its lease; the heartbeat is first to be answered.
+        let lapsed = now + .seconds(61)
+        queue.renew(0, until: lapsed + .seconds(10), Self.quiet(inFlight: 0), lapsed)
+        queue.finishExchange(0)
+        let found = Reconciliation(found: claimed(1...1), lost: [], more: false)
+        _ = queue.reconcile(found, epoch: epoch, 0, ties: .none)
+        #expect(queue.startAll(lapsed).isEmpty)
+        guard case .reconcile(let known, let next) = queue.nextStep(0, lapsed) else {
+            Issue.record("it does not ask again")
+            return
+        }
+        #expect(known == [1] && next > epoch)
+    }
+
+    @Test("a claim that was refused for want of a lease is a lapse, too")
+    func refusedClaim() {
+        var queue = queue()
+        queue.take(claimed(1...1), 0, ties: .none)
+        _ = exchange(&queue)
+        queue.finishExchange(0)
+        queue.accept(Claim(status: .noLease, operations: [], more: false), 0, ties: .none, now)
+        queue.renew(0, until: now + .seconds(10), Self.quiet(inFlight: 0), now)
+        #expect(queue.startAll(now).isEmpty)
+    }
+
     private func bells(_ queue: inout LocalQueue) -> [Int] { queue.bellQueues(now) }
 
     private static func quiet(inFlight: Int) -> BeatReply {
@@ -79,7 +129,7 @@ struct LocalQueueTests {
         }
         #expect(epoch == first.epoch + 1)
         queue.finishExchange(0)
-        _ = queue.reconcile(Reconciliation(found: [], lost: [], more: false), 0, ties: .none)
+        _ = queue.reconcile(Reconciliation(found: [], lost: [], more: false), epoch: epoch, 0, ties: .none)
         let second = exchange(&queue)
         #expect(second?.isRepeat == true && second?.capacity == 0 && second?.ended.count == 1)
     }

@@ -137,11 +137,14 @@ extension LocalQueue {
         members[index].needsReconcile = true
     }
 
-    /// Redis and the worker agree again.
+    /// Redis and the worker agree again, unless it was asked before a lapse: such an answer says nothing about the time after.
     ///
+    /// - Parameter epoch: the epoch it was asked with.
     /// - Returns: what the worker holds and Redis gave to somebody else.
-    mutating func reconcile(_ answer: Reconciliation, _ index: Int, ties: QueueTies) -> [HeldOperation] {
-        members[index].needsReconcile = answer.more
+    mutating func reconcile(_ answer: Reconciliation, epoch: Int, _ index: Int, ties: QueueTies) -> [HeldOperation] {
+        let isCurrent = epoch == members[index].epoch
+        members[index].needsReconcile = answer.more || !isCurrent
+        if isCurrent { members[index].hasLapsed = false }
         members[index].mismatches = 0
         take(answer.found, index, ties: ties)
         let lost = answer.lost.compactMap { members[index].held.removeValue(forKey: $0) }
@@ -156,7 +159,11 @@ extension LocalQueue {
     ///
     /// After a lapse others may own what is held here, and asking is cheaper than finding out one by one.
     mutating func renew(_ index: Int, until: Instant, _ reply: BeatReply, _ now: Instant) {
-        if let before = members[index].leaseUntil, before <= now { members[index].needsReconcile = true }
+        let holdsSomething = !members[index].held.isEmpty || members[index].isExchanging
+        if members[index].leaseUntil.map({ $0 <= now }) ?? holdsSomething {
+            members[index].hasLapsed = true
+            raiseEpoch(index)
+        }
         members[index].leaseUntil = max(until, members[index].leaseUntil ?? until)
         members[index].earlyCancels.removeAll()  // this reply repeats those that still count
         if reply.startable { members[index].hasWork = true }

@@ -30,6 +30,8 @@ extension LocalQueue {
         var rangMeanwhile = false
         var epoch = 1
         var needsReconcile = false
+        /// A lease has lapsed and Redis was not asked since: what is held may be somebody else's, so nothing of it starts.
+        var hasLapsed = false
         /// When the next scheduled or retrying operation is due.
         var nextDue: Instant?
         /// Until when this worker knows itself to be the owner of what it holds; nil = no heartbeat was answered yet.
@@ -54,6 +56,8 @@ extension LocalQueue {
         var isStuck: Bool { needsReconcile || outbox.first?.isRepeat == true }
 
         func hasLease(_ now: Instant) -> Bool { leaseUntil.map { now < $0 } ?? false }
+
+        func mayStart(_ now: Instant) -> Bool { hasLease(now) && !hasLapsed }
 
         /// True if the queue's loop has something to send.
         func hasCall(_ now: Instant) -> Bool {

@@ -121,7 +121,7 @@ struct LocalQueue: Sendable {
         guard phase == .running, room.free > 0 else { return nil }
         var best: Int?
         for index in walk()
-        where !members[index].waiting.isEmpty && members[index].hasLease(now) && maySpend(index, room) {
+        where !members[index].waiting.isEmpty && members[index].mayStart(now) && maySpend(index, room) {
             if best.map({ members[index].load < members[$0].load }) ?? true { best = index }
         }
         guard let best, let operation = members[best].waiting.popFirst() else { return nil }

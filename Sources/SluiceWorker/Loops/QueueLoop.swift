@@ -129,7 +129,7 @@ struct QueueLoop: Sendable {
         let ties = core.ties(index)
         let lost = core.change { queue, _ in
             queue.finishExchange(index)
-            return queue.reconcile(answer, index, ties: ties)
+            return queue.reconcile(answer, epoch: epoch, index, ties: ties)
         }
         if !answer.found.isEmpty {
             core.logger.info(
