@@ -1,2 +1,3 @@
-// The only door to C: hiredis' reply reader, nothing else of the library.
+// The only door to C: hiredis' reply reader, and the number of its version.
+#include <hiredis/hiredis.h>
 #include <hiredis/read.h>

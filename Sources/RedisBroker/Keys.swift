@@ -13,6 +13,8 @@ struct Keys: Sendable {
     /// The key that every script is called with.
     func meta(_ queue: String) -> String { prefix(queue) + "meta" }
 
+    func totals(_ queue: String) -> String { prefix(queue) + "totals" }
+    func lane(_ queue: String, _ number: String) -> String { prefix(queue) + "lane:\(number)" }
     func bell(_ queue: String) -> String { prefix(queue) + "bell" }
 
     // Channels
@@ -25,5 +27,31 @@ struct Keys: Sendable {
     func queue(of key: String) -> String? {
         guard key.hasPrefix("{\(namespace)/"), let end = key.firstIndex(of: "}") else { return nil }
         return String(key[key.index(key.startIndex, offsetBy: namespace.count + 2)..<end])
+    }
+
+    /// A pattern for SCAN that every key of the namespace's queues matches.
+    var pattern: String { "{\(namespace)/*}:*" }
+
+    /// What a key of this namespace is; nil for a key of somebody else.
+    func classify(_ key: String) -> (queue: String, kind: KeyAudit.Key.Kind)? {
+        guard let queue = queue(of: key), key.hasPrefix(prefix(queue)) else { return nil }
+        let name = key.dropFirst(prefix(queue).count)
+        // A record's key is the id alone.
+        if OperationID(String(name)) != nil { return (queue, .operation(id: String(name))) }
+        let parts = name.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let about = parts.count == 2 ? parts[1] : ""
+        let kind: KeyAudit.Key.Kind =
+            switch parts[0] {
+            case "x", "errors", "log": .operation(id: about)
+            case "inflight": .inFlight(worker: about)
+            case "cancelling": .orders(worker: about)
+            case "grave": .grave(number: String(about.prefix { $0 != ":" }))
+            case "meta", "totals", "bell", "leases", "scheduled", "retrying", "expiring", "graves", "intents",
+                "awaited",
+                "numbers", "stream", "clock", "lane", "ended", "worker", "calls":
+                .queue
+            default: .unknown
+            }
+        return (queue, kind)
     }
 }

@@ -4,6 +4,7 @@ import RedisClient
 struct ScriptLibrary: Sendable {
     let enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, retire: RedisScript
     let cancel, cancelQueue, retry, remove, pause, awaitEnd, details, page, snapshot, log: RedisScript
+    let auditQueue, auditPlace, auditRecords: RedisScript
 
     /// - Parameter testClock: time is read from the key `{namespace/queue}:clock` instead of the server's clock.
     init(testClock: Bool = false) {
@@ -28,13 +29,16 @@ struct ScriptLibrary: Sendable {
         page = assembler.script("page", PackageResources.page_lua)
         snapshot = assembler.script("snapshot", PackageResources.snapshot_lua)
         log = assembler.script("log", PackageResources.log_lua)
+        auditQueue = assembler.script("audit_queue", PackageResources.audit_queue_lua)
+        auditPlace = assembler.script("audit_place", PackageResources.audit_place_lua)
+        auditRecords = assembler.script("audit_records", PackageResources.audit_records_lua)
     }
 
     var all: [RedisScript] {
         [
             enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, retire, cancel, cancelQueue,
             retry,
-            remove, pause, awaitEnd, details, page, snapshot, log,
+            remove, pause, awaitEnd, details, page, snapshot, log, auditQueue, auditPlace, auditRecords,
         ]
     }
 }
@@ -53,6 +57,7 @@ private struct ScriptAssembler {
             "lanes": PackageResources.lanes_lua, "take": PackageResources.take_lua, "held": PackageResources.held_lua,
             "graves": PackageResources.graves_lua,
             "detail": PackageResources.detail_lua, "flush": PackageResources.flush_lua,
+            "audit": PackageResources.audit_lua,
         ]
     }
 

@@ -18,7 +18,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
     package var meaning: String {
         switch self {
         case .done: "done (and, for wait and --wait, everything finished)"
-        case .dead: "the work is dead: its attempts are used up"
+        case .dead: "the work is dead: its attempts are used up; doctor: there is an error"
         case .cancelled: "the work was cancelled or expired"
         case .notFound: "not found: an operation, queue or worker is unknown"
         case .timedOut: "--timeout passed"

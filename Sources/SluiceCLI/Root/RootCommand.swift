@@ -25,7 +25,8 @@ package struct RootCommand: Verb {
             subcommands: [
                 WorkerVerb.self, EnqueueVerb.self, CancelVerb.self, WaitVerb.self, ShowVerb.self, ResultVerb.self,
                 LogsVerb.self, ListVerb.self, StatsVerb.self, RetryVerb.self, RemoveVerb.self, QueueGroup.self,
-                WorkersGroup.self, EventsVerb.self, StatVerb.self, MonitorVerb.self, RedisGroup.self, ConfigGroup.self,
+                WorkersGroup.self, EventsVerb.self, StatVerb.self, MonitorVerb.self, DoctorVerb.self, RedisGroup.self,
+                ConfigGroup.self,
             ]
         )
     }

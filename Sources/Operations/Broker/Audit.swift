@@ -1,0 +1,204 @@
+/// Reading a queue server to find what is wrong with it. Nothing here changes anything, and every call is bounded.
+///
+/// A part is looked at in one step, so what a call finds was wrong at that instant, whatever else was going on.
+package protocol BrokerAudit: Sendable {
+    /// What the server says about itself, and what this connection may do.
+    func auditServer() async throws -> ServerAudit
+
+    /// Counters, leases and sizes of a queue.
+    func auditQueue(_ queue: String) async throws -> QueueAudit
+
+    /// Part of a place: whatever lies there has a record that says so.
+    ///
+    /// - Parameters:
+    ///   - cursor: nil = the beginning.
+    ///   - limit: about so many entries, at most `Defaults.batch`.
+    func auditPlace(_ place: AuditPlace, cursor: String?, limit: Int, queue: String) async throws -> PlaceAudit
+
+    /// Operations by id, at most `Defaults.batch`: every record lies where it says. Ids are text, since they come from keys.
+    func auditRecords(_ ids: [String], queue: String) async throws -> RecordsAudit
+
+    /// Keys of the namespace, some at a time and in no order. What exists from the first call to the last is among them.
+    ///
+    /// - Parameter cursor: nil = the beginning.
+    func auditKeys(cursor: String?, limit: Int) async throws -> KeyAudit
+
+    /// Whether this user may hear messages of a queue.
+    ///
+    /// - Returns: the server's refusal, or nil.
+    func auditListening(queue: String) async throws -> String?
+
+    /// What a repair looks like on the command line.
+    func repairCommand(_ repair: String) -> String
+
+    /// What to say of a ready record that no lane refers to.
+    func lostReady(_ id: OperationID, head: [UInt8], queue: String) -> AuditFinding
+
+    /// What to say of a queue whose count of references left behind is wrong.
+    func wrongGhosts(counter: Int, lanes: Int, queue: String) -> AuditFinding
+
+    /// What to say of a queue that has keys, but that the namespace does not know.
+    func unknownQueue(_ queue: String) -> AuditFinding
+}
+
+/// Something that is wrong, as a script found it.
+package struct AuditFinding: Sendable, Equatable {
+    /// What kind of thing: `counter`, `twice`, `lost`, `noLease` …
+    package var code: String
+    package var queue: String
+    /// The operation, worker or field that it is about.
+    package var subject: String
+    package var detail: String
+    /// Arguments of redis-cli that repair it; empty if there are none.
+    package var repair: String
+
+    package init(code: String, queue: String, subject: String, detail: String, repair: String = "") {
+        self.code = code
+        self.queue = queue
+        self.subject = subject
+        self.detail = detail
+        self.repair = repair
+    }
+}
+
+package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
+    /// 0 (very low) to 4.
+    case lane(Int)
+    case scheduled, retrying, expiring
+    case ended(OperationState)
+    /// What a worker holds.
+    case inFlight(worker: String)
+    /// Cancels that a worker was told of.
+    case orders(worker: String)
+    /// What is left of a cancelled queue.
+    case grave(String)
+
+    package var description: String {
+        switch self {
+        case .lane(let number): "lane:\(number)"
+        case .scheduled: "scheduled"
+        case .retrying: "retrying"
+        case .expiring: "expiring"
+        case .ended(let state): "ended:\(String(UnicodeScalar(state.code)))"
+        case .inFlight(let worker): "inflight:\(worker)"
+        case .orders(let worker): "cancelling:\(worker)"
+        case .grave(let number): "grave:\(number)"
+        }
+    }
+}
+
+package struct ServerAudit: Sendable {
+    /// The fields of INFO.
+    package var info: [String: String] = [:]
+    /// What CONFIG GET tells; empty where it is forbidden.
+    package var configuration: [String: String] = [:]
+    /// Milliseconds that the server's clock is ahead of this machine's.
+    package var clockAhead: Int64 = 0
+    /// How exactly that is known.
+    package var roundTripMilliseconds: Int64 = 0
+    /// The user that this connection is; nil if it may not ask.
+    package var user: String?
+    /// Of the reply parser that this program was built with.
+    package var hiredisVersion = ""
+
+    package init() {}
+}
+
+package struct QueueAudit: Sendable {
+    package struct Worker: Sendable, Equatable {
+        package var id: String
+        package var leaseUntil: Int64
+        package var held: Int
+
+        package init(id: String, leaseUntil: Int64, held: Int) {
+            self.id = id
+            self.leaseUntil = leaseUntil
+            self.held = held
+        }
+    }
+
+    package var queue: String
+    /// Milliseconds of server time.
+    package var time: Int64
+    /// With a lease, lapsed ones too; `workers` has the first 1,000.
+    package var workerCount: Int
+    package var meta: [String: String] = [:]
+    package var totals: [String: Int64] = [:]
+    /// Entries in each place.
+    package var sizes: [AuditPlace: Int] = [:]
+    package var graves = 0
+    package var intents = 0
+    package var awaited = 0
+    package var workers: [Worker] = []
+    package var findings: [AuditFinding] = []
+
+    package init(queue: String, time: Int64, workerCount: Int) {
+        self.queue = queue
+        self.time = time
+        self.workerCount = workerCount
+    }
+}
+
+package struct PlaceAudit: Sendable {
+    /// nil = that was the end.
+    package var cursor: String?
+    package var looked: Int
+    /// References that were left behind.
+    package var ghosts: Int
+    package var findings: [AuditFinding]
+    /// Of lanes: ids whose reference counts.
+    package var live: [String]
+
+    package init(cursor: String?, looked: Int, ghosts: Int, findings: [AuditFinding], live: [String]) {
+        self.cursor = cursor
+        self.looked = looked
+        self.ghosts = ghosts
+        self.findings = findings
+        self.live = live
+    }
+}
+
+package struct RecordsAudit: Sendable {
+    package var findings: [AuditFinding]
+    /// Records that are ready, with their heads: somewhere a lane must have their reference.
+    package var ready: [String: [UInt8]]
+
+    package init(findings: [AuditFinding], ready: [String: [UInt8]]) {
+        self.findings = findings
+        self.ready = ready
+    }
+}
+
+package struct KeyAudit: Sendable {
+    package struct Key: Sendable, Equatable {
+        package enum Kind: Sendable, Equatable {
+            /// A record, or what is kept beside one.
+            case operation(id: String)
+            case inFlight(worker: String)
+            case orders(worker: String)
+            case grave(number: String)
+            /// One of those that every queue may have.
+            case queue
+            case unknown
+        }
+
+        package var queue: String
+        package var kind: Kind
+        package var name: String
+
+        package init(queue: String, kind: Kind, name: String) {
+            self.queue = queue
+            self.kind = kind
+            self.name = name
+        }
+    }
+
+    /// nil = that was the end.
+    package var cursor: String?
+    package var keys: [Key]
+
+    package init(cursor: String?, keys: [Key]) {
+        self.cursor = cursor
+        self.keys = keys
+    }
+}

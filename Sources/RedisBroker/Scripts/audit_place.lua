@@ -1,0 +1,164 @@
+-- Checks a part of one place of a queue: every operation in it has a record that says so.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  lane:N | scheduled | retrying | expiring | ended:S | inflight:WORKER | cancelling:WORKER | grave:N
+-- ARGV[2]  cursor, 0 = the beginning  ARGV[3] about so many at once, at most 500
+-- Output   cursor of the rest (0 = none), number looked at, number of ghosts, findings, then of lanes the references that count
+-- Events   none (reads only)
+-- Lanes are read from their tails: what is pushed or popped meanwhile makes no element slip through.
+-- include: base
+-- include: records
+-- include: audit
+local place, cursor, limit = ARGV[1], ARGV[2], min(tonumber(ARGV[3]), 500)
+local kind, about = string.match(place, '^(%a+):?(.*)$')
+local key = PREFIX .. place
+local looked, ghosts, live = 0, 0, {}
+
+local highest_sequence, highest_fence = 0, 0
+-- The queue's counters are ahead of whatever was counted.
+local function check_counter(name, highest)
+  local counter = tonumber(call('HGET', META, name) or 0)
+  if highest <= counter then return end
+  finding('counterBack', name, format('%.0f is in use in %s, the counter says %.0f', highest, place, counter),
+    'HSET ' .. quoted(META) .. ' ' .. name .. ' ' .. format('%.0f', highest))
+end
+
+local seen = {}
+local function check_reference(element)
+  local id = sub(element, 39, 64)
+  local head = head_of(id)
+  if not head or sub(head, 65, 65) ~= 'r' or sub(head, 1, 64) ~= sub(element, 1, 64) then
+    ghosts = ghosts + 1
+    return
+  end
+  if seen[id] then
+    finding('twice', id, 'two references in ' .. place, 'LREM ' .. quoted(key) .. ' -1 ' .. element)
+  end
+  seen[id] = true
+  live[#live + 1] = id
+end
+
+local function check_lane_element(element)
+  local header = sub(element, 1, 64)
+  if not is_header(header) or not is_id(sub(header, 39, 64)) then
+    finding('malformed', place, 'an element without a valid header')
+    return
+  end
+  highest_sequence = max(highest_sequence, tonumber(sub(header, 28, 38), 16) or 0)
+  if is_reference(element) then check_reference(element) end
+end
+
+local function walk_lane()
+  local position, bytes = tonumber(cursor), 0
+  while looked < limit and bytes < 262144 do
+    local elements = call('LRANGE', key, -position - 25, -position - 1)
+    for i = #elements, 1, -1 do
+      bytes = bytes + #elements[i]
+      check_lane_element(elements[i])
+    end
+    looked, position = looked + #elements, position + #elements
+    if #elements < 25 then return '0' end
+  end
+  return format('%d', position)
+end
+
+-- Of sorted sets by state: the record must say the same.
+local function check_member(id, state)
+  local head = head_of(id)
+  if not head then
+    finding('noRecord', id, 'in ' .. place .. ', but it has no record', 'ZREM ' .. quoted(key) .. ' ' .. quoted(id))
+    return
+  end
+  local stored = sub(head, 65, 65)
+  if stored ~= state then
+    finding('twice', id, 'in ' .. place .. ', but its record says ' .. name_of(stored), 'ZREM ' .. quoted(key) .. ' ' .. id)
+  end
+end
+
+-- What expires must still be waiting.
+local function check_expiring(id)
+  local head = head_of(id)
+  local state = head and sub(head, 65, 65)
+  if state ~= 'r' and state ~= 's' then
+    finding('leftover', id, 'expires, but does not wait any more', 'ZREM ' .. quoted(key) .. ' ' .. quoted(id))
+  end
+end
+
+local function walk_set()
+  local scan = call('ZSCAN', key, cursor, 'COUNT', limit)
+  for i = 1, #scan[2], 2 do
+    looked = looked + 1
+    if kind == 'expiring' then check_expiring(scan[2][i]) else check_member(scan[2][i], STATE_OF[kind] or about) end
+  end
+  return scan[1]
+end
+
+local function check_held(fence, element)
+  local drop = 'HDEL ' .. quoted(key) .. ' ' .. quoted(fence)
+  local number = tonumber(fence)
+  if not number or #element < 64 or not is_id(sub(element, 39, 64)) then
+    finding('malformed', place, 'an entry that cannot be read', drop)
+    return
+  end
+  highest_fence = max(highest_fence, number)
+  if not is_reference(element) then return end
+  local id = sub(element, 39, 64)
+  local head = head_of(id)
+  if not head then
+    finding('noRecord', id, 'held under fence ' .. fence .. ', but it has no record', drop)
+  elseif sub(head, 65, 65) ~= 'x' then
+    finding('twice', id, 'held under fence ' .. fence .. ', but its record says ' .. name_of(sub(head, 65, 65)), drop)
+  elseif fence_of(head) ~= number then
+    finding('twice', id, format('held under fence %s, but its record says fence %d', fence, fence_of(head)), drop)
+  elseif worker_of(head) ~= about then
+    finding('owner', id, 'held by ' .. about .. ', but its record names ' .. (worker_of(head) or 'nobody') .. ': a cancel goes astray',
+      'HSET ' .. quoted(PREFIX .. 'numbers') .. ' ' .. sub(head, 95, 98) .. ' ' .. about)
+  end
+end
+
+local function walk_held()
+  local scan = call('HSCAN', key, cursor, 'COUNT', min(limit, 100))
+  if call('ZSCORE', PREFIX .. 'leases', about) == false and #scan[2] > 0 and cursor == '0' then
+    finding('noLease', about, 'holds operations, but has no lease: no sweeper will find them',
+      'ZADD ' .. quoted(PREFIX .. 'leases') .. ' 1 ' .. quoted(about))
+  end
+  for i = 1, #scan[2], 2 do
+    looked = looked + 1
+    check_held(scan[2][i], scan[2][i + 1])
+  end
+  return scan[1]
+end
+
+local function walk_orders()
+  local scan = call('HSCAN', key, cursor, 'COUNT', limit)
+  for i = 1, #scan[2], 2 do
+    looked = looked + 1
+    if call('HEXISTS', PREFIX .. 'inflight:' .. about, scan[2][i]) == 0 then
+      finding('leftover', scan[2][i], 'a cancel for a fence that ' .. about .. ' does not hold',
+        'HDEL ' .. quoted(key) .. ' ' .. quoted(scan[2][i]))
+    end
+  end
+  return scan[1]
+end
+
+-- What a grave holds is cleared away by sweepers, if the list of graves names it.
+local function check_grave()
+  for _, grave in ipairs(call('LRANGE', PREFIX .. 'graves', 0, 999)) do
+    if string.match(grave, '^%d+') == about then return '0' end
+  end
+  local keys = {}
+  for _, name in ipairs({ 'lane:0', 'lane:1', 'lane:2', 'lane:3', 'lane:4', 'scheduled', 'retrying' }) do
+    if call('EXISTS', key .. ':' .. name) == 1 then keys[#keys + 1] = quoted(key .. ':' .. name) end
+  end
+  if #keys > 0 then
+    finding('leftover', place, 'of a cancelled queue, but no sweeper knows of it', 'UNLINK ' .. concat(keys, ' '))
+  end
+  return '0'
+end
+
+local WALKS = { lane = walk_lane, inflight = walk_held, cancelling = walk_orders, grave = check_grave }
+local rest = (WALKS[kind] or walk_set)()
+check_counter('sequence', highest_sequence)
+check_counter('fence', highest_fence)
+local reply = { rest, looked, ghosts, findings }
+for i = 1, #live do reply[i + 4] = live[i] end
+return reply

@@ -1,0 +1,69 @@
+-- Checks a queue's counters and leases against its structures; bounded by 1,000 workers.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV     none
+-- Output   time, number of workers, meta fields, totals, sizes (lanes 0 to 4, scheduled, retrying, expiring, ended f d c e, graves,
+--          intents, awaited), workers (id, lease until, in flight), findings
+-- Events   none (reads only)
+-- include: base
+-- include: records
+-- include: audit
+local m, totals = {}, {}
+local function read(key, into)
+  local fields = call('HGETALL', key)
+  for i = 1, #fields, 2 do into[fields[i]] = fields[i + 1] end
+  return fields
+end
+local meta_fields, total_fields = read(META, m), read(TOTALS, totals)
+local function total(name) return tonumber(totals[name] or 0) end
+
+local sizes, waiting, ready = {}, 0, 0
+for lane = 0, 4 do
+  sizes[#sizes + 1] = call('LLEN', PREFIX .. 'lane:' .. lane)
+  ready = ready + sizes[#sizes]
+end
+for _, place in ipairs({ 'scheduled', 'retrying' }) do
+  sizes[#sizes + 1] = call('ZCARD', PREFIX .. place)
+  waiting = waiting + sizes[#sizes]
+end
+for _, place in ipairs({ 'expiring', 'ended:f', 'ended:d', 'ended:c', 'ended:e' }) do
+  sizes[#sizes + 1] = call('ZCARD', PREFIX .. place)
+end
+sizes[#sizes + 1] = call('LLEN', PREFIX .. 'graves')
+sizes[#sizes + 1] = call('HLEN', PREFIX .. 'intents')
+sizes[#sizes + 1] = call('ZCARD', PREFIX .. 'awaited')
+
+local count = call('ZCARD', PREFIX .. 'leases')
+local leases = call('ZRANGE', PREFIX .. 'leases', 0, 999, 'WITHSCORES')
+local workers, held = {}, 0
+for i = 1, #leases, 2 do
+  local n = call('HLEN', PREFIX .. 'inflight:' .. leases[i])
+  held = held + n
+  for _, value in ipairs({ leases[i], leases[i + 1], n }) do workers[#workers + 1] = value end
+end
+
+local function correct(field, is, should)
+  return 'HINCRBY ' .. quoted(TOTALS) .. ' ' .. field .. ' ' .. format('%d', should - is)
+end
+
+if count <= 1000 and total('executing') ~= held then
+  finding('counter', 'executing', format('the counter says %d, workers with a lease hold %d', total('executing'), held),
+    correct('executing', total('executing'), held))
+end
+local ghosts = total('ghosts')
+if ghosts < 0 or ghosts > ready then
+  finding('counter', 'ghosts', format('the counter says %d left behind, the lanes hold %d in all', ghosts, ready))
+end
+local ended = total('finished') + total('dead') + total('cancelled') + total('expired') + total('removed')
+local should = total('enqueued') + total('reopened')
+local is = ready - ghosts + waiting + held + ended
+if count <= 1000 and is ~= should then
+  finding('sum', 'totals', format('enqueued and reopened %d, but waiting, held and ended %d', should, is))
+end
+if tonumber(m.lastSeen or 0) > now + 5000 then
+  finding('clockBack', 'lastSeen', format('the last heartbeat is %d ms in the future: the clock of Redis went back',
+    tonumber(m.lastSeen) - now))
+end
+if call('LLEN', PREFIX .. 'bell') > 1 then
+  finding('bell', 'bell', 'more than one token', 'LTRIM ' .. quoted(PREFIX .. 'bell') .. ' 0 0')
+end
+return { format('%d', now), count, meta_fields, total_fields, sizes, workers, findings }

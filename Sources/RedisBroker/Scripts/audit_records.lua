@@ -1,0 +1,72 @@
+-- Checks operations by their ids: every record lies where it says, and nothing is kept of what has no record.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV     ids, at most 500
+-- Output   findings, then for each record that is ready: id and head; no look into a lane can tell whether its reference is there
+-- Events   none (reads only)
+-- include: base
+-- include: records
+-- include: audit
+local ready = {}
+
+local function check_set(id, head, place, score)
+  if call('ZSCORE', PREFIX .. place, id) then return end
+  finding('lost', id, 'its record says ' .. name_of(sub(head, 65, 65)) .. ', but it is not in ' .. place,
+    'ZADD ' .. quoted(PREFIX .. place) .. ' ' .. format('%.0f', score) .. ' ' .. id)
+end
+
+-- By the number in the record; where that leads to nobody, all workers are asked, up to 1,000.
+local function is_held(worker, fence)
+  if worker then return call('HEXISTS', PREFIX .. 'inflight:' .. worker, fence) == 1 end
+  for _, other in ipairs(call('ZRANGE', PREFIX .. 'leases', 0, 999)) do
+    if call('HEXISTS', PREFIX .. 'inflight:' .. other, fence) == 1 then return true end
+  end
+  return false
+end
+
+local function check_executing(id, head)
+  local worker, fence = worker_of(head), format('%d', fence_of(head))
+  if is_held(worker, fence) then return end
+  finding('lost', id, 'its record says executing under fence ' .. fence .. ', but '
+    .. (worker and worker .. ' does not hold it' or 'its worker is unknown'),
+    'SETRANGE ' .. quoted(record_key(id)) .. ' 64 d' .. NOW36 .. ' && ZADD ' .. quoted(PREFIX .. 'ended:d') .. ' '
+    .. NOW .. ' ' .. id .. ' && HINCRBY ' .. quoted(TOTALS) .. ' dead 1')
+end
+
+local function check_orphan(id)
+  local keys = {}
+  for _, kind in ipairs({ 'x:', 'errors:', 'log:' }) do
+    if call('EXISTS', PREFIX .. kind .. id) == 1 then keys[#keys + 1] = quoted(PREFIX .. kind .. id) end
+  end
+  if #keys > 0 then finding('leftover', id, 'kept of an operation without a record', 'DEL ' .. concat(keys, ' ')) end
+end
+
+local function check(id)
+  local head = head_of(id)
+  if not head then
+    if call('EXISTS', record_key(id)) == 0 then return check_orphan(id) end
+    finding('malformed', id, 'a record that is too short', 'DEL ' .. quoted(record_key(id)))
+    return
+  end
+  local state, stored = state_of(head), sub(head, 65, 65)
+  if sub(head, 39, 64) ~= id or not NAMES[stored] then
+    finding('malformed', id, 'a record that cannot be read')
+  elseif state ~= stored then
+    return -- of a cancelled queue, not cleared away yet
+  elseif state == 'r' then
+    ready[#ready + 1] = id
+    ready[#ready + 1] = head
+  elseif state == 'x' then
+    check_executing(id, head)
+  elseif state == 's' or state == 't' then
+    check_set(id, head, state == 's' and 'scheduled' or 'retrying', tonumber(sub(head, 10, 18), 36))
+  elseif state ~= 'b' then
+    check_set(id, head, 'ended:' .. state, tonumber(sub(head, 66, 74), 36))
+  end
+end
+
+for i = 1, #ARGV do
+  if is_id(ARGV[i]) then check(ARGV[i]) end
+end
+local reply = { findings }
+for i = 1, #ready do reply[i + 1] = ready[i] end
+return reply

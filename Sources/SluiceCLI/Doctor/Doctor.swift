@@ -1,0 +1,142 @@
+import Operations
+import SluiceMonitor
+
+/// Examines a namespace without changing anything.
+///
+/// 1. What the server says of itself.
+/// 2. Keys: every record lies where it says; nothing is kept of what has no record; no queue is forgotten.
+/// 3. Queues: counters, leases, and every place: whatever lies there has a record that says so.
+/// 4. Ready records of step 2 that no lane has shown in step 3, and that have not changed since, are lost.
+struct Doctor: Sendable {
+    typealias Broker = BrokerAudit & BrokerInspection
+
+    /// How much is looked at.
+    struct Budget: Sendable {
+        var keys: Int
+        /// In each place of a queue.
+        var entries: Int
+
+        static let short = Budget(keys: 100_000, entries: 20_000)
+        static let deep = Budget(keys: .max, entries: .max)
+    }
+
+    /// What was looked at.
+    struct Coverage: Sendable {
+        var queues = 0
+        var keys = 0
+        var entries = 0
+        /// Nothing was left out.
+        var isComplete = true
+    }
+
+    let broker: any Broker
+    let budget: Budget
+    /// Gets what is being done, now and then.
+    let progress: @Sendable (String) -> Void
+    var chart = Chart()
+    var coverage = Coverage()
+    var server = ServerAudit()
+
+    init(_ broker: any Broker, budget: Budget, progress: @escaping @Sendable (String) -> Void) {
+        self.broker = broker
+        self.budget = budget
+        self.progress = progress
+    }
+
+    mutating func run() async throws {
+        server = try await broker.auditServer()
+        for diagnosis in ServerExamination(server).diagnoses { chart.add(diagnosis) }
+        let before = try await broker.queues()
+        var walk = try await walkKeys()
+        // A queue is made known before its first key is written, so the list is read again after the keys.
+        let known = try await broker.queues()
+        for queue in walk.queues.subtracting(known).sorted() { add(broker.unknownQueue(queue)) }
+        let queues = walk.queues.union(before).union(known).sorted()
+        coverage.queues = queues.count
+        if let first = queues.first, let refusal = try await broker.auditListening(queue: first) {
+            chart.add(ServerExamination.deaf(refusal))
+        }
+        for queue in queues { try await examine(queue, &walk) }
+        chart.putCountersLast()
+        if !coverage.isComplete { chart.add(Self.incomplete(coverage)) }
+    }
+
+    mutating func add(_ finding: AuditFinding) {
+        chart.add(Diagnosis(finding) { broker.repairCommand($0) })
+    }
+
+    private static func incomplete(_ coverage: Coverage) -> Diagnosis {
+        Diagnosis(
+            .note,
+            "sampled",
+            "coverage",
+            "looked at \(QuantityText.grouped(coverage.keys)) keys and \(QuantityText.grouped(coverage.entries)) entries, not at everything",
+            fix: "\(Program.name) doctor --deep"
+        )
+    }
+}
+
+// MARK: - Keys
+
+/// What the keys of a namespace have shown.
+struct KeyWalk: Sendable {
+    var queues: Set<String> = []
+    /// Records that were ready: by queue, the id and what distinguishes the record's head.
+    var ready: [String: [OperationID: Int]] = [:]
+    var inFlight: [String: Set<String>] = [:]
+    var orders: [String: Set<String>] = [:]
+    var graves: [String: Set<String>] = [:]
+    /// False if there were too many keys.
+    var isComplete = true
+}
+
+extension Doctor {
+    private mutating func walkKeys() async throws -> KeyWalk {
+        var walk = KeyWalk()
+        var cursor: String?
+        do {
+            repeat {
+                let page = try await broker.auditKeys(cursor: cursor, limit: 1000)
+                cursor = page.cursor
+                coverage.keys += page.keys.count
+                try await examine(page.keys, &walk)
+                progress("\(QuantityText.grouped(coverage.keys)) keys")
+            } while cursor != nil && coverage.keys < budget.keys
+        } catch let error as OperationsError where error.code == .denied {
+            chart.add(ServerExamination.blind(error.message))
+            walk.isComplete = false
+        }
+        if cursor != nil { walk.isComplete = false }
+        if !walk.isComplete { coverage.isComplete = false }
+        return walk
+    }
+
+    private mutating func examine(_ keys: [KeyAudit.Key], _ walk: inout KeyWalk) async throws {
+        var ids: [String: Set<String>] = [:]
+        for key in keys {
+            walk.queues.insert(key.queue)
+            switch key.kind {
+            case .operation(let id): ids[key.queue, default: []].insert(id)
+            case .inFlight(let worker): walk.inFlight[key.queue, default: []].insert(worker)
+            case .orders(let worker): walk.orders[key.queue, default: []].insert(worker)
+            case .grave(let number): walk.graves[key.queue, default: []].insert(number)
+            case .queue: break
+            case .unknown:
+                chart.add(
+                    Diagnosis(.note, "unknownKey", queue: key.queue, key.name, "a key that this version does not know")
+                )
+            }
+        }
+        for (queue, ids) in ids {
+            let ids = Array(ids)
+            for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
+                let part = Array(ids[start..<min(start + Defaults.batch, ids.count)])
+                let audit = try await broker.auditRecords(part, queue: queue)
+                for finding in audit.findings { add(finding) }
+                for (id, head) in audit.ready {
+                    if let id = OperationID(id) { walk.ready[queue, default: [:]][id] = head.hashValue }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import Operations
+import SluiceMonitor
+
+extension Doctor {
+    mutating func examine(_ queue: String, _ walk: inout KeyWalk) async throws {
+        let before = try await broker.auditQueue(queue)
+        for finding in before.findings { add(finding) }
+        let workers = Set(before.workers.map(\.id))
+        var ready = walk.ready.removeValue(forKey: queue) ?? [:]
+        var ghosts = 0
+        var isComplete = walk.isComplete
+        for lane in (0...4).reversed() {
+            let end = try await examine(.lane(lane), queue) { audit in
+                ghosts += audit.ghosts
+                for id in audit.live.compactMap({ OperationID($0) }) { ready[id] = nil }
+            }
+            isComplete = end && isComplete
+        }
+        var places: [AuditPlace] = [.scheduled, .retrying, .expiring]
+        places += [OperationState.finished, .dead, .cancelled, .expired].map { .ended($0) }
+        places += workers.union(walk.inFlight[queue] ?? []).sorted().map { .inFlight(worker: $0) }
+        places += workers.union(walk.orders[queue] ?? []).sorted().map { .orders(worker: $0) }
+        places += (walk.graves[queue] ?? []).sorted().map { .grave($0) }
+        for place in places {
+            let end = try await examine(place, queue) { _ in }
+            isComplete = end && isComplete
+        }
+        if isComplete {
+            try await findLost(ready, queue)
+            compare(ghosts: ghosts, before, try await broker.auditQueue(queue))
+        } else {
+            coverage.isComplete = false
+        }
+        let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
+        for diagnosis in QueueExamination(audit: before, snapshot: snapshot).diagnoses { chart.add(diagnosis) }
+        try await findUnserved(snapshot)
+    }
+
+    /// - Returns: false if the place has more than is looked at.
+    private mutating func examine(_ place: AuditPlace, _ queue: String, _ body: (PlaceAudit) -> Void) async throws
+        -> Bool
+    {
+        var cursor: String?
+        var looked = 0
+        repeat {
+            let audit = try await broker.auditPlace(place, cursor: cursor, limit: Defaults.batch, queue: queue)
+            for finding in audit.findings { add(finding) }
+            body(audit)
+            cursor = audit.cursor
+            looked += audit.looked
+            coverage.entries += audit.looked
+            progress("queue \(queue): \(QuantityText.grouped(coverage.entries)) entries")
+        } while cursor != nil && looked < budget.entries
+        return cursor == nil
+    }
+
+    /// Ready when the keys were read, in no lane since, and unchanged now: nothing will ever start it.
+    private mutating func findLost(_ missing: [OperationID: Int], _ queue: String) async throws {
+        let ids = missing.keys.map(\.description)
+        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
+            let part = Array(ids[start..<min(start + Defaults.batch, ids.count)])
+            for (text, head) in try await broker.auditRecords(part, queue: queue).ready {
+                guard let id = OperationID(text), missing[id] == head.hashValue else { continue }
+                add(broker.lostReady(id, head: head, queue: queue))
+            }
+        }
+    }
+
+    /// Only a queue in which nothing happened meanwhile can be counted from outside.
+    private mutating func compare(ghosts: Int, _ before: QueueAudit, _ after: QueueAudit) {
+        guard before.totals == after.totals, before.sizes == after.sizes,
+            before.meta["fence"] == after.meta["fence"], before.meta["sequence"] == after.meta["sequence"]
+        else { return }
+        let counted = Int(before.totals["ghosts"] ?? 0)
+        if counted != ghosts { add(broker.wrongGhosts(counter: counted, lanes: ghosts, queue: before.queue)) }
+    }
+
+    /// Names that wait and that no live worker of the queue handles.
+    private mutating func findUnserved(_ snapshot: QueueSnapshot) async throws {
+        let handled = Set(snapshot.liveWorkers.compactMap { WorkerInfo($0.info) }.flatMap(\.handles))
+        guard !handled.isEmpty else { return }
+        var unserved: [String: Int] = [:]
+        for state in [OperationState.ready, .scheduled, .retrying] {
+            let page = try await broker.page(state: state, queue: snapshot.queue, cursor: nil, limit: 200)
+            for operation in page.operations where !handled.contains(operation.envelope.name) {
+                unserved[operation.envelope.name, default: 0] += 1
+            }
+        }
+        for (name, count) in unserved.sorted(by: { $0.key < $1.key }) {
+            chart.add(
+                Diagnosis(
+                    .warning,
+                    "unserved",
+                    queue: snapshot.queue,
+                    name,
+                    "no live worker handles this name; at least \(count) of it wait",
+                    fix: "start a worker that registers it"
+                )
+            )
+        }
+    }
+}
+
+extension QueueSnapshot {
+    fileprivate var liveWorkers: [WorkerRow] { workers.filter { leaseMilliseconds(of: $0) > 0 } }
+}
+
+/// What the numbers of a queue say, beyond what scripts find.
+struct QueueExamination {
+    /// A lapsed lease that is not swept by then is not going to be.
+    private static let patience: Int64 = 60_000
+
+    let audit: QueueAudit
+    let snapshot: QueueSnapshot
+
+    var diagnoses: [Diagnosis] { lapsed + waiting + leftovers }
+
+    private var queue: String { audit.queue }
+    private var hasLiveWorkers: Bool { !snapshot.liveWorkers.isEmpty }
+
+    private var lapsed: [Diagnosis] {
+        let floor = snapshot.leaseFloor
+        return audit.workers.filter { $0.held > 0 && max($0.leaseUntil, floor) < audit.time - Self.patience }.map {
+            worker in
+            Diagnosis(
+                hasLiveWorkers ? .error : .warning,
+                "unswept",
+                queue: queue,
+                worker.id,
+                "lost for \((audit.time - worker.leaseUntil) / 1000) s and still holds \(worker.held) operations",
+                fix: hasLiveWorkers ? nil : "\(Program.name) worker -q \(queue)"
+            )
+        }
+    }
+
+    private var waiting: [Diagnosis] {
+        let ready = snapshot.counts[.ready] ?? 0
+        guard ready > 0 else { return [] }
+        if snapshot.paused {
+            return [
+                Diagnosis(
+                    .note,
+                    "paused",
+                    queue: queue,
+                    queue,
+                    "paused, \(QuantityText.grouped(ready)) operations are ready",
+                    fix: "\(Program.name) queue resume \(queue)"
+                )
+            ]
+        }
+        guard !hasLiveWorkers else { return [] }
+        return [
+            Diagnosis(
+                .warning,
+                "noWorker",
+                queue: queue,
+                queue,
+                "no live worker, \(QuantityText.grouped(ready)) operations are ready",
+                fix: "\(Program.name) worker -q \(queue)"
+            )
+        ]
+    }
+
+    private var leftovers: [Diagnosis] {
+        var found: [Diagnosis] = []
+        if audit.graves > 0 {
+            found.append(
+                Diagnosis(
+                    .note,
+                    "graves",
+                    queue: queue,
+                    queue,
+                    "\(audit.graves) cancels of the queue are not cleared away yet"
+                )
+            )
+        }
+        if audit.intents >= 9000 {
+            found.append(
+                Diagnosis(
+                    .warning,
+                    "intents",
+                    queue: queue,
+                    queue,
+                    "\(audit.intents) cancels of unknown ids are stored; 10,000 are the most"
+                )
+            )
+        }
+        if audit.awaited >= 100_000 {
+            found.append(
+                Diagnosis(.note, "awaited", queue: queue, queue, "\(audit.awaited) operations are noted as waited for")
+            )
+        }
+        return found
+    }
+}

@@ -1,0 +1,235 @@
+import Operations
+import SluiceMonitor
+
+/// What the server's own words say about operations being safe in it.
+struct ServerExamination {
+    private static let oldest = ServerVersion(6, 2, 0)
+    /// Beyond this, ages on screens of this machine are wrong by as much.
+    private static let skew: Int64 = 2000
+
+    let server: ServerAudit
+
+    init(_ server: ServerAudit) { self.server = server }
+
+    var diagnoses: [Diagnosis] {
+        guard !server.info.isEmpty else { return [Self.blind("INFO is forbidden")] }
+        return version + parser + eviction + persistence + connections + clock
+    }
+
+    /// This user may not look.
+    static func blind(_ message: String) -> Diagnosis {
+        Diagnosis(
+            .warning,
+            "notAllowed",
+            "permissions",
+            "this user may not look at everything: \(message)",
+            fix: "connect as an operator: --redis redis://USER@HOST"
+        )
+    }
+
+    /// This user hears nothing.
+    static func deaf(_ message: String) -> Diagnosis {
+        Diagnosis(
+            .error,
+            "noChannels",
+            "permissions",
+            "Redis refuses this user the channels of the namespace, so cancels and events arrive late: \(message)",
+            fix: "redis-cli ACL SETUSER NAME '&{NAMESPACE/*'"
+        )
+    }
+
+    private func number(_ field: String) -> Int64? { server.info[field].flatMap { Int64($0) } }
+    private func setting(_ name: String) -> String? { server.configuration[name] }
+
+    // MARK: Versions
+
+    private var version: [Diagnosis] {
+        let text = server.info["redis_version"] ?? ""
+        guard server.info["valkey_version"] == nil, let version = ServerVersion(text) else { return [] }
+        guard version >= Self.oldest else {
+            return [
+                Diagnosis(.error, "version", "redis_version", "Redis \(text) is too old: 6.2 is the oldest that works")
+            ]
+        }
+        return KnownFault.all.filter { $0.concerns(version) }.map { fault in
+            Diagnosis(
+                .note,
+                "version",
+                "redis_version",
+                "Redis \(text): \(fault.text). Distributions mend faults without changing the number: ask yours"
+            )
+        }
+    }
+
+    /// Debian's 0.14 has the correction of CVE-2021-32765; elsewhere versions below 1.0.1 may not.
+    private var parser: [Diagnosis] {
+        guard let version = ServerVersion(server.hiredisVersion), version < ServerVersion(1, 0, 1) else { return [] }
+        return [
+            Diagnosis(
+                .note,
+                "hiredis",
+                "hiredis",
+                "built with hiredis \(server.hiredisVersion): below 1.0.1 only distributions' own packages have the fix of "
+                    + "CVE-2021-32765; replies are bounded here in any case"
+            )
+        ]
+    }
+
+    // MARK: Memory and disk
+
+    private var eviction: [Diagnosis] {
+        var found: [Diagnosis] = []
+        let policy = setting("maxmemory-policy") ?? server.info["maxmemory_policy"] ?? "noeviction"
+        if policy != "noeviction" {
+            found.append(
+                Diagnosis(
+                    .error,
+                    "eviction",
+                    "maxmemory-policy",
+                    "\(policy): Redis throws operations away when its memory is full",
+                    fix: "redis-cli CONFIG SET maxmemory-policy noeviction"
+                )
+            )
+        }
+        if let evicted = number("evicted_keys"), evicted > 0 {
+            found.append(
+                Diagnosis(
+                    .error,
+                    "evicted",
+                    "evicted_keys",
+                    "\(evicted) keys were thrown away: operations may be among them"
+                )
+            )
+        }
+        if let limit = number("maxmemory"), limit > 0, let used = number("used_memory"), used > limit / 10 * 9 {
+            found.append(
+                Diagnosis(
+                    .warning,
+                    "memory",
+                    "maxmemory",
+                    "\(QuantityText.bytes(used)) of \(QuantityText.bytes(limit)) are used; when it is full, enqueue is refused"
+                )
+            )
+        }
+        return found
+    }
+
+    private var persistence: [Diagnosis] {
+        var found: [Diagnosis] = []
+        let appends = number("aof_enabled") == 1
+        if !appends, setting("save") == "" {
+            found.append(
+                Diagnosis(
+                    .warning,
+                    "persistence",
+                    "appendonly",
+                    "nothing is written to disk: a restart of Redis loses every operation",
+                    fix: "redis-cli CONFIG SET appendonly yes"
+                )
+            )
+        } else if !appends {
+            found.append(
+                Diagnosis(
+                    .note,
+                    "persistence",
+                    "appendonly",
+                    "snapshots only: a crash of Redis loses what came after the last one",
+                    fix: "redis-cli CONFIG SET appendonly yes"
+                )
+            )
+        }
+        if appends, setting("appendfsync") == "no" {
+            found.append(
+                Diagnosis(
+                    .note,
+                    "persistence",
+                    "appendfsync",
+                    "no: a crash of the machine loses up to 30 s",
+                    fix: "redis-cli CONFIG SET appendfsync everysec"
+                )
+            )
+        }
+        for (field, what) in [
+            ("aof_last_write_status", "appending to the file"), ("rdb_last_bgsave_status", "writing a snapshot"),
+            ("aof_last_bgrewrite_status", "rewriting the file"),
+        ] where (server.info[field] ?? "ok") != "ok" {
+            found.append(Diagnosis(.error, "persistence", field, "\(what) failed last time: see the log of Redis"))
+        }
+        return found
+    }
+
+    // MARK: Connections and clock
+
+    private var connections: [Diagnosis] {
+        var found: [Diagnosis] = []
+        let most = number("maxclients") ?? setting("maxclients").flatMap { Int64($0) } ?? 0
+        if let clients = number("connected_clients"), most > 0, clients > most / 10 * 9 {
+            found.append(Diagnosis(.warning, "connections", "maxclients", "\(clients) of \(most) connections are used"))
+        }
+        if let rejected = number("rejected_connections"), rejected > 0 {
+            found.append(
+                Diagnosis(
+                    .note,
+                    "connections",
+                    "rejected_connections",
+                    "\(rejected) connections were refused since its start"
+                )
+            )
+        }
+        if server.info["role"] == "slave" {
+            found.append(Diagnosis(.error, "replica", "role", "a replica: nothing can be enqueued or run here"))
+        }
+        return found
+    }
+
+    private var clock: [Diagnosis] {
+        let ahead = server.clockAhead
+        guard abs(ahead) > Self.skew + server.roundTripMilliseconds else { return [] }
+        return [
+            Diagnosis(
+                .warning,
+                "clock",
+                "clock",
+                "this machine's clock and that of Redis differ by \(abs(ahead) / 1000) s: due times and leases follow Redis, ages "
+                    + "shown here do not"
+            )
+        ]
+    }
+}
+
+/// Three numbers that can be compared.
+struct ServerVersion: Comparable, Sendable {
+    var parts: [Int]
+
+    init(_ major: Int, _ minor: Int, _ patch: Int) { parts = [major, minor, patch] }
+
+    init?(_ text: String) {
+        let numbers = text.split(separator: ".").prefix(3).map { Int($0) }
+        guard numbers.count >= 2, !numbers.contains(nil) else { return nil }
+        parts = Array((numbers.compactMap { $0 } + [0]).prefix(3))
+    }
+
+    static func < (left: Self, right: Self) -> Bool { left.parts.lexicographicallyPrecedes(right.parts) }
+}
+
+/// A fault of released servers.
+struct KnownFault: Sendable {
+    var text: String
+    /// Concerned: from the first of a pair to below the second.
+    var ranges: [(from: ServerVersion, to: ServerVersion)]
+
+    func concerns(_ version: ServerVersion) -> Bool { ranges.contains { $0.from <= version && version < $0.to } }
+
+    /// From the advisories of the Redis project.
+    static let all = [
+        KnownFault(
+            text:
+                "whoever may send scripts may run code on the server (CVE-2025-49844); fixed in 6.2.20, 7.2.11, 7.4.6, 8.0.4 and 8.2.2",
+            ranges: [
+                (ServerVersion(0, 0, 0), ServerVersion(6, 2, 20)), (ServerVersion(7, 0, 0), ServerVersion(7, 2, 11)),
+                (ServerVersion(7, 4, 0), ServerVersion(7, 4, 6)), (ServerVersion(8, 0, 0), ServerVersion(8, 0, 4)),
+                (ServerVersion(8, 2, 0), ServerVersion(8, 2, 2)),
+            ]
+        )
+    ]
+}

@@ -1,0 +1,191 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+
+package struct DoctorVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "doctor",
+            abstract:
+                "Look for anything that is wrong: lost or doubled operations, counters, leases, settings of Redis.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) doctor
+                  \(Program.name) doctor --deep -o json | jq '.findings[] | select(.severity == "error")'
+
+                It changes nothing, and may run at any time. Without --deep it looks at 100,000 keys and 20,000 entries of each place at most. Exit status: 0, or 1 if there is an error (with --strict also for a warning).
+                """
+        )
+    }
+
+    @Flag(help: "Look at everything, however much it is.")
+    var deep = false
+    @Flag(help: "Exit with 1 for warnings, too.")
+    var strict = false
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let client = try await invocation.connect()
+        guard let broker = client.broker as? any Doctor.Broker else {
+            throw CLIError(.bug, "this broker cannot be examined")
+        }
+        let start = ContinuousClock.now
+        let console = invocation.console
+        var doctor = Doctor(broker, budget: deep ? .deep : .short) { done in
+            if ContinuousClock.now - start > .seconds(1) { console.showStatus("looking: \(done)") }
+        }
+        try await doctor.run()
+        console.clearStatus()
+        DoctorReport(doctor, namespace: client.namespace, isDeep: deep, took: .now - start).print(invocation)
+        let isWell = doctor.chart.count(.error) == 0 && (!strict || doctor.chart.count(.warning) == 0)
+        return isWell ? .done : .dead
+    }
+}
+
+/// What `doctor` prints: `docs/schema/doctor.json`.
+struct DoctorReport {
+    private let doctor: Doctor
+    private let namespace: String
+    private let isDeep: Bool
+    private let took: Duration
+
+    init(_ doctor: Doctor, namespace: String, isDeep: Bool, took: Duration) {
+        self.doctor = doctor
+        self.namespace = namespace
+        self.isDeep = isDeep
+        self.took = took
+    }
+
+    func print(_ invocation: Invocation) {
+        let console = invocation.console
+        switch invocation.format {
+        case .json: console.print(json, .json)
+        case .jsonl: console.print(doctor.chart.sorted.map { Self.object($0).serialized() })
+        case .id: console.print(doctor.chart.sorted.map { SafeText.line($0.subject) })
+        case .wide, .csv: console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
+        case .table: console.print(lines(console.output))
+        }
+    }
+
+    // MARK: For people
+
+    private func lines(_ style: Style) -> [String] {
+        var lines: [String] = []
+        for diagnosis in doctor.chart.sorted {
+            let place = [diagnosis.queue.map { "queue \($0)" }, diagnosis.subject].compactMap { $0 }
+            let shown = place.count == 2 && diagnosis.queue == diagnosis.subject ? [place[0]] : place
+            lines.append(
+                style.paint("\(diagnosis.severity.rawValue):", diagnosis.severity.role)
+                    + " " + SafeText.line(shown.joined(separator: ", ") + ": " + diagnosis.message)
+            )
+            if let fix = diagnosis.fix { lines.append("  try:  " + SafeText.line(fix)) }
+        }
+        for (kind, count) in doctor.chart.more {
+            let queue = kind.queue.map { " in queue \($0)" } ?? ""
+            lines.append("and \(QuantityText.grouped(count)) more of the kind \"\(kind.code)\"" + SafeText.line(queue))
+        }
+        return lines + [summary]
+    }
+
+    private var summary: String {
+        let coverage = doctor.coverage
+        let looked = [("queue", coverage.queues), ("key", coverage.keys), ("entry", coverage.entries)]
+            .map { Self.counted($1, $0) }.joined(separator: ", ")
+        let found = [Diagnosis.Severity.error, .warning, .note]
+            .map { Self.counted(doctor.chart.count($0), $0.rawValue) }.joined(separator: ", ")
+        return "\(found); looked at \(looked) in \(DurationText.precise(took))"
+    }
+
+    private static func counted(_ count: Int, _ noun: String) -> String {
+        let plural = noun == "entry" ? "entries" : noun + "s"
+        return "\(QuantityText.grouped(count)) \(count == 1 ? noun : plural)"
+    }
+
+    private var table: Table {
+        var table = Table(["SEVERITY", "CODE", "QUEUE", "SUBJECT", "MESSAGE", "FIX"].map { TableColumn($0) })
+        for diagnosis in doctor.chart.sorted {
+            table.append([
+                TableCell(diagnosis.severity.rawValue, diagnosis.severity.role), TableCell(diagnosis.code),
+                TableCell(diagnosis.queue ?? ""), TableCell(diagnosis.subject), TableCell(diagnosis.message),
+                TableCell(diagnosis.fix ?? ""),
+            ])
+        }
+        return table
+    }
+
+    // MARK: For programs
+
+    private var json: JSONValue {
+        let chart = doctor.chart
+        let coverage = doctor.coverage
+        return [
+            "v": 1,
+            "namespace": .string(namespace),
+            "deep": .bool(isDeep),
+            "errors": .number(chart.count(.error)),
+            "warnings": .number(chart.count(.warning)),
+            "notes": .number(chart.count(.note)),
+            "findings": .array(chart.sorted.map { Self.object($0) }),
+            "more": .array(
+                chart.more.map {
+                    ["code": .string($0.kind.code), "queue": JSONValue($0.kind.queue), "count": .number($0.count)]
+                }
+            ),
+            "looked": [
+                "queues": .number(coverage.queues), "keys": .number(coverage.keys),
+                "entries": .number(coverage.entries), "complete": .bool(coverage.isComplete),
+                "milliseconds": .number(took.wholeMilliseconds),
+            ],
+            "server": server,
+        ]
+    }
+
+    private var server: JSONValue {
+        let server = doctor.server
+        return [
+            "version": JSONValue(server.info["valkey_version"] ?? server.info["redis_version"]),
+            "hiredis": .string(server.hiredisVersion),
+            "user": JSONValue(server.user),
+            "keys": JSONValue(server.keyCount),
+            "connections": JSONValue(server.info["connected_clients"].flatMap { Int($0) }),
+            "usedBytes": JSONValue(server.info["used_memory"].flatMap { Int($0) }),
+            "appendOnly": .bool(server.info["aof_enabled"] == "1"),
+            "maxmemoryPolicy": JSONValue(server.info["maxmemory_policy"]),
+            "clockAheadMilliseconds": .number(server.clockAhead),
+        ]
+    }
+
+    private static func object(_ diagnosis: Diagnosis) -> JSONValue {
+        [
+            "v": 1,
+            "severity": .string(diagnosis.severity.rawValue),
+            "code": .string(diagnosis.code),
+            "queue": JSONValue(diagnosis.queue),
+            "subject": .string(diagnosis.subject),
+            "message": .string(diagnosis.message),
+            "fix": JSONValue(diagnosis.fix),
+        ]
+    }
+}
+
+extension ServerAudit {
+    /// Of all databases: `db0:keys=12,expires=3,…`.
+    fileprivate var keyCount: Int {
+        info.filter { $0.key.hasPrefix("db") }
+            .compactMap { $0.value.firstMatch(of: /^keys=(\d+)/).flatMap { Int($0.1) } }
+            .reduce(0, +)
+    }
+}
+
+extension Diagnosis.Severity {
+    fileprivate var role: TextRole {
+        switch self {
+        case .error: .dead
+        case .warning: .warning
+        case .note: .dim
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import Operations
+import RedisBroker
+import RedisClient
+import TestSupport
+import Testing
+
+/// A kind of damage: how it is done, what `doctor` calls it, and of what it speaks then.
+private struct Damage: Sendable {
+    let name: String
+    let code: String
+    let severity: String
+    let subject: @Sendable (Ward) -> String
+    let plant: @Sendable (Ward) throws -> Void
+
+    typealias Subject = @Sendable (Ward) -> String
+    typealias Plant = @Sendable (Ward) throws -> Void
+
+    private static func error(_ name: String, _ code: String, _ subject: @escaping Subject, _ plant: @escaping Plant)
+        -> Damage
+    {
+        Damage(name: name, code: code, severity: "error", subject: subject, plant: plant)
+    }
+
+    private static func warning(_ name: String, _ code: String, _ subject: @escaping Subject, _ plant: @escaping Plant)
+        -> Damage
+    {
+        Damage(name: name, code: code, severity: "warning", subject: subject, plant: plant)
+    }
+
+    private static func note(_ name: String, _ code: String, _ subject: @escaping Subject, _ plant: @escaping Plant)
+        -> Damage
+    {
+        Damage(name: name, code: code, severity: "note", subject: subject, plant: plant)
+    }
+
+    static let all: [Damage] = [
+        .error("reference-gone", "lost", { "\($0.ready[1])" }) {
+            try $0.damage("LREM", "lane:2", 1, $0.reference($0.ready[1]))
+        },
+        .error("scheduled-gone", "lost", { "\($0.scheduled)" }) { try $0.damage("ZREM", "scheduled", $0.scheduled) },
+        .error("ended-gone", "lost", { "\($0.finished)" }) { try $0.damage("ZREM", "ended:f", $0.finished) },
+        .error("entry-gone", "lost", { "\($0.executing)" }) {
+            try $0.damage("HDEL", "inflight:\($0.worker)", $0.executingFence)
+        },
+        .error("reference-twice", "twice", { "\($0.ready[0])" }) {
+            try $0.damage("RPUSH", "lane:2", $0.reference($0.ready[0]))
+        },
+        .error("ready-and-scheduled", "twice", { "\($0.ready[0])" }) {
+            try $0.damage("ZADD", "scheduled", 4_000_000_000_000, $0.ready[0])
+        },
+        .error("ready-and-held", "twice", { "\($0.ready[0])" }) {
+            try $0.damage("HSET", "inflight:\($0.worker)", 3, $0.reference($0.ready[0]) + " ")
+        },
+        .error("finished-and-dead", "twice", { "\($0.finished)" }) { try $0.damage("ZADD", "ended:d", 1, $0.finished) },
+        .error("record-gone", "noRecord", { "\($0.scheduled)" }) { try $0.damage("DEL", "\($0.scheduled)") },
+        .error("held-record-gone", "noRecord", { "\($0.executing)" }) { try $0.damage("DEL", "\($0.executing)") },
+        .error("lease-gone", "noLease", { "\($0.worker)" }) { try $0.damage("ZREM", "leases", $0.worker) },
+        .error("number-gone", "owner", { "\($0.executing)" }) { try $0.damage("DEL", "numbers") },
+        .error("counter", "counter", { _ in "executing" }) { try $0.damage("HINCRBY", "totals", "executing", 5) },
+        .error("ghost-counter", "counter", { _ in "ghosts" }) { try $0.damage("HINCRBY", "totals", "ghosts", 2) },
+        .error("total", "sum", { _ in "totals" }) { try $0.damage("HINCRBY", "totals", "enqueued", 1) },
+        .error("fence-back", "counterBack", { _ in "fence" }) { try $0.damage("HSET", "meta", "fence", 1) },
+        .error("sequence-back", "counterBack", { _ in "sequence" }) { try $0.damage("HSET", "meta", "sequence", 1) },
+        .error("garbage", "malformed", { _ in "lane:3" }) { try $0.damage("RPUSH", "lane:3", "garbage\u{1B}[31m") },
+        .error("short-record", "malformed", { _ in "7ZZZZZZZZZZZZZZZZZZZZZZZZZ" }) {
+            try $0.damage("SET", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "short")
+        },
+        .warning("extras-left", "leftover", { _ in "7ZZZZZZZZZZZZZZZZZZZZZZZZY" }) {
+            try $0.damage("HSET", "x:7ZZZZZZZZZZZZZZZZZZZZZZZZY", "result", "1")
+        },
+        .warning("order-left", "leftover", { _ in "999" }) {
+            try $0.damage("HSET", "cancelling:\($0.worker)", 999, "1 me")
+        },
+        .warning("expiry-left", "leftover", { "\($0.finished)" }) {
+            try $0.damage("ZADD", "expiring", 4_000_000_000_000, $0.finished)
+        },
+        .warning("grave-left", "leftover", { _ in "grave:99" }) {
+            try $0.damage("RPUSH", "grave:99:lane:2", "x")
+        },
+        .warning("clock", "clockBack", { _ in "lastSeen" }) {
+            try $0.damage("HSET", "meta", "lastSeen", 4_000_000_000_000)
+        },
+        .note("bell", "bell", { _ in "bell" }) { try $0.damage("RPUSH", "bell", 1, 1) },
+        .note("surprise", "unknownKey", { $0.prefix + "surprise" }) { try $0.damage("SET", "surprise", 1) },
+        .warning("forgotten", "unregistered", { $0.queue }) {
+            try $0.server.ask(RedisCommand("SREM", $0.registry, $0.queue))[0].expectSuccess()
+        },
+    ]
+}
+
+extension Ward {
+    /// The set of the namespace's queues.
+    fileprivate var registry: String {
+        String(prefix.dropFirst().prefix { $0 != "/" }) + ":queues"
+    }
+}
+
+extension CommandLineTests {
+    @Suite("doctor")
+    struct DoctorTests {
+        private let sluice = CommandLine()
+
+        private func findings(_ report: JSONValue) -> [(
+            queue: String?, code: String, subject: String, severity: String
+        )] {
+            (report["findings"]?.arrayValue ?? []).map {
+                (
+                    $0["queue"]?.stringValue, $0["code"]?.stringValue ?? "", $0["subject"]?.stringValue ?? "",
+                    $0["severity"]?.stringValue ?? ""
+                )
+            }
+        }
+
+        @Test(
+            "Every damage is found in its queue and named, a healthy queue beside them is not blamed, and the fixes mend them"
+        )
+        func damages() async throws {
+            var wards: [Ward] = []
+            for damage in Damage.all { wards.append(try await Ward(damage.name, sluice.broker)) }
+            _ = try await Ward("healthy", sluice.broker)
+            let before = try await sluice.json("doctor", "--deep")
+            #expect(before["errors"]?.intValue == 0, "\(before)")
+            #expect(findings(before).allSatisfy { $0.queue == nil }, "\(before)")
+            #expect(before["looked"]?["complete"] == true)
+
+            for (damage, ward) in zip(Damage.all, wards) { try damage.plant(ward) }
+            let outcome = try await sluice("doctor", "--deep", "-o", "json")
+            #expect(outcome.code == 1)
+            let found = findings(try JSONValue(parsing: outcome.output))
+            for (damage, ward) in zip(Damage.all, wards) {
+                #expect(
+                    found.contains {
+                        $0 == (damage.name, damage.code, damage.subject(ward), damage.severity)
+                    },
+                    "\(damage.name): \(found.filter { $0.queue == damage.name })"
+                )
+            }
+            #expect(!found.contains { $0.queue == "healthy" })
+            let shown = try await sluice("doctor", "--deep").output
+            #expect(!shown.contains("\u{1B}"))
+            try await mend()
+        }
+
+        /// Runs the commands that are proposed. A counter is right only once everything is in its place, so more than once.
+        private func mend() async throws {
+            let hopeless: Set = ["sum", "malformed"]
+            for _ in 0..<4 {
+                let report = try await sluice.json("doctor", "--deep")
+                let left = (report["findings"]?.arrayValue ?? []).filter {
+                    $0["severity"]?.stringValue == "error" && !hopeless.contains($0["code"]?.stringValue ?? "")
+                }
+                if left.isEmpty { return }
+                for fix in left.compactMap({ $0["fix"]?.stringValue }) where fix.hasPrefix("redis-cli") {
+                    try run("sh", ["-c", fix])
+                }
+            }
+            let rest = try await sluice("doctor", "--deep").output
+            Issue.record("the proposed commands do not mend what was found: \(rest)")
+        }
+
+        @Test("Under load, with cancels and a dying worker, it never finds an error")
+        func load() async throws {
+            let folder = try TemporaryDirectory()
+            let path = folder.path("noops.jsonl")
+            try (0..<4000).map { #"{"name":"\#($0 % 50 == 0 ? "fail" : "noop")"}"# }.joined(separator: "\n")
+                .write(toFile: path, atomically: true, encoding: .utf8)
+            let workers = [try await sluice.worker("-c", "8"), try await sluice.worker("-c", "8")]
+            let producer = Task { [sluice] in
+                for round in 0..<6 {
+                    try await sluice.lines("enqueue", "--batch", path, "--quiet")
+                    try await sluice.lines("enqueue", "--batch", path, "--quiet", "--no-track")
+                    if round % 2 == 1 { try await sluice.lines("cancel", "--all", "-y") }
+                    if round == 3 { workers[0].send(SIGKILL) }
+                }
+            }
+            for _ in 0..<6 {
+                let report = try await sluice.json("doctor", "--deep")
+                #expect(report["errors"]?.intValue == 0, "\(report)")
+            }
+            try await producer.value
+            let report = try await sluice.json("doctor")
+            #expect(report["errors"]?.intValue == 0, "\(report)")
+            workers[1].send(SIGTERM)
+            _ = await workers[1].outcome()
+        }
+
+        @Test("It names what nobody serves, lost workers, and a queue without workers; text from elsewhere is escaped")
+        func service() async throws {
+            let ward = try await Ward("mail", sluice.broker)
+            let name = OperationEnvelope(name: "Send\u{1B}[31m").encoded()
+            _ = try await sluice.broker.enqueue([NewOperation(envelope: name)], queue: "mail")
+            let unserved = try await sluice("doctor")
+            #expect(unserved.code == 0, "\(unserved.output)")
+            #expect(unserved.output.contains(#"queue mail, Send\x1b[31m: no live worker handles this name"#))
+            #expect(try await sluice("doctor", "--strict").code == 1)
+            try ward.damage("ZADD", "leases", 1, ward.worker)
+            let lost = findings(try await sluice.json("doctor"))
+            #expect(lost.contains { $0 == ("mail", "unswept", "\(ward.worker)", "warning") }, "\(lost)")
+            #expect(lost.contains { $0 == ("mail", "noWorker", "mail", "warning") }, "\(lost)")
+        }
+
+        @Test("It says what is wrong with the server's settings, and what this user may not do")
+        func server() async throws {
+            let server = try TestServer.start(
+                TestServer.Options(["maxmemory-policy allkeys-lru", "maxmemory 100mb"])
+            )
+            let sluice = CommandLine(server.endpoint)
+            _ = try await Ward("mail", sluice.broker, server: server)
+            let found = findings(try await sluice.json("doctor"))
+            #expect(found.contains { $0 == (nil, "eviction", "maxmemory-policy", "error") }, "\(found)")
+            #expect(found.contains { $0 == (nil, "persistence", "appendonly", "warning") }, "\(found)")
+            try server.ask(
+                RedisCommand("ACL", "SETUSER", "deaf", "on", ">pw", "~*", "resetchannels", "+@all", "-scan", "-config")
+            )[0].expectSuccess()
+            let outcome = try await Program.run(
+                "sluice",
+                ["doctor", "-N", sluice.namespace, "-o", "json"],
+                environment: ["SLUICE_REDIS_URL": "unix://deaf:pw@\(server.socketPath)"]
+            )
+            #expect(outcome.code == 1)
+            let deaf = findings(try JSONValue(parsing: outcome.output))
+            #expect(deaf.contains { $0.code == "noChannels" && $0.severity == "error" }, "\(deaf)")
+            #expect(deaf.contains { $0.code == "notAllowed" }, "\(deaf)")
+        }
+    }
+}
