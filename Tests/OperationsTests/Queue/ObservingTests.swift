@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+@testable import Operations
+
+@Suite("Waiting for local operations and observing them", .timeLimit(.minutes(1)))
+struct ObservingTests {
+    @Test("Cancelling who waits ends the waiting and not the operation")
+    func cancelledWait() async throws {
+        let (queue, gate) = (LocalOperationQueue(), Gate())
+        let operation = queue.add {
+            await gate.wait()
+            return 1
+        }
+        let waits = [
+            Task { _ = try await operation.value },
+            Task { _ = try await operation.waitUntilFinished() },
+            Task { try await queue.waitUntilAllOperationsAreFinished() },
+        ]
+        for wait in waits {
+            wait.cancel()
+            await #expect(throws: CancellationError.self) { try await wait.value }
+        }
+        gate.open()
+        #expect(try await operation.value == 1)
+    }
+
+    @Test("Hooks run once, in order, before the waiters go on")
+    func hooks() async throws {
+        let (queue, journal) = (LocalOperationQueue(), Journal())
+        let operation = ValueOperation { throw Oops(number: 1) }
+        for number in 0..<5 { operation.onEnd { _ in journal.note("hook \(number)") } }
+        operation.onDeath { error in journal.note("death \((error as? Oops)?.number ?? 0)") }
+        try queue.add(operation)
+        try await operation.waitUntilFinished()
+        #expect(journal.entries == (0..<5).map { "hook \($0)" } + ["death 1"])
+        operation.onEnd { ending in journal.note("late \(ending.state)") }
+        #expect(journal.entries.last == "late dead")
+    }
+
+    @Test("A hook may use queue and operation as it likes")
+    func reentrantHook() async throws {
+        let (queue, journal) = (LocalOperationQueue(maxConcurrentOperationCount: 1), Journal())
+        let operation = ValueOperation {}
+        operation.onEnd { _ in
+            queue.add { journal.note("added by a hook") }
+            queue.maxConcurrentOperationCount = 2
+            operation.cancel()
+        }
+        try queue.add(operation)
+        await journal.wait(for: "added by a hook")
+        try await queue.waitUntilAllOperationsAreFinished()
+    }
+
+    @Test("A stream of changes begins with the present state and ends after the terminal one")
+    func changes() async throws {
+        let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
+        let (first, operation) = (
+            ValueOperation {},
+            ValueOperation {
+                LocalOperation.current?.report(progress: 0.5, "half")
+                journal.note("in")
+                await gate.wait()
+                try Task.checkCancellation()
+            }
+        )
+        try operation.addDependency(first)
+        let changes = operation.changes
+        try queue.add(first)
+        try queue.add(operation)
+        await journal.wait(for: "in")
+        #expect(operation.progress == LocalOperationProgress(fraction: 0.5, message: "half"))
+        operation.cancel(reason: "enough")
+        gate.open()
+        var kinds: [LocalOperationChange.Kind] = []
+        for await change in changes { kinds.append(change.kind) }
+        #expect(
+            kinds == [
+                .state(.blocked), .state(.ready), .state(.executing),
+                .progress(LocalOperationProgress(fraction: 0.5, message: "half")), .cancelRequested(reason: "enough"),
+                .state(.cancelled),
+            ]
+        )
+        var late: [LocalOperationChange.Kind] = []
+        for await change in operation.changes { late.append(change.kind) }
+        #expect(late == [.state(.cancelled)])
+    }
+
+    @Test("The queue's stream has every change of every operation, none twice and none out of order")
+    func queueChanges() async throws {
+        let queue = LocalOperationQueue(maxConcurrentOperationCount: 8)
+        let changes = queue.changes
+        let count = 500
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<5 { group.addTask { for _ in 0..<(count / 5) { queue.add {} } } }
+        }
+        var states: [ObjectIdentifier: [OperationState]] = [:]
+        var kept: [LocalOperation] = []
+        var ended = 0
+        for await change in changes {
+            guard case .state(let state) = change.kind else { continue }
+            kept.append(change.operation)
+            states[ObjectIdentifier(change.operation), default: []].append(state)
+            if state.isTerminal { ended += 1 }
+            if ended == count { break }
+        }
+        #expect(states.count == count)
+        #expect(states.values.allSatisfy { $0 == [.ready, .executing, .finished] })
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import Testing
+
+@testable import Operations
+
+@Suite("Retries and time limits of local operations", .timeLimit(.minutes(1)))
+struct RetryTests {
+    @Test("A retry waits for its pause without a slot, and keeps its dependents waiting")
+    func retry() async throws {
+        let (clock, journal) = (TestClock(), Journal())
+        let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, clock: clock)
+        let options = LocalOperationOptions(
+            retry: LocalRetry { _, attempt in attempt < 3 ? .after(.seconds(attempt)) : .dead }
+        )
+        let flaky = queue.add(options) {
+            journal.note("try \(LocalOperation.current?.attempts ?? 0)")
+            if LocalOperation.current?.attempts != 3 { throw Oops() }
+            return "good"
+        }
+        let dependent = ValueOperation { journal.note("dependent") }
+        try dependent.addDependency(flaky)
+        try queue.add(dependent)
+        let other = queue.add { journal.note("other") }
+        try await other.value
+        await clock.journal.wait(count: 1)
+        #expect(flaky.state == .retrying)
+        #expect(dependent.state == .blocked)
+        clock.advance(by: .seconds(1))
+        await clock.journal.wait(count: 2)
+        clock.advance(by: .seconds(2))
+        #expect(try await flaky.value == "good")
+        try await dependent.value
+        #expect(journal.entries.filter { $0 != "other" } == ["try 1", "try 2", "try 3", "dependent"])
+        #expect(flaky.attempts == 3)
+    }
+
+    @Test("A retrying operation ends at once when it is cancelled")
+    func cancelRetrying() async throws {
+        let clock = TestClock()
+        let queue = LocalOperationQueue(clock: clock)
+        let flaky = queue.add(LocalOperationOptions(retry: LocalRetry { _, _ in .after(.seconds(60)) })) {
+            throw Oops()
+        }
+        await clock.journal.wait(count: 1)
+        #expect(flaky.state == .retrying)
+        flaky.cancel()
+        #expect(flaky.state == .cancelled)
+        #expect(queue.operationCount == 0)
+    }
+
+    @Test("A decision may discard, and errors may have their say")
+    func decisions() async throws {
+        struct Hopeless: OperationFailing {
+            var failureType: String { "hopeless" }
+            var isRetryable: Bool { false }
+        }
+        struct Busy: RetryTiming { var retryAfter: Duration? { .seconds(17) } }
+        let queue = LocalOperationQueue()
+        let discarded = queue.add(LocalOperationOptions(retry: LocalRetry { _, _ in .discard })) { throw Oops() }
+        #expect(try await discarded.waitUntilFinished() == .cancelled)
+        let policy = LocalRetry(RetryPolicy(attempts: 3, base: .seconds(1)))
+        #expect(policy(Hopeless(), attempt: 1) == .dead)
+        #expect(policy(Busy(), attempt: 1) == .after(.seconds(17)))
+        #expect(policy(Busy(), attempt: 3) == .dead)
+        #expect(policy(Oops(), attempt: 3) == .dead)
+        guard case .after(let pause) = policy(Oops(), attempt: 2) else { throw Oops() }
+        #expect(pause >= .seconds(2) && pause <= .seconds(3))
+    }
+
+    @Test("At its time limit an operation is told to end, and is dead with the reason")
+    func timeLimit() async throws {
+        let (clock, journal) = (TestClock(), Journal())
+        let queue = LocalOperationQueue(clock: clock)
+        let operation = queue.add(LocalOperationOptions(runTimeout: .seconds(5))) {
+            await untilCancelled(journal)
+            try Task.checkCancellation()
+        }
+        await journal.wait(for: "in")
+        await clock.journal.wait(count: 1)
+        clock.advance(by: .seconds(5))
+        let error = await #expect(throws: OperationsError.self) { try await operation.value }
+        #expect(error?.code == .timedOut)
+        #expect(operation.state == .dead)
+    }
+
+    @Test("One that does not end after its limit is given up on, and its slot is free")
+    func abandoned() async throws {
+        let (clock, journal, gate, released) = (TestClock(), Journal(), Gate(), Gate())
+        let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, clock: clock)
+        do {
+            let held = Released { released.open() }
+            let stuck = queue.add(LocalOperationOptions(runTimeout: .seconds(5), grace: .seconds(2))) {
+                journal.note("in")
+                await gate.wait()
+                withExtendedLifetime(held) {}
+            }
+            let next = queue.add { "next" }
+            await journal.wait(for: "in")
+            await clock.journal.wait(count: 1)
+            clock.advance(by: .seconds(5))
+            await clock.journal.wait(count: 2)
+            #expect(stuck.state == .executing)
+            clock.advance(by: .seconds(2))
+            #expect(try await stuck.waitUntilFinished() == .dead)
+            #expect(try await next.value == "next")
+            try await queue.waitUntilAllOperationsAreFinished()
+            #expect(queue.executingCount == 0)
+        }
+        // The body's late end changes nothing, and lets go of what it held.
+        gate.open()
+        await released.wait()
+        #expect(queue.executingCount == 0)
+        #expect(try await queue.add { 1 }.value == 1)
+    }
+}
+
+/// Notes that it is in, and waits until its task is cancelled.
+func untilCancelled(_ journal: Journal) async {
+    let gate = Gate()
+    await withTaskCancellationHandler {
+        journal.note("in")
+        await gate.wait()
+    } onCancel: {
+        gate.open()
+    }
+}
