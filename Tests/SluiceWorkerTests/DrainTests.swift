@@ -57,7 +57,8 @@ struct DrainTests {
         try await harness.ended()
         let time = ContinuousClock.now - toldAgain
         print("given back at once: ended after \(time)")
-        #expect(time < .seconds(2))
+        // A process that has the machine to itself is held to two seconds by StopTests; here seventy other tests run.
+        #expect(time < .seconds(4))
         let record = try await harness.detail(id)?.record
         #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
         #expect(harness.log.messages.contains { $0.contains("did not listen") })
@@ -85,7 +86,8 @@ struct DrainTests {
         try await harness.ended()
         let time = ContinuousClock.now - toldAgain
         print("given back at once, without answers: ended after \(time)")
-        #expect(time < .seconds(2))
+        // A process that has the machine to itself is held to two seconds by StopTests; here seventy other tests run.
+        #expect(time < .seconds(4))
         #expect(harness.log.messages.contains { $0.contains("could not be stored") })
         mute.speak()
     }

@@ -54,8 +54,7 @@ final class Gate: Sendable {
     /// Waits for the gate to open; deaf to cancels if asked to be.
     func pass(_ context: OperationContext, isDeaf: Bool = false) async throws {
         passes.withLock { $0.append((context.id, context.attempt, context.delivery)) }
-        await latch.wait(isDeaf: isDeaf)
-        if !latch.isOpen { throw CancellationError() }
+        guard await latch.wait(isDeaf: isDeaf) else { throw CancellationError() }
     }
 }
 

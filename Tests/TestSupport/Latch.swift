@@ -6,7 +6,7 @@ package final class Latch: Sendable {
     private struct State {
         var isOpen = false
         var nextWaiter = 0
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
         var threads: [DispatchSemaphore] = []
     }
 
@@ -27,28 +27,32 @@ package final class Latch: Sendable {
             }
             return (state.isOpen, state.waiters.values, state.threads)
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.resume(returning: true) }
         for thread in threads { thread.signal() }
         return !wasOpen
     }
 
     /// Waits until it is open or, unless deaf to that, the task is cancelled.
-    package func wait(isDeaf: Bool = false) async {
+    ///
+    /// - Returns: whether it was open; false = the cancel came first.
+    @discardableResult
+    package func wait(isDeaf: Bool = false) async -> Bool {
         let number = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
         }
-        await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let goesOn = state.withLock { state in
-                    if state.isOpen || (!isDeaf && Task.isCancelled) { return true }
+                let result = state.withLock { state -> Bool? in
+                    if state.isOpen { return true }
+                    if !isDeaf && Task.isCancelled { return false }
                     state.waiters[number] = continuation
-                    return false
+                    return nil
                 }
-                if goesOn { continuation.resume() }
+                if let result { continuation.resume(returning: result) }
             }
         } onCancel: {
-            if !isDeaf { state.withLock { $0.waiters.removeValue(forKey: number) }?.resume() }
+            if !isDeaf { state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: false) }
         }
     }
 
