@@ -32,6 +32,9 @@ struct Keys: Sendable {
     /// A pattern for SCAN that every key of the namespace's queues matches.
     var pattern: String { "{\(namespace)/*}:*" }
 
+    /// What keys and channels of the namespace's queues begin with, for access rules.
+    var prefixPattern: String { "{\(namespace)/*" }
+
     /// What a key of this namespace is; nil for a key of somebody else.
     func classify(_ key: String) -> (queue: String, kind: KeyAudit.Key.Kind)? {
         guard let queue = queue(of: key), key.hasPrefix(prefix(queue)) else { return nil }

@@ -4,13 +4,13 @@ import Operations
 import Sluice
 import SluiceMonitor
 
-/// `config show`
+/// `config show | acl`
 package struct ConfigGroup: ParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "config",
-            abstract: "Show settings and defaults.",
-            subcommands: [ConfigShowVerb.self]
+            abstract: "Show settings, defaults and access rules.",
+            subcommands: [ConfigShowVerb.self, ConfigACLVerb.self]
         )
     }
 

@@ -1,0 +1,87 @@
+import RedisClient
+
+/// What a user of Redis is for, and the least rights that suffice for it.
+///
+/// Redis checks the commands inside a script, too. So the rights are read from the sources of the scripts that a role calls, and
+/// what the connections send besides is listed here, next to each other.
+package enum RedisRole: String, Sendable, CaseIterable {
+    /// Enqueues, waits for results, cancels what it enqueued.
+    case producer
+    /// Runs operations.
+    case worker
+    /// Looks, and cannot write anything.
+    case monitor
+    /// Looks, cancels, retries, pauses, removes, and runs `doctor`.
+    case `operator`
+
+    /// Rules for `ACL SETUSER`, without user and password.
+    package func rules(namespace: String) -> [String] {
+        let keys = Keys(namespace: namespace)
+        return [
+            "resetkeys", "resetchannels", "-@all", "~\(keys.prefixPattern)", "~\(keys.queues)",
+            "&\(keys.prefixPattern)",
+        ]
+            + commands.sorted().map { "+\($0)" }
+    }
+
+    /// Names as ACL rules have them: `hset`, `script|load`.
+    private var commands: Set<String> {
+        var inner = Set(scripts.flatMap(\.commands))
+        // A screen's snapshot writes only if it asks for whole events, which a monitor does not.
+        if self == .monitor { inner.formIntersection(Self.reading) }
+        return inner.union(Self.connecting).union(plain)
+    }
+
+    private var scripts: [RedisScript] {
+        let all = ScriptLibrary()
+        let looking = [all.snapshot, all.page, all.details, all.log]
+        switch self {
+        case .producer: return looking + [all.enqueue, all.awaitEnd, all.cancel]
+        case .worker:
+            return [
+                all.claim, all.complete, all.fail, all.giveBack, all.report, all.beat, all.reconcile, all.sweep,
+                all.retire,
+                all.snapshot,
+            ]
+        case .monitor: return looking
+        case .operator:
+            return looking + [
+                all.awaitEnd, all.cancel, all.cancelQueue, all.retry, all.remove, all.pause, all.sweep, all.auditQueue,
+                all.auditPlace, all.auditRecords,
+            ]
+        }
+    }
+
+    /// Every connection of ours.
+    private static let connecting: Set = ["ping", "select", "client|setname", "evalsha", "script|load"]
+
+    private var plain: Set<String> {
+        switch self {
+        case .producer: ["sadd", "smembers", "subscribe", "unsubscribe"]
+        case .worker:
+            [
+                "sadd", "smembers", "subscribe", "unsubscribe", "blpop", "rpush", "ltrim", "client|id",
+                "client|unblock",
+                "info",
+            ]
+        case .monitor: ["smembers", "subscribe", "unsubscribe", "info"]
+        case .operator:
+            ["sadd", "smembers", "subscribe", "unsubscribe", "info", "scan", "config|get", "acl|whoami", "time"]
+        }
+    }
+
+    private static let reading: Set = [
+        "time", "exists", "get", "mget", "getrange", "hget", "hmget", "hgetall", "hkeys", "hlen", "hexists", "hscan",
+        "llen",
+        "lindex", "lrange", "zcard", "zrange", "zrangebyscore", "zrevrangebyscore", "zscore", "zscan",
+    ]
+}
+
+extension RedisScript {
+    /// The commands that the script may send. Those that it chooses between by a variable are spelled out in it as well.
+    var commands: Set<String> {
+        let called = source.matches(of: /call\('([A-Z]+)'/).map { $0.1.lowercased() }
+        let chosen = source.matches(of: /'(Z[A-Z]*RANGEBYSCORE)'/).map { $0.1.lowercased() }
+        return Set(called + chosen)
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Operations
+import RedisBroker
+
+extension RedisRole: ExpressibleByArgument {}
+
+package struct ConfigACLVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "acl",
+            abstract: "Print the least rights of a Redis user for each role, as lines of an ACL file.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) config acl -N shop
+                  \(Program.name) config acl worker --user shop-worker -N shop >> users.acl
+
+                producer enqueues, waits and cancels by id; worker runs operations; monitor only looks; operator cancels, retries, pauses, removes and runs doctor. Replace PASSWORD in each line (or the word >PASSWORD by #SHA256), then ACL LOAD. The same words go behind ACL SETUSER.
+                """
+        )
+    }
+
+    @Argument(help: "producer, worker, monitor or operator; all of them unless given.")
+    var roles: [RedisRole] = []
+    @Option(name: .long, help: "The user's name, for one role (sluice-ROLE).")
+    var user: String?
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws {
+        guard let user else { return }
+        guard roles.count == 1 else {
+            throw CLIError.usage("--user names the user of one role", fix: "config acl worker --user NAME")
+        }
+        guard NameRule.allows(user) else {
+            throw CLIError.usage("a user has 1 to 128 letters, digits, '.', '_' or '-'", fix: "--user sluice-worker")
+        }
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let namespace = invocation.settings.namespace.content
+        let lines = (roles.isEmpty ? RedisRole.allCases : roles).map { role in
+            (role: role, user: user ?? "sluice-\(role.rawValue)", rules: role.rules(namespace: namespace))
+        }
+        if invocation.format.isJSON {
+            let users: [JSONValue] = lines.map { line in
+                [
+                    "role": .string(line.role.rawValue), "user": .string(line.user),
+                    "rules": .array(line.rules.map { .string($0) }),
+                ]
+            }
+            invocation.console.print(
+                ["v": 1, "namespace": .string(namespace), "users": .array(users)],
+                invocation.format
+            )
+        } else {
+            invocation.console.print(
+                lines.map { "user \($0.user) on >PASSWORD \($0.rules.joined(separator: " "))" }
+            )
+        }
+        return .done
+    }
+}

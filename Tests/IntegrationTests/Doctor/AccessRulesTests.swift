@@ -1,0 +1,85 @@
+import Operations
+import RedisBroker
+import RedisClient
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    @Suite("access rules")
+    struct AccessRulesTests {
+        private static let password = "p4ss"
+        private let server: TestServer
+        private let namespace = uniqueNamespace("acl")
+
+        init() throws { server = try TestServer.start() }
+
+        /// Makes the users that `config acl` prints.
+        private func makeUsers() async throws {
+            let outcome = try await Program.run("sluice", ["config", "acl", "-N", namespace])
+            #expect(outcome.code == 0, "\(outcome.errors)")
+            for line in outcome.output.split(separator: "\n") {
+                var command = RedisCommand("ACL", "SETUSER")
+                for word in line.split(separator: " ").dropFirst() {
+                    command.append(word == ">PASSWORD" ? ">" + Self.password : String(word))
+                }
+                try server.ask(command)[0].expectSuccess()
+            }
+        }
+
+        private func start(_ role: RedisRole, _ arguments: [String]) throws -> Program {
+            let url = "unix://sluice-\(role.rawValue):\(Self.password)@\(server.socketPath)"
+            return try Program(
+                "sluice",
+                arguments,
+                environment: ["SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": namespace, "NO_COLOR": "1"]
+            )
+        }
+
+        @discardableResult
+        private func sluice(_ role: RedisRole, _ arguments: String..., code: Int32 = 0) async throws -> String {
+            let outcome = await (try start(role, arguments)).outcome()
+            #expect(outcome.code == code, "\(role) \(arguments): \(outcome.errors)")
+            return outcome.output
+        }
+
+        @Test("Each role does its work under its rules, and Redis has nothing to complain of")
+        func roles() async throws {
+            try await makeUsers()
+            let worker = try start(.worker, ["worker", "-c", "4", "-v"])
+            let done = try await sluice(.producer, "enqueue", "noop", "--wait", "-o", "id").split(separator: "\n")
+            #expect(done.count == 1)
+            try await sluice(.producer, "enqueue", "noop", "--in", "1s", "--expires", "1h", "--wait")
+            try await sluice(.producer, "enqueue", "noop", "--no-track")
+            let dead = try await sluice(.producer, "enqueue", "fail", "--attempts", "1", "--wait", "-o", "id", code: 1)
+            let running = try await sluice(.producer, "enqueue", "sleep", "seconds:=600", "-o", "id")
+            let id = String(running.split(separator: "\n")[0])
+            #expect(try await sluice(.monitor, "monitor", "--once").contains("sleep"))
+            for arguments in [["stats"], ["list"], ["workers", "ls"], ["queue", "ls"], ["show", id], ["logs", id]] {
+                let outcome = await (try start(.monitor, arguments)).outcome()
+                #expect(outcome.code == 0, "\(arguments): \(outcome.errors)")
+            }
+            try await sluice(.operator, "cancel", id, "--wait=20s")
+            try await sluice(.operator, "retry", String(dead.split(separator: "\n")[0]))
+            try await sluice(.operator, "queue", "pause", "default")
+            try await sluice(.operator, "queue", "resume", "default")
+            try await sluice(.operator, "cancel", "--all", "-y")
+            try await sluice(.operator, "doctor", "--deep")
+            worker.send(15)
+            let end = await worker.outcome()
+            #expect(end.code == 0, "\(end.errors)")
+            let log = try server.ask(RedisCommand("ACL", "LOG"))[0].expectArray()
+            #expect(log.isEmpty, "\(log)")
+        }
+
+        @Test("A monitor cannot write, also not by a script; a producer claims nothing; nobody sees another namespace")
+        func refusals() async throws {
+            try await makeUsers()
+            try await sluice(.producer, "enqueue", "noop", "--quiet")
+            try await sluice(.monitor, "cancel", "--queue", "default", "-y", code: 77)
+            try await sluice(.monitor, "enqueue", "noop", code: 77)
+            try await sluice(.monitor, "stats", "-N", "other", code: 77)
+            #expect(!RedisRole.producer.rules(namespace: namespace).contains("+lpop"), "a claim begins with LPOP")
+            #expect(try await sluice(.monitor, "stats", "-o", "json").contains(#""ready": 1"#))
+        }
+    }
+}
