@@ -43,7 +43,7 @@ extension Doctor {
         var cursor: String?
         var looked = 0
         repeat {
-            let audit = try await broker.auditPlace(place, cursor: cursor, limit: Defaults.batch, queue: queue)
+            let audit = try await broker.auditPlace(place, cursor: cursor, limit: Self.step, queue: queue)
             for finding in audit.findings { add(finding) }
             body(audit)
             cursor = audit.cursor
@@ -57,8 +57,8 @@ extension Doctor {
     /// Ready when the keys were read, in no lane since, and unchanged now: nothing will ever start it.
     private mutating func findLost(_ missing: [OperationID: Int], _ queue: String) async throws {
         let ids = missing.keys.map(\.description)
-        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
-            let part = Array(ids[start..<min(start + Defaults.batch, ids.count)])
+        for start in stride(from: 0, to: ids.count, by: Self.step) {
+            let part = Array(ids[start..<min(start + Self.step, ids.count)])
             for (text, head) in try await broker.auditRecords(part, queue: queue).ready {
                 guard let id = OperationID(text), missing[id] == head.hashValue else { continue }
                 add(broker.lostReady(id, head: head, queue: queue))
