@@ -1,0 +1,409 @@
+"""What is broken, and what must hold. Each scenario gets a cluster of its own and returns times of recovery in seconds.
+
+A scenario raises, or leaves operations that the ledger and the records do not explain, if something does not hold.
+"""
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from cluster import LEASE, RECOVERY, until
+
+SCENARIOS = {}
+
+
+def scenario(code, what, bound=None, redis=(), may_return=False):
+    def register(function):
+        function.code, function.what, function.bound, function.redis = code, what, bound, redis
+        function.may_return = may_return
+        SCENARIOS[code] = function
+        return function
+
+    return register
+
+
+def running(cluster, count):
+    until(lambda: len(cluster.ledger.starts()) >= count, f"{count} operations start")
+
+
+def first_start_elsewhere(cluster, ids, delivery=2):
+    """The instant at which each of the operations started again."""
+    def again():
+        return {line.id for line in cluster.ledger.starts() if line.delivery >= delivery and line.id in ids}
+
+    until(lambda: again() >= set(ids), f"{len(ids)} operations start again", 60)
+    return {line.id: line.time for line in cluster.ledger.starts() if line.delivery >= delivery}
+
+
+@scenario("none", "nothing is broken")
+def nothing(cluster):
+    cluster.worker(), cluster.worker()
+    cluster.enqueue(200)
+    cluster.drain()
+    starts = cluster.ledger.starts()
+    assert len(starts) == 200, f"{len(starts)} starts of 200 operations"
+
+
+@scenario("kill", "kill -9 of a worker with all slots busy", bound=RECOVERY)
+def kill_worker(cluster):
+    victim = cluster.worker(4)
+    ids = cluster.enqueue(4, "sleep 60")
+    running(cluster, 4)
+    cluster.worker(4), cluster.worker(4)
+    until(lambda: len(cluster.leased()) == 3, "three workers beat")
+    killed = time.time()
+    victim.kill()
+    again = first_start_elsewhere(cluster, ids)
+    cluster.run("cancel", *ids, "--wait=20s")
+    return [again[id] - killed for id in ids]
+
+
+@scenario("kill-loop", "kill -9 of a random worker every second, a new one in its place")
+def kill_loop(cluster):
+    workers = [cluster.worker(4) for _ in range(3)]
+    cluster.enqueue(400, "sleep 0.02")
+    for _ in range(8):
+        time.sleep(1)
+        index = cluster.random.randrange(3)
+        workers[index].kill()
+        workers[index] = cluster.worker(4)
+    cluster.drain()
+
+
+@scenario("after-effect", "the worker dies between an operation's effect and its completion")
+def after_effect(cluster):
+    victim = cluster.worker(1)
+    (id,) = cluster.enqueue(1, f'[ "$SLUICE_DELIVERY" = 1 ] && {{ say effect; kill -9 {victim.pid}; sleep 5; }}')
+    until(lambda: victim.poll() is not None, "the worker is dead")
+    cluster.worker(1)
+    cluster.drain()
+    record = cluster.records()[id]
+    assert (record["attempt"], record["delivery"]) == (1, 2), f"attempt {record['attempt']}, delivery {record['delivery']}"
+    assert len(cluster.ledger.by_id()[id]) == 2, "exactly one extra run"
+
+
+@scenario("stop", "SIGSTOP of a worker for three leases, then SIGCONT", bound=RECOVERY)
+def stop_worker(cluster):
+    victim = cluster.worker(2)
+    ids = cluster.enqueue(2, f"[ $SLUICE_DELIVERY = 1 ] && sleep {4 * LEASE}")
+    running(cluster, 2)
+    cluster.worker(2)
+    until(lambda: len(cluster.leased()) == 2, "both workers beat")
+    stopped = time.time()
+    victim.send_signal(signal.SIGSTOP)
+    again = first_start_elsewhere(cluster, ids)
+    time.sleep(max(0, stopped + 3 * LEASE - time.time()))
+    victim.send_signal(signal.SIGCONT)
+    cluster.drain()
+    until(lambda: b"no longer owns" in victim.log.read_bytes(), "the worker that came back says that it lost them")
+    for record in cluster.records().values():
+        assert record["delivery"] == 2 and record["fence"] > 2, f"stored by the wrong run: {record['fence']}"
+    return [again[id] - stopped for id in ids]
+
+
+@scenario("burn", "all slots and a niced burner compute for three leases: nobody is taken for dead")
+def burn(cluster):
+    cluster.worker(4), cluster.worker(4)
+    burners = [subprocess.Popen(["nice", "-n", "-5", "bash", "-c", "while :; do :; done"], stderr=subprocess.DEVNULL) for _ in range(2)]
+    try:
+        cluster.enqueue(8, f"end=$((SECONDS + {3 * LEASE:.0f})); while [ $SECONDS -lt $end ]; do :; done")
+        cluster.drain(120)
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+    assert cluster.total("recovered") == 0, "a live worker was taken for dead"
+    assert len(cluster.ledger.starts()) == 8
+
+
+@scenario("blackhole", "every packet between workers and Redis vanishes for three leases")
+def blackhole(cluster):
+    cluster.worker(4, through_proxy=True), cluster.worker(4, through_proxy=True)
+    cluster.enqueue(200, "sleep 0.05")
+    running(cluster, 10)
+    cluster.proxy.mode = "blackhole"
+    time.sleep(3 * LEASE)
+    before = len(cluster.ledger.starts())
+    cluster.proxy.mode = "pass"
+    healed = time.time()
+    until(lambda: len(cluster.ledger.starts()) > before, "work goes on")
+    resumed = time.time() - healed
+    cluster.drain()
+    return [resumed]
+
+
+@scenario("reset", "every connection is reset each second, fifteen times")
+def reset(cluster):
+    worker = cluster.worker(4, through_proxy=True)
+    cluster.enqueue(400, "sleep 0.03")
+    running(cluster, 1)
+    before = _descriptors(worker)
+    for _ in range(15):
+        time.sleep(1)
+        cluster.proxy.reset_all()
+    cluster.drain()
+    until(lambda: _descriptors(worker) <= before + 2, f"no descriptor is left open (had {before})", 10)
+
+
+@scenario("swallow", "the replies of claims and completions vanish, again and again")
+def swallow(cluster):
+    cluster.worker(4, through_proxy=True)
+    cluster.enqueue(200, "sleep 0.02")
+    running(cluster, 1)
+    for _ in range(6):
+        time.sleep(0.7)
+        cluster.proxy.mode = "swallow"
+        time.sleep(0.3)
+        cluster.proxy.reset_all()
+        cluster.proxy.mode = "pass"
+    cluster.drain()
+    starts = cluster.ledger.by_id()
+    assert all(len(lines) == 1 for lines in starts.values()), "a lost reply made an operation run twice"
+
+
+@scenario("cut", "connections break in the middle of replies")
+def cut(cluster):
+    cluster.worker(4, through_proxy=True)
+    cluster.enqueue(200, "sleep 0.02")
+    for _ in range(8):
+        cluster.proxy.cut_after = cluster.random.randrange(200, 6000)
+        time.sleep(0.5)
+        cluster.proxy.reset_all()
+    cluster.proxy.cut_after = None
+    cluster.proxy.reset_all()
+    cluster.drain()
+
+
+@scenario("slow", "20 ms more on every reply and request")
+def slow(cluster):
+    cluster.proxy.delay = 0.02
+    cluster.worker(4, through_proxy=True), cluster.worker(4, through_proxy=True)
+    cluster.enqueue(100)
+    cluster.drain()
+    assert len(cluster.ledger.starts()) == 100
+
+
+@scenario("redis-kill", "kill -9 of Redis and a restart, append-only file with fsync always", redis=("--appendonly", "yes", "--appendfsync", "always"))
+def redis_kill(cluster):
+    cluster.worker(4), cluster.worker(4)
+    cluster.enqueue(300, "sleep 0.05")
+    for _ in range(3):
+        running(cluster, len(cluster.ledger.starts()) + 5)
+        cluster.kill_redis()
+        time.sleep(0.5)
+        cluster.start_redis()
+    cluster.drain()
+
+
+@scenario("redis-late", "Redis is not there when a worker starts; the command line says so and ends")
+def redis_late(cluster):
+    cluster.kill_redis()
+    worker = cluster.worker(2)
+    begin = time.monotonic()
+    done = cluster.run("enqueue", "noop", check=False)
+    assert done.returncode == 69, f"exit {done.returncode}: {done.stderr}"
+    assert time.monotonic() - begin < 5, "longer than the connect time-out"
+    assert worker.poll() is None, "the worker gave up"
+    cluster.start_redis()
+    cluster.enqueue(20)
+    cluster.drain()
+
+
+@scenario("readonly", "Redis becomes a replica (READONLY) for two leases")
+def readonly(cluster):
+    cluster.worker(4)
+    cluster.enqueue(300, "sleep 0.03")
+    running(cluster, 5)
+    cluster.command("REPLICAOF", "127.0.0.1", "1")
+    time.sleep(2 * LEASE)
+    cluster.command("REPLICAOF", "NO", "ONE")
+    cluster.drain()
+    records = cluster.records()
+    assert all(not record["errors"] for record in records.values()), "an operation was charged with a server's error"
+
+
+@scenario("full", "maxmemory is reached: enqueue is refused, what is there drains and can be cancelled")
+def full(cluster):
+    worker = cluster.worker(4)
+    ids = cluster.enqueue(200, "sleep 0.02")
+    used = int(cluster.command("INFO", "memory").split("used_memory:")[1].split()[0])
+    cluster.command("CONFIG", "SET", "maxmemory", used - 1000)
+    refused = cluster.run("enqueue", "noop", check=False)
+    assert refused.returncode not in (0, 69), f"exit {refused.returncode}: {refused.stderr}"
+    cluster.run("cancel", ids[-1], "--wait=20s")
+    cluster.drain()
+    assert worker.poll() is None
+
+
+@scenario("pubsub", "subscriptions are cut a hundred times while operations are cancelled")
+def pubsub(cluster):
+    cluster.worker(20)
+    ids = cluster.enqueue(20, "sleep 60")
+    running(cluster, 20)
+    cuts = threading.Event()
+
+    def cut_on():
+        for _ in range(100):
+            cluster.command("CLIENT", "KILL", "TYPE", "pubsub")
+            if cuts.wait(0.05):
+                return
+
+    cutter = threading.Thread(target=cut_on)
+    cutter.start()
+    begin = time.monotonic()
+    cluster.run("cancel", *ids, "--wait=20s")
+    took = time.monotonic() - begin
+    cuts.set()
+    cutter.join()
+    assert took < LEASE / 3 + 1 + 1, f"cancelled after {took:.1f} s"
+    return [took]
+
+
+@scenario("cancel", "cancels race with starts: what was cancelled while it waited never starts")
+def cancel_race(cluster):
+    cluster.worker(4), cluster.worker(4)
+    ids = cluster.enqueue(300, "sleep 0.02")
+    victims = cluster.random.sample(ids, 100)
+    for start in range(0, 100, 10):
+        cluster.run("cancel", *victims[start : start + 10], "--wait=10s", check=False)
+    cluster.drain()
+    records, starts = cluster.records(), cluster.ledger.by_id()
+    for id in victims:
+        record = records[id]
+        assert record["state"] in ("cancelled", "finished"), f"{id} is {record['state']}"
+        if record["state"] == "cancelled" and record["startedAt"] is None:
+            assert id not in starts, f"{id} was cancelled while it waited, and started"
+    for id in set(ids) - set(victims):
+        assert records[id]["state"] == "finished", f"{id} was not named and is {records[id]['state']}"
+
+
+@scenario("stubborn", "an operation ignores its cancel and the worker is told to go")
+def stubborn(cluster):
+    worker = cluster.worker(1, "--cancel-grace", "1s", "--drain-timeout", "1s")
+    (id,) = cluster.enqueue(1, "trap '' TERM; sleep 30 & wait; sleep 30")
+    running(cluster, 1)
+    cluster.run("cancel", id, check=False)
+    worker.send_signal(signal.SIGTERM)
+    until(lambda: worker.poll() is not None, "the worker ends", 15)
+    cluster.drain()
+    assert cluster.records()[id]["state"] == "cancelled"
+
+
+@scenario("poison", "an operation kills each worker that takes it, among a hundred good ones")
+def poison(cluster):
+    supervised = Supervised(cluster, 2)
+    with supervised:
+        # The guard's parent is the worker.
+        (id,) = cluster.enqueue(1, "kill -9 $(ps -o ppid= -p $PPID); sleep 5")
+        good = cluster.enqueue(100, "sleep 0.01")
+        cluster.drain(90)
+    records = cluster.records()
+    assert records[id]["state"] == "dead" and records[id]["delivery"] == 3, f"{records[id]['state']}, {records[id]['delivery']}"
+    others = [records[each] for each in good if records[each]["state"] != "finished"]
+    assert not others, f"{len(others)} good ones died with it: {others[0]['state']}, delivery {others[0]['delivery']}"
+
+
+@scenario("rolling", "every worker is replaced five times over (SIGTERM, drain): no extra run at all")
+def rolling(cluster):
+    workers = [cluster.worker(4) for _ in range(2)]
+    cluster.enqueue(300, "sleep 0.05")
+    for _ in range(5):
+        for index in range(2):
+            until(lambda: len(cluster.leased()) == 2, "both workers beat")
+            workers[index].send_signal(signal.SIGTERM)
+            code = workers[index].wait(timeout=30)
+            assert code == 0, f"a drained worker ended with {code}"
+            workers[index] = cluster.worker(4)
+    cluster.drain()
+    assert len(cluster.ledger.starts()) == 300, f"{len(cluster.ledger.starts())} starts"
+
+
+@scenario("hurried", "two signals: what runs is given back at once and runs elsewhere, no attempt is used", may_return=True)
+def hurried(cluster):
+    victim = cluster.worker(4)
+    ids = cluster.enqueue(4, "sleep 2")
+    running(cluster, 4)
+    other = cluster.worker(4)
+    victim.send_signal(signal.SIGTERM)
+    until(lambda: b"drain" in victim.log.read_bytes().lower() or victim.poll() is not None, "the first signal is heard")
+    begin = time.monotonic()
+    victim.send_signal(signal.SIGTERM)
+    until(lambda: victim.poll() is not None, "the worker ends", 5)
+    assert time.monotonic() - begin < 2, "longer than two seconds"
+    cluster.drain()
+    for record in cluster.records().values():
+        assert (record["attempt"], record["delivery"]) == (1, 1), f"{record['attempt']}/{record['delivery']}"
+
+
+@scenario("scripts", "SCRIPT FLUSH in a loop: no error reaches an operation")
+def scripts(cluster):
+    cluster.worker(4)
+    cluster.enqueue(200, "sleep 0.02")
+    while cluster.ended() < 150:
+        cluster.command("SCRIPT", "FLUSH")
+        time.sleep(0.02)
+    cluster.drain()
+    assert len(cluster.ledger.starts()) == 200
+
+
+@scenario("storm", "a random schedule: kills, stops, resets, swallowed replies, black holes")
+def storm(cluster):
+    supervised = Supervised(cluster, 3, through_proxy=True)
+    chance = cluster.random
+    with supervised:
+        cluster.enqueue(int(15 * cluster.storm_seconds), "sleep 0.1")
+        end = time.monotonic() + cluster.storm_seconds
+        while time.monotonic() < end:
+            time.sleep(chance.uniform(0.3, 2))
+            what = chance.choice(["kill", "stop", "reset", "swallow", "blackhole", "flush", "pubsub"])
+            if what == "kill":
+                supervised.any(chance).kill()
+            elif what == "stop":
+                worker, pause = supervised.any(chance), chance.uniform(0.2, 2 * LEASE)
+                worker.send_signal(signal.SIGSTOP)
+                threading.Timer(pause, lambda worker=worker: worker.poll() is None and worker.send_signal(signal.SIGCONT)).start()
+            elif what == "reset":
+                cluster.proxy.reset_all()
+            elif what == "flush":
+                cluster.command("SCRIPT", "FLUSH")
+            elif what == "pubsub":
+                cluster.command("CLIENT", "KILL", "TYPE", "pubsub")
+            else:
+                cluster.proxy.mode = what
+                time.sleep(chance.uniform(0.1, 1.5 * LEASE))
+                if what == "swallow":
+                    cluster.proxy.reset_all()
+                cluster.proxy.mode = "pass"
+        time.sleep(2 * LEASE)
+        cluster.drain(120)
+
+
+class Supervised:
+    """Workers that are started anew when they die."""
+
+    def __init__(self, cluster, count, through_proxy=False):
+        self.cluster, self.through_proxy = cluster, through_proxy
+        self.workers = [cluster.worker(4, through_proxy=through_proxy) for _ in range(count)]
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self._watch)
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.thread.join()
+
+    def any(self, chance):
+        return chance.choice(self.workers)
+
+    def _watch(self):
+        while not self.is_over.wait(0.1):
+            for index, worker in enumerate(self.workers):
+                if worker.poll() is not None:
+                    self.workers[index] = self.cluster.worker(4, through_proxy=self.through_proxy)
+
+
+def _descriptors(process):
+    return len(os.listdir(f"/proc/{process.pid}/fd"))
