@@ -2,7 +2,7 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
 -- Output   recovered, dead, buried, 1 if more is left to sweep now
--- Events   r for each recovered, d for those delivered too often, c where a cancel was requested or a queue cancelled
+-- Events   r for each recovered (s with its last delivery), d for those delivered too often, c where a cancel was requested or a queue cancelled
 -- include: base
 -- include: limits
 -- include: events
@@ -13,7 +13,7 @@
 -- include: graves
 -- include: flush
 call('HDEL', META, '')
-local recovered, dead = 0, 0
+local recovered, dead, ready, earliest = 0, 0, false, nil
 
 local function lapsed_worker()
   if tonumber(call('HGET', META, 'leaseFloor') or 0) >= now then return nil end
@@ -30,6 +30,18 @@ end
 local function lost_error(head, delivery)
   return format('%d {"attempt":%d,"delivery":%d,"message":"the worker was lost %d times while it ran this attempt","type":"lost"}',
     now, tonumber(sub(head, 5, 7)) + 1, delivery, delivery)
+end
+
+-- The last delivery. One of those that were lost together may be what kills workers, so they do not go together again: each
+-- waits for a time of its own, which follows from its id.
+local function put_off(element, delivery)
+  local id = sub(element, 39, 64)
+  local head = head_for(element, 'x')
+  local due = now + tonumber(sub(id, 23, 26), 36) % LAST_DELIVERY_SPREAD_MS
+  call('SETRANGE', record_key(id), 7, format('%02d', delivery) .. time36(due) .. ZERO9 .. sub(head, 28, 64) .. 's')
+  call('ZADD', PREFIX .. 'scheduled', due, id)
+  earliest = min(earliest or due, due)
+  event(id, 's', true)
 end
 
 local function recover(worker, fence)
@@ -50,9 +62,12 @@ local function recover(worker, fence)
     call('LTRIM', PREFIX .. 'errors:' .. id, -ERRORS_KEPT, -1)
     end_record(id, head, 'd', format('%03d', tonumber(sub(head, 5, 7)) + 1))
     dead = dead + 1
+  elseif delivery + 1 == MAX_DELIVERIES then
+    put_off(element, delivery + 1)
+    recovered = recovered + 1
   else
     put_back(element, tracked, format('%02d', delivery + 1), false)
-    recovered = recovered + 1
+    recovered, ready = recovered + 1, true
   end
 end
 
@@ -67,7 +82,8 @@ local function sweep_worker(worker)
     local number = call('HGET', PREFIX .. 'worker:' .. worker, 'number')
     if number then call('HDEL', PREFIX .. 'numbers', number) end
   end
-  if recovered > 0 then ring() end
+  if ready then ring() end
+  if earliest then announce_due(earliest) end
   add('recovered', recovered)
 end
 

@@ -149,6 +149,12 @@ extension BrokerBench {
         return try only(try await broker.giveBack([given], worker: worker, queue: queue))
     }
 
+    /// Claims the one operation that was lost; with its last delivery it waits up to 10 s.
+    func claimAfterLoss(_ worker: WorkerID) async throws -> ClaimedOperation {
+        try await pass(10, beating: worker)
+        return try await claimOne(worker)
+    }
+
     func report(_ operation: ClaimedOperation, _ worker: WorkerID, _ content: Report.Content) async throws -> Bool {
         let report = Report(fence: operation.fence, id: operation.id, content: content)
         return try only(try await broker.report([report], number: 0, worker: worker, queue: queue))

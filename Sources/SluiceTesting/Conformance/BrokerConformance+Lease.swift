@@ -188,13 +188,33 @@ extension BrokerConformance {
                     let expected = SweepReply(recovered: isLast ? 0 : 1, dead: isLast ? 1 : 0)
                     try bench.expect(try await bench.sweepAll(), expected, "sweep \(delivery)")
                     try bench.beat(worker)
-                    if !isLast { claimed = try await bench.claimOne(worker) }
+                    if !isLast { claimed = try await bench.claimAfterLoss(worker) }
                 }
                 let detail = try await bench.existing(claimed.id)
                 try bench.expect(detail.state, .dead, "the state")
                 let reason = detail.errors.last.map { String(decoding: $0.error, as: UTF8.self) } ?? ""
                 try bench.expect(reason.contains(#""type":"lost""#), "the last error is of type lost: \(reason)")
             }
+        },
+        ConformanceCheck("Operations that are lost together twice do not go together a third time") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let ids = try await bench.enqueue(4) + bench.enqueue(4, tracked: false)
+            for _ in 1..<Defaults.maxDeliveries {
+                try bench.expect(try await bench.claim(worker, 9).operations.count, 8, "claimed together")
+                try await bench.lapse(allBut: other)
+                try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 8), "the sweep")
+                try bench.beat(worker)
+            }
+            var instants: Set<Int64> = []
+            for id in ids {
+                let record = try await bench.existing(id).record
+                try bench.expect([record.header.delivery, record.attempt], [3, 0], "delivery and attempt")
+                try await bench.expectState(id, .scheduled)
+                instants.insert(record.dueAt)
+            }
+            try bench.expect(instants.count > 1, "they wait for different times")
+            try await bench.pass(10, beating: worker)
+            try bench.expect(Set(try await bench.claim(worker, 9).operations.map(\.id)), Set(ids), "due after 10 s")
         },
         ConformanceCheck("A recovered operation's cancel was requested: it ends as cancelled instead") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())

@@ -73,7 +73,7 @@ private enum StaleSituation: String, CaseIterable {
         case .sweptToDeath:
             for _ in 1..<Defaults.maxDeliveries {
                 try await lose(worker, keeping: other, on: bench)
-                stale = try await bench.claimOne(worker)
+                stale = try await bench.claimAfterLoss(worker)
             }
         default: break
         }

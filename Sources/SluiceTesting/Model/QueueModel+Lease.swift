@@ -103,10 +103,29 @@ extension QueueModel {
             end(element.id, as: .dead, usesAttempt: true)
             reply.dead += 1
         } else {
-            putBack(element, delivery: element.header.delivery + 1, keepsExpiry: false)
+            putBackLost(element)
             add("recovered")
             reply.recovered += 1
         }
+    }
+
+    /// With its last delivery an operation waits for a time of its own, which follows from its id: one of those that were lost
+    /// together may be what kills workers, so they do not go together again.
+    private mutating func putBackLost(_ element: LaneElement) {
+        let delivery = element.header.delivery + 1
+        guard delivery == Defaults.maxDeliveries else {
+            return putBack(element, delivery: delivery, keepsExpiry: false)
+        }
+        if !element.header.tracked { adopt(element) }
+        let number = Int64(element.id.description.suffix(4), radix: 36) ?? 0
+        let due = now + number % Self.lastDeliverySpreadMilliseconds
+        operations[element.id]?.record.header.delivery = delivery
+        operations[element.id]?.record.header.readyAt = due
+        operations[element.id]?.record.header.expiresAt = 0
+        operations[element.id]?.record.state = .scheduled
+        scheduled.insert(element.id, score: due)
+        event(element.id, .scheduled)
+        announce(due: due)
     }
 
     private func lostError(_ header: OperationHeader) -> [UInt8] {

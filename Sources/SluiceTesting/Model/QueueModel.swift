@@ -10,6 +10,8 @@ struct QueueModel {
     /// Where a claim or a reconciliation stops adding to its answer.
     static let replyBytes = 1 << 18
     static let ageingMilliseconds: Int64 = 30_000
+    /// Over how long those are spread that were lost before and have one delivery left.
+    static let lastDeliverySpreadMilliseconds: Int64 = 10_000
     static let intentsKept = 10_000
     /// An ended operation is never trimmed earlier than this after its end…
     static let leastRetentionMilliseconds: Int64 = 10_000

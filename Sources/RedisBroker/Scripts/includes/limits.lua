@@ -1,5 +1,7 @@
 -- The defaults and limits that scripts need; Defaults.swift holds them too, and a test compares the two.
 local MAX_DELIVERIES = 3
+-- Over how long those are spread that were lost before and have one delivery left.
+local LAST_DELIVERY_SPREAD_MS = 10000
 local ERRORS_KEPT = 10
 local LOG_LINES = 1000
 local LOG_BYTES = 262144
