@@ -1,7 +1,7 @@
 import Synchronization
 
 extension LocalOperation {
-    /// Waits for the end, without holding a thread. Hooks that were added before the end have run when this returns.
+    /// Waits for the end, without holding a thread. For those who wait when the end comes, this returns after the hooks have run.
     ///
     /// - Returns: the state in which it ended: `finished`, `dead` or `cancelled`.
     /// - Throws: `CancellationError` if the waiting task is cancelled. The operation goes on.
@@ -54,9 +54,7 @@ extension LocalOperation {
     public var changes: AsyncStream<LocalOperationChange> {
         let number = WaiterNumber.next()
         let (stream, continuation) = AsyncStream.makeStream(of: LocalOperationChange.self)
-        continuation.onTermination = { [weak self] _ in
-            self?.locked { _ in _ = self?.annex?.streams.removeValue(forKey: number) }
-        }
+        continuation.onTermination = { [weak self] _ in self?.forgetStream(number) }
         let hasEnded = locked { _ -> Bool in
             continuation.yield(LocalOperationChange(operation: self, kind: .state(guardedState)))
             guard !guardedState.isTerminal else { return true }
@@ -65,6 +63,12 @@ extension LocalOperation {
         }
         if hasEnded { continuation.finish() }
         return stream
+    }
+
+    private func forgetStream(_ number: UInt64) {
+        // Let go outside of the lock: it may hold changes that were not read.
+        let stream = locked { _ in annex?.streams.removeValue(forKey: number) }
+        _ = stream
     }
 
     /// How far its work is, as its body said last; nil before it said so.

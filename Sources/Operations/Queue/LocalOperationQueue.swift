@@ -126,8 +126,9 @@ public final class LocalOperationQueue: Sendable {
         let number = WaiterNumber.next()
         let (stream, continuation) = AsyncStream.makeStream(of: LocalOperationChange.self)
         continuation.onTermination = { [weak core] _ in
-            let old = core?.scheduler.withLock { $0.streams.removeValue(forKey: number) }
-            _ = old
+            // Let go outside of the lock: it may hold changes that were not read.
+            let stream = core?.scheduler.withLock { $0.streams.removeValue(forKey: number) }
+            _ = stream
         }
         core.scheduler.withLock { $0.streams[number] = continuation }
         return stream

@@ -65,7 +65,7 @@ public final class BlockingThreads: @unchecked Sendable {
         while let item = take() { item() }
     }
 
-    /// The next item; nil when there was none for a while, or after the last of them when the pool itself is gone.
+    /// The next item; nil when there was none for a while.
     private func take() -> (@Sendable () -> Void)? {
         condition.lock()
         defer { condition.unlock() }
