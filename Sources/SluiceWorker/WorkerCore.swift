@@ -30,6 +30,8 @@ final class WorkerCore: Sendable {
     let beatNow = BeatRequest()
     /// Queues in which a sweep is due.
     let sweeps = SweepRequests()
+    /// Asks the worker to stop.
+    let stopping = StopRequest()
 
     init(broker: any Broker, registry: OperationRegistry, configuration: WorkerConfiguration, logger: Logger) {
         self.broker = broker
@@ -38,7 +40,7 @@ final class WorkerCore: Sendable {
         var logger = logger
         logger[metadataKey: "worker"] = "\(id)"
         self.logger = logger
-        queue = Mutex(LocalQueue(slots: configuration.slots))
+        queue = Mutex(LocalQueue(slots: configuration.slots, lifetime: configuration.maxOperations))
         reporter = Reporter(broker: broker, worker: id, logger: logger)
     }
 
@@ -91,6 +93,15 @@ final class WorkerCore: Sendable {
         if effects.alarm { alarm.raise() }
         if effects.calm { calm.raise() }
         if configuration.burst != .none { pause.raise() }
+    }
+
+    // MARK: Recycling
+
+    /// Stops the worker as the first SIGTERM does, and says why; nothing if it stops already.
+    func recycle(_ reason: String, _ facts: Logger.Metadata) {
+        guard stopping.current == .none else { return }
+        logger.notice("recycling: the limit of \(reason) is reached", metadata: facts)
+        stopping.request(.drain)
     }
 
     // MARK: Cancels
@@ -146,11 +157,15 @@ final class WorkerCore: Sendable {
         -> HeldOperation?
     {
         let now = Instant.now
-        let (next, signals) = queue.withLock { queue -> (HeldOperation?, [Signal]) in
+        let (next, signals, isSpent) = queue.withLock { queue -> (HeldOperation?, [Signal], Bool) in
             queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt)
-            if let next = queue.startNext(now) { return (next, []) }
+            let isSpent = queue.age(by: settlement)
+            if let next = queue.startNext(now) { return (next, [], isSpent) }
             let signals = queue.distribute(now).map { queue.members[$0].signal }
-            return (nil, queue.phase == .running ? signals : [calm])
+            return (nil, queue.phase == .running ? signals : [calm], isSpent)
+        }
+        if isSpent, let limit = configuration.maxOperations {
+            recycle("operations that ended here", ["ended": "\(limit)", "limit": "\(limit)"])
         }
         if reportsAreBusy {
             reporter.finish(operation) { [self] in settle(operation, settlement) }

@@ -11,7 +11,7 @@ import Synchronization
 public final class WorkerService: Service {
     let core: WorkerCore
     private let isRunning = Atomic<Bool>(false)
-    private let stopping = StopRequest()
+    private var stopping: StopRequest { core.stopping }
     /// Lists the queues of the namespace, for `QueueSelection.all`.
     private let discover: (@Sendable () async throws -> [String])?
     /// Says whether anything runs anywhere in the worker's queues, for the end of a burst.

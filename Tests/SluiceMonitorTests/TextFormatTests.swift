@@ -183,3 +183,25 @@ struct QuantityTextTests {
         )
     }
 }
+
+struct SizeTextTests {
+    @Test(
+        "Sizes are read in steps of 1,024",
+        arguments: [
+            ("500M", 500 << 20), ("2G", 2 << 30), ("1.5G", 3 << 29), ("512k", 512 << 10), ("64MiB", 64 << 20),
+            ("64MB", 64 << 20), ("65536", 65_536), ("0", 0),
+        ] as [(String, Int64)]
+    )
+    func read(text: String, bytes: Int64) throws {
+        #expect(try SizeText.parse(text) == bytes)
+    }
+
+    @Test(
+        "What is no size is refused with a right one",
+        arguments: ["", "M", "5 M", "-1M", "5X", "5MM", "1..5M", "9999999T", "5.", ".5M"]
+    )
+    func refuse(text: String) {
+        let error = #expect(throws: TextError.self) { try SizeText.parse(text) }
+        #expect(error?.message.contains("500M") == true)
+    }
+}

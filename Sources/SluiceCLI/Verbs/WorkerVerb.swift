@@ -20,6 +20,8 @@ package struct WorkerVerb: Verb {
                 The first SIGTERM or Ctrl-C claims no more and lets what runs end within the drain time-out; what does not is given
                 back, and the attempt is not counted. The second one gives everything back now.
                 -q takes names, weights (mail:3,default), reserved slots (mail=8) or all queues ('*').
+                --max-operations and --max-rss end the worker as the first SIGTERM does, with exit 0 and a line that says why: start it
+                again with what starts it.
                 --burst ends when nothing is ready or executing and nothing is due within 1 s; --burst=all also waits for what is
                 scheduled or retrying.
                 """
@@ -38,6 +40,13 @@ package struct WorkerVerb: Verb {
     var drainTimeout = Defaults.drainTimeout
     @Option(help: "How long a cancelled operation may take to end (10s).", transform: DurationText.parse)
     var cancelGrace = Defaults.cancelGrace
+    @Option(help: ArgumentHelp("End after so many runs, for a fresh process to take over.", valueName: "n"))
+    var maxOperations: Int?
+    @Option(
+        help: ArgumentHelp("The same when a heartbeat finds more resident memory (500M, 2G).", valueName: "size"),
+        transform: SizeText.parse
+    )
+    var maxRss: Int64?
     @Flag(help: "End when there is nothing to do (--burst=all: also nothing scheduled or retrying).")
     var burst = false
     @Option(help: .hidden)
@@ -88,7 +97,9 @@ package struct WorkerVerb: Verb {
             lease: lease,
             drainTimeout: drainTimeout,
             cancelGrace: cancelGrace,
-            burst: try burstKind()
+            burst: try burstKind(),
+            maxOperations: maxOperations,
+            maxResidentBytes: maxRss
         )
     }
 

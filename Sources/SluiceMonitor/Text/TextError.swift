@@ -2,7 +2,7 @@
 package struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of text.
     package enum Code: String, Sendable, Hashable {
-        case duration, time
+        case duration, size, time
     }
 
     package let code: Code

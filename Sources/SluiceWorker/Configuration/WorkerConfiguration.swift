@@ -26,6 +26,10 @@ public struct WorkerConfiguration: Sendable {
     public var cancelGrace: Duration
     /// When to end without being stopped.
     public var burst: Burst
+    /// After so many runs that ended here the worker drains and ends, so that a fresh process takes over; nil = never.
+    public var maxOperations: Int?
+    /// A heartbeat that finds more resident memory than this, in bytes, does the same; at least 16 MiB, nil = never.
+    public var maxResidentBytes: Int64?
 
     public init(
         name: String? = nil,
@@ -34,7 +38,9 @@ public struct WorkerConfiguration: Sendable {
         lease: Duration = Defaults.lease,
         drainTimeout: Duration = Defaults.drainTimeout,
         cancelGrace: Duration = Defaults.cancelGrace,
-        burst: Burst = .none
+        burst: Burst = .none,
+        maxOperations: Int? = nil,
+        maxResidentBytes: Int64? = nil
     ) {
         self.name = name
         self.queues = queues
@@ -43,7 +49,12 @@ public struct WorkerConfiguration: Sendable {
         self.drainTimeout = drainTimeout
         self.cancelGrace = cancelGrace
         self.burst = burst
+        self.maxOperations = maxOperations
+        self.maxResidentBytes = maxResidentBytes
     }
+
+    /// A lower limit is a slip: no worker would live for longer than one heartbeat.
+    private static let leastResidentBytes: Int64 = 16 << 20
 
     /// The time between two heartbeats.
     var beatInterval: Duration { lease / Defaults.beatsPerLease }
@@ -60,6 +71,13 @@ public struct WorkerConfiguration: Sendable {
         )
         try check(drainTimeout >= .zero, "the drain time-out is \(drainTimeout): it cannot be negative")
         try check(cancelGrace >= .zero, "the cancel grace is \(cancelGrace): it cannot be negative")
+        if let maxOperations { try check(maxOperations >= 1, "max operations is \(maxOperations): use 1 or more") }
+        if let maxResidentBytes {
+            try check(
+                maxResidentBytes >= Self.leastResidentBytes,
+                "max resident memory is \(maxResidentBytes) bytes: use at least 16 MiB, an idle worker needs more"
+            )
+        }
         if case .named(let shares) = queues { try validate(shares) }
     }
 

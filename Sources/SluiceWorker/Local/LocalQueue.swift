@@ -28,7 +28,13 @@ struct LocalQueue: Sendable {
     /// What is claimed ahead is given back when nothing has started for so long.
     private static let stall: Duration = .milliseconds(100)
 
-    init(slots: Int) { self.slots = slots }
+    /// Runs after which the worker is to be replaced; nil = never.
+    private var lifetime: Int?
+
+    init(slots: Int, lifetime: Int? = nil) {
+        self.slots = slots
+        self.lifetime = lifetime
+    }
 
     /// Adds a queue; its index is the number of those before it.
     mutating func add(_ share: QueueShare) {
@@ -136,6 +142,18 @@ struct LocalQueue: Sendable {
         members[operation.queue].running -= 1
         members[operation.queue].pace.note(duration)
         if let settlement { settle(operation, settlement) }
+    }
+
+    /// A run has ended, which uses the worker up. What goes back untried does not.
+    ///
+    /// - Returns: true once, when the last one has: nothing starts from this instant on.
+    mutating func age(by settlement: Settlement) -> Bool {
+        if case .returned = settlement { return false }
+        guard let left = lifetime, left > 0 else { return false }
+        lifetime = left - 1
+        guard left == 1, phase == .running else { return false }
+        phase = .draining
+        return true
     }
 
     /// Puts an ended operation into the outbox, unless it was settled before or Redis has given it to somebody else.

@@ -82,7 +82,9 @@ final class Heartbeat: Sendable {
     ///
     /// - Returns: false if a beat failed.
     func runOnce() -> Bool {
-        let info = core.info().encoded()
+        let about = core.info()
+        core.checkMemory(about.residentBytes)
+        let info = about.encoded()
         var isWell = true
         var changedAt = ContinuousClock.now
         for (index, name) in core.queueNames.enumerated() where !core.beatNow.hasStopped {
@@ -118,6 +120,12 @@ final class Heartbeat: Sendable {
 }
 
 extension WorkerCore {
+    /// A worker that has grown beyond its limit makes room for a fresh one.
+    func checkMemory(_ bytes: Int64) {
+        guard let limit = configuration.maxResidentBytes, bytes > limit else { return }
+        recycle("resident memory", ["bytes": "\(bytes)", "limit": "\(limit)"])
+    }
+
     /// Takes note of a reply. What it lets start waits for the next change.
     func leaseRenewed(_ index: Int, until: Instant, _ reply: BeatReply) {
         queue.withLock { $0.renew(index, until: until, reply, .now) }

@@ -121,6 +121,24 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
+        @Test("--max-operations: after so many runs it ends with exit 0 and says why; the rest is ready")
+        func recycled() async throws {
+            for _ in 1...5 { _ = try await sluice.enqueue("noop") }
+            let outcome = try await sluice("worker", "-c", "1", "--max-operations", "3")
+            #expect(outcome.code == 0)
+            #expect(outcome.errors.contains("recycling: the limit of operations that ended here"), "\(outcome.errors)")
+            #expect(try await sluice.count(.finished) == 3)
+            #expect(try await sluice.count(.ready) == 2)
+            #expect(try await sluice.snapshots().allSatisfy(\.workers.isEmpty))
+        }
+
+        @Test("--max-rss: a worker above it ends with exit 0 and says why")
+        func tooLarge() async throws {
+            let outcome = try await sluice("worker", "--max-rss", "16M")
+            #expect(outcome.code == 0)
+            #expect(outcome.errors.contains("recycling: the limit of resident memory"), "\(outcome.errors)")
+        }
+
         @Test("--burst ends when there is nothing to do; --burst=all waits for what is scheduled")
         func burst() async throws {
             let now = try await sluice.enqueue("noop")
