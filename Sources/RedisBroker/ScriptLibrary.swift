@@ -62,7 +62,12 @@ private struct ScriptAssembler {
     }
 
     func script(_ name: String, _ source: [UInt8]) -> RedisScript {
-        RedisScript(name: name, source: expand(source))
+        #if DEBUG
+            if let mutant = ScriptMutant.current {
+                return RedisScript(name: name, source: mutant.apply(to: expand(source)))
+            }
+        #endif
+        return RedisScript(name: name, source: expand(source))
     }
 
     private func expand(_ source: [UInt8]) -> String {

@@ -10,9 +10,20 @@ import tempfile
 import time
 import traceback
 
-from cluster import LEASE, Cluster
+import cluster
+from cluster import LEASE
 from ledger import findings
 from scenarios import SCENARIOS
+
+# Each breaks one rule (see ScriptMutants.swift) and must make this scenario fail.
+MUTANTS = {
+    "no-in-flight": "kill",
+    "no-fence": "late",
+    "cancel-by-message-only": "pubsub",
+    "no-sweeper": "kill",
+    "no-reconcile": "swallow",
+    "no-delivery-count": "poison",
+}
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -24,6 +35,7 @@ def main():
     parser.add_argument("--long", action="store_true", help="each scenario five times, half an hour of storm")
     parser.add_argument("--binary", default=root / ".build/release/sluice")
     parser.add_argument("--report", action="store_true", help="write docs/reliability.md")
+    parser.add_argument("--mutants", action="store_true", help="negative controls (debug build): each must make its scenario fail")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     if options.list:
@@ -34,6 +46,8 @@ def main():
     if unknown := [code for code in chosen if code not in SCENARIOS]:
         parser.error(f"no scenario {', '.join(unknown)}; --list names them")
     print(f"seed {options.seed}; lease {LEASE:.0f} s", flush=True)
+    if options.mutants:
+        return controls(options)
     rows = [measure(SCENARIOS[code], options) for code in chosen]
     failed = [row for row in rows if row["findings"]]
     if options.report and not failed and not options.only:
@@ -58,26 +72,41 @@ def measure(scenario, options):
     return row
 
 
-def once(scenario, options, number, row):
+def controls(options):
+    """The harness itself under test. A control that stays green proves nothing, and fails."""
+    cluster.patience = 15
+    green = []
+    for mutant, code in MUTANTS.items():
+        print(f"{mutant:24} must break {code} …", end="", flush=True)
+        row = {"operations": 0, "starts": 0, "recoveries": []}
+        wrong = once(SCENARIOS[code], options, 0, row, mutant)
+        print(f" {'it does: ' + wrong[0][:90] if wrong else 'IT DOES NOT'}", flush=True)
+        if not wrong:
+            green.append(mutant)
+    print(f"{len(MUTANTS) - len(green)} passed, {len(green)} failed", flush=True)
+    return 1 if green else 0
+
+
+def once(scenario, options, number, row, mutant=None):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-faults."))
     wrong, recoveries = [], []
-    cluster = Cluster(options.binary, folder / "c", *scenario.redis)
-    cluster.random = random.Random(f"{options.seed} {scenario.code} {number}")
-    cluster.storm_seconds = 360 if options.long else 40
+    under_test = cluster.Cluster(options.binary, folder / "c", *scenario.redis, mutant=mutant)
+    under_test.random = random.Random(f"{options.seed} {scenario.code} {number}")
+    under_test.storm_seconds = 360 if options.long else 40
     try:
-        recoveries = scenario(cluster) or []
-        records = cluster.records()
-        row["operations"] += len(cluster.ids)
-        row["starts"] += len(cluster.ledger.starts())
-        wrong += findings(cluster.ledger, cluster.ids, records, scenario.may_return)
+        recoveries = scenario(under_test) or []
+        records = under_test.records()
+        row["operations"] += len(under_test.ids)
+        row["starts"] += len(under_test.ledger.starts())
+        wrong += findings(under_test.ledger, under_test.ids, records, scenario.may_return)
         if scenario.bound:
             wrong += [f"recovery took {each:.2f} s, bound {scenario.bound:.2f} s" for each in recoveries if each > scenario.bound]
-        wrong += doctor(cluster)
+        wrong += doctor(under_test)
     except Exception as error:
         wrong.append("".join(traceback.format_exception_only(error)).strip())
     finally:
-        cluster.close()
-        if not wrong:
+        under_test.close()
+        if not wrong or mutant:
             shutil.rmtree(folder)
         else:
             wrong.append(f"logs are in {folder}")
@@ -85,11 +114,9 @@ def once(scenario, options, number, row):
     return wrong
 
 
-def doctor(cluster):
+def doctor(under_test):
     """Nothing may be left that does not belong: asked once the workers have gone."""
-    if not cluster.has_doctor():
-        return []
-    done = cluster.run("doctor", "--deep", "-o", "json", check=False)
+    done = under_test.run("doctor", "--deep", "-o", "json", check=False)
     if done.returncode == 0:
         return []
     return [f"doctor --deep: exit {done.returncode}: {done.stdout.strip()[:1500]} {done.stderr.strip()[:500]}"]

@@ -102,6 +102,25 @@ def stop_worker(cluster):
     return [again[id] - stopped for id in ids]
 
 
+@scenario("late", "a completion travels longer than the lease, and arrives while another worker runs the operation", bound=RECOVERY)
+def late(cluster):
+    cluster.worker(1, through_proxy=True)
+    (id,) = cluster.enqueue(1, "[ $SLUICE_DELIVERY = 1 ] && sleep 1 || sleep 4")
+    running(cluster, 1)
+    cluster.proxy.mode = "blackhole"
+    held = time.time()
+    cluster.worker(1)
+    again = first_start_elsewhere(cluster, [id])
+    cluster.proxy.mode = "pass"
+    until(lambda: len(cluster.leased()) == 2, "both workers beat")
+    record = cluster.records()[id]
+    assert record["state"] == "executing", f"the late completion made it {record['state']}"
+    cluster.drain()
+    record = cluster.records()[id]
+    assert (record["delivery"], record["fence"]) == (2, 2), f"stored by delivery {record['delivery']}, fence {record['fence']}"
+    return [again[id] - held]
+
+
 @scenario("burn", "all slots and a niced burner compute for three leases: nobody is taken for dead")
 def burn(cluster):
     cluster.worker(4), cluster.worker(4)

@@ -27,6 +27,13 @@ struct ScriptLibraryTests {
         }
     }
 
+    #if DEBUG
+        @Test("what the negative controls of scripts/faults replace is still there", arguments: ScriptMutant.allCases)
+        func mutants(_ mutant: ScriptMutant) {
+            #expect(mutant.applies(to: scripts.map(\.source)))
+        }
+    #endif
+
     private func pattern(_ table: String, _ letter: String, _ value: Int64) -> Regex<Substring> {
         guard let regex = try? Regex<Substring>("local \(table) = \\{[^}]*\\b\(letter) = \(value)\\b[^}]*\\}") else {
             preconditionFailure("the pattern is a valid regular expression")

@@ -1,4 +1,4 @@
--- Ends attempts that did not end well: retry, dead, or cancelled. A requested cancel beats a retry.
+-- Ends attempts that did not end well: retry, dead, or cancelled. A requested cancel beats both others.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker; then for each operation: fence, id, kind (t retry | d dead | c cancelled), pause in ms, error JSON ('' = none)
 -- Output   a character for each: the state it went to (t | d | c), = it went there before, 0 stale
@@ -49,7 +49,7 @@ local function settle(fence, id, kind, pause, json)
   end
   keep_error(id, json)
   local failed = format('%03d', min(999, tonumber(sub(head, 5, 7)) + 1))
-  if kind == 't' and is_cancelled(fence, order) then kind = 'c' end
+  if is_cancelled(fence, order) then kind = 'c' end
   if kind == 't' then
     retry_later(id, head, failed, pause)
   elseif kind == 'c' then

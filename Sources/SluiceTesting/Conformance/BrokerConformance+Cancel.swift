@@ -60,6 +60,9 @@ extension BrokerConformance {
             _ = try await bench.cancel(claimed.id)
             let outcome = try await bench.fail(claimed, worker, .retry(afterMilliseconds: 0))
             try bench.expect(outcome, .done(.cancelled), "the outcome")
+            let deadly = try await bench.running(worker)
+            _ = try await bench.cancel(deadly.id)
+            try bench.expect(try await bench.fail(deadly, worker, .dead), .done(.cancelled), "the outcome of a death")
             try await bench.advance(.seconds(60))
             try bench.beat(worker)
             try bench.expect(try await bench.claim(worker).operations.count, 0, "claimed operations")
@@ -121,6 +124,19 @@ extension BrokerConformance {
             let detail = try await bench.existing(ids[0])
             try bench.expect(detail.state, .cancelled, "the state")
             try bench.expect(detail.cancel?.reason, "no need", "the reason")
+        },
+        ConformanceCheck("A cancel that comes before its operation ends it when it is claimed") { bench in
+            let worker = try bench.worker()
+            let early = NewOperation(envelope: BrokerBench.envelope())
+            try bench.expect(
+                try await bench.cancel(early.id, storesIntent: true),
+                .unknown(intentStored: true),
+                "the outcome"
+            )
+            _ = try await bench.broker.enqueue([early], queue: bench.queue)
+            try bench.expect(try await bench.claim(worker, 9).operations.count, 0, "claimed operations")
+            try await bench.expectState(early.id, .cancelled)
+            try bench.expect(try await bench.existing(early.id).cancel?.reason, "no need", "the reason")
         },
         ConformanceCheck("A cancel concerns nothing but its operation") { bench in
             let worker = try bench.worker()

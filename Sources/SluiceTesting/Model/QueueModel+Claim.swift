@@ -191,11 +191,14 @@ extension QueueModel {
             ghosts -= 1
             return false
         }
-        guard element.header.expiresAt > 0 else { return true }
-        expiring.remove(element.id)
-        guard element.header.expiresAt <= now else { return true }
-        end(element.id, as: .expired)
-        return false
+        if element.header.expiresAt > 0 {
+            expiring.remove(element.id)
+            if element.header.expiresAt <= now {
+                end(element.id, as: .expired)
+                return false
+            }
+        }
+        return !obeysIntent(element)
     }
 
     private mutating func admitsUntracked(_ element: LaneElement) -> Bool {
@@ -204,10 +207,15 @@ extension QueueModel {
             end(element.id, as: .expired)
             return false
         }
-        guard let intent = intents.removeValue(forKey: element.id) else { return true }
-        adopt(element)
+        return !obeysIntent(element)
+    }
+
+    /// Ends an operation whose cancel came before it.
+    private mutating func obeysIntent(_ element: LaneElement) -> Bool {
+        guard let intent = intents.removeValue(forKey: element.id) else { return false }
+        if !element.header.tracked { adopt(element) }
         operations[element.id]?.cancel = intent
         end(element.id, as: .cancelled)
-        return false
+        return true
     }
 }

@@ -50,7 +50,7 @@ extension QueueModel {
 // MARK: - Failure
 
 extension QueueModel {
-    /// A failed attempt counts, also when its operation ends as cancelled. A requested cancel beats a retry, not a death.
+    /// A failed attempt counts, also when its operation ends as cancelled. A requested cancel beats a retry and a death.
     mutating func fail(_ failure: Failure, worker: String) -> SettleOutcome {
         guard let (element, order) = release(failure.fence, of: worker, id: failure.id) else {
             return repeated(failure.fence, failure.id, states: [.retrying, .dead, .cancelled])
@@ -60,13 +60,13 @@ extension QueueModel {
             operations[element.id]?.record.startedAt = now
         }
         keepError(failure.error, of: element.id)
+        let isCancelled = isCancelled(fence: failure.fence, order: order)
         switch failure.disposition {
-        case .retry(let pause) where !isCancelled(fence: failure.fence, order: order):
-            return retryLater(element.id, pause: pause)
-        case .dead:
+        case .retry(let pause) where !isCancelled: return retryLater(element.id, pause: pause)
+        case .dead where !isCancelled:
             end(element.id, as: .dead, usesAttempt: true)
             return .done(.dead)
-        case .retry, .cancelled:
+        case .retry, .dead, .cancelled:
             endCancelled(element.id, order: order, usesAttempt: true)
             return .done(.cancelled)
         }

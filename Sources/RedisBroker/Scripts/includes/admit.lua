@@ -1,9 +1,20 @@
 -- Drops what may not start any more from the elements that a claim has popped.
 local READY = string.byte('r')
 
+-- A cancel that came before the operation: ends it. `head` makes or returns its record's head.
+local function obey_intent(id, head, failed)
+  local intent = call('HGET', PREFIX .. 'intents', id)
+  if not intent then return false end
+  call('HDEL', PREFIX .. 'intents', id)
+  local at, by, reason = string.match(intent, '^(%d+) (%S*) ?(.*)$')
+  end_record(id, head(), 'c', failed)
+  call('HSET', extras_key(id), 'cancelAt', at, 'cancelBy', by, 'cancelReason', reason)
+  return true
+end
+
 -- A reference counts only while its record is ready and has the same header: whoever changes one changes the other.
 -- Returns the element to hand out (header + envelope), or nil.
-local function admit_tracked(element, record)
+local function admit_tracked(element, record, intents)
   if not record or byte(record, 65) ~= READY or sub(record, 1, 64) ~= element then
     add('ghosts', -1)
     return nil
@@ -16,29 +27,17 @@ local function admit_tracked(element, record)
       return nil
     end
   end
+  if intents and obey_intent(sub(element, 39, 64), function() return record end, sub(record, 5, 7)) then return nil end
   return element .. sub(record, HEAD + 1)
-end
-
-local function end_untracked(element, state)
-  end_record(sub(element, 39, 64), adopt(element, 'r'), state, sub(element, 5, 7))
 end
 
 local function admit_untracked(element, intents)
   if sub(element, 19, 27) ~= ZERO9 and tonumber(sub(element, 19, 27), 36) <= now then
-    end_untracked(element, 'e')
+    end_record(sub(element, 39, 64), adopt(element, 'r'), 'e', sub(element, 5, 7))
     return nil
   end
-  if intents then
-    local id = sub(element, 39, 64)
-    local intent = call('HGET', PREFIX .. 'intents', id)
-    if intent then
-      call('HDEL', PREFIX .. 'intents', id)
-      local at, by, reason = string.match(intent, '^(%d+) (%S*) ?(.*)$')
-      end_untracked(element, 'c')
-      call('HSET', extras_key(id), 'cancelAt', at, 'cancelBy', by, 'cancelReason', reason)
-      return nil
-    end
-  end
+  local function head() return adopt(element, 'r') end
+  if intents and obey_intent(sub(element, 39, 64), head, sub(element, 5, 7)) then return nil end
   return element
 end
 
@@ -62,7 +61,7 @@ local function admit(elements, taken, intents)
     if is_reference(element) then
       read = read + 1
       reference, key = element, keys[read]
-      element = admit_tracked(element, records[read])
+      element = admit_tracked(element, records[read], intents)
     else
       element = admit_untracked(element, intents)
     end
