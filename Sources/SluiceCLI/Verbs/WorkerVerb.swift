@@ -22,6 +22,8 @@ package struct WorkerVerb: Verb {
                 -q takes names, weights (mail:3,default), reserved slots (mail=8) or all queues ('*').
                 --max-operations and --max-rss end the worker as the first SIGTERM does, with exit 0 and a line that says why: start it
                 again with what starts it.
+                A Redis with a maxmemory and another maxmemory-policy than noeviction is refused (exit 78) unless --allow-eviction; if that
+                changes while the worker runs, it warns.
                 --burst ends when nothing is ready or executing and nothing is due within 1 s; --burst=all also waits for what is
                 scheduled or retrying.
                 """
@@ -53,6 +55,10 @@ package struct WorkerVerb: Verb {
     var burstMode: String?
     @Option(help: "text or json, to stderr.", transform: { try LogFormat(typed: $0) })
     var logFormat = LogFormat.text
+    @Flag(help: "Work also on a Redis that throws operations away when its memory is full.")
+    var allowEviction = false
+    @Option(help: .hidden, transform: DurationText.parse)
+    var watchInterval = Duration.seconds(60)
     @Option(help: .hidden, transform: DurationText.parse)
     var lease = Defaults.lease
     @OptionGroup package var global: GlobalOptions
@@ -74,7 +80,9 @@ package struct WorkerVerb: Verb {
             configuration: try workerConfiguration(),
             registry: registry(invocation, allowed: try allowed()),
             logFormat: logFormat,
-            logLevel: global.verbose ? .debug : global.quiet ? .warning : .info
+            logLevel: global.verbose ? .debug : global.quiet ? .warning : .info,
+            allowsEviction: allowEviction,
+            watchInterval: watchInterval
         ).run()
     }
 

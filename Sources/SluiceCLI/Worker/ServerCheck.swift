@@ -1,6 +1,7 @@
 import Dispatch
 import Operations
 import RedisClient
+import SluiceMonitor
 
 /// Whether a server is one on which operations are safe.
 struct ServerCheck: Sendable, Equatable {
@@ -9,6 +10,8 @@ struct ServerCheck: Sendable, Equatable {
     /// As INFO says it: Redis' own version, also of servers that are compatible with it.
     var version: String
     var evictionPolicy: String
+    /// Bytes; 0 = no limit.
+    var maxMemory: Int64
 
     /// Asks the server.
     ///
@@ -33,13 +36,23 @@ struct ServerCheck: Sendable, Equatable {
         }
         version = values["redis_version"] ?? ""
         evictionPolicy = values["maxmemory_policy"] ?? ""
+        maxMemory = values["maxmemory"].flatMap { Int64($0) } ?? 0
     }
 
-    /// What is to be said loudly: the worker goes on.
+    private var mayEvict: Bool { !["", "noeviction"].contains(evictionPolicy) }
+
+    /// What is harmless as long as nobody sets a limit of memory.
     var warning: String? {
-        guard !["", "noeviction"].contains(evictionPolicy) else { return nil }
-        return "Redis may throw operations away when its memory is full (maxmemory-policy \(evictionPolicy)): "
+        guard mayEvict else { return nil }
+        return "Redis would throw operations away if it had a maxmemory (maxmemory-policy \(evictionPolicy)): "
             + "set it to noeviction"
+    }
+
+    /// Why operations may get lost.
+    var danger: String? {
+        guard mayEvict, maxMemory > 0 else { return nil }
+        return "Redis throws operations away when its \(QuantityText.bytes(maxMemory)) are full "
+            + "(maxmemory-policy \(evictionPolicy))"
     }
 
     /// Why nothing would work.

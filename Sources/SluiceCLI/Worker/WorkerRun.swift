@@ -16,13 +16,20 @@ struct WorkerRun: Sendable {
     let registry: OperationRegistry
     let logFormat: LogFormat
     let logLevel: Logger.Level
+    /// Works also where Redis may throw operations away.
+    let allowsEviction: Bool
+    /// How often the settings of Redis are looked at.
+    let watchInterval: Duration
 
     /// Works until it is stopped or its burst is over.
     func run() async throws -> ExitStatus {
         let signals = StopSignals()
         try await tryToConnect()
         let endpoint = try await Connector.endpoint(invocation)
-        try await check(endpoint)
+        let serverWatch = watch(endpoint)
+        let server = try await serverWatch.examine()
+        let watching = Task { await serverWatch.run(since: server) }
+        defer { watching.cancel() }
         let namespace = invocation.settings.namespace.content
         let broker = RedisBroker(
             endpoint,
@@ -52,13 +59,14 @@ struct WorkerRun: Sendable {
         }
     }
 
-    private func check(_ endpoint: RedisEndpoint) async throws {
-        let timeout = invocation.settings.connectTimeout.content
-        guard let server = await ServerCheck.ask(endpoint, timeout: timeout) else { return }
-        if let refusal = server.refusal {
-            throw CLIError(.badConfiguration, refusal, fix: "a newer Redis, or Valkey 7.2")
-        }
-        if let warning = server.warning { logger.warning("\(warning)") }
+    private func watch(_ endpoint: RedisEndpoint) -> ServerWatch {
+        ServerWatch(
+            endpoint: endpoint,
+            timeout: invocation.settings.connectTimeout.content,
+            interval: watchInterval,
+            allowsEviction: allowsEviction,
+            logger: logger
+        )
     }
 
     private func serve(_ service: WorkerService, _ signals: StopSignals) async throws -> ExitStatus {

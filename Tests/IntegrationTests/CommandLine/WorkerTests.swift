@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import RedisClient
 import TestSupport
 import Testing
 
@@ -137,6 +138,35 @@ extension CommandLineTests {
             let outcome = try await sluice("worker", "--max-rss", "16M")
             #expect(outcome.code == 0)
             #expect(outcome.errors.contains("recycling: the limit of resident memory"), "\(outcome.errors)")
+        }
+
+        @Test("A Redis that throws operations away is refused; --allow-eviction works there, loudly")
+        func evictingServer() async throws {
+            let server = try TestServer.start(.init(["maxmemory 100mb", "maxmemory-policy allkeys-lru"]))
+            let sluice = CommandLine(server.endpoint)
+            let refused = try await sluice("worker", "--burst")
+            #expect(refused.code == 78)
+            #expect(refused.errors.contains("maxmemory-policy allkeys-lru"), "\(refused.errors)")
+            #expect(refused.errors.contains("--allow-eviction"), "\(refused.errors)")
+            let loud = try await sluice("worker", "--burst", "--allow-eviction")
+            #expect(loud.code == 0)
+            #expect(loud.errors.contains("error   Redis throws operations away"), "\(loud.errors)")
+        }
+
+        @Test("A Redis that begins to throw operations away while a worker runs is warned about, once")
+        func evictingLater() async throws {
+            let server = try TestServer.start(.init(["maxmemory 100mb"]))
+            let sluice = CommandLine(server.endpoint)
+            let worker = try await sluice.worker("--watch-interval", "100ms")
+            try server.ask(RedisCommand("CONFIG", "SET", "maxmemory-policy", "volatile-lru"))
+            try await eventually("the worker says so") { worker.errors.contains("maxmemory-policy volatile-lru") }
+            try server.ask(RedisCommand("CONFIG", "SET", "maxmemory-policy", "noeviction"))
+            try await eventually("the worker has seen that, too") {
+                worker.errors.contains("Redis keeps what it is given")
+            }
+            #expect(worker.errors.matches(of: /Redis throws operations away/).count == 1)
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
         }
 
         @Test("--burst ends when there is nothing to do; --burst=all waits for what is scheduled")

@@ -1,0 +1,55 @@
+import Logging
+import Operations
+import RedisClient
+
+/// Holds a server against what operations need, when a worker starts and from time to time while it runs: settings can be
+/// changed under it, and a Redis that was away at the start was not looked at yet.
+struct ServerWatch: Sendable {
+    let endpoint: RedisEndpoint
+    let timeout: Duration
+    let interval: Duration
+    let allowsEviction: Bool
+    let logger: Logger
+
+    /// Refuses a server on which nothing would work, or operations would get lost; warns of what may become so.
+    ///
+    /// - Returns: what the server said; nil if it did not answer.
+    /// - Throws: `CLIError` with `.badConfiguration`.
+    func examine() async throws -> ServerCheck? {
+        guard let server = await ServerCheck.ask(endpoint, timeout: timeout) else { return nil }
+        if let refusal = server.refusal {
+            throw CLIError(.badConfiguration, refusal, fix: "a newer Redis, or Valkey 7.2")
+        }
+        if let danger = server.danger, !allowsEviction {
+            throw CLIError(
+                .badConfiguration,
+                danger,
+                notes: ["to work all the same, and lose operations when the memory is full: --allow-eviction"],
+                fix: "redis-cli CONFIG SET maxmemory-policy noeviction"
+            )
+        }
+        warn(server)
+        return server
+    }
+
+    /// Warns whenever the server has become dangerous, until the task is cancelled. A worker that runs goes on: what it holds is
+    /// safest with it.
+    func run(since first: ServerCheck?) async {
+        var last = first
+        while (try? await Task.sleep(for: interval)) != nil {
+            guard let server = await ServerCheck.ask(endpoint, timeout: timeout) else { continue }
+            if server != last { warn(server, wasSafe: last?.warning == nil) }
+            last = server
+        }
+    }
+
+    private func warn(_ server: ServerCheck, wasSafe: Bool = false) {
+        if let danger = server.danger {
+            logger.error("\(danger)")
+        } else if let warning = server.warning {
+            logger.warning("\(warning)")
+        } else if !wasSafe {
+            logger.debug("Redis keeps what it is given (maxmemory-policy \(server.evictionPolicy))")
+        }
+    }
+}
