@@ -90,6 +90,9 @@ let package = Package(
             dependencies: [
                 "Operations", "RedisClient", "EmbeddedRedis", "RedisBroker", "SluiceWorker", "BuiltinOperations",
                 "Sluice", "SluiceMonitor",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

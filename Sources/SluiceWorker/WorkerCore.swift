@@ -30,6 +30,8 @@ final class WorkerCore: Sendable {
     let beatNow = BeatRequest()
     /// Queues in which a sweep is due.
     let sweeps = SweepRequests()
+    /// When its loops last turned.
+    let pulse = Pulse()
     /// Asks the worker to stop.
     let stopping = StopRequest()
 

@@ -123,12 +123,16 @@ public final class WorkerService: Service {
         }
         while !Task.isCancelled {
             let known = Set(core.queueNames)
-            let new = ((try? await discover?()) ?? []).filter { !known.contains($0) }
+            let found = try? await discover?()
+            if found != nil { core.pulse.answered() }
+            let new = (found ?? []).filter { !known.contains($0) }
             if !new.isEmpty {
                 core.queue.withLock { queue in new.forEach { queue.add(QueueShare($0)) } }
                 add(new)
             }
-            try? await Task.sleep(for: core.configuration.lease)
+            let pause = core.configuration.lease
+            // As long as there is none, no heartbeat says that Redis is there.
+            try? await Task.sleep(for: core.queueNames.isEmpty ? min(pause, Pulse.freshness) : pause)
         }
     }
 

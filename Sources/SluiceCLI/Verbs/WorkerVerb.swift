@@ -24,6 +24,9 @@ package struct WorkerVerb: Verb {
                 again with what starts it.
                 A Redis with a maxmemory and another maxmemory-policy than noeviction is refused (exit 78) unless --allow-eviction; if that
                 changes while the worker runs, it warns.
+                --health PORT answers GET /live (the process answers) and GET /ready (200 if within 10 s Redis has answered and a claim
+                was made or the worker waited for one, else 503); --health FILE writes the same as JSON every 2 s: who reads it
+                compares "time".
                 --burst ends when nothing is ready or executing and nothing is due within 1 s; --burst=all also waits for what is
                 scheduled or retrying.
                 """
@@ -55,6 +58,8 @@ package struct WorkerVerb: Verb {
     var burstMode: String?
     @Option(help: "text or json, to stderr.", transform: { try LogFormat(typed: $0) })
     var logFormat = LogFormat.text
+    @Option(help: ArgumentHelp("Tell its health: a FILE, a PORT (on 127.0.0.1) or ADDRESS:PORT.", valueName: "where"))
+    var health: String?
     @Flag(help: "Work also on a Redis that throws operations away when its memory is full.")
     var allowEviction = false
     @Option(help: .hidden, transform: DurationText.parse)
@@ -68,6 +73,7 @@ package struct WorkerVerb: Verb {
     package func check() throws {
         _ = try allowed()
         _ = try burstKind()
+        _ = try healthTarget()
         do { try workerConfiguration().validate() } catch let error as WorkerError {
             throw CLIError.usage(error.message, fix: "\(Program.name) worker --help")
         }
@@ -82,7 +88,8 @@ package struct WorkerVerb: Verb {
             logFormat: logFormat,
             logLevel: global.verbose ? .debug : global.quiet ? .warning : .info,
             allowsEviction: allowEviction,
-            watchInterval: watchInterval
+            watchInterval: watchInterval,
+            healthTarget: try healthTarget()
         ).run()
     }
 
@@ -120,6 +127,11 @@ package struct WorkerVerb: Verb {
             "--allow knows no \(OperationsError.quoted(unknown))\(near)",
             fix: "--allow " + known.joined(separator: ",")
         )
+    }
+
+    private func healthTarget() throws(CLIError) -> HealthTarget? {
+        guard let health else { return nil }
+        return try HealthTarget(parsing: health)
     }
 
     private func burstKind() throws(CLIError) -> WorkerConfiguration.Burst {

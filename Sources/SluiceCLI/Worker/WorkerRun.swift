@@ -20,6 +20,8 @@ struct WorkerRun: Sendable {
     let allowsEviction: Bool
     /// How often the settings of Redis are looked at.
     let watchInterval: Duration
+    /// Where the worker tells its health.
+    let healthTarget: HealthTarget?
 
     /// Works until it is stopped or its burst is over.
     func run() async throws -> ExitStatus {
@@ -45,8 +47,12 @@ struct WorkerRun: Sendable {
             discover: { try await broker.queues() },
             idleProbe: { try await isIdle(broker) }
         )
+        let post = healthTarget.map { HealthPost($0, logger: logger) { service.health() } }
+        try await post?.start()
         banner("\(endpoint)", service.id)
-        return try await serve(service, signals)
+        let status = try await serve(service, signals)
+        await post?.stop()
+        return status
     }
 
     /// Whoever starts a worker wants to know at once that its Redis is not there. It waits for it all the same, as it does when

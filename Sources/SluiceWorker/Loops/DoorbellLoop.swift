@@ -40,7 +40,11 @@ struct DoorbellLoop: Sendable {
 
     /// Waits for a ring until the choice of queues has changed.
     private func firstRing(_ names: [String]) async throws -> String? {
-        defer { core.queue.withLock { $0.forgetBells() } }
+        core.pulse.listens(true)
+        defer {
+            core.pulse.listens(false)
+            core.queue.withLock { $0.forgetBells() }
+        }
         return try await withThrowingTaskGroup(of: String?.self) { group in
             group.addTask {
                 do {

@@ -114,6 +114,7 @@ final class Heartbeat: Sendable {
         )
         let sentAt = ContinuousClock.now
         let reply = try core.broker.beat(beat, queue: name)
+        core.pulse.answered()
         core.leaseRenewed(index, until: sentAt + lease - min(Self.margin, lease / 4), reply)
         if reply.sweepDue { core.sweeps.request(name) }
     }

@@ -94,6 +94,7 @@ struct QueueLoop: Sendable {
     }
 
     private func accept(_ claim: Claim?) {
+        if claim != nil { core.pulse.claimed() }
         if claim?.status == .noLease { core.beatNow.request() }
         noteFaults(claim?.operations ?? [])
         let ties = core.ties(index)

@@ -1,0 +1,55 @@
+import Foundation
+import Operations
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    @Suite("health")
+    struct HealthTests {
+        @Test(
+            "--health PORT: live always, ready while Redis answers, 503 with the reason while it does not, ready again after it"
+        )
+        func port() async throws {
+            let server = try TestServer.start(.durable)
+            let sluice = CommandLine(server.endpoint)
+            let worker = try await sluice.worker("--lease", "3s", "--health", "0")
+            let found = try #require(worker.errors.firstMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\//)?.1)
+            let port = try #require(Int(found))
+            func ready() throws -> (status: Int, reason: String) {
+                let answer = try HTTPProbe.get(port: port, "/ready")
+                let object = try JSONValue(parsing: String(decoding: answer.body, as: UTF8.self))
+                #expect(object["ready"]?.boolValue == (answer.status == 200))
+                return (answer.status, object["reason"]?.stringValue ?? "")
+            }
+            try await eventually("it is ready") { try ready() == (200, "waiting for operations") }
+            #expect(try HTTPProbe.get(port: port, "/").status == 404)
+            #expect(try HTTPProbe.get(port: port, "/ready", method: "POST").status == 405)
+            // A Redis that is there and says nothing: no connection breaks.
+            server.signal(SIGSTOP)
+            try await eventually("it is not ready", within: .seconds(30)) { try ready().status == 503 }
+            #expect(try ready().reason.hasPrefix("Redis has not answered for"))
+            #expect(try HTTPProbe.get(port: port, "/live").status == 200)
+            server.signal(SIGCONT)
+            try await eventually("it is ready again", within: .seconds(30)) { try ready().status == 200 }
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test("--health FILE: a whole JSON object whenever one looks, fresh, and gone with the worker")
+        func file() async throws {
+            let folder = try TemporaryDirectory()
+            let sluice = CommandLine()
+            let worker = try await sluice.worker("--health", folder.path("health.json"))
+            func read() throws -> JSONValue {
+                try JSONValue(parsing: String(contentsOfFile: folder.path("health.json"), encoding: .utf8))
+            }
+            try await eventually("it is ready") { try read()["ready"]?.boolValue == true }
+            let first = try #require(try read().milliseconds("time"))
+            try await eventually("it is written again") { try read().milliseconds("time").map { $0 > first } ?? false }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["health.json"])
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+            #expect(!FileManager.default.fileExists(atPath: folder.path("health.json")))
+        }
+    }
+}
