@@ -67,6 +67,16 @@ extension RedisBroker {
         )
     }
 
+    package func abandon(worker: WorkerID, queue: String) async throws -> SweepReply {
+        var arguments = arguments(queue)
+        arguments.append(worker.description)
+        let reply = try await evaluate(scripts.abandon, arguments)
+        guard let fields = reply.array, fields.count == 3 else {
+            throw OperationsError(.malformed, "the reply of an abandoning cannot be read")
+        }
+        return SweepReply(recovered: fields[0].int ?? 0, dead: fields[1].int ?? 0, more: fields[2].int == 1)
+    }
+
     package func retire(worker: WorkerID, queue: String) async throws {
         var arguments = arguments(queue)
         arguments.append(worker.description)

@@ -40,7 +40,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
         case .worker:
             return [
                 all.claim, all.complete, all.fail, all.giveBack, all.report, all.beat, all.reconcile, all.sweep,
-                all.retire,
+                all.abandon, all.retire,
                 all.snapshot,
             ]
         case .monitor: return looking

@@ -2,7 +2,7 @@ import RedisClient
 
 /// The scripts, assembled from the embedded `.lua` files: a line `-- include: name` is replaced by `includes/name.lua`.
 struct ScriptLibrary: Sendable {
-    let enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, retire: RedisScript
+    let enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire: RedisScript
     let cancel, cancelQueue, retry, remove, pause, awaitEnd, details, page, snapshot, log: RedisScript
     let auditQueue, auditPlace, auditRecords: RedisScript
 
@@ -18,6 +18,7 @@ struct ScriptLibrary: Sendable {
         beat = assembler.script("beat", PackageResources.beat_lua)
         reconcile = assembler.script("reconcile", PackageResources.reconcile_lua)
         sweep = assembler.script("sweep", PackageResources.sweep_lua)
+        abandon = assembler.script("abandon", PackageResources.abandon_lua)
         retire = assembler.script("retire", PackageResources.retire_lua)
         cancel = assembler.script("cancel", PackageResources.cancel_lua)
         cancelQueue = assembler.script("cancel_queue", PackageResources.cancel_queue_lua)
@@ -36,8 +37,8 @@ struct ScriptLibrary: Sendable {
 
     var all: [RedisScript] {
         [
-            enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, retire, cancel, cancelQueue,
-            retry,
+            enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire, cancel,
+            cancelQueue, retry,
             remove, pause, awaitEnd, details, page, snapshot, log, auditQueue, auditPlace, auditRecords,
         ]
     }
@@ -55,7 +56,7 @@ private struct ScriptAssembler {
             "ending": PackageResources.ending_lua, "promote": PackageResources.promote_lua,
             "header": PackageResources.header_lua, "admit": PackageResources.admit_lua,
             "lanes": PackageResources.lanes_lua, "take": PackageResources.take_lua, "held": PackageResources.held_lua,
-            "graves": PackageResources.graves_lua,
+            "graves": PackageResources.graves_lua, "recover": PackageResources.recover_lua,
             "detail": PackageResources.detail_lua, "flush": PackageResources.flush_lua,
             "audit": PackageResources.audit_lua,
         ]

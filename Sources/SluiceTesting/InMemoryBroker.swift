@@ -111,6 +111,10 @@ extension InMemoryBroker {
         run(queue) { $0.sweep() }
     }
 
+    package func abandon(worker: WorkerID, queue: String) async throws -> SweepReply {
+        run(queue) { $0.abandon(worker: worker.description) }
+    }
+
     package func retire(worker: WorkerID, queue: String) async throws {
         run(queue) { $0.retire(worker: worker.description) }
     }

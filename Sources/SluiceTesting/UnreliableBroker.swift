@@ -8,7 +8,7 @@ import Synchronization
 package final class UnreliableBroker<Base: Broker>: Broker {
     /// Which call is meant, for `only`.
     package enum Call: String, Sendable, CaseIterable {
-        case enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, retire
+        case enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire
     }
 
     package let base: Base
@@ -124,6 +124,10 @@ extension UnreliableBroker {
 
     package func sweep(queue: String) async throws -> SweepReply {
         try await attempt(.sweep) { try await base.sweep(queue: queue) }
+    }
+
+    package func abandon(worker: WorkerID, queue: String) async throws -> SweepReply {
+        try await attempt(.abandon) { try await base.abandon(worker: worker, queue: queue) }
     }
 
     package func retire(worker: WorkerID, queue: String) async throws {

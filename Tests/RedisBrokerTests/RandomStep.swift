@@ -13,6 +13,7 @@ enum RandomStep {
     case report([Report], number: Int, WorkerID)
     case reconcile(known: [Int64], WorkerID, epoch: Int)
     case sweep
+    case abandon(WorkerID)
     case retire(WorkerID)
     case takeBell
     case ring
@@ -56,6 +57,8 @@ enum RandomStep {
             return "\(reply)"
         case .sweep:
             return "\(try await broker.sweep(queue: queue))"
+        case .abandon(let worker):
+            return "\(try await broker.abandon(worker: worker, queue: queue))"
         case .retire(let worker):
             return "\(try await broker.retire(worker: worker, queue: queue))"
         case .takeBell, .ring, .cancel, .cancelQueue, .retry, .remove, .pause, .resume:

@@ -54,7 +54,7 @@ struct RandomSteps {
         case 4...5: .pause(chance(0.7) ? Int64(number(0...20_000)) : nil)
         case 6...8: .resume
         case 9: chance(0.5) ? .cancelQueue(cancelRequest()) : .sweep
-        default: .retire(worker())
+        default: chance(0.5) ? .retire(worker()) : .abandon(worker())
         }
     }
 

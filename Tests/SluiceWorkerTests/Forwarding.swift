@@ -52,6 +52,10 @@ extension Forwarding {
 
     package func sweep(queue: String) async throws -> SweepReply { try await base.sweep(queue: queue) }
 
+    package func abandon(worker: WorkerID, queue: String) async throws -> SweepReply {
+        try await base.abandon(worker: worker, queue: queue)
+    }
+
     package func retire(worker: WorkerID, queue: String) async throws {
         try await base.retire(worker: worker, queue: queue)
     }

@@ -44,6 +44,10 @@ package protocol Broker: Sendable {
     /// Hands back what a lapsed worker held, and clears away the rest of a cancelled queue, one bounded step.
     func sweep(queue: String) async throws -> SweepReply
 
+    /// Hands back what a worker held, one bounded step, without waiting for its lease to lapse. Only for who knows that its process
+    /// has ended: what it still does is refused, but two of its operations' bodies could run at the same time.
+    func abandon(worker: WorkerID, queue: String) async throws -> SweepReply
+
     /// Gives up the worker's lease, once it holds nothing.
     func retire(worker: WorkerID, queue: String) async throws
 

@@ -81,6 +81,18 @@ extension QueueModel {
         return reply
     }
 
+    /// As a sweep of this worker, whatever its lease and the floor say.
+    mutating func abandon(worker: String) -> SweepReply {
+        var reply = SweepReply()
+        guard leases[worker] != nil || holdsSomething(worker) else { return reply }
+        leases[worker] = now - 1
+        recoverAll(of: worker, reply: &reply)
+        reply.more = holdsSomething(worker)
+        return reply
+    }
+
+    private func holdsSomething(_ worker: String) -> Bool { !(workers[worker]?.inFlight.isEmpty ?? true) }
+
     private mutating func recoverAll(of worker: String, reply: inout SweepReply) {
         let fences = (workers[worker]?.inFlight ?? [:]).keys.sorted()
         for fence in fences.prefix(Self.sweepLimit).reversed() { recover(fence, of: worker, reply: &reply) }

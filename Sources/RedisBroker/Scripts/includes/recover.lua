@@ -1,0 +1,70 @@
+-- Hands back what a worker held that is no more.
+local recovered, dead, ready, earliest = 0, 0, false, nil
+
+local function oldest_fences(worker)
+  local fences = call('HKEYS', PREFIX .. 'inflight:' .. worker)
+  for i = 1, #fences do fences[i] = tonumber(fences[i]) end
+  table.sort(fences)
+  return fences
+end
+
+local function lost_error(head, delivery)
+  return format('%d {"attempt":%d,"delivery":%d,"message":"the worker was lost %d times while it ran this attempt","type":"lost"}',
+    now, tonumber(sub(head, 5, 7)) + 1, delivery, delivery)
+end
+
+-- The last delivery. One of those that were lost together may be what kills workers, so they do not go together again: each
+-- waits for a time of its own, which follows from its id.
+local function put_off(element, delivery)
+  local id = sub(element, 39, 64)
+  local head = head_for(element, 'x')
+  local due = now + tonumber(sub(id, 23, 26), 36) % LAST_DELIVERY_SPREAD_MS
+  call('SETRANGE', record_key(id), 7, format('%02d', delivery) .. time36(due) .. ZERO9 .. sub(head, 28, 64) .. 's')
+  call('ZADD', PREFIX .. 'scheduled', due, id)
+  earliest = min(earliest or due, due)
+  event(id, 's', true)
+end
+
+local function recover(worker, fence)
+  local element, order = release(worker, format('%d', fence))
+  local id, delivery = sub(element, 39, 64), tonumber(sub(element, 8, 9))
+  local tracked = is_reference(element)
+  if tracked then
+    if not head_of(id) then return end
+    -- The lost run's fence goes: a late write under it is stale, not a repeat.
+    call('SETRANGE', record_key(id), 83, '00000000000')
+  end
+  if is_cancelled(fence, order) then
+    local head = head_for(element, 'x')
+    cancel_released(element, head, order, format('%03d', tonumber(sub(head, 5, 7)) + 1))
+  elseif delivery >= MAX_DELIVERIES then
+    local head = head_for(element, 'x')
+    call('RPUSH', PREFIX .. 'errors:' .. id, lost_error(head, delivery))
+    call('LTRIM', PREFIX .. 'errors:' .. id, -ERRORS_KEPT, -1)
+    end_record(id, head, 'd', format('%03d', tonumber(sub(head, 5, 7)) + 1))
+    dead = dead + 1
+  elseif delivery + 1 == MAX_DELIVERIES then
+    put_off(element, delivery + 1)
+    recovered = recovered + 1
+  else
+    put_back(element, tracked, format('%02d', delivery + 1), false)
+    recovered, ready = recovered + 1, true
+  end
+end
+
+-- At most SWEEP_LIMIT, the oldest first; its lease goes with the last of them.
+local function recover_all(worker)
+  local fences = oldest_fences(worker)
+  call('HSET', PREFIX .. 'worker:' .. worker, 'swept', '1')
+  call('PEXPIRE', PREFIX .. 'worker:' .. worker, 3600000)
+  for i = min(#fences, SWEEP_LIMIT), 1, -1 do recover(worker, fences[i]) end
+  if #fences <= SWEEP_LIMIT then
+    call('ZREM', PREFIX .. 'leases', worker)
+    call('DEL', PREFIX .. 'cancelling:' .. worker)
+    local number = call('HGET', PREFIX .. 'worker:' .. worker, 'number')
+    if number then call('HDEL', PREFIX .. 'numbers', number) end
+  end
+  if ready then ring() end
+  if earliest then announce_due(earliest) end
+  add('recovered', recovered)
+end
