@@ -8,7 +8,7 @@ import Synchronization
 final class WorkerCore: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    let id = WorkerID()
+    let id: WorkerID
     let broker: any Broker
     let registry: OperationRegistry
     let configuration: WorkerConfiguration
@@ -35,7 +35,14 @@ final class WorkerCore: Sendable {
     /// Asks the worker to stop.
     let stopping = StopRequest()
 
-    init(broker: any Broker, registry: OperationRegistry, configuration: WorkerConfiguration, logger: Logger) {
+    init(
+        id: WorkerID = WorkerID(),
+        broker: any Broker,
+        registry: OperationRegistry,
+        configuration: WorkerConfiguration,
+        logger: Logger
+    ) {
+        self.id = id
         self.broker = broker
         self.registry = registry
         self.configuration = configuration

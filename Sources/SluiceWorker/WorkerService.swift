@@ -21,6 +21,7 @@ public final class WorkerService: Service {
     public var id: WorkerID { core.id }
 
     /// - Parameters:
+    ///   - id: of this incarnation: never to be used a second time.
     ///   - broker: where operations come from.
     ///   - registry: what can be run here.
     ///   - configuration: checked when the worker starts.
@@ -28,6 +29,7 @@ public final class WorkerService: Service {
     ///   - discover: lists the queues of the namespace; needed for `QueueSelection.all`.
     ///   - idleProbe: true if nothing executes anywhere in the worker's queues; asked before a burst ends.
     package init(
+        id: WorkerID = WorkerID(),
         broker: any Broker,
         registry: OperationRegistry,
         configuration: WorkerConfiguration = WorkerConfiguration(),
@@ -35,7 +37,7 @@ public final class WorkerService: Service {
         discover: (@Sendable () async throws -> [String])? = nil,
         idleProbe: (@Sendable () async throws -> Bool)? = nil
     ) {
-        core = WorkerCore(broker: broker, registry: registry, configuration: configuration, logger: logger)
+        core = WorkerCore(id: id, broker: broker, registry: registry, configuration: configuration, logger: logger)
         self.discover = discover
         self.idleProbe = idleProbe
     }

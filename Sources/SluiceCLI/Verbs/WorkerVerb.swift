@@ -27,6 +27,8 @@ package struct WorkerVerb: Verb {
                 --health PORT answers GET /live (the process answers) and GET /ready (200 if within 10 s Redis has answered and a claim
                 was made or the worker waited for one, else 503); --health FILE writes the same as JSON every 2 s: who reads it
                 compares "time".
+                --processes starts this worker several times, restarts what dies (ever later if it dies soon), hands back at once what a dead
+                process ran, and passes signals on. --max-operations and --max-rss are for each process, --health is for all of them.
                 --burst ends when nothing is ready or executing and nothing is due within 1 s; --burst=all also waits for what is
                 scheduled or retrying.
                 """
@@ -58,6 +60,10 @@ package struct WorkerVerb: Verb {
     var burstMode: String?
     @Option(help: "text or json, to stderr.", transform: { try LogFormat(typed: $0) })
     var logFormat = LogFormat.text
+    @Option(help: ArgumentHelp("Work as so many processes, restarted when they die; -c is for each.", valueName: "p"))
+    var processes: Int?
+    @Option(help: .hidden)
+    var supervised: String?
     @Option(help: ArgumentHelp("Tell its health: a FILE, a PORT (on 127.0.0.1) or ADDRESS:PORT.", valueName: "where"))
     var health: String?
     @Flag(help: "Work also on a Redis that throws operations away when its memory is full.")
@@ -68,12 +74,21 @@ package struct WorkerVerb: Verb {
     var lease = Defaults.lease
     @OptionGroup package var global: GlobalOptions
 
+    /// More is a slip.
+    private static let mostProcesses = 256
+
     package init() {}
 
     package func check() throws {
         _ = try allowed()
         _ = try burstKind()
         _ = try healthTarget()
+        if let processes, !(1...Self.mostProcesses).contains(processes) {
+            throw CLIError.usage("--processes is \(processes): use 1 to \(Self.mostProcesses)", fix: "--processes 4")
+        }
+        if let supervised, OperationID(supervised) == nil {
+            throw CLIError.usage("--supervised takes an id, and only a supervisor uses it", fix: "--processes 4")
+        }
         do { try workerConfiguration().validate() } catch let error as WorkerError {
             throw CLIError.usage(error.message, fix: "\(Program.name) worker --help")
         }
@@ -81,7 +96,7 @@ package struct WorkerVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         try invocation.requireWritable()
-        return try await WorkerRun(
+        let run = WorkerRun(
             invocation: invocation,
             configuration: try workerConfiguration(),
             registry: registry(invocation, allowed: try allowed()),
@@ -89,8 +104,11 @@ package struct WorkerVerb: Verb {
             logLevel: global.verbose ? .debug : global.quiet ? .warning : .info,
             allowsEviction: allowEviction,
             watchInterval: watchInterval,
-            healthTarget: try healthTarget()
-        ).run()
+            healthTarget: try healthTarget(),
+            supervised: supervised.map { WorkerID($0) }
+        )
+        guard let processes else { return try await run.run() }
+        return try await run.run(processes: processes)
     }
 
     /// The program's own operations first: one that has a built-in's name replaces it.

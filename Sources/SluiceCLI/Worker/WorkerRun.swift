@@ -22,24 +22,19 @@ struct WorkerRun: Sendable {
     let watchInterval: Duration
     /// Where the worker tells its health.
     let healthTarget: HealthTarget?
+    /// The id that a supervisor has chosen for this process; nil = there is none.
+    let supervised: WorkerID?
 
     /// Works until it is stopped or its burst is over.
     func run() async throws -> ExitStatus {
         let signals = StopSignals()
-        try await tryToConnect()
-        let endpoint = try await Connector.endpoint(invocation)
-        let serverWatch = watch(endpoint)
-        let server = try await serverWatch.examine()
-        let watching = Task { await serverWatch.run(since: server) }
+        let (endpoint, server) = try await prepare()
+        let watching = Task { await watch(endpoint).run(since: server) }
         defer { watching.cancel() }
-        let namespace = invocation.settings.namespace.content
-        let broker = RedisBroker(
-            endpoint,
-            configuration: RedisBrokerConfiguration(namespace: namespace, clientName: "sluice-worker"),
-            logger: logger
-        )
+        let broker = broker(endpoint)
         defer { broker.close() }
         let service = WorkerService(
+            id: supervised ?? WorkerID(),
             broker: broker,
             registry: registry,
             configuration: configuration,
@@ -47,12 +42,68 @@ struct WorkerRun: Sendable {
             discover: { try await broker.queues() },
             idleProbe: { try await isIdle(broker) }
         )
-        let post = healthTarget.map { HealthPost($0, logger: logger) { service.health() } }
-        try await post?.start()
         banner("\(endpoint)", service.id)
-        let status = try await serve(service, signals)
-        await post?.stop()
-        return status
+        if supervised != nil { heed(service) }
+        return try await telling({ service.health() }) { try await serve(service, signals) }
+    }
+
+    /// Works as several processes, until it is stopped or their burst is over.
+    func run(processes: Int) async throws -> ExitStatus {
+        let signals = StopSignals()
+        let (endpoint, _) = try await prepare()
+        let broker = broker(endpoint)
+        defer { broker.close() }
+        let board = try healthTarget.map { _ in try HealthBoard() }
+        defer { board?.remove() }
+        let supervisor = try Supervisor(
+            count: processes,
+            configuration: configuration,
+            arguments: invocation.arguments,
+            broker: broker,
+            board: board,
+            logger: logger
+        )
+        signals.attach(drain: supervisor.stop, abandon: supervisor.stop)
+        logger.info("supervising", metadata: ["processes": "\(processes)", "pid": "\(getpid())"])
+        return try await telling(supervisor.health) { await supervisor.run() ?? signals.status }
+    }
+
+    /// Tells the health meanwhile, where that is wanted.
+    private func telling(
+        _ health: @escaping @Sendable () -> WorkerHealth,
+        while body: () async throws -> ExitStatus
+    ) async throws -> ExitStatus {
+        guard let healthTarget else { return try await body() }
+        let post = HealthPost(healthTarget, logger: logger, health: health)
+        try await post.start()
+        let outcome: Result<ExitStatus, any Error>
+        do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
+        await post.stop()
+        return try outcome.get()
+    }
+
+    /// A supervisor that is gone cannot say that all should end.
+    private func heed(_ service: WorkerService) {
+        Leash.watch {
+            logger.warning("the supervisor has ended")
+            service.stop()
+        }
+    }
+
+    /// Reaches Redis, if it is there, and looks whether it is one to work on.
+    private func prepare() async throws -> (RedisEndpoint, ServerCheck?) {
+        try await tryToConnect()
+        let endpoint = try await Connector.endpoint(invocation)
+        return (endpoint, try await watch(endpoint).examine())
+    }
+
+    private func broker(_ endpoint: RedisEndpoint) -> RedisBroker {
+        let namespace = invocation.settings.namespace.content
+        return RedisBroker(
+            endpoint,
+            configuration: RedisBrokerConfiguration(namespace: namespace, clientName: "sluice-worker"),
+            logger: logger
+        )
     }
 
     /// Whoever starts a worker wants to know at once that its Redis is not there. It waits for it all the same, as it does when

@@ -40,6 +40,7 @@ extension CommandLineTests {
                 (["worker", "--health", "65536"], 64, "has no port"),
                 (["worker", "--health", "host:http"], 64, "has no port"),
                 (["worker", "--health", "/no/such/folder/health.json"], 78, "cannot be written"),
+                (["worker", "--processes", "0"], 64, "--processes is 0"),
                 (["worker", "--allow", "exce"], 64, "did you mean \"exec\"?"),
                 (["list", "stat:dead"], 64, "did you mean \"state\"?"),
                 (["list", "-N", "a b"], 64, "--namespace"),

@@ -1,0 +1,70 @@
+import Glibc
+
+/// Guards whose worker was killed, as the process sees them that started the worker.
+///
+/// A guard ends once the program that it ran, and everything that program has started, is gone. So whoever has waited for the
+/// guards of a dead worker can hand its operations to another one, and none runs twice at the same time.
+package enum OrphanedGuards {
+    /// From now on processes whose parent ends become children of this process, instead of the system's first one.
+    package static func adopt() { _ = GNUCalls.prctl(GNUCalls.childSubreaper, 1, 0, 0, 0) }
+
+    /// Collects adopted processes that have ended, and waits for guards among them. Blocks the thread.
+    ///
+    /// - Parameters:
+    ///   - sparing: children that somebody else collects.
+    ///   - milliseconds: how long to wait at most.
+    /// - Returns: false if a guard was still there at the end.
+    package static func collect(sparing: () -> Set<pid_t>, within milliseconds: Int) -> Bool {
+        for _ in 0...milliseconds / pause {
+            // In this order: a child that is in the list was noted by whoever started it before it is asked here.
+            let found = children()
+            let known = sparing()
+            let waiting = found.filter { pid in
+                !known.contains(pid) && waitpid(pid, nil, WNOHANG) == 0 && isGuard(pid)
+            }
+            if waiting.isEmpty { return true }
+            usleep(UInt32(pause * 1000))
+        }
+        return false
+    }
+
+    private static let pause = 5
+
+    private static func isGuard(_ pid: pid_t) -> Bool {
+        let words = read("/proc/\(pid)/cmdline").split(separator: 0, omittingEmptySubsequences: false)
+        return words.count > 1 && words[1].elementsEqual(ExecGuard.argument.utf8)
+    }
+
+    /// The processes whose parent is this one.
+    package static func children() -> [pid_t] {
+        guard let folder = opendir("/proc") else { return [] }
+        defer { closedir(folder) }
+        let own = getpid()
+        var found: [pid_t] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let pid = pid_t(name), parent(of: pid) == own { found.append(pid) }
+        }
+        return found
+    }
+
+    /// The fourth field of `stat`; the second is a name in brackets that may hold anything.
+    private static func parent(of pid: pid_t) -> pid_t? {
+        let bytes = read("/proc/\(pid)/stat")
+        guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = bytes[(end + 1)...].split(separator: UInt8(ascii: " "))
+        return fields.count > 1 ? pid_t(String(decoding: fields[1], as: UTF8.self)) : nil
+    }
+
+    /// The beginning of a file.
+    private static func read(_ path: String) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 512)
+        let count = Glibc.read(descriptor, &bytes, bytes.count)
+        return Array(bytes.prefix(max(0, count)))
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// A pipe by which the workers of a supervisor see that it has ended, however that came about: they read, it never writes.
+enum Leash {
+    /// Makes one.
+    ///
+    /// - Returns: the end to hand to workers. The other one closes with this process.
+    /// - Throws: `CLIError` if descriptors are used up.
+    static func make() throws(CLIError) -> Int32 {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw CLIError(.bug, "no pipe can be made: \(String(cString: strerror(errno)))")
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return ends[0]
+    }
+
+    /// In a worker: calls `body` once the supervisor has ended.
+    static func watch(_ body: @escaping @Sendable () -> Void) {
+        let thread = Thread {
+            var byte: UInt8 = 0
+            var count = 1
+            while count > 0 || (count < 0 && errno == EINTR) { count = read(STDIN_FILENO, &byte, 1) }
+            body()
+        }
+        thread.name = "sluice.leash"
+        thread.stackSize = 128 << 10
+        thread.start()
+    }
+}

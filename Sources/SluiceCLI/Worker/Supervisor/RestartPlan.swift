@@ -1,0 +1,42 @@
+import SluiceWorker
+
+/// What a supervisor does when one of its processes has ended: decided here, done there.
+struct RestartPlan: Sendable {
+    enum Step: Sendable, Equatable {
+        case restart(after: Duration)
+        /// Nothing is to be done by this process any more.
+        case done
+        /// The others would end the same way: all of it ends with this status.
+        case fail(ExitStatus)
+    }
+
+    /// Whoever lived for so long is restarted at once.
+    static let steady: Duration = .seconds(10)
+    private static let first: Duration = .milliseconds(100)
+    private static let longest: Duration = .seconds(30)
+
+    let burst: WorkerConfiguration.Burst
+    /// Ends so far after a short life, one after the other.
+    private var failures = 0
+    private var isFirstLife = true
+
+    init(burst: WorkerConfiguration.Burst) { self.burst = burst }
+
+    /// - Parameters:
+    ///   - end: how it ended.
+    ///   - lifetime: how long it had lived.
+    ///   - isStopping: the supervisor was told to stop.
+    mutating func step(after end: WorkerProcess.End, lifetime: Duration, isStopping: Bool) -> Step {
+        defer { isFirstLife = false }
+        if isStopping { return .done }
+        if case .exited(let code) = end {
+            if code == 0, burst != .none { return .done }
+            let status = ExitStatus(rawValue: code) ?? .bug
+            let isHopeless = isFirstLife && [.usage, .denied, .badConfiguration].contains(status)
+            if isHopeless || (code != 0 && burst != .none) { return .fail(status) }
+        }
+        if lifetime >= Self.steady { failures = 0 }
+        defer { failures += 1 }
+        return .restart(after: failures == 0 ? .zero : min(Self.first * (1 << min(failures - 1, 16)), Self.longest))
+    }
+}

@@ -1,0 +1,200 @@
+import BuiltinOperations
+import Foundation
+import Logging
+import Operations
+import RedisBroker
+import SluiceWorker
+import Synchronization
+
+/// Runs a worker as several processes: starts them, restarts those that end, hands back at once what a dead one held, and passes
+/// on what it is told itself.
+final class Supervisor: Sendable {
+    /// How long to wait for programs of a killed worker to be gone, which takes their guards milliseconds.
+    private static let patienceForGuards = 10_000
+    /// Tries to hand back; after that a sweep does it, once the lease has lapsed.
+    private static let tries = 5
+
+    private struct State {
+        var processes: [Int: WorkerProcess] = [:]
+        /// What a slot waits for before it starts its next process.
+        var pauses: [Int: Task<Void, Never>] = [:]
+        var isStopping = false
+        var failure: ExitStatus?
+    }
+
+    private let count: Int
+    private let configuration: WorkerConfiguration
+    private let arguments: [String]
+    private let broker: RedisBroker
+    private let logger: Logger
+    private let board: HealthBoard?
+    private let leash: Int32
+    /// Children of this process that are no workers.
+    private let others: Set<pid_t>
+    private let state = Mutex(State())
+
+    /// - Parameter arguments: as they were given to this process.
+    init(
+        count: Int,
+        configuration: WorkerConfiguration,
+        arguments: [String],
+        broker: RedisBroker,
+        board: HealthBoard?,
+        logger: Logger
+    ) throws(CLIError) {
+        self.count = count
+        self.configuration = configuration
+        self.arguments = arguments
+        self.broker = broker
+        self.board = board
+        self.logger = logger
+        leash = try Leash.make()
+        others = Set(OrphanedGuards.children())
+        OrphanedGuards.adopt()
+    }
+
+    /// Works until it is stopped, or there is nothing left to do.
+    ///
+    /// - Returns: the status of a process that could not work at all; nil if there was none.
+    func run() async -> ExitStatus? {
+        await withTaskGroup(of: Void.self) { group in
+            for slot in 0..<count { group.addTask { await self.keep(slot) } }
+        }
+        return state.withLock { $0.failure }
+    }
+
+    /// What the first and the second signal do: each process hears them as if it had been told itself.
+    func stop() {
+        let (processes, pauses) = state.withLock { state in
+            state.isStopping = true
+            return (Array(state.processes.values), Array(state.pauses.values))
+        }
+        for process in processes { process.send(SIGTERM) }
+        for pause in pauses { pause.cancel() }
+    }
+
+    func health() -> WorkerHealth {
+        let (workers, isStopping) = state.withLock { ($0.processes.values.map(\.worker), $0.isStopping) }
+        guard !isStopping, let board else { return WorkerHealth(isReady: false, reason: "draining") }
+        return board.health(of: workers, count: count)
+    }
+
+    // MARK: One after the other
+
+    /// Keeps one process running.
+    private func keep(_ slot: Int) async {
+        var plan = RestartPlan(burst: configuration.burst)
+        var handing: Task<Void, Never>?
+        while let process = start(slot) {
+            let end = await process.end()
+            let isStopping = state.withLock { state in
+                state.processes[slot] = nil
+                return state.isStopping
+            }
+            board?.clear(process.worker)
+            if end != .exited(code: 0) { handing = Task { await handBack(process) } }
+            let step = plan.step(after: end, lifetime: .now - process.startedAt, isStopping: isStopping)
+            note(process, end, step)
+            switch step {
+            case .restart(let pause): await wait(pause, slot)
+            case .fail(let status): fail(status)
+            case .done: break
+            }
+            if case .restart = step { continue }
+            break
+        }
+        await handing?.value
+    }
+
+    /// Under the lock, so that nobody takes a process for an orphan that is not noted yet.
+    private func start(_ slot: Int) -> WorkerProcess? {
+        let worker = WorkerID()
+        let arguments = ChildArguments.make(from: arguments, worker: worker, health: board?.path(of: worker))
+        return state.withLock { state -> WorkerProcess? in
+            guard !state.isStopping else { return nil }
+            do throws(CLIError) {
+                let process = try WorkerProcess(worker, arguments: arguments, leash: leash)
+                state.processes[slot] = process
+                return process
+            } catch {
+                logger.error("\(error.message)")
+                state.failure = error.status
+                return nil
+            }
+        }
+    }
+
+    private func wait(_ pause: Duration, _ slot: Int) async {
+        let task = Task { _ = try? await Task.sleep(for: pause) }
+        state.withLock { state in
+            if state.isStopping { task.cancel() } else { state.pauses[slot] = task }
+        }
+        await task.value
+        state.withLock { $0.pauses[slot] = nil }
+    }
+
+    private func fail(_ status: ExitStatus) {
+        state.withLock { $0.failure = $0.failure ?? status }
+        stop()
+    }
+
+    private func note(_ process: WorkerProcess, _ end: WorkerProcess.End, _ step: RestartPlan.Step) {
+        var facts: Logger.Metadata = ["pid": "\(process.pid)", "worker": "\(process.worker)", "end": "\(end)"]
+        if case .restart(let pause) = step { facts["restart"] = "\(pause.components.seconds) s" }
+        logger.log(level: end == .exited(code: 0) ? .info : .warning, "a worker process has ended", metadata: facts)
+    }
+
+    // MARK: What a dead one held
+
+    /// Its process is gone for certain, so nobody has to wait for its lease. What it ran goes to another one only when the programs
+    /// that it had started are gone, too.
+    private func handBack(_ process: WorkerProcess) async {
+        await waitForPrograms()
+        for attempt in 1...Self.tries {
+            do {
+                for queue in try await queues() { try await abandon(process.worker, queue) }
+                return
+            } catch {
+                logger.warning(
+                    "what a dead worker held could not be handed back",
+                    metadata: ["worker": "\(process.worker)", "error": "\(error)"]
+                )
+                if attempt < Self.tries { try? await Task.sleep(for: .seconds(1)) }
+            }
+        }
+    }
+
+    private func abandon(_ worker: WorkerID, _ queue: String) async throws {
+        var sum = SweepReply()
+        repeat {
+            let reply = try await broker.abandon(worker: worker, queue: queue)
+            sum = SweepReply(recovered: sum.recovered + reply.recovered, dead: sum.dead + reply.dead, more: reply.more)
+        } while sum.more
+        guard sum.recovered + sum.dead > 0 else { return }
+        logger.warning(
+            "handed back what a dead worker held",
+            metadata: [
+                "worker": "\(worker)", "queue": "\(queue)", "recovered": "\(sum.recovered)", "dead": "\(sum.dead)",
+            ]
+        )
+    }
+
+    private func queues() async throws -> [String] {
+        switch configuration.queues {
+        case .all: try await broker.queues()
+        case .named(let shares): shares.map(\.name)
+        }
+    }
+
+    private func waitForPrograms() async {
+        let areGone = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [self] in
+                let areGone = OrphanedGuards.collect(sparing: { known }, within: Self.patienceForGuards)
+                continuation.resume(returning: areGone)
+            }
+        }
+        if !areGone { logger.warning("programs of a dead worker do not end; what it ran is handed back all the same") }
+    }
+
+    private var known: Set<pid_t> { others.union(state.withLock { $0.processes.values.map(\.pid) }) }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Operations
+import Synchronization
+
+/// A worker that runs as a child of this process.
+final class WorkerProcess: Sendable {
+    /// How it ended.
+    enum End: Sendable, Equatable, CustomStringConvertible {
+        case exited(code: Int32)
+        case killed(signal: Int32)
+
+        var description: String {
+            switch self {
+            case .exited(let code): "exit \(code)"
+            case .killed(let signal): "signal \(signal)"
+            }
+        }
+    }
+
+    private struct State {
+        /// Set when it was collected: from then on its number may belong to somebody else.
+        var end: End?
+        var waiter: CheckedContinuation<End, Never>?
+    }
+
+    let pid: pid_t
+    let worker: WorkerID
+    let startedAt = ContinuousClock.now
+    private let state = Mutex(State())
+
+    /// Starts this program again.
+    ///
+    /// - Parameters:
+    ///   - arguments: without the program's name.
+    ///   - leash: becomes its standard input.
+    /// - Throws: `CLIError` if no process can be started.
+    init(_ worker: WorkerID, arguments: [String], leash: Int32) throws(CLIError) {
+        self.worker = worker
+        pid = try Self.spawn(arguments, leash)
+        let thread = Thread { [self] in collect() }
+        thread.stackSize = 128 << 10
+        thread.start()
+    }
+
+    /// Sends a signal, if it still runs.
+    func send(_ signal: Int32) {
+        state.withLock { state in
+            if state.end == nil { _ = kill(pid, signal) }
+        }
+    }
+
+    /// Waits for its end; one caller.
+    func end() async -> End {
+        await withCheckedContinuation { continuation in
+            let end = state.withLock { state -> End? in
+                if state.end == nil { state.waiter = continuation }
+                return state.end
+            }
+            if let end { continuation.resume(returning: end) }
+        }
+    }
+
+    /// Blocks until it has ended, and lets go of its number only together with the note that it has.
+    private func collect() {
+        var info = siginfo_t()
+        while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        let (end, waiter) = state.withLock { state in
+            var status: Int32 = 0
+            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            let end: End =
+                status & 0x7f == 0 ? .exited(code: (status >> 8) & 0xff) : .killed(signal: status & 0x7f)
+            state.end = end
+            defer { state.waiter = nil }
+            return (end, state.waiter)
+        }
+        waiter?.resume(returning: end)
+    }
+
+    /// In a group of its own: a terminal's Ctrl-C is for the supervisor, which tells its children what it means.
+    private static func spawn(_ arguments: [String], _ leash: Int32) throws(CLIError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, leash, STDIN_FILENO)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(
+            &attributes,
+            Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+        )
+        posix_spawnattr_setpgroup(&attributes, 0)
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        // Ignored here, they would be ignored there, until it listens to them.
+        for number in [SIGINT, SIGTERM] { sigaddset(&signals, number) }
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        let words = ([CommandLine.arguments.first ?? Program.name] + arguments).map { strdup($0) }
+        defer { for word in words { free(word) } }
+        var pid: pid_t = 0
+        let code = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, words + [nil], environ)
+        guard code == 0 else {
+            throw CLIError(.bug, "no worker process can be started: \(String(cString: strerror(code)))")
+        }
+        return pid
+    }
+}

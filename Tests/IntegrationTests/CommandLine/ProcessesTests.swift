@@ -1,0 +1,139 @@
+import Foundation
+import Operations
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    @Suite("several processes")
+    struct ProcessesTests {
+        /// Its lease is so long that nothing which is seen here can come of a lapse.
+        private static let lease = "10m"
+        private let sluice = CommandLine()
+
+        private func start(_ arguments: String..., processes: Int = 2) async throws -> Program {
+            let supervisor = try sluice.start(
+                ["worker", "-v", "--processes", "\(processes)", "-c", "1", "--lease", Self.lease] + arguments
+            )
+            try await eventually("all processes are known", within: .seconds(30)) {
+                try await infos().count == processes
+            }
+            return supervisor
+        }
+
+        private func infos() async throws -> [(worker: String, pid: Int32)] {
+            try await sluice.snapshots().flatMap(\.workers).compactMap { row in
+                WorkerInfo(row.info).map { (row.worker, Int32($0.pid)) }
+            }
+        }
+
+        /// The process that runs an operation.
+        private func process(of id: String) async throws -> Int32 {
+            let shown = try await sluice.json("show", id)
+            let worker = shown["worker"]?.stringValue
+            return try #require(try await infos().first { $0.worker == worker }?.pid)
+        }
+
+        @Test("kill -9 of one: what it ran runs at once in another, delivery 2, attempt 1, and it is replaced")
+        func killed() async throws {
+            let supervisor = try await start()
+            let id = try await sluice.enqueue("sleep", "seconds:=2")
+            try await sluice.reaches("executing", id)
+            let killed = Int64(Date().timeIntervalSince1970 * 1000)
+            #expect(kill(try await process(of: id), SIGKILL) == 0)
+            try await sluice.reaches("finished", id)
+            let record = try await sluice.json("show", id)
+            #expect(record["attempt"]?.intValue == 1)
+            #expect(record["delivery"]?.intValue == 2)
+            let again = try #require(record.milliseconds("startedAt"))
+            print("started again after \(again - killed) ms")
+            #expect(again - killed < 2000, "started again after \(again - killed) ms")
+            try await eventually("there are two again", within: .seconds(20)) { try await infos().count == 2 }
+            supervisor.send(SIGTERM)
+            let end = await supervisor.outcome()
+            #expect(end.code == 0, "\(end.errors)")
+            #expect(end.errors.contains("end=\"signal 9\""), "\(end.errors)")
+            #expect(end.errors.contains("handed back what a dead worker held"), "\(end.errors)")
+            #expect(try await infos().isEmpty)
+        }
+
+        @Test("Programs of a killed process are gone before what ran them runs again")
+        func programs() async throws {
+            let folder = try TemporaryDirectory()
+            let file = folder.path("pid")
+            let script =
+                "if [ -e \(file) ]; then kill -0 $(cat \(file)) && echo overlap || echo alone; "
+                + "else sh -c 'echo $$ > \(file).new; mv \(file).new \(file); exec sleep 600'; fi"
+            let supervisor = try await start("--allow", "exec")
+            let outcome = await (try sluice.start(["enqueue", "--quiet", "--", "sh", "-c", script])).outcome()
+            let id = String(outcome.output.dropLast())
+            try await eventually("the program runs", within: .seconds(20)) {
+                FileManager.default.fileExists(atPath: file)
+            }
+            #expect(kill(try await process(of: id), SIGKILL) == 0)
+            try await sluice.reaches("finished", id)
+            #expect(try await sluice.lines("logs", id).last == "alone")
+            supervisor.send(SIGTERM)
+            #expect(await supervisor.outcome().code == 0)
+        }
+
+        @Test("The first SIGTERM lets all of them drain, the second gives everything back at once")
+        func signals() async throws {
+            let supervisor = try await start("--drain-timeout", "5m")
+            let ids = try await [sluice.enqueue("sleep", "seconds:=600"), sluice.enqueue("sleep", "seconds:=600")]
+            for id in ids { try await sluice.reaches("executing", id) }
+            supervisor.send(SIGTERM)
+            try await eventually("both drain") { supervisor.errors.matches(of: /draining, up to/).count == 2 }
+            supervisor.send(SIGTERM)
+            let end = await supervisor.outcome()
+            #expect(end.code == 143, "\(end.errors)")
+            for id in ids {
+                try await sluice.reaches("ready", id)
+                let record = try await sluice.json("show", id)
+                #expect(record["attempt"]?.intValue == 0 && record["delivery"]?.intValue == 1)
+            }
+        }
+
+        @Test("kill -9 of the supervisor: its processes let what runs end, and end")
+        func supervisorKilled() async throws {
+            let supervisor = try await start()
+            let id = try await sluice.enqueue("sleep", "seconds:=2")
+            try await sluice.reaches("executing", id)
+            supervisor.send(SIGKILL)
+            #expect(await supervisor.outcome().code == 137)
+            try await sluice.reaches("finished", id)
+            #expect(try await sluice.json("show", id)["delivery"]?.intValue == 1)
+            try await eventually("they have given up their leases", within: .seconds(20)) {
+                try await infos().isEmpty
+            }
+        }
+
+        @Test("A burst ends when all of them have; --max-operations is for each, and is no end")
+        func burst() async throws {
+            for _ in 1...6 { _ = try await sluice.enqueue("noop") }
+            let outcome = try await sluice("worker", "--processes", "2", "--burst", "-c", "1")
+            #expect(outcome.code == 0, "\(outcome.errors)")
+            #expect(try await sluice.count(.finished) == 6)
+            let supervisor = try await start("--max-operations", "1", processes: 1)
+            let ids = try await [sluice.enqueue("noop"), sluice.enqueue("noop")]
+            for id in ids { try await sluice.reaches("finished", id) }
+            #expect(supervisor.errors.contains("recycling"))
+            supervisor.send(SIGTERM)
+            #expect(await supervisor.outcome().code == 0)
+        }
+
+        @Test("--health is told once, for all of them")
+        func health() async throws {
+            let supervisor = try await start("--health", "0")
+            let port = try #require(
+                supervisor.errors.firstMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\//).flatMap { Int($0.1) }
+            )
+            try await eventually("both are ready", within: .seconds(20)) {
+                let answer = try HTTPProbe.get(port: port, "/ready")
+                return answer.status == 200
+                    && String(decoding: answer.body, as: UTF8.self).contains("2 of 2 processes are ready")
+            }
+            supervisor.send(SIGTERM)
+            #expect(await supervisor.outcome().code == 0)
+        }
+    }
+}
