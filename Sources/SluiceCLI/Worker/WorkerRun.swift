@@ -42,9 +42,11 @@ struct WorkerRun: Sendable {
             discover: { try await broker.queues() },
             idleProbe: { try await isIdle(broker) }
         )
-        banner("\(endpoint)", service.id)
-        if supervised != nil { heed(service) }
-        return try await telling({ service.health() }) { try await serve(service, signals) }
+        return try await telling({ service.health() }) {
+            banner("\(endpoint)", service.id)
+            if supervised != nil { heed(service) }
+            return try await serve(service, signals)
+        }
     }
 
     /// Works as several processes, until it is stopped or their burst is over.
@@ -64,8 +66,10 @@ struct WorkerRun: Sendable {
             logger: logger
         )
         signals.attach(drain: supervisor.stop, abandon: supervisor.stop)
-        logger.info("supervising", metadata: ["processes": "\(processes)", "pid": "\(getpid())"])
-        return try await telling(supervisor.health) { await supervisor.run() ?? signals.status }
+        return try await telling(supervisor.health) {
+            logger.info("supervising", metadata: ["processes": "\(processes)", "pid": "\(getpid())"])
+            return await supervisor.run() ?? signals.status
+        }
     }
 
     /// Tells the health meanwhile, where that is wanted.
