@@ -1,5 +1,6 @@
 import Logging
 import NIOCore
+import NIOPosix
 import RedisClient
 
 /// Makes a broker's connections, each named for its purpose.
@@ -23,6 +24,16 @@ struct ConnectionFactory: Sendable {
             logger: logger,
             onConnect: onConnect
         )
+    }
+
+    /// A connection that does not mend itself.
+    func single(_ purpose: String) async throws -> RedisConnection {
+        try await RedisConnection.connect(
+            endpoint,
+            configuration: connection(purpose, configuration.commandDeadline),
+            on: MultiThreadedEventLoopGroup.singleton.any(),
+            logger: logger
+        ).get()
     }
 
     func subscriber(on loop: any EventLoop) -> RedisSubscriber {

@@ -17,6 +17,7 @@ package final class RedisBroker: Broker, BrokerInspection {
     let heartbeat: HeartbeatConnection
     let doorbell: Doorbell
     let subscriptions: Subscriptions
+    let confirmations: Confirmations
     let ledger = CallLedger()
     let configuration: RedisBrokerConfiguration
     private let registered = Mutex<Set<String>>([])
@@ -46,6 +47,7 @@ package final class RedisBroker: Broker, BrokerInspection {
         heartbeat = HeartbeatConnection(connections)
         doorbell = Doorbell(connections, keys: keys, commands: link)
         subscriptions = Subscriptions(connections)
+        confirmations = Confirmations(connections)
     }
 
     /// Waits until Redis answers.
@@ -62,6 +64,7 @@ package final class RedisBroker: Broker, BrokerInspection {
         heartbeat.close()
         doorbell.close()
         subscriptions.close()
+        confirmations.close()
     }
 
     /// Makes a queue known to the namespace, once per process, before its first use.
@@ -98,6 +101,8 @@ package struct RedisBrokerConfiguration: Sendable {
     package var commandDeadline: Duration
     /// How long enqueue repeats itself when replies are lost.
     package var enqueuePatience: Duration
+    /// How long an enqueue waits for the durability that it asks for.
+    package var durabilityPatience: Duration
     package var connectTimeout: Duration
     /// Shown in CLIENT LIST, followed by the connection's purpose.
     package var clientName: String
@@ -110,6 +115,7 @@ package struct RedisBrokerConfiguration: Sendable {
         namespace: String = Defaults.namespace,
         commandDeadline: Duration = .seconds(5),
         enqueuePatience: Duration = .seconds(30),
+        durabilityPatience: Duration = .seconds(5),
         connectTimeout: Duration = .seconds(2),
         clientName: String = "sluice",
         failsFastWhenRefused: Bool = false,
@@ -118,6 +124,7 @@ package struct RedisBrokerConfiguration: Sendable {
         self.namespace = namespace
         self.commandDeadline = commandDeadline
         self.enqueuePatience = enqueuePatience
+        self.durabilityPatience = durabilityPatience
         self.connectTimeout = connectTimeout
         self.clientName = clientName
         self.failsFastWhenRefused = failsFastWhenRefused

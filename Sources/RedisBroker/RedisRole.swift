@@ -57,7 +57,8 @@ package enum RedisRole: String, Sendable, CaseIterable {
 
     private var plain: Set<String> {
         switch self {
-        case .producer: ["sadd", "smembers", "subscribe", "unsubscribe"]
+        // WAITAOF is not in here: a server before 7.2 refuses rules that name it.
+        case .producer: ["sadd", "smembers", "subscribe", "unsubscribe", "wait"]
         case .worker:
             [
                 "sadd", "smembers", "subscribe", "unsubscribe", "blpop", "rpush", "ltrim", "client|id",

@@ -30,6 +30,9 @@ public struct EnqueueOptions: Sendable, Equatable {
     /// True: it has a record from the beginning, with state, result, log and handle. False: the fast path, for work that nobody
     /// asks about; it gets a record only if it fails or is cancelled. A delayed operation is always tracked.
     public var tracked: Bool
+    /// What to wait for, at most five seconds, beyond the answer that Redis has it. If that does not come in time, the operation is
+    /// stored all the same, and `OperationReference.isConfirmed` is false: this is no error, and a repeat would do it no good.
+    public var durability: Durability
 
     /// Options with every default visible.
     ///
@@ -42,6 +45,7 @@ public struct EnqueueOptions: Sendable, Equatable {
     ///   - expires: time after which it is no longer started; nil = never.
     ///   - runTimeout: longest time for one attempt; nil = what its type says.
     ///   - tracked: whether it has a record from the beginning.
+    ///   - durability: what to wait for beyond the answer.
     public init(
         priority: OperationPriority = .normal,
         start: Start = .now,
@@ -50,7 +54,8 @@ public struct EnqueueOptions: Sendable, Equatable {
         attempts: Int? = nil,
         expires: Duration? = nil,
         runTimeout: Duration? = nil,
-        tracked: Bool = true
+        tracked: Bool = true,
+        durability: Durability = .none
     ) {
         self.priority = priority
         self.start = start
@@ -60,6 +65,7 @@ public struct EnqueueOptions: Sendable, Equatable {
         self.expires = expires
         self.runTimeout = runTimeout
         self.tracked = tracked
+        self.durability = durability
     }
 }
 

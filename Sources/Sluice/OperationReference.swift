@@ -8,6 +8,9 @@ public struct OperationReference: Sendable {
     public let isTracked: Bool
     /// False if the enqueue found an operation with this id and changed nothing.
     public let isNew: Bool
+    /// Whether the durability that its enqueue asked for was reached in time; nil if none was asked for. False means stored, not yet
+    /// confirmed.
+    public private(set) var isConfirmed: Bool?
     package let client: SluiceClient
 
     package init(id: OperationID, queue: String, isTracked: Bool = true, isNew: Bool = false, client: SluiceClient) {
@@ -16,6 +19,12 @@ public struct OperationReference: Sendable {
         self.isTracked = isTracked
         self.isNew = isNew
         self.client = client
+    }
+
+    func confirmed(_ isConfirmed: Bool) -> OperationReference {
+        var reference = self
+        reference.isConfirmed = isConfirmed
+        return reference
     }
 
     /// What is stored about it now.

@@ -18,6 +18,7 @@ extension SluiceClient {
     ///   - expires: time after which it is no longer started; nil = never.
     ///   - runTimeout: longest time for one attempt; nil = what the type says.
     ///   - tracked: false for the fast path without record, result and handle; see `EnqueueOptions.tracked`.
+    ///   - durability: what to wait for beyond the answer; see `EnqueueOptions.durability`.
     /// - Returns: a handle to wait for the result, follow or cancel.
     /// - Throws: `OperationsError`: `.invalidName`, `.invalidOption`, `.tooLarge`; `.unavailable` if Redis cannot be reached or
     ///   refuses; `.outcomeUnknown` if no answer came (repeat with the same `id`).
@@ -33,7 +34,8 @@ extension SluiceClient {
         attempts: Int? = nil,
         expires: Duration? = nil,
         runTimeout: Duration? = nil,
-        tracked: Bool = true
+        tracked: Bool = true,
+        durability: Durability = .none
     ) async throws -> OperationHandle<Body> {
         guard delay == nil || date == nil else {
             throw OperationsError(.invalidOption, "both a delay and a date are given: drop one of them")
@@ -46,7 +48,8 @@ extension SluiceClient {
             attempts: attempts,
             expires: expires,
             runTimeout: runTimeout,
-            tracked: tracked
+            tracked: tracked,
+            durability: durability
         )
         return try await enqueue([operation], queue: queue, options: options)[0]
     }
@@ -81,7 +84,9 @@ extension SluiceClient {
                 serverTime: serverTime
             )
         }
-        return try await enqueue(new, queue: queue).map { OperationHandle(reference: $0) }
+        return try await enqueue(new, queue: queue, durability: options.durability).map {
+            OperationHandle(reference: $0)
+        }
     }
 
     /// Enqueues an operation by its name, for programs that do not have its type.
@@ -105,7 +110,7 @@ extension SluiceClient {
             arguments: arguments.serializedBytes(),
             serverTime: try await serverTime(ifNeededBy: options, queue: queue)
         )
-        return try await enqueue([new], queue: queue)[0]
+        return try await enqueue([new], queue: queue, durability: options.durability)[0]
     }
 
     /// Enqueues prepared operations in order, one call of the broker after another.
@@ -113,7 +118,26 @@ extension SluiceClient {
     /// - Parameters:
     ///   - operations: the operations.
     ///   - queue: the queue's name.
+    ///   - durability: confirmed once, after the last call.
     ///   - progress: called after each call with the number of operations that are in.
+    package func enqueue(
+        _ operations: [NewOperation],
+        queue: String,
+        durability: Durability,
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> [OperationReference] {
+        guard durability != .none else { return try await enqueue(operations, queue: queue, progress: progress) }
+        guard let broker = broker as? any DurableBroker else {
+            throw OperationsError(.invalidOption, "this broker knows no durability")
+        }
+        try NameRule.check(queue, role: "queue")
+        let (references, isConfirmed) = try await broker.confirming(durability, queue: queue) {
+            try await enqueue(operations, queue: queue, progress: progress)
+        }
+        return references.map { $0.confirmed(isConfirmed) }
+    }
+
+    /// The same without a wish for durability.
     package func enqueue(
         _ operations: [NewOperation],
         queue: String,

@@ -30,6 +30,14 @@ package struct EnqueueFlags: ParsableArguments {
     var runTimeout: Duration?
     @Flag(help: "The fast path: no record unless it fails or is cancelled.")
     var noTrack = false
+    @Option(
+        help: ArgumentHelp(
+            "Wait until wait:N replicas or the aof on disk have it, 5 s at most.",
+            valueName: "none|wait:N|aof"
+        ),
+        transform: { try Durability(typed: $0) }
+    )
+    var durability = Durability.none
 
     package init() {}
 
@@ -75,6 +83,14 @@ package struct EnqueueFlags: ParsableArguments {
             operation: try options.operation(name: name, arguments: bytes, serverTime: nil),
             startsAt: at
         )
+    }
+}
+
+extension Durability {
+    init(typed text: String) throws(CLIError) {
+        do { try self.init(parsing: text) } catch {
+            throw .usage(error.message, fix: "--durability wait:1")
+        }
     }
 }
 

@@ -61,7 +61,11 @@ struct BatchEnqueue: Sendable {
     ) async throws -> [OperationReference] {
         var references: [OperationReference] = []
         for (queue, part) in Dictionary(grouping: window, by: \.queue).sorted(by: { $0.key < $1.key }) {
-            references += try await client.enqueue(part.map { try $0.resolved(serverTime: serverTime) }, queue: queue)
+            references += try await client.enqueue(
+                part.map { try $0.resolved(serverTime: serverTime) },
+                queue: queue,
+                durability: verb.how.durability
+            )
         }
         if invocation.format == .id { invocation.console.print(references.map(\.id.description)) }
         if invocation.format == .jsonl { invocation.console.print(references.map { Self.json($0).serialized() }) }
@@ -94,6 +98,7 @@ extension BatchEnqueue {
     private func summarize(_ references: [OperationReference], _ queues: [String], time: Duration) {
         let created = references.count(where: \.isNew)
         let existed = references.count - created
+        verb.how.durability.warn(references, invocation.console)
         if invocation.format == .json {
             invocation.console.print(
                 [

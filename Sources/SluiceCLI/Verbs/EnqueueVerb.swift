@@ -23,6 +23,7 @@ package struct EnqueueVerb: Verb {
 
                 k=text is a string, k:=json any JSON, k=@file the text of a file. Behind -- stands a program and its arguments,
                 an exec operation: no shell; workers run it only with --allow exec.
+                --durability that is not reached in time is a warning, not a failure: the operation is stored.
                 A batch has one JSON object a line: name, and as needed args, queue, priority, in, at, tags, id, expires, attempts,
                 runTimeout, track. All lines are checked before the first is sent.
                 """
@@ -79,7 +80,7 @@ package struct EnqueueVerb: Verb {
         let client = try await invocation.connect()
         if strict { try await QueueCheck(client).requireUsed(request.queue) }
         let new = try request.resolved(serverTime: try await request.serverTime(client))
-        let reference = try await client.enqueue([new], queue: request.queue)[0]
+        let reference = try await client.enqueue([new], queue: request.queue, durability: how.durability)[0]
         return try await SingleEnqueue(verb: self, invocation: invocation, client: client).finish(reference, request)
     }
 

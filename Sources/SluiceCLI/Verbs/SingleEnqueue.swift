@@ -11,6 +11,7 @@ struct SingleEnqueue: Sendable {
     func finish(_ reference: OperationReference, _ request: EnqueueRequest) async throws -> ExitStatus {
         let name = request.operation.envelopeName
         if !reference.isNew { invocation.console.note("\(reference.id) is there already; nothing was changed") }
+        verb.how.durability.warn([reference], invocation.console)
         let waits = verb.wait || verb.follow
         announce(reference, name, waits: waits)
         let bytes = request.operation.envelope.count
@@ -36,13 +37,15 @@ struct SingleEnqueue: Sendable {
     }
 
     private func json(_ reference: OperationReference, _ name: String) -> JSONValue {
-        [
-            "v": 1,
-            "id": .string(reference.id.description),
-            "queue": .string(reference.queue),
-            "name": .string(name),
-            "created": .bool(reference.isNew),
+        var fields: [(String, JSONValue)] = [
+            ("v", 1),
+            ("id", .string(reference.id.description)),
+            ("queue", .string(reference.queue)),
+            ("name", .string(name)),
+            ("created", .bool(reference.isNew)),
         ]
+        if let isConfirmed = reference.isConfirmed { fields.append(("confirmed", .bool(isConfirmed))) }
+        return .object(JSONObject(fields))
     }
 
     private func wait(_ reference: OperationReference) async throws -> ExitStatus {
@@ -59,5 +62,21 @@ struct SingleEnqueue: Sendable {
         if invocation.format.isJSON { invocation.console.print(OperationJSON.object(detail), invocation.format) }
         if let error = report.error { invocation.console.report(error, asJSON: invocation.format.isJSON) }
         return report.status
+    }
+}
+
+extension Durability {
+    /// Says which are stored and not confirmed.
+    func warn(_ references: [OperationReference], _ console: Console) {
+        let open = references.count { $0.isConfirmed == false }
+        guard open > 0 else { return }
+        let who =
+            switch self {
+            case .none: ""
+            case .replicas(let number): " by \(number) \(number == 1 ? "replica" : "replicas")"
+            case .disk: " by the append-only file"
+            }
+        let what = open == 1 ? "it is stored" : "\(QuantityText.grouped(open)) are stored"
+        console.warn("\(what), but not yet confirmed\(who); do not send it again")
     }
 }

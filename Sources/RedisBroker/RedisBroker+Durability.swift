@@ -1,0 +1,109 @@
+import Foundation
+import Operations
+import RedisClient
+
+extension RedisBroker: DurableBroker {
+    package func confirming<Result>(
+        _ durability: Durability,
+        queue: String,
+        _ body: () async throws -> Result
+    ) async throws -> (result: Result, isConfirmed: Bool) {
+        // The same connection before and after: one that has not broken meanwhile leads to the server that took the write.
+        let connection = try await translated { try await confirmations.take(durability) }
+        let result: Result
+        do { result = try await body() } catch {
+            confirmations.put(connection)
+            throw error
+        }
+        let isConfirmed = await isConfirmed(durability, queue, connection)
+        return (result, isConfirmed)
+    }
+
+    /// WAIT counts from the connection's own last write. So it writes something, which comes after the operation in the stream
+    /// of changes that replicas and the append-only file get: whoever has it has the operation.
+    private func isConfirmed(_ durability: Durability, _ queue: String, _ connection: RedisConnection) async -> Bool {
+        let patience = configuration.durabilityPatience
+        let now = Int(Date().timeIntervalSince1970 * 1000)
+        let mark = RedisCommand("HSET", keys.meta(queue), "confirmedAt", now)
+        let wait = durability.command(milliseconds: Int(patience.wholeMilliseconds))
+        let replies = try? await connection.send([mark, wait], deadline: patience + configuration.commandDeadline)
+        guard let replies, replies.count == 2, replies[0].error == nil else {
+            connection.close()
+            return false
+        }
+        confirmations.put(connection)
+        return durability.isMet(by: replies[1])
+    }
+}
+
+extension Durability {
+    fileprivate func command(milliseconds: Int) -> RedisCommand {
+        switch self {
+        case .none: RedisCommand("PING")
+        case .replicas(let number): RedisCommand("WAIT", number, milliseconds)
+        case .disk: RedisCommand("WAITAOF", 1, 0, milliseconds)
+        }
+    }
+
+    /// The same question about nothing: it shows whether the server knows it and permits it.
+    fileprivate var probe: RedisCommand {
+        if case .replicas = self { return RedisCommand("WAIT", 0, 1) }
+        return command(milliseconds: 1)
+    }
+
+    fileprivate func isMet(by reply: RedisValue) -> Bool {
+        switch self {
+        case .none: true
+        case .replicas(let number): reply.int.map { $0 >= number } ?? false
+        case .disk: reply.array?.first?.int.map { $0 >= 1 } ?? false
+        }
+    }
+
+    fileprivate func refusal(_ error: RedisServerError) -> OperationsError {
+        if error.code == .noPermission {
+            return OperationsError(.denied, "the user may not ask for durability \(self): \(error.message)")
+        }
+        let needs =
+            switch self {
+            case .disk: "it needs Redis 7.2 or newer with appendonly yes"
+            default: "it needs a server that is no replica itself"
+            }
+        return OperationsError(.invalidOption, "durability \(self) is not to be had here: \(needs) (\(error.message))")
+    }
+}
+
+/// Connections that wait for confirmations. WAIT blocks everything behind it, so each is used by one call at a time.
+final class Confirmations: Sendable {
+    /// More are closed after their use.
+    private static let kept = 8
+    private let connections: ConnectionFactory
+    private let idle = IdleConnections()
+
+    init(_ connections: ConnectionFactory) { self.connections = connections }
+
+    /// A connection whose server can be asked.
+    func take(_ durability: Durability) async throws -> RedisConnection {
+        while let connection = idle.pop() {
+            if let reply = try? await connection.send([durability.probe])[0] {
+                return try checked(connection, reply, durability)
+            }
+            connection.close()
+        }
+        let connection = try await connections.single("durability")
+        return try checked(connection, try await connection.send([durability.probe])[0], durability)
+    }
+
+    private func checked(
+        _ connection: RedisConnection,
+        _ reply: RedisValue,
+        _ durability: Durability
+    ) throws -> RedisConnection {
+        guard let error = reply.error else { return connection }
+        put(connection)
+        throw durability.refusal(error)
+    }
+
+    func put(_ connection: RedisConnection) { if !idle.push(connection, limit: Self.kept) { connection.close() } }
+
+    func close() { idle.close().forEach { $0.close() } }
+}
