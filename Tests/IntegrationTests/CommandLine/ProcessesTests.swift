@@ -69,11 +69,31 @@ extension CommandLineTests {
             try await eventually("the program runs", within: .seconds(20)) {
                 FileManager.default.fileExists(atPath: file)
             }
-            #expect(kill(try await process(of: id), SIGKILL) == 0)
+            // A guard that cannot act yet: whoever does not wait for it starts the second run beside the first program.
+            let worker = try await process(of: id)
+            let guardian = try #require(try children(of: worker).first)
+            #expect(kill(guardian, SIGSTOP) == 0)
+            #expect(kill(worker, SIGKILL) == 0)
+            try await eventually("its successor works", within: .seconds(20)) {
+                let pids = try await infos().map(\.pid)
+                return pids.count == 3 && pids.contains(worker)
+            }
+            let waiting = try await sluice.json("show", id)
+            #expect(waiting["state"]?.stringValue == "executing" && waiting["delivery"]?.intValue == 1)
+            #expect(kill(guardian, SIGCONT) == 0)
             try await sluice.reaches("finished", id)
             #expect(try await sluice.lines("logs", id).last == "alone")
+            #expect(try await sluice.json("show", id)["delivery"]?.intValue == 2)
             supervisor.send(SIGTERM)
             #expect(await supervisor.outcome().code == 0)
+        }
+
+        private func children(of pid: Int32) throws -> [Int32] {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap(Int32.init).filter { child in
+                let stat = (try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)) ?? ""
+                let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+                return fields.count > 1 && Int32(fields[1]) == pid
+            }
         }
 
         @Test("The first SIGTERM lets all of them drain, the second gives everything back at once")

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Operations
 import RedisBroker
+import SluiceMonitor
 import SluiceWorker
 import Synchronization
 
@@ -140,7 +141,7 @@ final class Supervisor: Sendable {
 
     private func note(_ process: WorkerProcess, _ end: WorkerProcess.End, _ step: RestartPlan.Step) {
         var facts: Logger.Metadata = ["pid": "\(process.pid)", "worker": "\(process.worker)", "end": "\(end)"]
-        if case .restart(let pause) = step { facts["restart"] = "\(pause.components.seconds) s" }
+        if case .restart(let pause) = step { facts["restart"] = "in \(DurationText.precise(pause))" }
         logger.log(level: end == .exited(code: 0) ? .info : .warning, "a worker process has ended", metadata: facts)
     }
 
