@@ -5,6 +5,9 @@ import RedisClient
 /// Holds a server against what operations need, when a worker starts and from time to time while it runs: settings can be
 /// changed under it, and a Redis that was away at the start was not looked at yet.
 struct ServerWatch: Sendable {
+    /// Between two tries to look at a server for the first time.
+    private static let impatience: Duration = .seconds(1)
+
     let endpoint: RedisEndpoint
     let timeout: Duration
     let interval: Duration
@@ -17,6 +20,13 @@ struct ServerWatch: Sendable {
     /// - Throws: `CLIError` with `.badConfiguration`.
     func examine() async throws -> ServerCheck? {
         guard let server = await ServerCheck.ask(endpoint, timeout: timeout) else { return nil }
+        try judge(server)
+        warn(server)
+        return server
+    }
+
+    /// - Throws: `CLIError` with `.badConfiguration`.
+    private func judge(_ server: ServerCheck) throws(CLIError) {
         if let refusal = server.refusal {
             throw CLIError(.badConfiguration, refusal, fix: "a newer Redis, or Valkey 7.2")
         }
@@ -28,16 +38,19 @@ struct ServerWatch: Sendable {
                 fix: "redis-cli CONFIG SET maxmemory-policy noeviction"
             )
         }
-        warn(server)
-        return server
     }
 
     /// Warns whenever the server has become dangerous, until the task is cancelled. A worker that runs goes on: what it holds is
     /// safest with it.
-    func run(since first: ServerCheck?) async {
+    ///
+    /// - Parameter refuse: called if a server that was away at the start turns out to be one on which nothing may start.
+    func run(since first: ServerCheck?, refuse: @Sendable (CLIError) -> Void) async {
         var last = first
-        while (try? await Task.sleep(for: interval)) != nil {
+        while (try? await Task.sleep(for: last == nil ? min(interval, Self.impatience) : interval)) != nil {
             guard let server = await ServerCheck.ask(endpoint, timeout: timeout) else { continue }
+            if last == nil {
+                do { try judge(server) } catch { return refuse(error) }
+            }
             if server != last { warn(server, wasSafe: last?.warning == nil) }
             last = server
         }

@@ -8,6 +8,7 @@ import ServiceLifecycle
 import Sluice
 import SluiceMonitor
 import SluiceWorker
+import Synchronization
 
 /// A worker process: its connections, what it can run, its signals.
 struct WorkerRun: Sendable {
@@ -29,8 +30,6 @@ struct WorkerRun: Sendable {
     func run() async throws -> ExitStatus {
         let signals = StopSignals()
         let (endpoint, server) = try await prepare()
-        let watching = Task { await watch(endpoint).run(since: server) }
-        defer { watching.cancel() }
         let broker = broker(endpoint)
         defer { broker.close() }
         let service = WorkerService(
@@ -42,11 +41,21 @@ struct WorkerRun: Sendable {
             discover: { try await broker.queues() },
             idleProbe: { try await isIdle(broker) }
         )
-        return try await telling({ service.health() }) {
+        let refused = Mutex<CLIError?>(nil)
+        let watching = Task {
+            await watch(endpoint).run(since: server) { error in
+                refused.withLock { $0 = error }
+                service.stop()
+            }
+        }
+        defer { watching.cancel() }
+        let status = try await telling({ service.health() }) {
             banner("\(endpoint)", service.id)
             if supervised != nil { heed(service) }
             return try await serve(service, signals)
         }
+        if let error = refused.withLock({ $0 }) { throw error }
+        return status
     }
 
     /// Works as several processes, until it is stopped or their burst is over.

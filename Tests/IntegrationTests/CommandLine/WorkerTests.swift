@@ -153,6 +153,18 @@ extension CommandLineTests {
             #expect(loud.errors.contains("error   Redis throws operations away"), "\(loud.errors)")
         }
 
+        @Test("A Redis that was away at the start and throws operations away is refused when it comes")
+        func evictingWhenItComes() async throws {
+            let server = try TestServer.start(.init(["maxmemory 100mb", "maxmemory-policy allkeys-lru"]))
+            server.crash()
+            let worker = try CommandLine(server.endpoint).start(["worker"])
+            try await eventually("it waits") { worker.errors.contains("waiting for Redis") }
+            try server.restart()
+            let end = await worker.outcome()
+            #expect(end.code == 78, "\(end.errors)")
+            #expect(end.errors.contains("--allow-eviction"), "\(end.errors)")
+        }
+
         @Test("A Redis that begins to throw operations away while a worker runs is warned about, once")
         func evictingLater() async throws {
             let server = try TestServer.start(.init(["maxmemory 100mb"]))
