@@ -10,6 +10,7 @@
 -- include: records
 -- include: ending
 -- include: held
+-- include: numbers
 -- include: recover
 -- include: flush
 local worker = ARGV[1]

@@ -7,6 +7,8 @@
 -- include: limits
 -- include: records
 local waiter, states = ARGV[1], {}
+-- A removing command first: waiting must work when Redis is full.
+call('HDEL', META, '')
 local awaited = PREFIX .. 'awaited'
 local TERMINAL = { f = true, d = true, c = true, e = true }
 local old = call('ZRANGEBYSCORE', awaited, '-inf', now - AWAITED_MS, 'LIMIT', 0, 500)

@@ -27,7 +27,7 @@ local number = about[2] or sub(time36(call('HINCRBY', META, 'workers', 1)), 6)
 call('HSET', PREFIX .. 'numbers', number, worker)
 local epoch = max(tonumber(about[1] or 0), tonumber(ARGV[4]))
 call('HSET', key, 'epoch', format('%d', epoch), 'number', number, 'beatAt', NOW, 'info', ARGV[5])
-call('PEXPIRE', key, 3600000)
+call('PEXPIRE', key, format('%d', 3600000 + lease))
 
 local paused = m[3] == '1' and (not m[4] or tonumber(m[4]) > now)
 local startable = 0

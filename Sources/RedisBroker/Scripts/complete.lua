@@ -16,6 +16,7 @@
 -- include: take
 -- include: flush
 local FIRST = 7
+call('HDEL', META, '')
 local worker, untracked, ids = ARGV[1], tonumber(ARGV[5]), tonumber(ARGV[6])
 local inflight = PREFIX .. 'inflight:' .. worker
 local outcomes, done, all = {}, 0, true

@@ -7,29 +7,43 @@
 -- Output   one character per element: 1 created, 0 an operation with this id exists; or an error, if a header is not valid
 -- Events   r or s for each that was created
 -- include: base
+-- include: limits
 -- include: events
 -- include: doorbell
 -- include: records
 -- include: header
+-- include: large
 -- include: flush
 local FIRST = 4
-local producer = ARGV[1]
+local producer, number, lowest = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local calls = PREFIX .. 'calls:' .. producer
 if producer ~= '' then
-  local answer = call('HGET', calls, ARGV[2])
-  if answer then return answer end
+  if not string.find(ARGV[2], '^%d+$') or not string.find(ARGV[3], '^%d+$') or lowest > number then
+    return redis.error_reply('ERR sluice: call and floor must be numbers, the floor not above the call')
+  end
+  local known = call('HMGET', calls, ARGV[2], 'floor')
+  if known[1] then return known[1] end
+  -- Its answer was received long ago: this is an old packet, not a repeat.
+  if known[2] and number < tonumber(known[2]) then
+    return redis.error_reply('ERR sluice: call ' .. ARGV[2] .. ' was answered before')
+  end
 end
 
 -- Anybody may call this script, so what it stores is checked as a whole before anything is written.
+if #ARGV - FIRST + 1 > BATCH then return redis.error_reply('ERR sluice: more than ' .. BATCH .. ' elements') end
+local largest = 0
 for i = FIRST, #ARGV do
   if not has_valid_header(ARGV[i]) then
     return redis.error_reply('ERR sluice: element ' .. (i - FIRST + 1) .. ' has no valid header')
   end
+  largest = max(largest, #ARGV[i])
 end
+if largest > ELEMENT_BYTES then return redis.error_reply('ERR sluice: an element has more than ' .. ELEMENT_BYTES .. ' bytes') end
 
 -- An adding command comes first: it is refused as a whole when Redis is full.
 local n = #ARGV - FIRST + 1
 local sequence = call('HINCRBY', META, 'sequence', n) - n
+note_large(largest)
 
 -- 1. What is to be stored, its durations made instants: for untracked operations the lane element, for tracked ones (and what
 -- waits for its time is tracked) the reference, and the record with its key.
@@ -37,8 +51,8 @@ local stored, dues, deadlines, keys_and_records = {}, {}, {}, {}
 local seen, is_distinct = {}, true
 local function prepare(i, element, hex)
   local delay, lifetime = sub(element, 10, 18), sub(element, 19, 27)
-  local due = delay ~= ZERO9 and now + tonumber(delay, 36) or nil
-  local deadline = lifetime ~= ZERO9 and now + tonumber(lifetime, 36) or nil
+  local due = delay ~= ZERO9 and min(now + tonumber(delay, 36), LATEST) or nil
+  local deadline = lifetime ~= ZERO9 and min(now + tonumber(lifetime, 36), LATEST) or nil
   local header = '1' .. (due and '1' or sub(element, 2, 2)) .. sub(element, 3, 9) .. (due and time36(due) or NOW36)
     .. (deadline and time36(deadline) or ZERO9) .. hex .. sub(element, 39, 64)
   dues[i], deadlines[i] = due, deadline
@@ -105,7 +119,7 @@ if earliest then announce_due(earliest) end
 local answer = concat(outcomes)
 if producer ~= '' then
   local floor_now = tonumber(call('HGET', calls, 'floor') or ARGV[3])
-  local floor_next = min(tonumber(ARGV[3]), floor_now + 500)
+  local floor_next = max(floor_now, min(lowest, floor_now + 500))
   for number = floor_now, floor_next - 1 do call('HDEL', calls, format('%d', number)) end
   call('HSET', calls, 'floor', format('%d', floor_next), ARGV[2], answer)
   call('PEXPIRE', calls, 600000)

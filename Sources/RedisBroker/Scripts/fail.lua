@@ -39,7 +39,7 @@ local function retry_later(id, head, failed, pause)
 end
 
 local function settle(fence, id, kind, pause, json)
-  local element, order = release(worker, fence)
+  local element, order = release(worker, fence, id)
   if not element then return repeated(fence, id) end
   local head = head_for(element, 'x')
   if not head then return '0' end
@@ -61,7 +61,7 @@ local function settle(fence, id, kind, pause, json)
 end
 
 for i = 2, #ARGV, 5 do
-  outcomes[#outcomes + 1] = settle(ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), ARGV[i + 4])
+  outcomes[#outcomes + 1] = settle(ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]) or 0, ARGV[i + 4])
 end
 if earliest then announce_due(earliest) end
 flush_ended()

@@ -20,14 +20,18 @@ local function later(element, id, pause)
   local due = now + pause
   call('SETRANGE', record_key(id), 9, time36(due) .. sub(head, 19, 64) .. 's')
   call('ZADD', PREFIX .. 'scheduled', due, id)
-  if sub(head, 19, 27) ~= ZERO9 then call('ZADD', PREFIX .. 'expiring', tonumber(sub(head, 19, 27), 36), id) end
-  if not earliest or due < earliest then earliest = due end
+  if sub(head, 19, 27) ~= ZERO9 then
+    local deadline = tonumber(sub(head, 19, 27), 36)
+    call('ZADD', PREFIX .. 'expiring', deadline, id)
+    earliest = min(earliest or deadline, deadline)
+  end
+  earliest = min(earliest or due, due)
   event(id, 's', true)
   return 's'
 end
 
 local function settle(fence, id, pause)
-  local element, order = release(worker, fence)
+  local element, order = release(worker, fence, id)
   if not element then
     local head = head_of(id)
     local mine = head and fence_of(head) == tonumber(fence)
@@ -52,7 +56,7 @@ local function settle(fence, id, pause)
 end
 
 for i = 2, #ARGV, 3 do
-  outcomes[#outcomes + 1] = settle(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]))
+  outcomes[#outcomes + 1] = settle(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]) or -1)
 end
 if ready then ring() end
 if earliest then announce_due(earliest) end

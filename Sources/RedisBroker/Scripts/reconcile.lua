@@ -11,6 +11,7 @@ local worker = ARGV[1]
 call('HDEL', META, '')
 local key = PREFIX .. 'worker:' .. worker
 if tonumber(call('HGET', key, 'epoch') or 0) < tonumber(ARGV[2]) then call('HSET', key, 'epoch', ARGV[2]) end
+call('PEXPIRE', key, 3600000)
 
 local held, known, unknown, lost = {}, {}, {}, {}
 local fences = call('HKEYS', PREFIX .. 'inflight:' .. worker)

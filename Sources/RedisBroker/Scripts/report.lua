@@ -13,7 +13,10 @@ local outcomes = {}
 local about = PREFIX .. 'worker:' .. ARGV[1]
 local number = tonumber(ARGV[2])
 local is_repeat = number > 0 and number <= tonumber(call('HGET', about, 'reports') or 0)
-if number > 0 and not is_repeat then call('HSET', about, 'reports', ARGV[2]) end
+if number > 0 and not is_repeat then
+  call('HSET', about, 'reports', ARGV[2])
+  call('PEXPIRE', about, 3600000)
+end
 
 -- Where the lines of each attempt begin: "attempt:line attempt:line".
 local marked = {}
@@ -41,7 +44,8 @@ local function keep_line(id, line)
 end
 
 local function store(fence, id, kind, content)
-  if call('HEXISTS', inflight, fence) == 0 then return '0' end
+  local element = call('HGET', inflight, fence)
+  if not element or sub(element, 39, 64) ~= id then return '0' end
   if call('EXISTS', record_key(id)) == 0 then return '1' end
   if kind == 'l' then
     if not is_repeat then keep_line(id, content) end

@@ -10,6 +10,7 @@
 -- include: records
 -- include: ending
 -- include: held
+-- include: numbers
 -- include: recover
 -- include: graves
 -- include: flush

@@ -115,6 +115,23 @@ extension BrokerConformance {
             try bench.expect(claimed.map(\.id), ids, "the operations, in order")
             try bench.expect(claimed.allSatisfy { $0.envelope.count >= 100_000 }, "their envelopes are whole")
         },
+        ConformanceCheck("Small ones before them do not let large ones through in a crowd") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue(32, tracked: false)
+            _ = try await bench.enqueueLarge(6, bytes: 900_000)
+            let claimed = try await bench.claim(worker, 100).operations
+            try bench.expect(claimed.count, 33, "claimed: all small ones and one large one")
+        },
+        ConformanceCheck("An old backlog of large ones leaves urgent ones their four fifths") { bench in
+            let worker = try bench.worker()
+            _ = try await bench.enqueueLarge(20, bytes: 100_000, priority: .veryLow)
+            try await bench.advance(.seconds(600))
+            let urgent = try await bench.enqueue(8, priority: .veryHigh)
+            try bench.beat(worker)
+            let first = try await bench.claim(worker, 100).operations.map(\.id)
+            try bench.expect(Array(first[..<4]), Array(urgent[..<4]), "the first four")
+            try bench.expect(Array(first[5..<9]), Array(urgent[4...]), "the next four after one large one")
+        },
         ConformanceCheck("Reconciling finds large operations in turns") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueueLarge(20, bytes: 200_000)
@@ -175,7 +192,7 @@ extension BrokerConformance {
             let urgent = try await bench.enqueue(10, priority: .veryHigh)
             try bench.beat(worker)
             let order = try await bench.claim(worker, 5).operations.map(\.id)
-            try bench.expect(order, old + Array(urgent[..<4]), "the order")
+            try bench.expect(order, Array(urgent[..<4]) + old, "the order")
         },
         ConformanceCheck("An old backlog does not hold up what is urgent: a fifth of the hand-outs goes by age") {
             bench in
@@ -185,7 +202,11 @@ extension BrokerConformance {
             let urgent = try await bench.enqueue(20, priority: .veryHigh)
             try bench.beat(worker)
             let together = try await bench.claim(worker, 10).operations.map(\.id)
-            try bench.expect(together, Array(old[..<2]) + Array(urgent[..<8]), "ten in one claim")
+            var tenth = Array(urgent[..<4])
+            tenth.append(old[0])
+            tenth += urgent[4..<8]
+            tenth.append(old[1])
+            try bench.expect(together, tenth, "ten in one claim")
             var single: [OperationID] = []
             for _ in 1...10 { single += try await bench.claim(worker).operations.map(\.id) }
             var expected = Array(urgent[8..<12])
@@ -216,10 +237,18 @@ extension BrokerConformance {
 
 extension BrokerBench {
     /// Tracked and untracked in turn, one a call.
-    fileprivate func enqueueLarge(_ count: Int, bytes: Int) async throws -> [OperationID] {
+    fileprivate func enqueueLarge(
+        _ count: Int,
+        bytes: Int,
+        priority: OperationPriority = .normal
+    ) async throws -> [OperationID] {
         let padding = String(repeating: "x", count: bytes)
         let operations = (0..<count).map { number in
-            NewOperation(tracked: number % 2 == 0, envelope: Array("{\"name\":\"large\",\"args\":\"\(padding)\"}".utf8))
+            NewOperation(
+                tracked: number % 2 == 0,
+                priority: priority,
+                envelope: Array("{\"name\":\"large\",\"args\":\"\(padding)\"}".utf8)
+            )
         }
         for operation in operations { _ = try await broker.enqueue([operation], queue: queue) }
         return operations.map(\.id)

@@ -11,6 +11,7 @@ extension QueueModel {
         if more { ring() }
         let isFree = claimed.count < request.capacity
         let due = watch(worker: request.worker.description, isFree: isFree)
+        if !more, due == nil { largest = 0 }
         return Claim(status: .ok, operations: claimed, more: more, nextDueMilliseconds: due)
     }
 
@@ -112,10 +113,13 @@ private struct ClaimBasket {
     var bytes = 0
     /// How many elements may still be looked at.
     var budget: Int
-    /// How many are popped at once: few, as long as they may be large, since what was popped must be handed out.
-    var step = 16
+    /// How many are popped at once: the fewer, the larger they may be, since what was popped must be handed out.
+    let step: Int
 
-    init(budget: Int) { self.budget = budget }
+    init(budget: Int, step: Int) {
+        self.budget = budget
+        self.step = step
+    }
 
     var hasRoom: Bool { budget > 0 && bytes < QueueModel.replyBytes }
 
@@ -123,25 +127,26 @@ private struct ClaimBasket {
         elements.append(element)
         bytes += OperationHeader.byteCount + envelope
     }
-
-    mutating func adjustStep() { step = bytes < 1024 * elements.count ? 64 : 16 }
 }
 
 extension QueueModel {
     /// Priority decides: the highest lane gives all that is wanted. But every fifth hand-out of the queue goes by age, so neither
     /// an old backlog holds up what is urgent, nor does a stream of urgent ones starve the rest.
     ///
-    /// At most `2 · capacity + 100` elements are looked at, so that a lane full of references left behind costs no more; and what
+    /// At most `2 · capacity + 100` elements, and 600, are looked at, so that a lane full of references left behind costs no more; and what
     /// is taken stays near 256 KiB.
     private mutating func collect(capacity: Int) -> (taken: [LaneElement], more: Bool) {
-        var basket = ClaimBasket(budget: 2 * capacity + 100)
-        var aged = Int((fence + Int64(capacity)) / Self.agedEvery - fence / Self.agedEvery)
+        let step = max(1, Self.replyBytes / max(Self.usualBytes, largest))
+        var basket = ClaimBasket(budget: min(2 * capacity + 100, 600), step: step)
         while basket.elements.count < capacity, basket.hasRoom, let top = lanes.lastIndex(where: { !$0.isEmpty }) {
-            let lane = aged > 0 ? mostAged ?? top : top
-            let before = basket.elements.count
-            let wanted = min(capacity - before, basket.budget)
-            take(lane == top ? wanted : min(wanted, aged), from: lane, into: &basket)
-            if lane != top { aged -= basket.elements.count - before }
+            var wanted = min(capacity - basket.elements.count, basket.budget)
+            var lane = top
+            if let aged = mostAged, aged != top {
+                let next = fence + Int64(basket.elements.count) + 1
+                let beforeAged = Int((Self.agedEvery - next % Self.agedEvery) % Self.agedEvery)
+                (lane, wanted) = beforeAged == 0 ? (aged, 1) : (top, min(wanted, beforeAged))
+            }
+            take(wanted, from: lane, into: &basket)
         }
         return (basket.elements, lanes.contains { !$0.isEmpty })
     }
@@ -155,7 +160,6 @@ extension QueueModel {
                 basket.budget -= 1
                 if admits(element) { basket.add(element, envelope: envelope(of: element).count) }
             }
-            basket.adjustStep()
         }
     }
 

@@ -5,6 +5,7 @@ extension QueueModel {
     /// sequence number, also one that exists.
     mutating func enqueue(_ new: [NewOperation]) -> [EnqueueOutcome] {
         var earliest: Int64?
+        noteLarge(new.map { OperationHeader.byteCount + $0.envelope.count }.max() ?? 0)
         let outcomes = new.map { operation -> EnqueueOutcome in
             sequence += 1
             if operation.tracked, operations[operation.id] != nil { return .exists }
@@ -15,6 +16,10 @@ extension QueueModel {
         }
         announce(due: earliest)
         return outcomes
+    }
+
+    private mutating func noteLarge(_ bytes: Int) {
+        if bytes > Self.usualBytes { largest = max(largest, bytes) }
     }
 
     private func stamped(_ operation: NewOperation) -> OperationHeader {

@@ -62,7 +62,14 @@ extension QueueModel {
         guard workers[worker]?.inFlight.isEmpty ?? true else { return }
         leases[worker] = nil
         workers[worker] = nil
-        if watcher?.worker == worker { watcher = nil }
+        dropWatch(of: worker)
+    }
+
+    /// Somebody else must learn of the next instant.
+    private mutating func dropWatch(of worker: String) {
+        guard watcher?.worker == worker else { return }
+        watcher = nil
+        ring()
     }
 }
 
@@ -99,6 +106,7 @@ extension QueueModel {
         guard fences.count <= Self.sweepLimit else { return }
         leases[worker] = nil
         workers[worker]?.cancelling = [:]
+        dropWatch(of: worker)
     }
 
     /// A recovered operation keeps its attempt; one that met the limit of deliveries, or whose cancel was requested, has used it.
@@ -130,7 +138,7 @@ extension QueueModel {
         }
         if !element.header.tracked { adopt(element) }
         let number = Int64(element.id.description.suffix(4), radix: 36) ?? 0
-        let due = now + number % Self.lastDeliverySpreadMilliseconds
+        let due = now + number * 7919 % Self.lastDeliverySpreadMilliseconds
         operations[element.id]?.record.header.delivery = delivery
         operations[element.id]?.record.header.readyAt = due
         operations[element.id]?.record.header.expiresAt = 0

@@ -20,6 +20,8 @@ struct QueueModel {
     /// How much longer than a beat interval nobody may have been heard of before that counts as an outage; less with a short
     /// lease, see `beat`.
     static let outageSlackMilliseconds: Int64 = 2000
+    /// An element of up to this size is usual; `largest` notes only what is larger.
+    static let usualBytes = 4096
     /// Every so many hand-outs of a queue one goes by age.
     static let agedEvery: Int64 = 5
 
@@ -47,6 +49,9 @@ struct QueueModel {
     var leases: [String: Int64] = [:]
     var lastSeen: Int64?
     var leaseFloor: Int64 = 0
+
+    /// The largest unusual element since the queue was last empty; 0 = none.
+    var largest = 0
 
     // Counters
     var sequence: Int64 = 0

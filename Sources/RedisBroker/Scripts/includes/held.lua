@@ -1,10 +1,11 @@
 -- Operations that a worker holds: taking one out of its in-flight hash is the proof that the caller still owns it.
 
--- Removes the fence. Returns the element and whether its cancel is requested; nil = the fence is stale.
-local function release(worker, fence)
+-- Removes the fence. Returns the element and whether its cancel is requested; nil = the fence is stale, or of another id.
+local function release(worker, fence, id)
   local inflight = PREFIX .. 'inflight:' .. worker
   local element = call('HGET', inflight, fence)
-  if call('HDEL', inflight, fence) == 0 then return nil end
+  if not element or (id and sub(element, 39, 64) ~= id) then return nil end
+  call('HDEL', inflight, fence)
   local order = call('HGET', PREFIX .. 'cancelling:' .. worker, fence)
   if order then call('HDEL', PREFIX .. 'cancelling:' .. worker, fence) end
   add('executing', -1)

@@ -8,6 +8,11 @@ local LOG_BYTES = 262144
 local PROMOTE_LIMIT = 200
 local SWEEP_LIMIT = 200
 local REPLY_BYTES = 262144
+local USUAL_BYTES = 4096
+local BATCH = 500
+local ELEMENT_BYTES = 1048576
+-- The last instant that nine digits of base 36 can say.
+local LATEST = 101559956668415
 local AGEING_MS = 30000
 local INTENTS_KEPT = 10000
 local INTENT_MS = 86400000

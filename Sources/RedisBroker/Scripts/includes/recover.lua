@@ -18,7 +18,8 @@ end
 local function put_off(element, delivery)
   local id = sub(element, 39, 64)
   local head = head_for(element, 'x')
-  local due = now + tonumber(sub(id, 23, 26), 36) % LAST_DELIVERY_SPREAD_MS
+  -- Multiplied, so that ids which count upwards are spread too.
+  local due = now + tonumber(sub(id, 23, 26), 36) * 7919 % LAST_DELIVERY_SPREAD_MS
   call('SETRANGE', record_key(id), 7, format('%02d', delivery) .. time36(due) .. ZERO9 .. sub(head, 28, 64) .. 's')
   call('ZADD', PREFIX .. 'scheduled', due, id)
   earliest = min(earliest or due, due)
@@ -61,8 +62,8 @@ local function recover_all(worker)
   if #fences <= SWEEP_LIMIT then
     call('ZREM', PREFIX .. 'leases', worker)
     call('DEL', PREFIX .. 'cancelling:' .. worker)
-    local number = call('HGET', PREFIX .. 'worker:' .. worker, 'number')
-    if number then call('HDEL', PREFIX .. 'numbers', number) end
+    forget_number(worker)
+    drop_watch(worker)
   end
   if ready then ring() end
   if earliest then announce_due(earliest) end

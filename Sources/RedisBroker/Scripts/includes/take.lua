@@ -1,15 +1,17 @@
 -- The claim, as claim.lua and complete.lua share it.
+-- include: large
 -- include: admit
 -- include: lanes
 
 -- Reads what decides whether this worker may claim. Returns a refusal or nil, and the queue's settings.
 local function refusal(worker, epoch)
-  local m = call('HMGET', META, 'paused', 'pausedUntil', 'leaseFloor', 'intents', 'watcher', 'next', 'fence')
+  local m = call('HMGET', META, 'paused', 'pausedUntil', 'leaseFloor', 'intents', 'watcher', 'next', 'fence', 'largest')
   local lease = call('ZSCORE', PREFIX .. 'leases', worker)
   if not lease or (tonumber(lease) < now and tonumber(m[3] or 0) < now) then return 'noLease', m end
   local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'epoch', 'number')
   if tonumber(about[1] or 0) > epoch then return 'staleEpoch', m end
-  m.number = about[2] or '0000'
+  if not about[2] then return 'noLease', m end
+  m.number = about[2]
   if m[1] == '1' then
     if not m[2] or tonumber(m[2]) > now then return 'paused', m end
     call('HDEL', META, 'paused', 'pausedUntil')
@@ -76,10 +78,12 @@ local function take(worker, epoch, capacity)
   promote()
   local intents = m[4] and call('HLEN', PREFIX .. 'intents') > 0
   if m[4] and not intents then call('HDEL', META, 'intents') end
-  local taken, more = collect(capacity, tonumber(m[7] or 0), intents)
+  local taken, more = collect(capacity, tonumber(m[7] or 0), intents, claim_step(m[8]))
   local fence = hand_out(worker, m.number, taken)
   if more then ring() end
-  local reply = { 'ok', fence, watch(worker, #taken < capacity, m), more and 1 or 0 }
+  local due = watch(worker, #taken < capacity, m)
+  if m[8] and not more and due < 0 then call('HDEL', META, 'largest') end
+  local reply = { 'ok', fence, due, more and 1 or 0 }
   for i = 1, #taken do reply[i + 4] = taken[i] end
   return reply
 end
