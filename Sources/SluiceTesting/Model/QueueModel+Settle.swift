@@ -127,7 +127,9 @@ extension QueueModel {
         scheduled.insert(id, score: now + milliseconds)
         if element.header.expiresAt > 0 { expiring.insert(id, score: element.header.expiresAt) }
         event(id, .scheduled)
-        announce(due: element.header.expiresAt > 0 ? min(now + milliseconds, element.header.expiresAt) : now + milliseconds)
+        announce(
+            due: element.header.expiresAt > 0 ? min(now + milliseconds, element.header.expiresAt) : now + milliseconds
+        )
     }
 
     /// Hands an element back to the head of its lane. What was recovered from a lost worker had started: its expiry is dropped,
