@@ -142,9 +142,9 @@ class Cluster:
                     worker.send_signal(signal.SIGCONT)
                     worker.kill()
             worker.wait()
-        self.proxy.close()
         self.redis.kill()
         self.redis.wait()
+        self.proxy.close()
 
 
 def _read(file):
