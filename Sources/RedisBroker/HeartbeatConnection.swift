@@ -21,7 +21,8 @@ final class HeartbeatConnection: Sendable {
         try link().submit(script, tail: arguments).wait().expectSuccess()
     }
 
-    func send(_ command: RedisCommand) throws {
+    @discardableResult
+    func send(_ command: RedisCommand) throws -> RedisValue {
         try link().submit(command).wait().expectSuccess()
     }
 

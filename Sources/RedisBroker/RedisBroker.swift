@@ -71,7 +71,12 @@ package final class RedisBroker: Broker, BrokerInspection {
     func register(_ queue: String) async throws {
         guard !registered.withLock({ $0.contains(queue) }) else { return }
         try NameRule.check(queue, role: "queue")
-        try await translated { try await link.send(RedisCommand("SADD", keys.queues, queue)).expectSuccess() }
+        do {
+            try await translated { try await link.send(RedisCommand("SADD", keys.queues, queue)).expectSuccess() }
+        } catch let error as OperationsError where error.code == .full {
+            // A full server takes no new name; a worker may still begin where the queue is known.
+            guard try await queues().contains(queue) else { throw error }
+        }
         _ = registered.withLock { $0.insert(queue) }
     }
 
@@ -79,7 +84,12 @@ package final class RedisBroker: Broker, BrokerInspection {
     func registerBlocking(_ queue: String) throws {
         guard !registered.withLock({ $0.contains(queue) }) else { return }
         try NameRule.check(queue, role: "queue")
-        try heartbeat.send(RedisCommand("SADD", keys.queues, queue))
+        do {
+            try heartbeat.send(RedisCommand("SADD", keys.queues, queue))
+        } catch {
+            let known = try? heartbeat.send(RedisCommand("SMEMBERS", keys.queues)).expectArray()
+            guard known?.contains(where: { $0.string == queue }) == true else { throw error }
+        }
         _ = registered.withLock { $0.insert(queue) }
     }
 

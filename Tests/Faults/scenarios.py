@@ -244,12 +244,13 @@ def readonly(cluster):
 
 @scenario("full", "maxmemory is reached: enqueue is refused, what is there drains and can be cancelled")
 def full(cluster):
-    worker = cluster.worker(4)
     ids = cluster.enqueue(200, "sleep 0.02")
     used = int(cluster.command("INFO", "memory").split("used_memory:")[1].split()[0])
     cluster.command("CONFIG", "SET", "maxmemory", used - 1000)
     refused = cluster.run("enqueue", "noop", check=False)
     assert refused.returncode not in (0, 69), f"exit {refused.returncode}: {refused.stderr}"
+    # It begins now: neither its queue's name nor anything else may need memory.
+    worker = cluster.worker(4)
     cluster.run("cancel", ids[-1], "--wait=20s")
     cluster.drain()
     assert worker.poll() is None
