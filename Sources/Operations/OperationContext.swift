@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a running operation knows about itself, and where it writes.
 public struct OperationContext: Sendable {
     public let id: OperationID
@@ -87,6 +89,46 @@ public struct OperationContext: Sendable {
             link.write(.log(line: Array(line.utf8.prefix(Defaults.logLineBytes))))
         }
     }
+
+    /// Stores how far the work has come, so that another run can go on from there: after a failed attempt, a lost worker or a drain. The
+    /// last one counts; it arrives within 250 ms, and before the end of this run does. A run that lost its lease stores nothing.
+    ///
+    /// Only tracked operations have checkpoints. What comes after the last one that arrived is done again.
+    ///
+    /// - Parameter state: anything that becomes at most 64 KiB of JSON.
+    /// - Throws: `OperationsError` with `.tooLarge`, or what the encoder throws.
+    public func checkpoint(_ state: some Encodable) throws {
+        try checkpoint(json: Array(try JSONEncoder().encode(state)))
+    }
+
+    /// The same for JSON as it is.
+    package func checkpoint(json: [UInt8]) throws(OperationsError) {
+        guard json.count <= Defaults.checkpointBytes else {
+            throw OperationsError(
+                .tooLarge,
+                "a checkpoint has \(json.count) bytes, \(Defaults.checkpointBytes) are allowed: "
+                    + "store the data elsewhere and keep its address",
+                id: id
+            )
+        }
+        link.write(.checkpoint(json))
+    }
+
+    /// The last checkpoint of this operation, from this run or an earlier one; nil if there is none.
+    ///
+    /// ```swift
+    /// var page = try await context.lastCheckpoint(as: Int.self) ?? 0
+    /// ```
+    ///
+    /// - Parameter type: what was stored.
+    /// - Throws: `DecodingError` if it is something else, or why it could not be read.
+    public func lastCheckpoint<State: Decodable>(as type: State.Type = State.self) async throws -> State? {
+        guard let json = try await lastCheckpointJSON() else { return nil }
+        return try JSONDecoder().decode(type, from: Data(json))
+    }
+
+    /// The same as it is stored.
+    package func lastCheckpointJSON() async throws -> [UInt8]? { try await link.lastCheckpoint() }
 }
 
 /// A running operation's connection to its executor.
@@ -94,4 +136,10 @@ package protocol OperationLink: Sendable {
     var ownsLease: Bool { get }
     var cancelReason: String? { get }
     func write(_ content: Report.Content)
+    /// What was stored last, by this run or an earlier one.
+    func lastCheckpoint() async throws -> [UInt8]?
+}
+
+extension OperationLink {
+    package func lastCheckpoint() async throws -> [UInt8]? { nil }
 }

@@ -41,7 +41,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
             return [
                 all.claim, all.complete, all.fail, all.giveBack, all.report, all.beat, all.reconcile, all.sweep,
                 all.abandon, all.retire,
-                all.snapshot,
+                all.snapshot, all.details,
             ]
         case .monitor: return looking
         case .operator:

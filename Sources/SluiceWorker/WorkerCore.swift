@@ -2,6 +2,9 @@ import Logging
 import Operations
 import Synchronization
 
+/// Reads the stored checkpoint of an operation: its id, its queue.
+package typealias CheckpointReader = @Sendable (OperationID, String) async throws -> [UInt8]?
+
 /// What the loops of one worker share: the local queue behind a lock, and the signals by which they wake each other.
 ///
 /// A method changes the queue's value first and acts on what came of it afterwards, without the lock.
@@ -13,6 +16,8 @@ final class WorkerCore: Sendable {
     let registry: OperationRegistry
     let configuration: WorkerConfiguration
     let logger: Logger
+    /// Reads the stored checkpoint of an operation of a queue.
+    let checkpoint: CheckpointReader?
     let queue: Mutex<LocalQueue>
     let reporter: Reporter
     /// What the worker says of itself.
@@ -40,9 +45,11 @@ final class WorkerCore: Sendable {
         broker: any Broker,
         registry: OperationRegistry,
         configuration: WorkerConfiguration,
-        logger: Logger
+        logger: Logger,
+        checkpoint: CheckpointReader? = nil
     ) {
         self.id = id
+        self.checkpoint = checkpoint
         self.broker = broker
         self.registry = registry
         self.configuration = configuration
@@ -59,10 +66,12 @@ final class WorkerCore: Sendable {
     func index(of name: String) -> Int? { queue.withLock { $0.indexes[name] } }
 
     func ties(_ index: Int) -> QueueTies {
-        QueueTies(
-            name: queue.withLock { $0.members[index].share.name },
+        let name = queue.withLock { $0.members[index].share.name }
+        return QueueTies(
+            name: name,
             leaseIsValid: { [self] in queue.withLock { $0.members[index].hasLease(.now) } },
-            reportsWaiting: { [reporter] in reporter.reportsWaiting($0) }
+            reportsWaiting: { [reporter] in reporter.reportsWaiting($0) },
+            checkpoint: { [checkpoint] in try await checkpoint?($0, name) }
         )
     }
 

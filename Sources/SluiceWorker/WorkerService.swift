@@ -28,6 +28,7 @@ public final class WorkerService: Service {
     ///   - logger: the caller's.
     ///   - discover: lists the queues of the namespace; needed for `QueueSelection.all`.
     ///   - idleProbe: true if nothing executes anywhere in the worker's queues; asked before a burst ends.
+    ///   - checkpoint: reads stored checkpoints; without it operations see only those of their own run.
     package init(
         id: WorkerID = WorkerID(),
         broker: any Broker,
@@ -35,9 +36,17 @@ public final class WorkerService: Service {
         configuration: WorkerConfiguration = WorkerConfiguration(),
         logger: Logger,
         discover: (@Sendable () async throws -> [String])? = nil,
-        idleProbe: (@Sendable () async throws -> Bool)? = nil
+        idleProbe: (@Sendable () async throws -> Bool)? = nil,
+        checkpoint: CheckpointReader? = nil
     ) {
-        core = WorkerCore(id: id, broker: broker, registry: registry, configuration: configuration, logger: logger)
+        core = WorkerCore(
+            id: id,
+            broker: broker,
+            registry: registry,
+            configuration: configuration,
+            logger: logger,
+            checkpoint: checkpoint
+        )
         self.discover = discover
         self.idleProbe = idleProbe
     }

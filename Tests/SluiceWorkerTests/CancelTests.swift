@@ -162,5 +162,10 @@ struct CancelTests {
 }
 
 extension QueueTies {
-    static let none = QueueTies(name: "default", leaseIsValid: { true }, reportsWaiting: { _ in })
+    static let none = QueueTies(
+        name: "default",
+        leaseIsValid: { true },
+        reportsWaiting: { _ in },
+        checkpoint: { _ in nil }
+    )
 }

@@ -81,7 +81,8 @@ final class Harness<Connection: Broker>: Sendable {
             configuration: configuration,
             logger: log.logger(),
             discover: { try await broker.queues() },
-            idleProbe: idleProbe
+            idleProbe: idleProbe,
+            checkpoint: { id, queue in try await broker.details([id], queue: queue).first??.checkpoint }
         )
     }
 

@@ -33,6 +33,7 @@ public enum Defaults {
     public static let operationBytes = 1 << 20
     public static let operationWarningBytes = 64 << 10
     public static let resultBytes = 1 << 20
+    public static let checkpointBytes = 64 << 10
     public static let errorBytes = 4 << 10
     public static let errorsKept = 10
     public static let tags = 16

@@ -39,7 +39,8 @@ struct WorkerRun: Sendable {
             configuration: configuration,
             logger: logger,
             discover: { try await broker.queues() },
-            idleProbe: { try await isIdle(broker) }
+            idleProbe: { try await isIdle(broker) },
+            checkpoint: { id, queue in try await broker.details([id], queue: queue).first??.checkpoint }
         )
         let refused = Mutex<CLIError?>(nil)
         let watching = Task {

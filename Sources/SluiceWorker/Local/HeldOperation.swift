@@ -22,6 +22,8 @@ final class HeldOperation: OperationLink {
         var runner: Runner?
         var reports = PendingReports()
         var isSettled = false
+        /// The last one of this run.
+        var checkpoint: [UInt8]?
     }
 
     let claimed: ClaimedOperation
@@ -119,9 +121,16 @@ final class HeldOperation: OperationLink {
         guard claimed.header.tracked || content == .cancelAcknowledged else { return }
         let isNew = state.withLock { state -> Bool in
             guard state.phase != .ended else { return false }
+            if case .checkpoint(let json) = content { state.checkpoint = json }
             return state.reports.add(content)
         }
         if isNew { ties.reportsWaiting(self) }
+    }
+
+    func lastCheckpoint() async throws -> [UInt8]? {
+        guard claimed.header.tracked else { return nil }
+        if let own = state.withLock({ $0.checkpoint }) { return own }
+        return try await ties.checkpoint(id)
     }
 
     /// Takes what is to be sent now; until `reportsSent`, the end of the operation waits.
@@ -147,6 +156,8 @@ struct QueueTies: Sendable {
     let leaseIsValid: @Sendable () -> Bool
     /// Called when an operation has something to report and had nothing before.
     let reportsWaiting: @Sendable (HeldOperation) -> Void
+    /// Reads an operation's stored checkpoint.
+    let checkpoint: @Sendable (OperationID) async throws -> [UInt8]?
 }
 
 /// What an operation has reported and nobody has sent yet.

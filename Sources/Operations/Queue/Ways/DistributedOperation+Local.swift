@@ -56,6 +56,7 @@ extension ValueOperation {
         home: QueueCore
     ) where Work.Output == Output {
         let id = OperationID()
+        let checkpoint = StoredCheckpoint()
         let options = LocalOperationOptions(
             name: Work.name,
             priority: priority,
@@ -72,7 +73,7 @@ extension ValueOperation {
                     attempt: local.attempts,
                     maxAttempts: Work.retryPolicy.attempts,
                     fence: LocalLink.nextFence(),
-                    link: LocalLink(operation: local)
+                    link: LocalLink(operation: local, checkpoint: checkpoint)
                 )
             )
         }
@@ -92,6 +93,7 @@ extension LocalRetry {
 /// Where a distributed operation writes when it runs locally.
 private struct LocalLink: OperationLink {
     let operation: LocalOperation
+    let checkpoint: StoredCheckpoint
 
     private static let lastFence = Atomic<Int64>(0)
 
@@ -105,8 +107,16 @@ private struct LocalLink: OperationLink {
         switch content {
         case .progress(let fraction, let message): operation.report(progress: fraction, message)
         case .log(let line): operation.report(log: String(decoding: line, as: UTF8.self))
-        // There is nothing to resume after, and whoever cancels sees the state.
-        case .checkpoint, .cancelAcknowledged: break
+        case .checkpoint(let json): checkpoint.json.withLock { $0 = json }
+        // Whoever cancels sees the state.
+        case .cancelAcknowledged: break
         }
     }
+
+    func lastCheckpoint() -> [UInt8]? { checkpoint.json.withLock { $0 } }
+}
+
+/// The last checkpoint of a local operation, for its next attempt.
+private final class StoredCheckpoint: Sendable {
+    let json = Mutex<[UInt8]?>(nil)
 }
