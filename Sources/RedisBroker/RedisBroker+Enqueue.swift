@@ -1,41 +1,94 @@
+import NIOCore
 import Operations
 import RedisClient
 
 extension RedisBroker {
+    /// Calls under way at once: enough to keep Redis busy while the next one is written, and over a network. At most 2 MiB.
+    private static let window = 8
+
     package func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome] {
         guard !operations.isEmpty else { return [] }
         precondition(operations.count <= Defaults.batch, "at most \(Defaults.batch) operations a call")
         try await register(queue)
-        let call = ledger.begin(queue)
-        defer { ledger.end(call, queue) }
-        let reply = try await repeating { [self] in
-            var arguments = arguments(queue, capacity: operations.reduce(256) { $0 + $1.envelope.count + 96 })
-            arguments.append(ledger.producer)
-            arguments.append(call)
-            arguments.append(ledger.floor(queue))
-            for operation in operations { arguments.append(operation.element) }
-            return try await evaluate(scripts.enqueue, arguments)
-        }
-        let outcomes = try translate { () throws(RedisError) in try reply.expectBytes("outcomes of enqueue") }
-        return outcomes.map { $0 == UInt8(ascii: "1") ? .created : .exists }
+        return try await answer(to: send(operations[...], queue), queue)
     }
 
-    /// Repeats a call whose outcome is unknown: its number makes that harmless. As long as no answer came, whatever goes wrong
-    /// later does not make the outcome known.
-    private func repeating(_ call: () async throws -> RedisValue) async throws -> RedisValue {
+    package func enqueueAll(
+        _ operations: [NewOperation],
+        queue: String,
+        progress: (Int) -> Void
+    ) async throws -> [EnqueueOutcome] {
+        try await register(queue)
+        var outcomes: [EnqueueOutcome] = []
+        outcomes.reserveCapacity(operations.count)
+        var underWay = CircularBuffer<EnqueueCall>(initialCapacity: Self.window)
+        do {
+            for batch in EnqueueBatches(operations) {
+                if underWay.count == Self.window {
+                    outcomes += try await answer(to: underWay.removeFirst(), queue)
+                    progress(outcomes.count)
+                }
+                underWay.append(send(batch, queue))
+            }
+            while let call = underWay.popFirst() {
+                outcomes += try await answer(to: call, queue)
+                progress(outcomes.count)
+            }
+        } catch {
+            for call in underWay { ledger.end(call.number, queue) }
+            throw error
+        }
+        return outcomes
+    }
+
+    /// Hands a call to the connection, behind those that it has already.
+    private func send(_ operations: ArraySlice<NewOperation>, _ queue: String) -> EnqueueCall {
+        let number = ledger.begin(queue)
+        var arguments = arguments(queue, capacity: operations.reduce(256) { $0 + $1.elementByteCount + 16 })
+        arguments.append(ledger.producer)
+        arguments.append(number)
+        arguments.append(ledger.floor(queue))
+        for operation in operations {
+            arguments.append(length: operation.elementByteCount) { operation.writeElement(into: &$0) }
+        }
+        return EnqueueCall(number: number, arguments: arguments, reply: submit(arguments))
+    }
+
+    private func submit(_ arguments: RedisArguments) -> EventLoopFuture<RedisValue> {
+        link.submit(scripts.enqueue, tail: arguments, mayWait: true)
+    }
+
+    /// Waits for a call's answer. Repeats it as long as its outcome is unknown: its number makes that harmless. As long as no answer
+    /// came, whatever goes wrong later does not make the outcome known.
+    private func answer(to call: EnqueueCall, _ queue: String) async throws -> [EnqueueOutcome] {
+        defer { ledger.end(call.number, queue) }
         let deadline = ContinuousClock.now + configuration.enqueuePatience
         var unknown: OperationsError?
+        var reply = call.reply
         while true {
             do {
-                return try await call()
+                return try await outcomes(of: reply)
             } catch let error as OperationsError where error.code == .outcomeUnknown || error.code == .unavailable {
                 if error.code == .outcomeUnknown { unknown = error }
                 guard let unknown else { throw error }
                 if ContinuousClock.now >= deadline || Task.isCancelled { throw unknown }
                 try? await Task.sleep(for: .milliseconds(50))
+                reply = submit(call.arguments)
             }
         }
     }
+
+    private func outcomes(of reply: EventLoopFuture<RedisValue>) async throws -> [EnqueueOutcome] {
+        let outcomes = try await translated { try await reply.get().expectSuccess().expectBytes("outcomes of enqueue") }
+        return outcomes.map { $0 == UInt8(ascii: "1") ? .created : .exists }
+    }
+}
+
+/// A numbered call that was handed to the connection.
+private struct EnqueueCall {
+    var number: Int
+    var arguments: RedisArguments
+    var reply: EventLoopFuture<RedisValue>
 }
 
 /// The synchronous form of `translated`.

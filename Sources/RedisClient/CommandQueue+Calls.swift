@@ -2,9 +2,13 @@ import NIOCore
 
 // The forms in which callers wait: future or async, one reply or many.
 extension CommandQueue {
-    func submit(_ payload: Submission.Payload, _ deadline: NIODeadline) -> EventLoopFuture<RedisValue> {
+    func submit(
+        _ payload: Submission.Payload,
+        _ deadline: NIODeadline,
+        mayWait: Bool = false
+    ) -> EventLoopFuture<RedisValue> {
         let promise = eventLoop.makePromise(of: RedisValue.self)
-        enqueue(Submission(payload: payload, sink: .promise(promise), deadline: deadline), mayWait: false)
+        enqueue(Submission(payload: payload, sink: .promise(promise), deadline: deadline), mayWait: mayWait)
         return promise.futureResult
     }
 

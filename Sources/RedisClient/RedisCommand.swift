@@ -61,6 +61,18 @@ package struct RedisArguments: Sendable {
         endBulk()
     }
 
+    /// Appends one argument that is written in place.
+    /// - Parameters:
+    ///   - length: how many bytes `write` appends.
+    ///   - write: appends them.
+    package mutating func append(length: Int, _ write: (inout [UInt8]) -> Void) {
+        beginBulk(length: length)
+        let end = bytes.count + length
+        write(&bytes)
+        precondition(bytes.count == end, "an argument has another length than was said")
+        endBulk()
+    }
+
     package mutating func append(_ value: Int64) {
         withDecimalDigits(of: value) { append($0) }
     }

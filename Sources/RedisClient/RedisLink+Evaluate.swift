@@ -3,13 +3,16 @@ import NIOCore
 extension RedisLink {
     /// Runs a script of the link's set by EVALSHA. When the server has forgotten it (SCRIPT FLUSH, restart), it is loaded
     /// again and the refused calls are repeated in the order of their first try; a call that was refused has done nothing.
-    /// - Parameter tail: number of keys, keys and arguments, already encoded (see ``RedisArguments/init(keys:capacity:)``).
+    /// - Parameters:
+    ///   - tail: number of keys, keys and arguments, already encoded (see ``RedisArguments/init(keys:capacity:)``).
+    ///   - mayWait: when too much is pending, wait for room (until the deadline) instead of failing as `overloaded`.
     package func submit(
         _ script: RedisScript,
         tail: RedisArguments,
-        deadline: Duration? = nil
+        deadline: Duration? = nil,
+        mayWait: Bool = false
     ) -> EventLoopFuture<RedisValue> {
-        queue.submit(.script(call(script, tail)), configuration.deadline(deadline))
+        queue.submit(.script(call(script, tail)), configuration.deadline(deadline), mayWait: mayWait)
     }
 
     package func submit(

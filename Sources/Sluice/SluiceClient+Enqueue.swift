@@ -54,9 +54,10 @@ extension SluiceClient {
         return try await enqueue([operation], queue: queue, options: options)[0]
     }
 
-    /// Enqueues many operations of one type in order, in calls of at most 500 operations or 256 KiB.
+    /// Enqueues many operations of one type in order, in calls of at most 500 operations or 256 KiB, some of them under way at once.
     ///
-    /// Each call is atomic; if a later one throws, what went before it is enqueued.
+    /// Each call is atomic. If one throws, what went before it is enqueued, and of the calls behind it up to seven may be. A call
+    /// that has to be repeated because the connection broke may end up behind those.
     ///
     /// - Parameters:
     ///   - operations: the operations.
@@ -113,7 +114,7 @@ extension SluiceClient {
         return try await enqueue([new], queue: queue, durability: options.durability)[0]
     }
 
-    /// Enqueues prepared operations in order, one call of the broker after another.
+    /// Enqueues prepared operations in order.
     ///
     /// - Parameters:
     ///   - operations: the operations.
@@ -144,24 +145,16 @@ extension SluiceClient {
         progress: (Int) -> Void = { _ in }
     ) async throws -> [OperationReference] {
         try NameRule.check(queue, role: "queue")
-        var references: [OperationReference] = []
-        references.reserveCapacity(operations.count)
-        for batch in EnqueueBatches(operations) {
-            let outcomes = try await broker.enqueue(Array(batch), queue: queue)
-            for (operation, outcome) in zip(batch, outcomes) {
-                references.append(
-                    OperationReference(
-                        id: operation.id,
-                        queue: queue,
-                        isTracked: operation.tracked,
-                        isNew: outcome == .created,
-                        client: self
-                    )
-                )
-            }
-            progress(references.count)
+        let outcomes = try await broker.enqueueAll(operations, queue: queue, progress: progress)
+        return zip(operations, outcomes).map { operation, outcome in
+            OperationReference(
+                id: operation.id,
+                queue: queue,
+                isTracked: operation.tracked,
+                isNew: outcome == .created,
+                client: self
+            )
         }
-        return references
     }
 
     /// The server's clock, asked for only where a date is to become a delay.
@@ -169,26 +162,5 @@ extension SluiceClient {
         guard case .at = options.start else { return nil }
         try NameRule.check(queue, role: "queue")
         return try await broker.snapshot(queue: queue, executingRows: 0).time
-    }
-}
-
-/// Cuts operations into calls of at most `Defaults.batch` and 256 KiB, so that no call keeps the server busy for long.
-package struct EnqueueBatches: Sequence, IteratorProtocol {
-    package static let maximumBytes = 1 << 18
-    private var rest: ArraySlice<NewOperation>
-
-    package init(_ operations: [NewOperation]) { rest = operations[...] }
-
-    package mutating func next() -> ArraySlice<NewOperation>? {
-        guard !rest.isEmpty else { return nil }
-        var bytes = 0
-        var end = rest.startIndex
-        while end < rest.endIndex, end - rest.startIndex < Defaults.batch {
-            bytes += OperationHeader.byteCount + rest[end].envelope.count
-            if bytes > Self.maximumBytes, end > rest.startIndex { break }
-            end += 1
-        }
-        defer { rest = rest[end...] }
-        return rest[..<end]
     }
 }

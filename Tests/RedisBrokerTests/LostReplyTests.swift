@@ -21,6 +21,42 @@ import Testing
         }
     }
 
+    @Test("Of many enqueue calls under way at once, any whose answer is lost is repeated and happens once")
+    func enqueueAll() async throws {
+        try await withProxy { proxy, broker in
+            proxy.set(.loseReplies(count: 5, marker: "lost-bulk"))
+            let operations = (0..<12 * Defaults.batch).map { number in
+                NewOperation(tracked: number % 2 == 0, envelope: Array(#"{"name":"lost-bulk"}"#.utf8))
+            }
+            let outcomes = try await broker.redis.enqueueAll(operations, queue: "lost") { _ in }
+            #expect(outcomes.count == operations.count)
+            #expect(outcomes.allSatisfy { $0 == .created })
+            #expect(proxy.lostReplies == 5)
+            let snapshot = try await broker.redis.snapshot(queue: "lost", executingRows: 0)
+            #expect(snapshot.counts[.ready] == operations.count)
+            #expect(snapshot.totals["enqueued"] == Int64(operations.count))
+        }
+    }
+
+    @Test("A bulk enqueue that is refused on the way says so, and what went before it is in")
+    func refused() async throws {
+        try await withProxy { _, broker in
+            var operations = (0..<4 * Defaults.batch).map { _ in NewOperation(envelope: Array(#"{"name":"n"}"#.utf8)) }
+            // No script takes an envelope that continues the id.
+            operations[2 * Defaults.batch].envelope = Array("ABC".utf8)
+            var enqueued = 0
+            await #expect(throws: OperationsError.self) {
+                _ = try await broker.redis.enqueueAll(operations, queue: "lost") { enqueued = $0 }
+            }
+            #expect(enqueued == 2 * Defaults.batch)
+            let snapshot = try await broker.redis.snapshot(queue: "lost", executingRows: 0)
+            #expect(snapshot.counts[.ready] == 3 * Defaults.batch)
+            // The numbers of all four calls are free again: the next one is answered anew.
+            let one = [NewOperation(envelope: Array(#"{"name":"n"}"#.utf8))]
+            #expect(try await broker.redis.enqueue(one, queue: "lost") == [.created])
+        }
+    }
+
     @Test("A claim whose answer is lost says so; reconciling finds what it handed out, and nothing is handed out twice")
     func claim() async throws {
         try await withProxy { proxy, broker in

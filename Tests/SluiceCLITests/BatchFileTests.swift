@@ -6,9 +6,9 @@ import Testing
 @testable import SluiceCLI
 
 struct BatchFileTests {
-    private func flags(_ words: String...) throws -> EnqueueFlags { try EnqueueFlags.parse(words) }
+    private func flags(_ words: String...) throws -> EnqueueSettings { try EnqueueFlags.parse(words).settings }
 
-    private func read(_ text: String, _ defaults: EnqueueFlags) throws -> [EnqueueRequest] {
+    private func read(_ text: String, _ defaults: EnqueueSettings) throws -> [EnqueueRequest] {
         let pipe = Pipe()
         let bytes = Data(text.utf8)
         let writer = Thread {

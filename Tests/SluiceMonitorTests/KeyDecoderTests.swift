@@ -48,6 +48,7 @@ struct KeyDecoderTests {
     @Test("No bytes at all make it wait for ever or fail")
     func fuzz() {
         var generator = SeededGenerator(state: 11)
+        var stuck: [[UInt8]] = []
         for _ in 0..<5_000 {
             var decoder = KeyDecoder()
             let bytes = (0..<Int.random(in: 1..<80, using: &generator)).map { _ in
@@ -57,7 +58,8 @@ struct KeyDecoderTests {
             }
             _ = decoder.decode(bytes)
             _ = decoder.flush()
-            #expect(decoder.decode([UInt8(ascii: "j")]) == [.character("j")])
+            if decoder.decode([UInt8(ascii: "j")]) != [.character("j")] { stuck.append(bytes) }
         }
+        #expect(stuck.isEmpty)
     }
 }

@@ -5,11 +5,12 @@ package struct NotInTime: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Waits until a condition holds. The one way in which tests wait for something that announces itself to nobody.
+/// Waits until a condition holds. The one way in which tests wait for something that announces itself to nobody. The limit is for
+/// what never comes: a busy machine may be slow.
 /// - Throws: ``NotInTime`` when it did not hold within the time, else what the condition throws.
 package func eventually(
     _ what: String = "the condition",
-    within limit: Duration = .seconds(10),
+    within limit: Duration = .seconds(60),
     file: StaticString = #fileID,
     line: UInt = #line,
     _ condition: () async throws -> Bool
@@ -21,7 +22,7 @@ package func eventually(
 
 /// The same for `#expect`: whether the condition came true within the time.
 package func comesTrue(
-    within limit: Duration = .seconds(10),
+    within limit: Duration = .seconds(60),
     _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
     let end = ContinuousClock.now + limit
@@ -34,7 +35,7 @@ package func comesTrue(
 }
 
 /// The same where a thread may be blocked.
-package func comesTrueBlocking(within limit: Duration = .seconds(10), _ condition: () throws -> Bool) rethrows -> Bool {
+package func comesTrueBlocking(within limit: Duration = .seconds(60), _ condition: () throws -> Bool) rethrows -> Bool {
     let end = ContinuousClock.now + limit
     var pace = Pace()
     while try !condition() {

@@ -8,6 +8,17 @@ package protocol Broker: Sendable {
     /// - Returns: one outcome for each operation, in order.
     func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome]
 
+    /// Puts any number of operations into a queue, in as many calls as `EnqueueBatches` makes of them. Calls may overlap, but take
+    /// effect in order unless one has to be repeated. If one throws, those behind it may have been made or not.
+    ///
+    /// - Parameter progress: called with the number of operations that are in.
+    /// - Returns: one outcome for each operation, in order.
+    func enqueueAll(
+        _ operations: [NewOperation],
+        queue: String,
+        progress: (Int) -> Void
+    ) async throws -> [EnqueueOutcome]
+
     /// Hands out up to `capacity` operations in order of effective priority.
     func claim(_ request: ClaimRequest, queue: String) async throws -> Claim
 

@@ -31,7 +31,15 @@ package struct NewOperation: Sendable, Equatable {
     /// The bytes that the enqueue script takes: header with durations, then the envelope.
     package var element: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(OperationHeader.byteCount + envelope.count)
+        bytes.reserveCapacity(elementByteCount)
+        writeElement(into: &bytes)
+        return bytes
+    }
+
+    package var elementByteCount: Int { OperationHeader.byteCount + envelope.count }
+
+    /// Appends the bytes of `element`.
+    package func writeElement(into bytes: inout [UInt8]) {
         OperationHeader(
             id: id,
             tracked: tracked,
@@ -40,7 +48,6 @@ package struct NewOperation: Sendable, Equatable {
             expiresAt: expiresMilliseconds
         ).write(into: &bytes)
         bytes += envelope
-        return bytes
     }
 }
 

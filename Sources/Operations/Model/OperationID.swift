@@ -13,12 +13,32 @@ public struct OperationID: Hashable, Sendable, Comparable {
         self.low = low
     }
 
-    /// Makes a new id from the wall clock and 80 random bits.
+    /// Makes a new id from the wall clock and 80 random bits; further ones of the same millisecond count upwards from there, as the
+    /// format says, so that the ids of one process sort by their making.
     ///
     /// The clock only makes ids sort; no due time or lease is ever derived from it.
     public init() {
-        var generator = SystemRandomNumberGenerator()
-        self.init(milliseconds: UInt64(max(0, Date().timeIntervalSince1970 * 1000)), using: &generator)
+        let milliseconds = UInt64(max(0, Date().timeIntervalSince1970 * 1000))
+        self = Self.newest.withLock { newest in
+            if newest.milliseconds == milliseconds, let next = newest.successor {
+                newest = next
+            } else {
+                var generator = SystemRandomNumberGenerator()
+                newest = OperationID(milliseconds: milliseconds, using: &generator)
+            }
+            return newest
+        }
+    }
+
+    /// The last id that `init()` made in this process.
+    private static let newest = Mutex(OperationID(high: 0, low: 0))
+
+    private var milliseconds: UInt64 { high >> 16 }
+
+    /// The next id of the same millisecond; nil behind the last.
+    private var successor: OperationID? {
+        if low < .max { return OperationID(high: high, low: low + 1) }
+        return high & 0xffff == 0xffff ? nil : OperationID(high: high + 1, low: 0)
     }
 
     package init(milliseconds: UInt64, using generator: inout some RandomNumberGenerator) {

@@ -11,10 +11,10 @@ package struct BatchFile: Sendable {
     ]
 
     private let name: String
-    private let defaults: EnqueueFlags
+    private let defaults: EnqueueSettings
     private var ids: [OperationID: Int] = [:]
 
-    package init(name: String, defaults: EnqueueFlags) {
+    package init(name: String, defaults: EnqueueSettings) {
         self.name = name
         self.defaults = defaults
     }
@@ -48,13 +48,13 @@ package struct BatchFile: Sendable {
         guard bytes.contains(where: { $0 > 0x20 }) else { return nil }
         let object = try object(bytes, line)
         do {
-            var flags = defaults
-            flags.id = nil
-            try Self.apply(object, to: &flags)
+            var settings = defaults
+            settings.id = nil
+            try Self.apply(object, to: &settings)
             guard let name = object["name"]?.stringValue else { throw Mistake(message: "\"name\" is missing") }
-            try flags.check()
-            let request = try flags.request(name: name, arguments: object["args"] ?? [:])
-            try note(flags.id == nil ? nil : request.operation.id, line)
+            try settings.check()
+            let request = try settings.request(name: name, arguments: object["args"] ?? [:])
+            try note(settings.id == nil ? nil : request.operation.id, line)
             return request
         } catch {
             throw self.error(line, (error as? CLIError)?.message ?? String(describing: error))
@@ -95,40 +95,40 @@ private struct Mistake: Error, CustomStringConvertible {
 // MARK: - Fields
 
 extension BatchFile {
-    private static func apply(_ object: JSONObject, to flags: inout EnqueueFlags) throws {
+    private static func apply(_ object: JSONObject, to settings: inout EnqueueSettings) throws {
         for member in object.members where !member.value.isNull {
-            do { try apply(member.key, member.value, to: &flags) } catch let error as CLIError {
+            do { try apply(member.key, member.value, to: &settings) } catch let error as CLIError {
                 throw Mistake(message: "\"\(member.key)\": \(error.message)")
             }
         }
         // A line's own time replaces the other kind from the command line.
-        if object["in"] != nil, object["at"] == nil { flags.at = nil }
-        if object["at"] != nil, object["in"] == nil { flags.delay = nil }
+        if object["in"] != nil, object["at"] == nil { settings.at = nil }
+        if object["at"] != nil, object["in"] == nil { settings.delay = nil }
         // --no-track is for the lines that can do without a record.
-        if flags.delay != nil || flags.at != nil, object["track"] == nil { flags.noTrack = false }
+        if settings.delay != nil || settings.at != nil, object["track"] == nil { settings.noTrack = false }
     }
 
-    private static func apply(_ key: String, _ value: JSONValue, to flags: inout EnqueueFlags) throws {
+    private static func apply(_ key: String, _ value: JSONValue, to settings: inout EnqueueSettings) throws {
         switch key {
         case "name", "args": break
-        case "queue": flags.queue = try text(key, value)
-        case "priority": flags.priority = try OperationPriority(typed: text(key, value))
-        case "in": flags.delay = try DurationText.parse(text(key, value))
-        case "at": flags.at = try TimeText.parse(text(key, value))
-        case "id": flags.id = try text(key, value)
-        case "expires": flags.expires = try DurationText.parse(text(key, value))
-        case "runTimeout": flags.runTimeout = try DurationText.parse(text(key, value))
+        case "queue": settings.queue = try text(key, value)
+        case "priority": settings.priority = try OperationPriority(typed: text(key, value))
+        case "in": settings.delay = try DurationText.parse(text(key, value))
+        case "at": settings.at = try TimeText.parse(text(key, value))
+        case "id": settings.id = try text(key, value)
+        case "expires": settings.expires = try DurationText.parse(text(key, value))
+        case "runTimeout": settings.runTimeout = try DurationText.parse(text(key, value))
         case "attempts":
             guard let number = value.intValue else { throw wrong(key, value, "a whole number") }
-            flags.attempts = number
+            settings.attempts = number
         case "track":
             guard let flag = value.boolValue else { throw wrong(key, value, "true or false") }
-            flags.noTrack = !flag
+            settings.noTrack = !flag
         case "tags":
             guard let tags = value.arrayValue?.map(\.stringValue), !tags.contains(nil) else {
                 throw wrong(key, value, "a list of texts")
             }
-            flags.tag = tags.compactMap { $0 }
+            settings.tags = tags.compactMap { $0 }
         default:
             let near = Suggestion.nearest(to: key, among: fields).map { "; did you mean \"\($0)\"?" } ?? ""
             throw Mistake(message: "unknown field \(OperationsError.quoted(key))\(near)")

@@ -41,48 +41,26 @@ package struct EnqueueFlags: ParsableArguments {
 
     package init() {}
 
-    func check() throws(CLIError) {
-        guard delay == nil || at == nil else {
-            throw .usage("--in and --at exclude each other", fix: "drop one of them")
-        }
-        guard !noTrack || (delay == nil && at == nil) else {
-            throw .usage("a delayed operation is always tracked", fix: "without --no-track")
-        }
-        if let at { try Self.checkFuture(at, "--at") }
-        guard id.map({ !$0.isEmpty }) ?? true else { throw .usage("--id is empty", fix: "--id order-4711") }
-    }
+    func check() throws(CLIError) { try settings.check() }
 
-    /// A time in the past is a slip: to run now needs no time at all.
-    static func checkFuture(_ at: Int64, _ name: String) throws(CLIError) {
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
-        guard at < now else { return }
-        throw .usage(
-            "\(name) \(TimeText.rfc3339(at)) is in the past (\(TimeText.relative(at, now: now)))",
-            fix: "to run it now drop \(name)"
-        )
-    }
-
-    var options: EnqueueOptions {
-        EnqueueOptions(
+    /// The same without the machinery of options, which costs at every access.
+    package var settings: EnqueueSettings {
+        EnqueueSettings(
+            queue: queue,
             priority: priority,
-            start: delay.map { .after($0) } ?? .now,
+            delay: delay,
+            at: at,
             tags: tag,
-            id: id.map { OperationID(key: $0) },
-            attempts: attempts,
+            id: id,
             expires: expires,
+            attempts: attempts,
             runTimeout: runTimeout,
-            tracked: !noTrack
+            noTrack: noTrack
         )
     }
 
     func request(name: String, arguments: JSONValue) throws -> EnqueueRequest {
-        try NameRule.check(queue, role: "queue")
-        let bytes = arguments.serializedBytes()
-        return EnqueueRequest(
-            queue: queue,
-            operation: try options.operation(name: name, arguments: bytes, serverTime: nil),
-            startsAt: at
-        )
+        try settings.request(name: name, arguments: arguments)
     }
 }
 
@@ -106,33 +84,4 @@ extension OperationPriority {
         }
         self = priority
     }
-}
-
-/// One operation, checked, on its way to a queue.
-package struct EnqueueRequest: Sendable, Equatable {
-    package var queue: String
-    package var operation: NewOperation
-    /// Milliseconds since 1970: becomes a delay once the server's clock is known.
-    package var startsAt: Int64?
-
-    /// The server's clock, if it is needed.
-    func serverTime(_ client: SluiceClient) async throws -> Int64? {
-        guard startsAt != nil else { return nil }
-        return try await client.broker.snapshot(queue: queue, executingRows: 0).time
-    }
-
-    /// The operation with its delay.
-    package func resolved(serverTime: Int64?) throws(OperationsError) -> NewOperation {
-        guard let startsAt else { return operation }
-        guard let serverTime else { throw OperationsError(.invalidOption, "the server's time is not known") }
-        var operation = operation
-        operation.delayMilliseconds = max(0, startsAt - serverTime)
-        operation.tracked = operation.tracked || operation.delayMilliseconds > 0
-        return operation
-    }
-}
-
-extension NewOperation {
-    /// The name inside its envelope.
-    package var envelopeName: String { (try? OperationEnvelope(envelope))?.name ?? "" }
 }

@@ -6,7 +6,7 @@ import SluiceMonitor
 /// Sends the operations of a file in bulk, in the order of its lines.
 struct BatchEnqueue: Sendable {
     /// Operations between two looks at the progress; each queue's part goes in as few calls as possible.
-    private static let window = 4 * Defaults.batch
+    private static let window = 20 * Defaults.batch
 
     let verb: EnqueueVerb
     let invocation: Invocation
@@ -36,7 +36,7 @@ struct BatchEnqueue: Sendable {
     private func read(_ path: String) throws -> [EnqueueRequest] {
         let handle = try InputFile.open(path)
         defer { if path != "-" { try? handle.close() } }
-        var file = BatchFile(name: InputFile.name(path), defaults: verb.how)
+        var file = BatchFile(name: InputFile.name(path), defaults: verb.how.settings)
         return try file.read(handle)
     }
 

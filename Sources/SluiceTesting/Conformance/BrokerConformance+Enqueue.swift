@@ -48,6 +48,21 @@ extension BrokerConformance {
             try bench.expect(sequences.count, 5, "records")
             try bench.expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 }, "\(sequences) grow")
         },
+        ConformanceCheck("More operations than one call takes go in in order, and the progress comes to all of them") {
+            bench in
+            let operations = (0..<3 * Defaults.batch + 7).map { _ in NewOperation(envelope: BrokerBench.envelope()) }
+            var progress: [Int] = []
+            let outcomes = try await bench.broker.enqueueAll(operations, queue: bench.queue) { progress.append($0) }
+            try bench.expect(outcomes.count, operations.count, "outcomes")
+            try bench.expect(outcomes.allSatisfy { $0 == .created }, "all are new")
+            try bench.expect(progress, [500, 1000, 1500, 1507], "the progress")
+            let worker = try bench.worker()
+            var claimed: [OperationID] = []
+            for _ in 0..<4 { claimed += try await bench.claim(worker, Defaults.batch).operations.map(\.id) }
+            try bench.expect(claimed, operations.map(\.id), "the order")
+            let again = try await bench.broker.enqueueAll(operations, queue: bench.queue) { _ in }
+            try bench.expect(again.allSatisfy { $0 == .exists }, "none is new the second time")
+        },
         ConformanceCheck("An untracked operation has no record while it is on the fast path") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(tracked: false)

@@ -1,0 +1,31 @@
+import Operations
+import Sluice
+
+/// One operation, checked, on its way to a queue.
+package struct EnqueueRequest: Sendable, Equatable {
+    package var queue: String
+    package var operation: NewOperation
+    /// Milliseconds since 1970: becomes a delay once the server's clock is known.
+    package var startsAt: Int64?
+
+    /// The server's clock, if it is needed.
+    func serverTime(_ client: SluiceClient) async throws -> Int64? {
+        guard startsAt != nil else { return nil }
+        return try await client.broker.snapshot(queue: queue, executingRows: 0).time
+    }
+
+    /// The operation with its delay.
+    package func resolved(serverTime: Int64?) throws(OperationsError) -> NewOperation {
+        guard let startsAt else { return operation }
+        guard let serverTime else { throw OperationsError(.invalidOption, "the server's time is not known") }
+        var operation = operation
+        operation.delayMilliseconds = max(0, startsAt - serverTime)
+        operation.tracked = operation.tracked || operation.delayMilliseconds > 0
+        return operation
+    }
+}
+
+extension NewOperation {
+    /// The name inside its envelope.
+    package var envelopeName: String { (try? OperationEnvelope(envelope))?.name ?? "" }
+}

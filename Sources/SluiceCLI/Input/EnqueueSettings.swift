@@ -1,0 +1,62 @@
+import Foundation
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// How one operation is to be queued: what the command line says, or a line of a batch.
+package struct EnqueueSettings: Sendable {
+    var queue: String
+    var priority: OperationPriority
+    var delay: Duration?
+    /// Milliseconds since 1970.
+    var at: Int64?
+    var tags: [String]
+    var id: String?
+    var expires: Duration?
+    var attempts: Int?
+    var runTimeout: Duration?
+    var noTrack: Bool
+
+    func check() throws(CLIError) {
+        guard delay == nil || at == nil else {
+            throw .usage("--in and --at exclude each other", fix: "drop one of them")
+        }
+        guard !noTrack || (delay == nil && at == nil) else {
+            throw .usage("a delayed operation is always tracked", fix: "without --no-track")
+        }
+        if let at { try Self.checkFuture(at, "--at") }
+        guard id.map({ !$0.isEmpty }) ?? true else { throw .usage("--id is empty", fix: "--id order-4711") }
+    }
+
+    func request(name: String, arguments: JSONValue) throws -> EnqueueRequest {
+        try NameRule.check(queue, role: "queue")
+        return EnqueueRequest(
+            queue: queue,
+            operation: try options.operation(name: name, arguments: arguments.serializedBytes(), serverTime: nil),
+            startsAt: at
+        )
+    }
+
+    private var options: EnqueueOptions {
+        EnqueueOptions(
+            priority: priority,
+            start: delay.map { .after($0) } ?? .now,
+            tags: tags,
+            id: id.map { OperationID(key: $0) },
+            attempts: attempts,
+            expires: expires,
+            runTimeout: runTimeout,
+            tracked: !noTrack
+        )
+    }
+
+    /// A time in the past is a slip: to run now needs no time at all.
+    private static func checkFuture(_ at: Int64, _ name: String) throws(CLIError) {
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        guard at < now else { return }
+        throw .usage(
+            "\(name) \(TimeText.rfc3339(at)) is in the past (\(TimeText.relative(at, now: now)))",
+            fix: "to run it now drop \(name)"
+        )
+    }
+}
