@@ -45,6 +45,8 @@ public class LocalOperation: @unchecked Sendable {
         static let cancelRequested = Flags(rawValue: 2)
         /// It has run longer than it may, and was told to end.
         static let overdue = Flags(rawValue: 4)
+        /// It has ended, and its body has not.
+        static let stuck = Flags(rawValue: 8)
     }
 
     init(options: LocalOperationOptions, home: QueueCore) {
@@ -174,6 +176,10 @@ extension LocalOperation {
 
     /// True once its cancel was requested. A body that returns its result all the same has `finished`.
     public var isCancelled: Bool { locked { _ in flags.contains(.cancelRequested) } }
+
+    /// True while its body goes on although the operation was given up on: it was told to end at its time limit, and had not ended when
+    /// the grace was over. It holds no slot any more, but what the body uses, such as a thread.
+    public var isStuck: Bool { locked { _ in flags.contains(.stuck) } }
 
     /// The reason given with its cancel; nil while none was requested.
     public var cancelReason: String? {

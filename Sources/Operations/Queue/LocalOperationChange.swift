@@ -19,6 +19,8 @@ public struct LocalOperationChange: Sendable {
         case state(OperationState)
         /// It executes and was told to end.
         case cancelRequested(reason: String)
+        /// It was told to end at its time limit, has not, and is given up on: next comes its end. See `LocalOperation.isStuck`.
+        case stuck
         /// Its body said how far it is.
         case progress(LocalOperationProgress)
         /// Its body wrote a line to its log, as a `DistributedOperation` does with its context.

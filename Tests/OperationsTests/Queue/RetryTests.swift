@@ -112,6 +112,35 @@ struct RetryTests {
         #expect(queue.executingCount == 0)
         #expect(try await queue.add { 1 }.value == 1)
     }
+
+    @Test("What is given up on is stuck until its body returns, and observers hear of it before the end")
+    func stuck() async throws {
+        let (clock, journal, gate, released) = (TestClock(), Journal(), Gate(), Gate())
+        let queue = LocalOperationQueue(clock: clock)
+        let operation: LocalOperation
+        do {
+            let held = Released { released.open() }
+            operation = queue.add(LocalOperationOptions(runTimeout: .seconds(5), grace: .seconds(2))) {
+                journal.note("in")
+                await gate.wait()
+                withExtendedLifetime(held) {}
+            }
+        }
+        await journal.wait(for: "in")
+        await clock.journal.wait(count: 1)
+        let changes = operation.changes
+        clock.advance(by: .seconds(5))
+        await clock.journal.wait(count: 2)
+        #expect(!operation.isStuck)
+        clock.advance(by: .seconds(2))
+        var kinds: [LocalOperationChange.Kind] = []
+        for await change in changes { kinds.append(change.kind) }
+        #expect(kinds == [.state(.executing), .stuck, .state(.dead)])
+        #expect(operation.isStuck)
+        gate.open()
+        await released.wait()
+        #expect(!operation.isStuck && operation.state == .dead)
+    }
 }
 
 /// Notes that it is in, and waits until its task is cancelled.

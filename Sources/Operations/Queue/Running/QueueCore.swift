@@ -65,6 +65,7 @@ final class QueueCore: Sendable {
         let step = scheduler.withLock { scheduler -> NextStep in
             guard operation.runner === runner else {
                 wasAbandoned = true
+                operation.flags.remove(.stuck)
                 return .leave(isEnded: true)
             }
             operation.runner = nil

@@ -73,6 +73,8 @@ extension LocalOperation {
         decide { scheduler, effects in
             guard guardedState == .executing, self.attempt == attempt else { return }
             orMakeAnnex.failure = OperationsError.overdue(limit)
+            flags.insert(.stuck)
+            scheduler.note(self, .stuck)
             scheduler.end(self, as: flags.contains(.cancelRequested) ? .cancelled : .dead, &effects)
             effects.abandoned.append(self)
         }
