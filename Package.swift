@@ -142,6 +142,27 @@ let package = Package(
             path: "Examples/Thumbnails",
             swiftSettings: strict
         ),
+        // The classic programs of the operation model, each with what it needs and nothing else.
+        .target(name: "ExampleReport", path: "Examples/ExampleReport", swiftSettings: strict),
+        .target(
+            name: "ExampleServer",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "Examples/ExampleServer",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "image-downloads",
+            dependencies: [
+                "Operations", "ExampleReport", "ExampleServer",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ],
+            path: "Examples/ImageDownloads",
+            swiftSettings: strict
+        ),
         // Tests.
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "SluiceTesting"], swiftSettings: strict),
         .testTarget(
@@ -181,6 +202,14 @@ let package = Package(
             dependencies: [
                 "Operations", "RedisClient", "RedisBroker", "SluiceWorker", "Sluice", "SluiceCLI", "TestSupport",
                 "sluice", "image-run", "thumbnails", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ExamplesTests",
+            dependencies: [
+                "Operations", "RedisBroker", "SluiceWorker", "Sluice", "TestSupport", "ExampleReport", "ExampleServer",
+                "image-downloads", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

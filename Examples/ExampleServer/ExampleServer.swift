@@ -1,0 +1,132 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// A small HTTP server on a free port of 127.0.0.1, for programs that want something to talk to.
+package final class ExampleServer: Sendable {
+    /// Answers one request. Its task is cancelled when the client goes away.
+    package typealias Handler = @Sendable (Request) async -> Response
+
+    package struct Request: Sendable {
+        package let method: String
+        /// With the query, if there is one.
+        package let path: String
+        /// By lowercase name.
+        package let headers: [String: String]
+        package let body: [UInt8]
+    }
+
+    package struct Response: Sendable {
+        package var status: Int
+        package var headers: [String: String]
+        package var body: [UInt8]
+
+        package init(_ status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
+            self.status = status
+            self.headers = headers
+            self.body = body
+        }
+    }
+
+    /// What was asked, and how much of it at once.
+    package let traffic: Traffic
+    private let channel: any Channel
+
+    private init(channel: any Channel, traffic: Traffic) {
+        self.channel = channel
+        self.traffic = traffic
+    }
+
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - bodyLimit: the longest body of a request in bytes; longer ones are answered with 413.
+    ///   - handler: answers.
+    package static func start(bodyLimit: Int = 1 << 20, _ handler: @escaping Handler) async throws -> ExampleServer {
+        let traffic = Traffic()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 256)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.configureHTTPServerPipeline()
+                    try pipeline.addHandler(NIOHTTPServerRequestAggregator(maxContentLength: bodyLimit))
+                    try pipeline.addHandler(Connection(traffic: traffic, handler: handler))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        return ExampleServer(channel: channel, traffic: traffic)
+    }
+
+    /// `http://127.0.0.1:PORT`
+    package var address: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
+
+    /// Accepts no further connections.
+    package func stop() async throws { try await channel.close() }
+}
+
+/// One connection. Requests come one at a time: the pipeline holds back what is sent ahead.
+private final class Connection: ChannelInboundHandler {
+    typealias InboundIn = NIOHTTPServerRequestFull
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let traffic: Traffic
+    private let handler: ExampleServer.Handler
+    private var answering: (exchange: Traffic.Exchange, task: Task<Void, Never>)?
+
+    init(traffic: Traffic, handler: @escaping ExampleServer.Handler) {
+        self.traffic = traffic
+        self.handler = handler
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let full = unwrapInboundIn(data)
+        let request = ExampleServer.Request(full)
+        let exchange = traffic.begin(request.path)
+        let (connection, bound) = (NIOLoopBound(self, eventLoop: context.eventLoop), context.loopBound)
+        let task = Task { [handler, loop = context.eventLoop] in
+            let response = await handler(request)
+            loop.execute { connection.value.send(response, keepsAlive: full.head.isKeepAlive, bound.value) }
+        }
+        answering = (exchange, task)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if let answering {
+            traffic.end(answering.exchange)
+            answering.task.cancel()
+        }
+        answering = nil
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func send(_ response: ExampleServer.Response, keepsAlive: Bool, _ context: ChannelHandlerContext) {
+        guard let exchange = answering?.exchange else { return }
+        answering = nil
+        // Before the last bytes leave: as soon as the client has them it may ask again, and must not be blamed for both.
+        traffic.end(exchange)
+        var fields = HTTPHeaders(response.headers.map { ($0.key, $0.value) })
+        fields.replaceOrAdd(name: "Content-Length", value: "\(response.body.count)")
+        if !keepsAlive { fields.replaceOrAdd(name: "Connection", value: "close") }
+        let status = HTTPResponseStatus(statusCode: response.status)
+        let head = HTTPResponseHead(version: .http1_1, status: status, headers: fields)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
+        let sent = context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated()
+        if !keepsAlive { sent.whenComplete { _ in context.close(promise: nil) } }
+    }
+}
+
+extension ExampleServer.Request {
+    fileprivate init(_ full: NIOHTTPServerRequestFull) {
+        self.init(
+            method: full.head.method.rawValue,
+            path: full.head.uri,
+            headers: Dictionary(full.head.headers.map { ($0.name.lowercased(), $0.value) }) { $0 + ", " + $1 },
+            body: full.body.map { Array($0.readableBytesView) } ?? []
+        )
+    }
+}

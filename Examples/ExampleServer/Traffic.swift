@@ -1,0 +1,57 @@
+import Synchronization
+
+/// What a server was asked, and how much of it at once. Shows whether a program keeps its promises, from the other side of the wire.
+package final class Traffic: Sendable {
+    /// A request that is being answered.
+    package struct Exchange: Sendable {
+        let path: String
+    }
+
+    private struct Count {
+        var now = 0
+        var most = 0
+        var total = 0
+
+        mutating func begin() {
+            now += 1
+            total += 1
+            most = max(most, now)
+        }
+    }
+
+    private struct State {
+        var all = Count()
+        var byPath: [String: Count] = [:]
+        var paths: [String] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// The paths asked for, in order.
+    package var paths: [String] { state.withLock { $0.paths } }
+
+    /// How many requests there were at the most at once.
+    package var mostInFlight: Int { state.withLock { $0.all.most } }
+
+    /// How many requests for one and the same path there were at the most at once.
+    package var mostInFlightOfOnePath: Int { state.withLock { $0.byPath.values.map(\.most).max() ?? 0 } }
+
+    /// How many requests for a path there were.
+    package func requests(for path: String) -> Int { state.withLock { $0.byPath[path]?.total ?? 0 } }
+
+    func begin(_ path: String) -> Exchange {
+        state.withLock { state in
+            state.all.begin()
+            state.byPath[path, default: Count()].begin()
+            state.paths.append(path)
+        }
+        return Exchange(path: path)
+    }
+
+    func end(_ exchange: Exchange) {
+        state.withLock { state in
+            state.all.now -= 1
+            state.byPath[exchange.path]?.now -= 1
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import ExampleServer
+import Foundation
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import image_downloads
+
+/// Keeps what the loader delivers, and tells when there is enough of it.
+@MainActor
+private final class Deliveries: IconLoaderDelegate {
+    private(set) var rows: [Int] = []
+    private(set) var arrivals: [Int] = []
+    private(set) var results: [Result<Icon, any Error>] = []
+    private var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    func iconLoader(_ loader: IconLoader, received result: Result<Icon, any Error>, for app: AppEntry, arrival: Int) {
+        rows.append(app.row)
+        arrivals.append(arrival)
+        results.append(result)
+        for waiter in waiting where waiter.count <= rows.count { waiter.continuation.resume() }
+        waiting.removeAll { $0.count <= rows.count }
+    }
+
+    func wait(count: Int) async {
+        if rows.count >= count { return }
+        await withCheckedContinuation { waiting.append((count, $0)) }
+    }
+}
+
+/// Where "e" is missing until it is repaired.
+private final class FakeSite: Sendable {
+    private struct State {
+        var visits: [String] = []
+        var now = 0
+        var most = 0
+        var isRepaired = false
+    }
+
+    private let state = Mutex(State())
+
+    var visits: [String] { state.withLock { $0.visits } }
+    var mostAtOnce: Int { state.withLock { $0.most } }
+
+    func repair() { state.withLock { $0.isRepaired = true } }
+
+    func visit(_ url: String, _ stay: () async -> Void) async throws {
+        state.withLock { state in
+            state.visits.append(url)
+            state.now += 1
+            state.most = max(state.most, state.now)
+        }
+        await stay()
+        let isMissing = state.withLock { state in
+            state.now -= 1
+            return url == "e" && !state.isRepaired
+        }
+        if isMissing { throw IconDownload.Refused(status: 404) }
+    }
+}
+
+@Suite("Image downloads", .timeLimit(.minutes(1)))
+struct ImageDownloadsTests {
+    private static let icon = Icon(data: Data("icon".utf8))
+
+    private static func app(_ row: Int, _ icon: String) -> AppEntry { AppEntry(row: row, name: "app", icon: icon) }
+
+    @Test("The program ends with 0, and all that it claims holds")
+    func program() async throws {
+        let outcome = try await Program.run("image-downloads", [])
+        #expect(outcome.code == 0, "\(outcome.errors)")
+        #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("✓") }.count == 7)
+        #expect(!outcome.output.contains("✗"))
+    }
+
+    @Test("The delegate is called in the order in which icons arrive, not in which they were asked for")
+    func order() async throws {
+        let gates = ["a": Latch(), "b": Latch(), "c": Latch()]
+        let deliveries = Deliveries()
+        let loader = await IconLoader(delegate: deliveries) { download in
+            await gates[download.url]?.wait()
+            return Self.icon
+        }
+        for (row, url) in ["a", "b", "c"].enumerated() { await loader.load(Self.app(row, url)) }
+        for (count, url) in ["c", "a", "b"].enumerated() {
+            gates[url]?.open()
+            await deliveries.wait(count: count + 1)
+        }
+        #expect(await deliveries.rows == [2, 0, 1])
+        #expect(await deliveries.arrivals == [1, 2, 3])
+    }
+
+    @Test("Three at a time, one for all rows of an address, none for what is in memory, and again after a failure")
+    func sharing() async throws {
+        let (site, gate) = (FakeSite(), Latch())
+        let deliveries = Deliveries()
+        let loader = await IconLoader(delegate: deliveries) { download in
+            try await site.visit(download.url) { await gate.wait() }
+            return Self.icon
+        }
+        for row in 0..<20 { await loader.load(Self.app(row, ["a", "b", "c", "d", "e"][row % 5])) }
+        try await eventually("three are in flight") { site.visits.count == 3 }
+        gate.open()
+        try await loader.waitUntilIdle()
+        #expect(site.visits.sorted() == ["a", "b", "c", "d", "e"])
+        #expect(site.mostAtOnce == 3)
+        #expect(await deliveries.results.filter { (try? $0.get()) == nil }.count == 4)
+        site.repair()
+        for url in ["a", "e"] { await loader.load(Self.app(99, url)) }
+        try await loader.waitUntilIdle()
+        #expect(site.visits.sorted() == ["a", "b", "c", "d", "e", "e"])
+        #expect(await deliveries.results.count == 22)
+        #expect(try await deliveries.results.suffix(2).map { try $0.get() } == [Self.icon, Self.icon])
+    }
+
+    @Test("With the one changed line, workers of a real Redis run the same downloads")
+    func distributed() async throws {
+        let site = IconSite(icons: 4)
+        let server = try await site.serve()
+        let cluster = try await SmallCluster { $0.register(IconDownload.self) }
+        let sluice = cluster.sluice
+        let apps = AppEntry.list(rows: 8, icons: 4, server: server.address)
+        let screen = await Screen(apps: apps)
+        let loader = await IconLoader(delegate: screen) { try await sluice.enqueue($0).value }
+        for app in apps { await loader.load(app) }
+        try await loader.waitUntilIdle()
+        let traffic = server.traffic
+        let report = await screen.report(traffic, site, firstRequests: traffic.paths.count, scrolledBack: 0)
+        #expect(report.broken.isEmpty, "\(report.table)")
+        try await cluster.end()
+        try await server.stop()
+    }
+}
