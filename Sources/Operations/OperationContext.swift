@@ -5,6 +5,7 @@ public struct OperationContext: Sendable {
     public let id: OperationID
     public let name: String
     public let queue: String
+    public let priority: OperationPriority
     /// 1 for the first run; only a failure of the operation itself leads to the next.
     public let attempt: Int
     public let maxAttempts: Int
@@ -24,6 +25,7 @@ public struct OperationContext: Sendable {
         id = claimed.id
         name = envelope.name
         self.queue = queue
+        priority = claimed.header.priority
         attempt = claimed.attempt
         self.maxAttempts = maxAttempts
         delivery = claimed.header.delivery
@@ -37,6 +39,7 @@ public struct OperationContext: Sendable {
         id: OperationID,
         name: String,
         queue: String,
+        priority: OperationPriority,
         attempt: Int,
         maxAttempts: Int,
         fence: Int64,
@@ -45,6 +48,7 @@ public struct OperationContext: Sendable {
         self.id = id
         self.name = name
         self.queue = queue
+        self.priority = priority
         self.attempt = attempt
         self.maxAttempts = maxAttempts
         delivery = 1

@@ -70,11 +70,13 @@ final class Harness<Connection: Broker>: Sendable {
         connection: (InMemoryBroker) -> Connection,
         configuration: WorkerConfiguration = .quick(),
         idleProbe: (@Sendable () async throws -> Bool)? = nil,
-        handlers: [OperationHandler] = []
+        handlers: [OperationHandler] = [],
+        register: (inout OperationRegistry) -> Void = { _ in }
     ) {
         self.broker = broker
         var registry = OperationRegistry()
         for handler in BuiltinOperations.handlers() + handlers { registry.register(handler) }
+        register(&registry)
         worker = WorkerService(
             broker: connection(broker),
             registry: registry,
@@ -111,6 +113,24 @@ final class Harness<Connection: Broker>: Sendable {
         try await comesTrue { try await self.state(id, queue: queue) == state }
     }
 
+    /// Its result, as text.
+    func result(_ id: OperationID) async throws -> String? {
+        try await detail(id)?.result.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The last error.
+    func error(_ id: OperationID) async throws -> OperationFailure? {
+        let bytes = try await detail(id)?.errors.last?.error ?? []
+        return try? JSONDecoder().decode(OperationFailure.self, from: Data(bytes))
+    }
+
+    /// Its log.
+    func lines(_ id: OperationID) async throws -> [String] {
+        try await broker.log(id, queue: "default", from: 0, limit: 1000).lines.map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
     func cancel(_ id: OperationID, queue: String = "default") async throws -> CancelOutcome {
         try await broker.cancel([id], request: CancelRequest(reason: "test", by: "tester"), queue: queue)[0]
     }
@@ -121,14 +141,16 @@ extension Harness where Connection == InMemoryBroker {
         broker: InMemoryBroker = InMemoryBroker(),
         configuration: WorkerConfiguration = .quick(),
         idleProbe: (@Sendable () async throws -> Bool)? = nil,
-        handlers: [OperationHandler] = []
+        handlers: [OperationHandler] = [],
+        register: (inout OperationRegistry) -> Void = { _ in }
     ) {
         self.init(
             broker: broker,
             connection: { $0 },
             configuration: configuration,
             idleProbe: idleProbe,
-            handlers: handlers
+            handlers: handlers,
+            register: register
         )
     }
 }

@@ -10,13 +10,38 @@ public struct OperationFailure: Sendable, Codable, Equatable {
     public var delivery: Int
     /// Facts for programs, for example `exitCode`.
     public var details: [String: Int]?
+    /// What followed; nil where the attempt was cancelled, or an earlier version wrote it.
+    public var verdict: Verdict?
 
-    public init(type: String, message: String, attempt: Int, delivery: Int, details: [String: Int]? = nil) {
+    /// What followed a failed attempt, and why.
+    public struct Verdict: RawRepresentable, Sendable, Hashable, Codable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Another attempt, later.
+        public static let retry = Verdict(rawValue: "retry")
+        /// Dead: all attempts are used up.
+        public static let exhausted = Verdict(rawValue: "exhausted")
+        /// Dead: the error or the type's retry policy says that another attempt is pointless.
+        public static let final = Verdict(rawValue: "final")
+        /// Cancelled: the type's retry policy says that the work is no longer wanted.
+        public static let discarded = Verdict(rawValue: "discarded")
+    }
+
+    public init(
+        type: String,
+        message: String,
+        attempt: Int,
+        delivery: Int,
+        details: [String: Int]? = nil,
+        verdict: Verdict? = nil
+    ) {
         self.type = type
         self.message = message.cut(toBytes: Defaults.errorBytes)
         self.attempt = attempt
         self.delivery = delivery
         self.details = details
+        self.verdict = verdict
     }
 
     package func encoded() -> [UInt8] {

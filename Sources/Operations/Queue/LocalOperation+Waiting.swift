@@ -82,19 +82,27 @@ extension LocalOperation {
     public func report(progress fraction: Double, _ message: String = "") {
         guard !fraction.isNaN else { return }
         let progress = LocalOperationProgress(fraction: min(max(fraction, 0), 1), message: message)
-        locked { scheduler in
-            guard guardedState == .executing else { return }
+        let context = locked { scheduler -> OperationContext? in
+            guard guardedState == .executing else { return nil }
             orMakeAnnex.progress = progress
             scheduler.note(self, .progress(progress))
+            return annex?.context
         }
+        context?.progress(progress.fraction, message)
     }
 
-    /// Says something for people; observers of its changes get it.
-    func report(log line: String) {
-        locked { scheduler in
-            if guardedState == .executing { scheduler.note(self, .log(line)) }
+    /// Says something for people: observers of its changes get it; in a worker it is a line of the operation's log.
+    public func report(log line: String) {
+        let context = locked { scheduler -> OperationContext? in
+            guard guardedState == .executing else { return nil }
+            scheduler.note(self, .log(line))
+            return annex?.context
         }
+        context?.log(line)
     }
+
+    /// The enqueued operation that a worker runs by this one: its id, attempt, fence and checkpoint; nil in a local queue.
+    public var context: OperationContext? { locked { _ in annex?.context } }
 
     private func register(
         _ waiter: CheckedContinuation<OperationState, any Error>,

@@ -38,4 +38,11 @@ public struct LocalOperationEnding: Sendable {
     public let cancelReason: String?
     /// How often its body ran.
     public let attempts: Int
+
+    package init(state: OperationState, error: (any Error)?, cancelReason: String?, attempts: Int) {
+        self.state = state
+        self.error = error
+        self.cancelReason = cancelReason
+        self.attempts = attempts
+    }
 }

@@ -19,7 +19,9 @@ public protocol RetryTiming: Error {
 /// An error may have its say: `OperationFailing.isRetryable` false ends it at once, `RetryTiming.retryAfter` replaces the pause.
 public struct LocalRetry: Sendable {
     let isNever: Bool
-    private let decision: @Sendable (any Error, Int) -> RetryDecision
+    /// What it was made from, if it was.
+    let policy: RetryPolicy?
+    let decision: @Sendable (any Error, Int) -> RetryDecision
 
     /// A body that throws is dead: the default, as a closure seldom expects to run twice.
     public static let never = LocalRetry(isNever: true) { _, _ in .dead }
@@ -28,11 +30,7 @@ public struct LocalRetry: Sendable {
     ///
     /// - Parameter policy: how often, and how long between.
     public init(_ policy: RetryPolicy) {
-        self.init(isNever: policy.attempts <= 1) { error, attempt in
-            let isRetryable = (error as? any OperationFailing)?.isRetryable ?? true
-            guard isRetryable, attempt < policy.attempts else { return .dead }
-            return .after((error as? any RetryTiming)?.retryAfter ?? policy.delay(afterAttempt: attempt))
-        }
+        self.init(isNever: policy.attempts <= 1, policy: policy) { policy.decision(for: $0, attempt: $1) }
     }
 
     /// Decides by error and attempt. Called outside of all locks.
@@ -42,10 +40,29 @@ public struct LocalRetry: Sendable {
         self.init(isNever: false, decision: decision)
     }
 
-    private init(isNever: Bool, decision: @escaping @Sendable (any Error, Int) -> RetryDecision) {
+    private init(
+        isNever: Bool,
+        policy: RetryPolicy? = nil,
+        decision: @escaping @Sendable (any Error, Int) -> RetryDecision
+    ) {
         self.isNever = isNever
+        self.policy = policy
         self.decision = decision
     }
 
     func callAsFunction(_ error: any Error, attempt: Int) -> RetryDecision { decision(error, attempt) }
+}
+
+extension RetryPolicy {
+    /// What follows an error: an error may say that another attempt is pointless, or when it makes sense.
+    package func decision(for error: any Error, attempt: Int) -> RetryDecision {
+        guard error.isRetryable, attempt < attempts else { return .dead }
+        guard let pause = (error as? any RetryTiming)?.retryAfter else { return .after(delay(afterAttempt: attempt)) }
+        return .after(min(max(pause, .zero), Self.longestPause))
+    }
+}
+
+extension Error {
+    /// False if the error says itself that another attempt is pointless.
+    package var isRetryable: Bool { (self as? any OperationFailing)?.isRetryable ?? true }
 }

@@ -75,6 +75,7 @@ package enum OperationJSON {
             ("delivery", .number(failure.delivery)),
             ("at", time(attempt.at)),
         ])
+        if let verdict = failure.verdict { object["verdict"] = .string(verdict.rawValue) }
         if let details = failure.details {
             object["details"] = .object(
                 JSONObject(details.sorted { $0.key < $1.key }.map { ($0.key, .number($0.value)) })

@@ -75,9 +75,21 @@ struct OperationCard {
             facts.append(("result", OperationJSON.json(result).serialized()))
         }
         facts += detail.errors.map {
-            ("error", "#\($0.failure.attempt) \(time($0.at)): \($0.failure.sentence)\(Self.details($0))")
+            (
+                "error",
+                "#\($0.failure.attempt) \(time($0.at)): \($0.failure.sentence)\(Self.details($0))\(Self.verdict($0))"
+            )
         }
         return facts + cancel
+    }
+
+    /// What followed, where the attempt's number does not say it.
+    private static func verdict(_ attempt: FailedAttempt) -> String {
+        switch attempt.failure.verdict {
+        case .discarded: "; discarded: no longer wanted"
+        case .final: "; dead: another attempt is pointless"
+        default: ""
+        }
     }
 
     private static func details(_ attempt: FailedAttempt) -> String {

@@ -5,6 +5,16 @@ enum Settlement: Sendable {
     case finished(result: [UInt8])
     case failed(Failure.Disposition, error: [UInt8])
     case returned(Return.Place)
+
+    /// The state that it ends in; nil if it does not end.
+    var end: OperationState? {
+        switch self {
+        case .finished: .finished
+        case .failed(.dead, _): .dead
+        case .failed(.cancelled, _): .cancelled
+        case .failed(.retry, _), .returned: nil
+        }
+    }
 }
 
 /// An operation that has ended here, and of which Redis has yet to be told.

@@ -72,19 +72,44 @@ private struct Run {
                 operation.stop(.runTimeout)
             }
         }
-        defer { timer?.cancel() }
+        let context = OperationContext(
+            claimed: operation.claimed,
+            envelope: envelope,
+            maxAttempts: policy.attempts,
+            queue: operation.queueName,
+            link: operation
+        )
+        let outcome: Outcome
         do {
-            let context = OperationContext(
-                claimed: operation.claimed,
-                envelope: envelope,
-                maxAttempts: policy.attempts,
-                queue: operation.queueName,
-                link: operation
-            )
-            return finished(try await handler.body(envelope.arguments, context))
+            outcome = finished(try await handler.body(envelope.arguments, context))
         } catch {
-            return ended(by: error, limit: limit)
+            outcome = ended(by: error, limit: limit)
         }
+        timer?.cancel()
+        if let hook = handler.onEnd { await tell(hook, outcome, context) }
+        return outcome.settlement
+    }
+
+    /// How it leaves, and what was thrown.
+    private typealias Outcome = (settlement: Settlement, error: (any Error)?)
+
+    /// Calls the hook of an operation that has ended. In a task of its own: that of the run may be cancelled.
+    private func tell(_ hook: @escaping OperationHandler.EndHook, _ outcome: Outcome, _ context: OperationContext) async
+    {
+        guard let state = outcome.settlement.end else { return }
+        let ending = LocalOperationEnding(
+            state: state,
+            error: outcome.error,
+            cancelReason: operation.orders.cancelReason,
+            attempts: operation.claimed.attempt
+        )
+        let telling = Task { [arguments = envelope.arguments] in await hook(ending, arguments, context) }
+        let limit = Task {
+            try await Task.sleep(for: Defaults.cancelGrace)
+            telling.cancel()
+        }
+        await telling.value
+        limit.cancel()
     }
 
     /// The type's, where the producer has said nothing.
@@ -92,51 +117,67 @@ private struct Run {
 
     private var name: Logger.Metadata { ["operation.name": "\(envelope.name)"] }
 
-    private func finished(_ result: [UInt8]) -> Settlement {
+    private func finished(_ result: [UInt8]) -> Outcome {
         guard result.count <= Defaults.resultBytes else { return failed(with: ResultTooLarge(byteCount: result.count)) }
         core.logger.debug("finished", metadata: operation.metadata(name))
-        return .finished(result: result)
+        return (.finished(result: result), nil)
     }
 
     /// A body that was told to end may throw anything; what it was told decides.
-    private func ended(by error: any Error, limit: Duration?) -> Settlement {
+    private func ended(by error: any Error, limit: Duration?) -> Outcome {
         let orders = operation.orders
         if let reason = orders.cancelReason {
             core.logger.info("cancelled", metadata: operation.metadata(name.merging(["reason": "\(reason)"])))
-            return .failed(.cancelled, error: error is CancellationError ? [] : failure(error).encoded())
+            return (.failed(.cancelled, error: error is CancellationError ? [] : failure(error).encoded()), error)
         }
         switch orders.stop {
-        case .lost: return .returned(.front)
+        case .lost: return (.returned(.front), error)
         case .giveBack:
             core.logger.info("given back", metadata: operation.metadata(name))
-            return .returned(.front)
+            return (.returned(.front), error)
         case .runTimeout: return failed(with: RunTimeoutFailure(limit: limit ?? .zero))
         case nil: return failed(with: error)
         }
     }
 
-    private func failed(with error: any Error) -> Settlement {
-        let failure = failure(error)
+    private func failed(with error: any Error) -> Outcome {
+        let (disposition, verdict) = judge(error)
+        let failure = failure(error, verdict)
         var facts = name.merging(["error.type": "\(failure.type)", "error": "\(failure.message)"])
-        let isRetryable = (error as? any OperationFailing)?.isRetryable ?? true
-        guard isRetryable, operation.claimed.attempt < policy.attempts else {
-            core.logger.warning("failed for good", metadata: operation.metadata(facts))
-            return .failed(.dead, error: failure.encoded())
+        switch disposition {
+        case .retry(let pause):
+            facts["retry.milliseconds"] = "\(pause)"
+            core.logger.info("failed; another attempt follows", metadata: operation.metadata(facts))
+        case .dead: core.logger.warning("failed for good", metadata: operation.metadata(facts))
+        case .cancelled: core.logger.info("failed; discarded", metadata: operation.metadata(facts))
         }
-        let pause = policy.delay(afterAttempt: operation.claimed.attempt).wholeMilliseconds
-        facts["retry.milliseconds"] = "\(pause)"
-        core.logger.info("failed; another attempt follows", metadata: operation.metadata(facts))
-        return .failed(.retry(afterMilliseconds: pause), error: failure.encoded())
+        return (.failed(disposition, error: failure.encoded()), error)
     }
 
-    private func failure(_ error: any Error) -> OperationFailure {
+    /// What follows an error: as it says itself, then as its type decides, then as the policy says.
+    private func judge(_ error: any Error) -> (Failure.Disposition, OperationFailure.Verdict) {
+        let attempt = operation.claimed.attempt
+        guard error.isRetryable else { return (.dead, .final) }
+        let own = handler.decide?((error as? RunTimeoutFailure)?.cause ?? error, attempt)
+        let attempts = own == nil ? policy.attempts : envelope.retry.attempts ?? Defaults.maxAttempts
+        switch own ?? policy.decision(for: error, attempt: attempt) {
+        case .discard: return (.cancelled, .discarded)
+        case .dead: return (.dead, own == nil ? .exhausted : .final)
+        case .after(let pause):
+            guard attempt < attempts else { return (.dead, .exhausted) }
+            return (.retry(afterMilliseconds: max(0, pause.wholeMilliseconds)), .retry)
+        }
+    }
+
+    private func failure(_ error: any Error, _ verdict: OperationFailure.Verdict? = nil) -> OperationFailure {
         let failing = error as? any OperationFailing
         return OperationFailure(
             type: failing?.failureType ?? String(describing: type(of: error)),
             message: (error as? any LocalizedError)?.errorDescription ?? String(describing: error),
             attempt: operation.claimed.attempt,
             delivery: operation.claimed.header.delivery,
-            details: failing?.failureDetails
+            details: failing?.failureDetails,
+            verdict: verdict
         )
     }
 }
@@ -146,6 +187,8 @@ private struct RunTimeoutFailure: OperationFailing, CustomStringConvertible {
     let limit: Duration
     var failureType: String { "timeout" }
     var failureDetails: [String: Int]? { ["limitMilliseconds": Int(limit.wholeMilliseconds)] }
+    /// As a type's retry policy knows it.
+    var cause: OperationsError { OperationsError(.timedOut, description) }
     var description: String {
         "timed out after \(limit.formatted(.units(allowed: [.hours, .minutes, .seconds, .milliseconds])))"
     }

@@ -68,23 +68,9 @@ struct WaysTests {
         let operation = queue.add(repeated, with: ("ab", 3))
         #expect(try await operation.value == "ababab")
         #expect(operation.name == "text.repeat" && operation.priority == .high)
-        let outside = ValueOperation(repeated, with: ("x", 2))
+        let outside = repeated.operation(with: ("x", 2))
         try await outside.start()
         #expect(try await outside.value == "xx")
-    }
-
-    @Test("A definition is a worker's handler too, with arguments and result as JSON")
-    func handler() async throws {
-        let double = OperationDefinition("double", options: LocalOperationOptions(runTimeout: .seconds(3))) {
-            (numbers: [Int]) in numbers.map { $0 * 2 }
-        }
-        let handler = double.handler()
-        #expect(handler.name == "double" && handler.runTimeout == .seconds(3))
-        let context = try await LocalOperationQueue().add(Introspection()).value
-        #expect(try await handler.body(Array("[1,2]".utf8), context) == Array("[2,4]".utf8))
-        await #expect(throws: DecodingError.self) { try await handler.body(Array("{}".utf8), context) }
-        let silent = OperationDefinition("silent") { (_: [Int]) in }
-        #expect(try await silent.handler().body(Array("[1]".utf8), context).isEmpty)
     }
 
     @Test("A bound method's result and error become the operation's")

@@ -49,7 +49,7 @@ extension LocalOperation {
             try await core.clock.sleep(for: limit.runTimeout)
             self?.limitReached(attempt: attempt, limit.runTimeout)
             try await core.clock.sleep(for: limit.grace)
-            self?.abandon(attempt: attempt, limit.runTimeout)
+            self?.abandon(attempt: attempt, because: .overdue(limit.runTimeout))
         }
         defer { timer.cancel() }
         return await Self.$inBody.withValue(self) { await perform() }
@@ -68,11 +68,22 @@ extension LocalOperation {
         }
     }
 
+    /// Ends a cancelled operation whose body does not end, after a while.
+    func giveUp(after grace: Duration) {
+        Task.detached { [weak self, core] in
+            try await core.clock.sleep(for: grace)
+            self?.abandon(
+                attempt: 1,
+                because: OperationsError(.timedOut, "the operation did not end within \(grace) of its cancel")
+            )
+        }
+    }
+
     /// Ends an operation whose body does not end. The body's runner finds that out when the body returns, and leaves.
-    private func abandon(attempt: Int32, _ limit: Duration) {
+    private func abandon(attempt: Int32, because error: OperationsError) {
         decide { scheduler, effects in
             guard guardedState == .executing, self.attempt == attempt else { return }
-            orMakeAnnex.failure = OperationsError.overdue(limit)
+            orMakeAnnex.failure = error
             flags.insert(.stuck)
             scheduler.note(self, .stuck)
             scheduler.end(self, as: flags.contains(.cancelRequested) ? .cancelled : .dead, &effects)

@@ -13,6 +13,8 @@ final class Annex: @unchecked Sendable {
     var waiters: [UInt64: CheckedContinuation<OperationState, any Error>] = [:]
     var streams: [UInt64: AsyncStream<LocalOperationChange>.Continuation] = [:]
     var progress: LocalOperationProgress?
+    /// The worker's operation that it runs.
+    var context: OperationContext?
     /// Wakes it from `retrying`.
     var timer: Task<Void, any Error>?
 }

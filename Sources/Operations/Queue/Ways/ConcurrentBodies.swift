@@ -16,7 +16,7 @@ extension ValueOperation {
     }
 }
 
-private func results<Element: Sendable>(of bodies: [@Sendable () async throws -> Element]) async throws -> [Element] {
+func results<Element: Sendable>(of bodies: [@Sendable () async throws -> Element]) async throws -> [Element] {
     let results = await withTaskGroup(of: (Int, Result<Element, any Error>).self) { group in
         for (index, body) in bodies.enumerated() {
             group.addTask {

@@ -10,12 +10,49 @@ import Synchronization
 /// }
 /// ```
 public protocol RetryDeciding: SendableMetatype {
-    /// What follows. Takes the place of the type's `retryPolicy`, so it has to bring attempts to an end itself.
+    /// What follows. Takes the place of the type's `retryPolicy`, so it has to bring attempts to an end itself; in a worker at the latest
+    /// the producer's limit does, or 999 attempts. A worker does not ask about an error that says itself that another attempt is
+    /// pointless (`OperationFailing.isRetryable`), such as arguments that do not fit; at the time limit it asks about an
+    /// `OperationsError` with `.timedOut`.
     ///
     /// - Parameters:
     ///   - error: what `main` threw.
     ///   - attempt: the number of the attempt, from 1.
     static func retryPolicy(for error: any Error, attempt: Int) -> RetryDecision
+}
+
+/// An operation type that wants to know how its operations ended.
+///
+/// In a worker the hooks run on the operation's slot, before the end is stored: if the worker is lost meanwhile, the operation runs and ends
+/// once more, and a cancel that comes at the same moment may still turn death into `cancelled`. They may write log lines, and have 10 s
+/// before their task is cancelled. They are not called for an operation that ends where no worker runs it: cancelled while it waited,
+/// expired, or lost too often. A local queue calls them right after the end.
+public protocol EndObserving: Sendable {
+    /// The operation is dead: an attempt failed, and no other one follows. Called before `ended`.
+    ///
+    /// - Parameters:
+    ///   - error: what `main` threw last.
+    ///   - context: of the last run.
+    func died(of error: any Error, _ context: OperationContext) async
+
+    /// The operation has ended, in whatever way.
+    ///
+    /// - Parameters:
+    ///   - ending: in which.
+    ///   - context: of the last run.
+    func ended(_ ending: LocalOperationEnding, _ context: OperationContext) async
+}
+
+extension EndObserving {
+    /// Does nothing.
+    public func died(of error: any Error, _ context: OperationContext) async {}
+    /// Does nothing.
+    public func ended(_ ending: LocalOperationEnding, _ context: OperationContext) async {}
+
+    package func note(_ ending: LocalOperationEnding, _ context: OperationContext) async {
+        if ending.state == .dead, let error = ending.error { await died(of: error, context) }
+        await ended(ending, context)
+    }
 }
 
 extension LocalOperationQueue {
@@ -65,18 +102,35 @@ extension ValueOperation {
         )
         self.init(options: options, home: home) {
             guard let local = LocalOperation.current else { preconditionFailure("a body runs in its operation") }
-            return try await operation.main(
-                OperationContext(
-                    id: id,
-                    name: Work.name,
-                    queue: local.core.name,
-                    attempt: local.attempts,
-                    maxAttempts: Work.retryPolicy.attempts,
-                    fence: LocalLink.nextFence(),
-                    link: LocalLink(operation: local, checkpoint: checkpoint)
-                )
-            )
+            return try await operation.main(OperationContext(of: Work.self, id: id, local, checkpoint))
         }
+        guard let observer = operation as? any EndObserving else { return }
+        onEnd { [weak self] ending in
+            guard let self else { return }
+            let context = OperationContext(of: Work.self, id: id, self, checkpoint)
+            Task.detached { await observer.note(ending, context) }
+        }
+    }
+}
+
+extension OperationContext {
+    /// A run in a local queue.
+    fileprivate init<Work: DistributedOperation>(
+        of type: Work.Type,
+        id: OperationID,
+        _ local: LocalOperation,
+        _ checkpoint: StoredCheckpoint
+    ) {
+        self.init(
+            id: id,
+            name: Work.name,
+            queue: local.core.name,
+            priority: local.priority,
+            attempt: local.attempts,
+            maxAttempts: Work.retryPolicy.attempts,
+            fence: LocalLink.nextFence(),
+            link: LocalLink(operation: local, checkpoint: checkpoint)
+        )
     }
 }
 

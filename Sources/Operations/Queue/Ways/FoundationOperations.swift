@@ -26,18 +26,24 @@ extension ValueOperation where Output == Void {
         grace: Duration = Defaults.cancelGrace,
         on threads: BlockingThreads = .shared
     ) {
-        self.init(foundation: operation, runTimeout: runTimeout, grace: grace, on: threads, home: .outside)
+        self.init(foundation: operation, runTimeout: runTimeout, grace: grace, on: threads, home: .outside) { _ in }
     }
+}
 
-    convenience init(
-        foundation operation: Operation,
+extension ValueOperation {
+    convenience init<Work: Operation>(
+        foundation operation: Work,
         runTimeout: Duration?,
         grace: Duration,
         on threads: BlockingThreads,
-        home: QueueCore
+        home: QueueCore,
+        result: @escaping @Sendable (Work) throws -> Output
     ) {
         let options = LocalOperationOptions(foundation: operation, runTimeout: runTimeout, grace: grace)
-        self.init(options: options, home: home) { try await FoundationRun(operation: operation).run(on: threads) }
+        self.init(options: options, home: home) {
+            try await FoundationRun(operation: operation).run(on: threads)
+            return try result(operation)
+        }
         onEnd { ending in
             guard ending.attempts == 0 else { return }
             operation.cancel()
@@ -66,7 +72,7 @@ extension LocalOperationQueue {
             grace: grace,
             on: .shared,
             home: core
-        )
+        ) { _ in }
         core.add(local)
         return local
     }
@@ -83,6 +89,87 @@ extension LocalOperationOptions {
             // Somebody may cancel it by Foundation's own method.
             retry: LocalRetry { error, _ in error is CancellationError ? .discard : .dead }
         )
+    }
+}
+
+extension OperationDefinition {
+    /// An existing `Foundation.Operation` subclass by name: each operation makes one from its arguments and runs it unchanged. See
+    /// `ValueOperation.init(foundation:runTimeout:grace:on:)`.
+    ///
+    /// ```swift
+    /// registry.register(.foundation("legacy.upload") { (path: String) in UploadOperation(path) } result: { try $0.receipt() })
+    /// ```
+    ///
+    /// Name, priority and quality of service of the options are given to it where it has none of its own; in a worker the priority is
+    /// the one that it was enqueued with. When a worker cancels it, or its time is up, it has the grace of the options to finish: after
+    /// that it is ended and its slot free all the same. One that cancelled itself is discarded.
+    ///
+    /// - Parameters:
+    ///   - name: as for `DistributedOperation.name`.
+    ///   - options: how its operations are to be run. An asynchronous one should have a limit.
+    ///   - threads: where `start` is called.
+    ///   - make: makes an operation that is not started, and in no `OperationQueue`.
+    ///   - result: reads the result from the finished operation, or throws its error.
+    public static func foundation<Work: Operation>(
+        _ name: String,
+        options: LocalOperationOptions = LocalOperationOptions(),
+        on threads: BlockingThreads = .shared,
+        _ make: @escaping @Sendable (Arguments) -> Work,
+        result: @escaping @Sendable (Work) throws -> Output
+    ) -> OperationDefinition {
+        OperationDefinition(name, options: options, isForeign: true) { arguments, options, home in
+            let operation = make(arguments)
+            operation.adopt(options)
+            return ValueOperation(
+                foundation: operation,
+                runTimeout: options.runTimeout,
+                grace: options.grace,
+                on: threads,
+                home: home,
+                result: result
+            )
+        }
+    }
+}
+
+extension OperationDefinition where Output == Void {
+    /// The same for one without a result.
+    ///
+    /// - Parameters:
+    ///   - name: as for `DistributedOperation.name`.
+    ///   - options: how its operations are to be run. An asynchronous one should have a limit.
+    ///   - threads: where `start` is called.
+    ///   - make: makes an operation that is not started, and in no `OperationQueue`.
+    public static func foundation<Work: Operation>(
+        _ name: String,
+        options: LocalOperationOptions = LocalOperationOptions(),
+        on threads: BlockingThreads = .shared,
+        _ make: @escaping @Sendable (Arguments) -> Work
+    ) -> OperationDefinition {
+        foundation(name, options: options, on: threads, make) { _ in }
+    }
+}
+
+extension Operation {
+    /// Takes what it does not say itself.
+    fileprivate func adopt(_ options: LocalOperationOptions) {
+        if name == nil { name = options.name }
+        if queuePriority == .normal { queuePriority = QueuePriority(options.priority) }
+        if qualityOfService == .default, let quality = options.qualityOfService { qualityOfService = quality }
+    }
+}
+
+extension Operation.QueuePriority {
+    /// The same step.
+    fileprivate init(_ priority: OperationPriority) {
+        self =
+            switch priority {
+            case .veryHigh: .veryHigh
+            case .high: .high
+            case .normal: .normal
+            case .low: .low
+            case .veryLow: .veryLow
+            }
     }
 }
 

@@ -11,7 +11,9 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
     public let name: String
     /// How they are to be run. Its `name` is replaced by the definition's.
     public var options: LocalOperationOptions
-    let body: @Sendable (Arguments) async throws -> Output
+    /// Somebody else's operation, which may never end, and may cancel itself.
+    let isForeign: Bool
+    let make: @Sendable (Arguments, LocalOperationOptions, QueueCore) -> ValueOperation<Output>
 
     /// Gives a closure a name. A name that `NameRule` forbids is a mistake in the program and ends it.
     ///
@@ -24,11 +26,23 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
         options: LocalOperationOptions = LocalOperationOptions(),
         body: @escaping @Sendable (Arguments) async throws -> Output
     ) {
+        self.init(name, options: options, isForeign: false) { arguments, options, home in
+            ValueOperation(options: options, home: home) { try await body(arguments) }
+        }
+    }
+
+    init(
+        _ name: String,
+        options: LocalOperationOptions,
+        isForeign: Bool,
+        make: @escaping @Sendable (Arguments, LocalOperationOptions, QueueCore) -> ValueOperation<Output>
+    ) {
         precondition(NameRule.allows(name), "\"\(name)\" is no operation name: see NameRule")
         self.name = name
         self.options = options
         self.options.name = name
-        self.body = body
+        self.isForeign = isForeign
+        self.make = make
     }
 
     /// Binds a method of an object: what `NSInvocationOperation` is for. What the method throws or returns is the operation's `value`.
@@ -68,18 +82,33 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
     }
 }
 
-extension ValueOperation {
-    /// An operation from a definition, in no queue yet.
+extension OperationDefinition {
+    /// Several closures as one operation: they get the same arguments, run concurrently on its one slot, and it ends when the last of them
+    /// has. See `ValueOperation.concurrent`.
     ///
     /// - Parameters:
-    ///   - definition: name, options and body.
-    ///   - arguments: what the body gets.
-    public convenience init<Arguments: Sendable>(
-        _ definition: OperationDefinition<Arguments, Output>,
-        with arguments: Arguments
-    ) {
-        self.init(definition.options) { [body = definition.body] in try await body(arguments) }
+    ///   - name: as for `DistributedOperation.name`.
+    ///   - bodies: the closures.
+    ///   - options: how its operations are to be run.
+    public static func concurrent<Element: Sendable>(
+        _ name: String,
+        _ bodies: [@Sendable (Arguments) async throws -> Element],
+        options: LocalOperationOptions = LocalOperationOptions()
+    ) -> OperationDefinition<Arguments, [Element]> where Output == [Element] {
+        OperationDefinition<Arguments, [Element]>(name, options: options, isForeign: false) {
+            arguments,
+            options,
+            home in
+            ValueOperation(options: options, home: home) {
+                try await results(of: bodies.map { body in { try await body(arguments) } })
+            }
+        }
     }
+
+    /// An operation from this definition, in no queue yet.
+    ///
+    /// - Parameter arguments: what the body gets.
+    public func operation(with arguments: Arguments) -> ValueOperation<Output> { make(arguments, options, .outside) }
 }
 
 extension LocalOperationQueue {
@@ -94,31 +123,8 @@ extension LocalOperationQueue {
         _ definition: OperationDefinition<Arguments, Output>,
         with arguments: Arguments
     ) -> ValueOperation<Output> {
-        add(definition.options) { [body = definition.body] in try await body(arguments) }
-    }
-}
-
-extension OperationDefinition where Arguments: Decodable, Output: Encodable {
-    /// The definition for a worker's registry, with arguments and result as JSON. Only the time limit of the options is carried over; the
-    /// rest belongs to the enqueued operation.
-    ///
-    /// - Parameter retryPolicy: attempts and pauses, unless the producer says otherwise.
-    package func handler(retryPolicy: RetryPolicy = RetryPolicy()) -> OperationHandler {
-        OperationHandler(name: name, retryPolicy: retryPolicy, runTimeout: options.runTimeout) { [body] arguments, _ in
-            let arguments = try JSONDecoder().decode(Arguments.self, from: Data(arguments))
-            return Array(try JSONEncoder().encode(try await body(arguments)))
-        }
-    }
-}
-
-extension OperationDefinition where Arguments: Decodable, Output == Void {
-    /// The definition for a worker's registry, with arguments as JSON and no result. See the one with a result.
-    ///
-    /// - Parameter retryPolicy: attempts and pauses, unless the producer says otherwise.
-    package func handler(retryPolicy: RetryPolicy = RetryPolicy()) -> OperationHandler {
-        OperationHandler(name: name, retryPolicy: retryPolicy, runTimeout: options.runTimeout) { [body] arguments, _ in
-            try await body(JSONDecoder().decode(Arguments.self, from: Data(arguments)))
-            return []
-        }
+        let operation = definition.make(arguments, definition.options, core)
+        core.add(operation)
+        return operation
     }
 }

@@ -1,0 +1,90 @@
+import Foundation
+
+extension OperationDefinition {
+    /// The definition for a worker's registry.
+    ///
+    /// - Parameters:
+    ///   - retryPolicy: attempts and pauses, unless the options or the producer say otherwise.
+    ///   - decode: reads the arguments.
+    ///   - encode: writes the result.
+    package func handler(
+        retryPolicy: RetryPolicy = RetryPolicy(),
+        decode: @escaping @Sendable ([UInt8]) throws -> Arguments,
+        encode: @escaping @Sendable (Output) throws -> [UInt8]
+    ) -> OperationHandler {
+        let retry = options.retry
+        let decides = !retry.isNever && retry.policy == nil
+        return OperationHandler(
+            name: name,
+            retryPolicy: retry.isNever ? retryPolicy : retry.policy ?? retryPolicy,
+            runTimeout: options.runTimeout,
+            decide: { [isForeign] error, attempt in
+                if isForeign, error is CancellationError { return .discard }
+                return decides ? retry.decision(error, attempt) : nil
+            }
+        ) { arguments, context in
+            let arguments = try decode(arguments)
+            return try encode(try await run(arguments, context))
+        }
+    }
+
+    /// Runs one operation; retries and the time limit are the worker's business.
+    private func run(_ arguments: Arguments, _ context: OperationContext) async throws -> Output {
+        var options = options
+        options.retry = .never
+        options.runTimeout = nil
+        options.priority = context.priority
+        let operation = make(arguments, options, .outside)
+        return try await operation.run(in: context, givingUpAfter: isForeign ? options.grace : nil)
+    }
+}
+
+extension ValueOperation {
+    /// Runs it for a worker: what it reports goes there, and a cancel of the calling task cancels it.
+    ///
+    /// - Parameter grace: how long after a cancel it may take to end; nil = it is waited for.
+    func run(in context: OperationContext, givingUpAfter grace: Duration?) async throws -> Output {
+        locked { _ in orMakeAnnex.context = context }
+        try await withTaskCancellationHandler {
+            _ = try await start()
+        } onCancel: {
+            cancel(reason: context.cancelReason ?? "")
+            if let grace { giveUp(after: grace) }
+        }
+        if let result, case .success(let value) = result { return value }
+        throw ending.error ?? CancellationError()
+    }
+}
+
+/// Stored arguments that are not what the operation asks for. Another attempt would read the same ones.
+package struct ArgumentsFailure: OperationFailing, CustomStringConvertible {
+    let name: String
+    let error: any Error
+
+    /// Reads arguments.
+    package static func decode<Arguments: Decodable>(
+        _ json: [UInt8],
+        as type: Arguments.Type = Arguments.self,
+        of name: String
+    ) throws(ArgumentsFailure) -> Arguments {
+        do { return try JSONDecoder().decode(type, from: Data(json)) } catch {
+            throw ArgumentsFailure(name: name, error: error)
+        }
+    }
+
+    package var failureType: String { "arguments" }
+    package var isRetryable: Bool { false }
+
+    package var description: String { "the arguments of \"\(name)\" do not fit: \(reason)" }
+
+    private var reason: String {
+        guard let error = error as? DecodingError else { return String(describing: error) }
+        switch error {
+        case .keyNotFound(let key, _): return "\"\(key.stringValue)\" is missing"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+            return (path.isEmpty ? "" : "\"\(path)\": ") + context.debugDescription
+        @unknown default: return String(describing: error)
+        }
+    }
+}
