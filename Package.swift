@@ -128,6 +128,7 @@ let package = Package(
         .executableTarget(
             name: "image-run",
             dependencies: [
+                "ExampleBasics",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -143,7 +144,7 @@ let package = Package(
             swiftSettings: strict
         ),
         // The classic programs of the operation model, each with what it needs and nothing else.
-        .target(name: "ExampleReport", path: "Examples/ExampleReport", swiftSettings: strict),
+        .target(name: "ExampleBasics", path: "Examples/ExampleBasics", swiftSettings: strict),
         .target(
             name: "ExampleServer",
             dependencies: [
@@ -157,10 +158,24 @@ let package = Package(
         .executableTarget(
             name: "image-downloads",
             dependencies: [
-                "Operations", "ExampleReport", "ExampleServer",
+                "Operations", "ExampleBasics", "ExampleServer",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ],
             path: "Examples/ImageDownloads",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "cell-updates",
+            dependencies: [
+                "Operations", "ExampleBasics", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Examples/CellUpdates",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "custom-operation",
+            dependencies: ["Operations", "ExampleBasics"],
+            path: "Examples/CustomOperation",
             swiftSettings: strict
         ),
         // Tests.
@@ -208,8 +223,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "Operations", "RedisBroker", "SluiceWorker", "Sluice", "TestSupport", "ExampleReport", "ExampleServer",
-                "image-downloads", .product(name: "Logging", package: "swift-log"),
+                "Operations", "RedisBroker", "SluiceWorker", "Sluice", "TestSupport", "ExampleBasics", "ExampleServer",
+                "image-downloads", "cell-updates", "custom-operation", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

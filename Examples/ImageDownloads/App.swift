@@ -1,4 +1,4 @@
-import ExampleReport
+import ExampleBasics
 import Foundation
 import Operations
 

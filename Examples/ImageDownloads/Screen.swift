@@ -1,4 +1,4 @@
-import ExampleReport
+import ExampleBasics
 import ExampleServer
 import Foundation
 
@@ -33,10 +33,10 @@ final class Screen: IconLoaderDelegate {
         return "\u{1B}[38;2;\(color[0]);\(color[1]);\(color[2])m██\u{1B}[0m"
     }
 
-    func report(_ traffic: Traffic, _ site: IconSite, firstRequests: Int, scrolledBack: Int) -> Report {
+    func report(_ traffic: Traffic, _ site: IconSite, firstRequests: Int, scrolledBack: Int) -> Claims {
         let missing = apps.filter { $0.row % site.icons == site.missing }
         let right = icons.filter { $0.value.data == IconSite.picture($0.key.row % site.icons) }.count
-        var report = Report()
+        var report = Claims()
         report.claim("at most 3 downloads at a time", traffic.mostInFlight == 3, "\(traffic.mostInFlight)")
         report.claim("no address twice at once", traffic.mostInFlightOfOnePath == 1, "\(traffic.mostInFlightOfOnePath)")
         // One more for the icon whose first download failed.

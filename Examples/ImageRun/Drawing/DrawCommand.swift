@@ -1,3 +1,4 @@
+import ExampleBasics
 import Foundation
 
 /// `image-run draw`: fills a directory with PNG files, the same ones for the same seed.

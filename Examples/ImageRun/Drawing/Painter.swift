@@ -1,3 +1,5 @@
+import ExampleBasics
+
 /// Paints pictures of about a wanted file size. Integers only, so that every machine paints the same bytes.
 struct Painter {
     /// What is on a picture.

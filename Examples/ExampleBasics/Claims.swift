@@ -1,7 +1,7 @@
 import Foundation
 
 /// What a program claims at its end, each claim with the figure that shows it. A program whose claims do not all hold must not exit with 0.
-package struct Report: Sendable {
+package struct Claims: Sendable {
     private struct Row {
         let claim: String
         let figure: String

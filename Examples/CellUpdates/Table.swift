@@ -1,0 +1,123 @@
+import ExampleBasics
+import Operations
+import Synchronization
+
+/// Shows a window of its rows in a few cells. A row that appears starts an update, one that disappears cancels it.
+///
+/// Results are delivered on whatever thread they come, while the table is being scrolled: the strictest case. An app with a main thread
+/// says `deliverOnMainActor`.
+final class Table {
+    private struct Shown {
+        let cell: Cell
+        let update: ValueOperation<RowData>
+    }
+
+    /// How updates ended.
+    struct Ends: Sendable {
+        var finished = 0
+        var cancelled = 0
+        var dead = 0
+    }
+
+    private let rows: Int
+    private let cells: [Cell]
+    private let source: RowSource
+    private let isNaive: Bool
+    private let queue: LocalOperationQueue
+    /// At most one update per row, also if a row comes back before its cancelled one has ended.
+    private let updates: KeyedOperations<Int, RowData>
+    private var shown: [Int: Shown] = [:]
+    private var free: [Cell]
+    private var started = 0
+    private let ends = CountedEnds()
+
+    init(rows: Int, cells: Int, updatesAtOnce: Int, source: RowSource, isNaive: Bool = false) {
+        self.rows = rows
+        self.source = source
+        self.isNaive = isNaive
+        self.cells = (0..<cells).map { _ in Cell() }
+        free = self.cells
+        queue = LocalOperationQueue(name: "updates", maxConcurrentOperationCount: updatesAtOnce)
+        updates = KeyedOperations(queue: queue)
+    }
+
+    /// Shows the rows from `top` on.
+    func scroll(toTop top: Int) {
+        let window = top..<min(top + cells.count, rows)
+        for row in shown.keys.sorted() where !window.contains(row) { disappear(row) }
+        for row in window where shown[row] == nil { appear(row) }
+    }
+
+    private func appear(_ row: Int) {
+        let cell = free.removeFirst()
+        let token = cell.use(for: row)
+        let update = updates.run(row) { [source] in try await source.update(row) }.operation
+        started += 1
+        update.onEnd { [ends] in ends.count($0.state) }
+        if isNaive {
+            update.onEnd { [weak update] _ in (try? update?.result?.get()).map(cell.show) }
+        } else {
+            update.deliver(to: token) { result in (try? result.get()).map(cell.show) }
+        }
+        shown[row] = Shown(cell: cell, update: update)
+    }
+
+    private func disappear(_ row: Int) {
+        guard let gone = shown.removeValue(forKey: row) else { return }
+        // First: whatever comes from now on comes too late.
+        _ = gone.cell.use(for: nil)
+        gone.update.cancel(reason: "row \(row) has disappeared")
+        free.append(gone.cell)
+    }
+
+    func waitUntilIdle() async throws { try await queue.waitUntilAllOperationsAreFinished() }
+
+    /// The visible rows, and which of them have their data.
+    var strip: String {
+        let rows = shown.keys.sorted()
+        let marks = rows.map { shown[$0]?.cell.data == nil ? "·" : "■" }.joined()
+        return "rows \("\(rows.first ?? 0)–\(rows.last ?? 0)".padded(to: 9)) \(marks)"
+    }
+
+    /// To be asked when it is idle.
+    func report() -> Claims {
+        let deliveries = cells.flatMap(\.deliveries)
+        let wrong = deliveries.filter { $0.owner != $0.data.row || $0.data != RowData(row: $0.data.row) }.count
+        let ends = ends.value
+        let ready = shown.filter { $0.value.cell.data?.row == $0.key && $0.value.cell.row == $0.key }.count
+        var report = Claims()
+        report.claim(
+            "no cell showed another row's data",
+            wrong == 0,
+            "\(wrong) of \(deliveries.count) deliveries wrong"
+        )
+        report.claim("every visible row has its data", ready == shown.count, "\(ready) of \(shown.count)")
+        report.claim("every update ended", ends.finished + ends.cancelled == started, "\(started)")
+        let (most, limit) = (source.mostAtOnce, queue.maxConcurrentOperationCount)
+        report.claim("at most \(limit) updates at a time", most == limit, "\(most)")
+        report.note("finished in time", "\(deliveries.count - wrong)")
+        report.note("cancelled", "\(ends.cancelled)")
+        report.note("came too late and were turned away", "\(ends.finished - deliveries.count)")
+        return report
+    }
+
+    /// Results that came when their row was gone. Without any, nothing would be shown by a run.
+    var late: Int { ends.value.finished - cells.flatMap(\.deliveries).count }
+}
+
+/// Counts ends on any thread.
+private final class CountedEnds: Sendable {
+    private let ends = Mutex(Table.Ends())
+
+    var value: Table.Ends { ends.withLock { $0 } }
+
+    func count(_ state: OperationState) {
+        ends.withLock { ends in
+            switch state {
+            case .finished: ends.finished += 1
+            case .cancelled: ends.cancelled += 1
+            default: ends.dead += 1
+            }
+        }
+    }
+}

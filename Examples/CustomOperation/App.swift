@@ -1,0 +1,13 @@
+import Foundation
+
+/// A hand-written `Operation` subclass in a local queue, first with its classic mistake, then right.
+@main
+enum App {
+    static func main() async throws {
+        var demonstration = Demonstration()
+        try await demonstration.forgetful()
+        try await demonstration.right()
+        print("\n\(demonstration.report.table)")
+        if !demonstration.report.broken.isEmpty { exit(1) }
+    }
+}
