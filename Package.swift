@@ -59,6 +59,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "OperationKeys",
+            dependencies: ["Operations", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict
+        ),
+        .target(
             name: "SluiceWorker",
             dependencies: [
                 "Operations",
@@ -79,7 +84,7 @@ let package = Package(
         .target(
             name: "Sluice",
             dependencies: [
-                "Operations", "RedisClient", "EmbeddedRedis", "RedisBroker",
+                "Operations", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -88,8 +93,8 @@ let package = Package(
         .target(
             name: "SluiceCLI",
             dependencies: [
-                "Operations", "RedisClient", "EmbeddedRedis", "RedisBroker", "SluiceWorker", "BuiltinOperations",
-                "Sluice", "SluiceMonitor",
+                "Operations", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker", "SluiceWorker",
+                "BuiltinOperations", "Sluice", "SluiceMonitor",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -180,6 +185,7 @@ let package = Package(
         ),
         // Tests.
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "SluiceTesting"], swiftSettings: strict),
+        .testTarget(name: "OperationKeysTests", dependencies: ["OperationKeys", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "RedisClientTests",
             dependencies: [
@@ -215,7 +221,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Operations", "RedisClient", "RedisBroker", "SluiceWorker", "Sluice", "SluiceCLI", "TestSupport",
+                "Operations", "OperationKeys", "RedisClient", "RedisBroker", "SluiceWorker", "Sluice", "SluiceCLI",
+                "TestSupport",
                 "sluice", "image-run", "thumbnails", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

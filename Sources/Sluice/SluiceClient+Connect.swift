@@ -15,6 +15,7 @@ extension SluiceClient {
     ///     (`?cacert=FILE` names the authorities), or `unix:///path/to/socket`.
     ///   - namespace: everything happens inside it; two namespaces never see each other.
     ///   - timeout: longest time to wait for the first answer.
+    ///   - keys: sign and encrypt what is enqueued; nil = nothing is.
     ///   - logger: gets a line when the connection is lost and found again.
     /// - Returns: a client that has an answer from Redis.
     /// - Throws: `OperationsError`: `.invalidOption` for a URL and `.invalidName` for a namespace that cannot be one, `.unavailable`
@@ -23,11 +24,12 @@ extension SluiceClient {
         to url: String,
         namespace: String = Defaults.namespace,
         timeout: Duration = .seconds(5),
+        keys: OperationKeys? = nil,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
         let endpoint: RedisEndpoint
         do { endpoint = try RedisEndpoint(url: url) } catch { throw OperationsError(.invalidOption, error.message) }
-        return try await connect(to: endpoint, namespace: namespace, timeout: timeout, logger: logger)
+        return try await connect(to: endpoint, namespace: namespace, timeout: timeout, keys: keys, logger: logger)
     }
 
     /// Connects to the embedded server: a private redis-server of this user on a unix socket, started if it does not run, shared by
@@ -35,11 +37,13 @@ extension SluiceClient {
     ///
     /// - Parameters:
     ///   - namespace: everything happens inside it.
+    ///   - keys: sign and encrypt what is enqueued; nil = nothing is.
     ///   - logger: gets a line when the server was started, and when the connection is lost and found again.
     /// - Returns: a client that has an answer from Redis.
     /// - Throws: `OperationsError` with `.unavailable`, saying what to do, if no redis-server is installed or it cannot be started.
     public static func connectToEmbeddedServer(
         namespace: String = Defaults.namespace,
+        keys: OperationKeys? = nil,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
         let server = EmbeddedRedis()
@@ -47,33 +51,36 @@ extension SluiceClient {
             let status = try await startedServer(server)
             if status.startedNow { logger.info("started the embedded Redis", metadata: ["pid": "\(status.pid)"]) }
         } catch { throw OperationsError(.unavailable, error.message) }
-        return try await connect(to: server.endpoint, namespace: namespace, logger: logger)
+        return try await connect(to: server.endpoint, namespace: namespace, keys: keys, logger: logger)
     }
 
     /// Connects to what the environment names: `SLUICE_REDIS_URL`, else `REDIS_URL`, else the embedded server; the namespace is
-    /// `SLUICE_NAMESPACE` or the default.
+    /// `SLUICE_NAMESPACE` or the default; keys come from what `SLUICE_KEYS_FILE` names, or are `SLUICE_KEYS`.
     ///
     /// - Parameters:
     ///   - environment: the variables.
     ///   - logger: gets a line when the connection is lost and found again.
     /// - Returns: a client that has an answer from Redis.
-    /// - Throws: as `connect(to:namespace:timeout:logger:)` and `connectToEmbeddedServer(namespace:logger:)`.
+    /// - Throws: as `connect(to:namespace:timeout:keys:logger:)` and `connectToEmbeddedServer(namespace:keys:logger:)`;
+    ///   `OperationKeysError`.
     public static func connectFromEnvironment(
         _ environment: [String: String] = ProcessInfo.processInfo.environment,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
         let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         let namespace = value("SLUICE_NAMESPACE") ?? Defaults.namespace
+        let keys = try OperationKeys.fromEnvironment(environment)
         guard let url = value("SLUICE_REDIS_URL") ?? value("REDIS_URL") else {
-            return try await connectToEmbeddedServer(namespace: namespace, logger: logger)
+            return try await connectToEmbeddedServer(namespace: namespace, keys: keys, logger: logger)
         }
-        return try await connect(to: url, namespace: namespace, logger: logger)
+        return try await connect(to: url, namespace: namespace, keys: keys, logger: logger)
     }
 
     package static func connect(
         to endpoint: RedisEndpoint,
         namespace: String,
         timeout: Duration = .seconds(5),
+        keys: OperationKeys? = nil,
         logger: Logger
     ) async throws -> SluiceClient {
         try NameRule.check(namespace, role: "namespace")
@@ -87,7 +94,7 @@ extension SluiceClient {
             broker.close()
             throw error
         }
-        return SluiceClient(broker: broker, namespace: namespace) { broker.close() }
+        return SluiceClient(broker: broker, namespace: namespace, keys: keys) { broker.close() }
     }
 
     /// Starts the embedded server on a thread that may block.

@@ -145,7 +145,11 @@ extension SluiceClient {
         progress: (Int) -> Void = { _ in }
     ) async throws -> [OperationReference] {
         try NameRule.check(queue, role: "queue")
-        let outcomes = try await broker.enqueueAll(operations, queue: queue, progress: progress)
+        let outcomes = try await broker.enqueueAll(
+            try sealed(operations, queue: queue),
+            queue: queue,
+            progress: progress
+        )
         return zip(operations, outcomes).map { operation, outcome in
             OperationReference(
                 id: operation.id,
@@ -154,6 +158,16 @@ extension SluiceClient {
                 isNew: outcome == .created,
                 client: self
             )
+        }
+    }
+
+    /// Signed and encrypted, where there are keys.
+    private func sealed(_ operations: [NewOperation], queue: String) throws(OperationsError) -> [NewOperation] {
+        guard let seal else { return operations }
+        return try operations.map { operation throws(OperationsError) in
+            var operation = operation
+            operation.envelope = try seal.seal(operation.envelope, id: operation.id, queue: queue)
+            return operation
         }
     }
 

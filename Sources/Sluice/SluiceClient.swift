@@ -1,3 +1,4 @@
+@_exported import OperationKeys
 @_exported import Operations
 
 /// A producer's connection to a namespace: enqueue operations, follow them, cancel them.
@@ -14,6 +15,8 @@ public struct SluiceClient: Sendable {
     /// The namespace that every queue name is relative to.
     public let namespace: String
     package let broker: any Broker & BrokerInspection
+    /// Signs and encrypts what is enqueued; nil = there are no keys.
+    package let seal: (any EnvelopeSeal)?
     private let onClose: @Sendable () async -> Void
 
     /// A client of any broker, for tests and for those who connect by themselves.
@@ -21,14 +24,17 @@ public struct SluiceClient: Sendable {
     /// - Parameters:
     ///   - broker: does the work.
     ///   - namespace: the namespace that the broker is bound to.
+    ///   - keys: sign and encrypt what is enqueued.
     ///   - onClose: what `close` does.
     package init(
         broker: any Broker & BrokerInspection,
         namespace: String = Defaults.namespace,
+        keys: OperationKeys? = nil,
         onClose: @escaping @Sendable () async -> Void = {}
     ) {
         self.broker = broker
         self.namespace = namespace
+        seal = keys.map { OperationSeal($0, namespace: namespace) }
         self.onClose = onClose
     }
 

@@ -15,6 +15,8 @@ final class WorkerCore: Sendable {
     let broker: any Broker
     let registry: OperationRegistry
     let configuration: WorkerConfiguration
+    /// Verifies and decrypts what was handed out; nil = there are no keys.
+    let seal: (any EnvelopeSeal)?
     let logger: Logger
     /// Reads the stored checkpoint of an operation of a queue.
     let checkpoint: CheckpointReader?
@@ -45,10 +47,12 @@ final class WorkerCore: Sendable {
         broker: any Broker,
         registry: OperationRegistry,
         configuration: WorkerConfiguration,
+        seal: (any EnvelopeSeal)? = nil,
         logger: Logger,
         checkpoint: CheckpointReader? = nil
     ) {
         self.id = id
+        self.seal = seal
         self.checkpoint = checkpoint
         self.broker = broker
         self.registry = registry

@@ -25,6 +25,7 @@ public final class WorkerService: Service {
     ///   - broker: where operations come from.
     ///   - registry: what can be run here.
     ///   - configuration: checked when the worker starts.
+    ///   - seal: verifies and decrypts operations; nil = there are no keys.
     ///   - logger: the caller's.
     ///   - discover: lists the queues of the namespace; needed for `QueueSelection.all`.
     ///   - idleProbe: true if nothing executes anywhere in the worker's queues; asked before a burst ends.
@@ -34,6 +35,7 @@ public final class WorkerService: Service {
         broker: any Broker,
         registry: OperationRegistry,
         configuration: WorkerConfiguration = WorkerConfiguration(),
+        seal: (any EnvelopeSeal)? = nil,
         logger: Logger,
         discover: (@Sendable () async throws -> [String])? = nil,
         idleProbe: (@Sendable () async throws -> Bool)? = nil,
@@ -44,6 +46,7 @@ public final class WorkerService: Service {
             broker: broker,
             registry: registry,
             configuration: configuration,
+            seal: seal,
             logger: logger,
             checkpoint: checkpoint
         )

@@ -15,6 +15,10 @@ public struct OperationEnvelope: Sendable, Equatable {
     public var runTimeout: Duration?
     /// The operation that this one repeats.
     public var rerunOf: OperationID?
+    /// The id of the key with which `arguments` are encrypted; nil = they are clear text.
+    package var encryptionKey: String?
+    /// The id of the key that the signature names. That there is one says nothing of its truth.
+    package private(set) var signingKey: String?
 
     public init(
         name: String,
@@ -55,6 +59,7 @@ extension OperationEnvelope {
         if let ceiling = retry.ceiling { json += ",\"backoffMax\":\(ceiling.wholeMilliseconds)".utf8 }
         if let runTimeout { json += ",\"timeout\":\(runTimeout.wholeMilliseconds)".utf8 }
         if let rerunOf { json += ",\"rerunOf\":\"\(rerunOf)\"".utf8 }
+        if let encryptionKey { json += ",\"enc\":\"\(encryptionKey)\"".utf8 }
         json.append(UInt8(ascii: "}"))
         return json
     }
@@ -106,6 +111,8 @@ extension OperationEnvelope {
             case "backoff": retry.base = Self.duration(value)
             case "backoffMax": retry.ceiling = Self.duration(value)
             case "timeout": runTimeout = Self.duration(value)
+            case "enc": encryptionKey = Self.string(value) ?? ""
+            case "sig": signingKey = Self.string(value)?.split(separator: ":").first.map(String.init)
             case "rerunOf": rerunOf = Self.string(value).flatMap { OperationID($0) }
             default: break
             }

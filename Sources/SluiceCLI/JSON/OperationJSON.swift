@@ -4,9 +4,11 @@ import SluiceMonitor
 
 /// Operations as JSON objects: `docs/schema/operation.json`.
 package enum OperationJSON {
-    package static func object(_ detail: OperationDetail) -> JSONValue {
+    /// - Parameter seal: reads what is encrypted; nil = there are no keys.
+    package static func object(_ detail: OperationDetail, _ seal: (any EnvelopeSeal)?) -> JSONValue {
         let record = detail.record
-        let envelope = detail.envelope
+        let reading = detail.reading(seal)
+        let envelope = reading.envelope
         return [
             "v": 1,
             "id": .string(record.header.id.description),
@@ -27,7 +29,10 @@ package enum OperationJSON {
             "endedAt": time(record.endedAt),
             "runTimeoutMilliseconds": JSONValue(envelope.runTimeout?.wholeMilliseconds),
             "progress": progress(detail),
-            "arguments": json(envelope.arguments),
+            "arguments": reading.hiddenArguments == nil ? json(envelope.arguments) : .null,
+            "encryptedWith": JSONValue(envelope.encryptionKey),
+            "signedWith": JSONValue(envelope.signingKey),
+            "quarantine": quarantine(reading.failure),
             "result": detail.result.map(json) ?? .null,
             "error": detail.errors.last.map(error) ?? .null,
             "errors": .array(detail.errors.map(error)),
@@ -59,6 +64,11 @@ package enum OperationJSON {
         guard !bytes.isEmpty else { return .null }
         let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)
         return (try? JSONValue(parsing: bytes, limits: limits)) ?? .string(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static func quarantine(_ failure: SealFailure?) -> JSONValue {
+        guard let failure else { return .null }
+        return ["type": .string(failure.code.rawValue), "message": .string(failure.message)]
     }
 
     private static func progress(_ detail: OperationDetail) -> JSONValue {

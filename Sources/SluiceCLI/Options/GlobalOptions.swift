@@ -42,6 +42,12 @@ package struct GlobalOptions: ParsableArguments {
 
     @Option(
         name: .long,
+        help: ArgumentHelp("Keys that sign and encrypt operations, a file of mode 600.", valueName: "file")
+    )
+    var keysFile: String?
+
+    @Option(
+        name: .long,
         help: ArgumentHelp("Longest time to reach Redis (2s).", valueName: "duration"),
         transform: DurationText.parse
     )
@@ -52,5 +58,6 @@ package struct GlobalOptions: ParsableArguments {
     /// Options that take a value as the next word, for what must be known before parsing.
     static let valueOptions: Set<String> = [
         "--redis", "-N", "--namespace", "-o", "--output", "--time", "--color", "--connect-timeout",
+        "--keys-file",
     ]
 }

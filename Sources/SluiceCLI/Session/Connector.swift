@@ -13,6 +13,7 @@ enum Connector {
             to: endpoint(invocation),
             namespace: settings.namespace.content,
             timeout: settings.connectTimeout.content,
+            keys: settings.keys.content,
             logger: Logger(label: "sluice") { _ in SwiftLogNoOpLogHandler() }
         )
     }

@@ -1,4 +1,5 @@
 import Foundation
+import OperationKeys
 import Operations
 import Sluice
 import SluiceMonitor
@@ -24,6 +25,11 @@ package struct Invocation: Sendable {
     package var format: OutputFormat { settings.output.content }
 
     package func connect() async throws -> SluiceClient { try await connector(self) }
+
+    /// What the keys of the settings make of operations; nil = there are no keys.
+    package var seal: (any EnvelopeSeal)? {
+        settings.keys.content.map { OperationSeal($0, namespace: settings.namespace.content) }
+    }
 
     /// The same with other settings.
     package func with(_ settings: Settings) -> Invocation {

@@ -1,3 +1,4 @@
+import OperationKeys
 import Operations
 import RedisClient
 import SluiceMonitor
@@ -31,6 +32,8 @@ package struct Settings: Sendable {
     package var time: Value<TimeStyle>
     package var readOnly: Value<Bool>
     package var noInput: Value<Bool>
+    /// nil = operations are neither signed nor encrypted.
+    package var keys: Value<OperationKeys?>
 
     package init(_ options: GlobalOptions, environment: [String: String]) throws(CLIError) {
         let source = Source(environment: environment)
@@ -48,6 +51,7 @@ package struct Settings: Sendable {
         time = try source.value(options.time, "--time", "SLUICE_TIME", .relative) { TimeStyle(rawValue: $0) }
         readOnly = try source.flag(options.readOnly, "--read-only", "SLUICE_READ_ONLY")
         noInput = try source.flag(options.noInput, "--no-input", "SLUICE_NO_INPUT")
+        keys = try source.keys(options.keysFile)
     }
 
     /// Reads one setting after the other.
@@ -60,6 +64,25 @@ package struct Settings: Sendable {
                 if let url = environment[name], !url.isEmpty { return try endpoint(url, .environment(name)) }
             }
             return Value(content: nil, origin: .builtIn)
+        }
+
+        /// A file on the command line counts before whatever the environment says.
+        func keys(_ flag: String?) throws(CLIError) -> Value<OperationKeys?> {
+            let inEnvironment = [OperationKeys.fileVariable, OperationKeys.variable].first {
+                environment[$0].map { !$0.isEmpty } ?? false
+            }
+            let origin = flag != nil ? .flag("--keys-file") : inEnvironment.map { Origin.environment($0) } ?? .builtIn
+            do {
+                if let flag { return Value(content: try OperationKeys(contentsOfFile: flag), origin: origin) }
+                return Value(content: try OperationKeys.fromEnvironment(environment), origin: origin)
+            } catch {
+                throw CLIError(
+                    .badConfiguration,
+                    error.message,
+                    notes: ["from: \(origin)"],
+                    fix: "\(Program.name) config keys FILE makes one; chmod 600 FILE"
+                )
+            }
         }
 
         private func endpoint(_ url: String, _ origin: Origin) throws(CLIError) -> Value<RedisEndpoint?> {

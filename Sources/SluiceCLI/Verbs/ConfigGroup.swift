@@ -4,13 +4,13 @@ import Operations
 import Sluice
 import SluiceMonitor
 
-/// `config show | acl`
+/// `config show | acl | keys`
 package struct ConfigGroup: ParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "config",
-            abstract: "Show settings, defaults and access rules.",
-            subcommands: [ConfigShowVerb.self, ConfigACLVerb.self]
+            abstract: "Show settings, defaults and access rules; make keys.",
+            subcommands: [ConfigShowVerb.self, ConfigACLVerb.self, ConfigKeysVerb.self]
         )
     }
 
@@ -28,7 +28,8 @@ package struct ConfigShowVerb: Verb {
                   SLUICE_REDIS_URL=redis://10.0.0.5/0 \(Program.name) config show
 
                 A flag counts before the environment (SLUICE_REDIS_URL, REDIS_URL, SLUICE_NAMESPACE, SLUICE_OUTPUT, SLUICE_TIME,
-                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT), the environment before the default. Passwords are not shown.
+                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS), the environment before the
+                default. Passwords and keys are not shown.
                 """
         )
     }
@@ -80,6 +81,7 @@ struct SettingsTable {
             entry("time", settings.time, \.rawValue),
             entry("read-only", settings.readOnly) { "\($0)" },
             entry("no-input", settings.noInput) { "\($0)" },
+            entry("keys", settings.keys) { $0?.description ?? "none" },
         ]
     }
 

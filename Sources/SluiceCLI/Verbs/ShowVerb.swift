@@ -28,7 +28,8 @@ package struct ShowVerb: Verb {
         let details = try await Locator(client).details(references)
         for (index, detail) in details.enumerated() {
             switch invocation.format {
-            case .json, .jsonl: invocation.console.print(OperationJSON.object(detail), invocation.format)
+            case .json, .jsonl:
+                invocation.console.print(OperationJSON.object(detail, invocation.seal), invocation.format)
             case .id: invocation.console.print(detail.id.description)
             case .table, .wide, .csv:
                 if index > 0 { invocation.console.print("") }
@@ -43,12 +44,13 @@ package struct ShowVerb: Verb {
 struct OperationCard {
     private let detail: OperationDetail
     private let invocation: Invocation
-    private let envelope: OperationEnvelope
+    private let reading: EnvelopeReading
+    private var envelope: OperationEnvelope { reading.envelope }
 
     init(_ detail: OperationDetail, _ invocation: Invocation) {
         self.detail = detail
         self.invocation = invocation
-        envelope = detail.envelope
+        reading = detail.reading(invocation.seal)
     }
 
     var lines: [String] {
@@ -70,7 +72,11 @@ struct OperationCard {
         if let progress = detail.progress {
             facts.append(("progress", "\(QuantityText.percent(progress.fraction)) \(progress.message)"))
         }
-        facts.append(("arguments", OperationJSON.json(envelope.arguments).serialized()))
+        facts.append(("arguments", reading.hiddenArguments ?? OperationJSON.json(envelope.arguments).serialized()))
+        if let signature = reading.signature { facts.append(("signed", signature)) }
+        if let failure = reading.failure {
+            facts.append(("quarantine", "\(failure.code.rawValue): \(failure.message)"))
+        }
         if let result = detail.result, !result.isEmpty {
             facts.append(("result", OperationJSON.json(result).serialized()))
         }

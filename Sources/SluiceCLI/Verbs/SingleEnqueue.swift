@@ -59,7 +59,9 @@ struct SingleEnqueue: Sendable {
         withExtendedLifetime(interrupt) {}
         guard let detail else { throw CLIError.notFound(reference.id.description, namespace: client.namespace) }
         let report = EndReport([detail], timeout: verb.waitTimeout)
-        if invocation.format.isJSON { invocation.console.print(OperationJSON.object(detail), invocation.format) }
+        if invocation.format.isJSON {
+            invocation.console.print(OperationJSON.object(detail, invocation.seal), invocation.format)
+        }
         if let error = report.error { invocation.console.report(error, asJSON: invocation.format.isJSON) }
         return report.status
     }

@@ -37,6 +37,7 @@ struct WorkerRun: Sendable {
             broker: broker,
             registry: registry,
             configuration: configuration,
+            seal: invocation.seal,
             logger: logger,
             discover: { try await broker.queues() },
             idleProbe: { try await isIdle(broker) },

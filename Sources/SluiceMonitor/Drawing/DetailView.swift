@@ -9,8 +9,8 @@ extension OperationDetail {
 extension MonitorView {
     func drawDetail(on grid: inout Grid) {
         guard let pane = model.detail else { return }
-        let lines = DetailText(pane, executing: model.executing(pane.address), style: style, width: size.width - 2)
-            .lines
+        let executing = model.executing(pane.address)
+        let lines = DetailText(pane, executing: executing, seal: model.seal, style: style, width: size.width - 2).lines
         let space = max(0, size.height - 3)
         let first = min(max(0, pane.scroll), max(0, lines.count - space))
         for (index, line) in lines.dropFirst(first).prefix(space).enumerated() {
@@ -27,12 +27,20 @@ extension MonitorView {
 struct DetailText {
     private let pane: DetailPane
     private let executing: ExecutingSummary?
+    private let seal: (any EnvelopeSeal)?
     private let style: Style
     private let width: Int
 
-    init(_ pane: DetailPane, executing: ExecutingSummary?, style: Style, width: Int) {
+    init(
+        _ pane: DetailPane,
+        executing: ExecutingSummary?,
+        seal: (any EnvelopeSeal)?,
+        style: Style,
+        width: Int
+    ) {
         self.pane = pane
         self.executing = executing
+        self.seal = seal
         self.style = style
         self.width = max(1, width)
     }
@@ -114,8 +122,13 @@ struct DetailText {
     }
 
     private func arguments(_ detail: OperationDetail) -> [[Span]] {
-        guard let arguments = try? OperationEnvelope(detail.record.envelope).arguments else { return [] }
-        return block("args", SafeText.line(arguments.prefix(4_096)), suffix: "\(arguments.count) B")
+        let reading = detail.reading(seal)
+        let arguments = reading.envelope.arguments
+        let args =
+            reading.hiddenArguments.map { block("args", SafeText.line($0)) }
+            ?? block("args", SafeText.line(arguments.prefix(4_096)), suffix: "\(arguments.count) B")
+        let signature = reading.signature.map { block("signed", SafeText.line($0)) } ?? []
+        return args + signature + (reading.failure.map { block("fault", SafeText.line($0.message), .dead) } ?? [])
     }
 
     private func result(_ detail: OperationDetail) -> [[Span]] {

@@ -12,6 +12,8 @@ package struct MonitorOptions: Sendable {
     package var endsWhenIdle: Bool
     /// Who cancels, for the record.
     package var identity: String
+    /// Reads what is encrypted; nil = there are no keys.
+    package var seal: (any EnvelopeSeal)?
     package var style: Style
 
     package init(
@@ -21,6 +23,7 @@ package struct MonitorOptions: Sendable {
         isReadOnly: Bool = false,
         endsWhenIdle: Bool = false,
         identity: String,
+        seal: (any EnvelopeSeal)? = nil,
         style: Style
     ) {
         self.namespace = namespace
@@ -29,6 +32,7 @@ package struct MonitorOptions: Sendable {
         self.isReadOnly = isReadOnly
         self.endsWhenIdle = endsWhenIdle
         self.identity = identity
+        self.seal = seal
         self.style = style
     }
 }

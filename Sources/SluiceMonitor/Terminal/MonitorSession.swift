@@ -49,6 +49,7 @@ struct MonitorSession {
             interval: options.interval,
             isReadOnly: options.isReadOnly
         )
+        model.seal = options.seal
     }
 
     mutating func run() async -> Int32 {

@@ -24,9 +24,12 @@ struct Executor: Sendable {
     private func settlement(of operation: HeldOperation, in runner: Runner) async -> Settlement {
         let envelope: OperationEnvelope
         do {
-            envelope = try OperationEnvelope(operation.claimed.envelope)
+            let (claimed, queue) = (operation.claimed, operation.queueName)
+            envelope = try OperationEnvelope(claimed.envelope, id: claimed.id, queue: queue, seal: core.seal)
+        } catch let failure as SealFailure {
+            return quarantined(operation, failure)
         } catch {
-            return malformed(operation, error)
+            return malformed(operation, "\(error)")
         }
         guard let handler = core.registry[envelope.name] else { return unknownName(operation, envelope) }
         guard operation.begin(in: runner) else { return withheld(operation) }
@@ -35,9 +38,26 @@ struct Executor: Sendable {
     }
 
     /// Reading an envelope is part of the work of a slot, so that several are read at once; it is free again at once.
-    private func malformed(_ operation: HeldOperation, _ error: OperationsError) -> Settlement {
-        core.noteMalformed(operation.claimed, error.message, queue: operation.queueName)
-        return .failed(.dead, error: OperationFailure(malformed: operation.claimed, error.message).encoded())
+    private func malformed(_ operation: HeldOperation, _ fault: String) -> Settlement {
+        core.noteMalformed(operation.claimed, fault, queue: operation.queueName)
+        return .failed(.dead, error: OperationFailure(malformed: operation.claimed, fault).encoded())
+    }
+
+    /// What cannot be trusted or decrypted is shown and never run; an operator may retry it once the keys are as they should be.
+    private func quarantined(_ operation: HeldOperation, _ failure: SealFailure) -> Settlement {
+        core.tally.countMalformed()
+        core.logger.warning(
+            "operation in quarantine",
+            metadata: operation.metadata(["error.type": "\(failure.code.rawValue)", "error": "\(failure.message)"])
+        )
+        let (attempt, delivery) = (operation.claimed.attempt, operation.claimed.header.delivery)
+        let error = OperationFailure(
+            type: failure.code.rawValue,
+            message: failure.message,
+            attempt: attempt,
+            delivery: delivery
+        )
+        return .failed(.dead, error: error.encoded())
     }
 
     /// Another worker may know the name, after a while perhaps this one too: it is put off, and not by the same time for all.

@@ -1,0 +1,42 @@
+import Crypto
+import Foundation
+import Operations
+
+/// Keys that sign operations and encrypt their arguments. They are never printed.
+///
+/// ```
+/// # role   id       32 bytes or more in base 64
+/// sign     2026-07  q83v…=
+/// sign     2026-01  9c0a…=
+/// encrypt  2026-07  77aQ…=
+/// ```
+///
+/// The first key of a role signs or encrypts, all of them verify and decrypt. To change a key, add the new one below the old one
+/// wherever workers run, then put it first wherever producers run, and remove the old one when nothing that it signed is left.
+public struct OperationKeys: Sendable {
+    struct Key: Sendable {
+        let id: String
+        let secret: SymmetricKey
+    }
+
+    /// The first one signs.
+    let signing: [Key]
+    /// The first one encrypts.
+    let encryption: [Key]
+}
+
+extension OperationKeys: CustomStringConvertible, CustomReflectable {
+    /// The ids of the keys, without the keys.
+    public var description: String {
+        let groups = [("sign", signing), ("encrypt", encryption)].filter { !$0.1.isEmpty }
+        return groups.map { "\($0) \($1.map(\.id).joined(separator: ","))" }.joined(separator: "; ")
+    }
+
+    /// Hides the keys from `dump` and from what prints values by their fields.
+    public var customMirror: Mirror { Mirror(self, children: ["keys": description]) }
+}
+
+extension OperationKeys.Key: CustomStringConvertible, CustomReflectable {
+    var description: String { id }
+    var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}

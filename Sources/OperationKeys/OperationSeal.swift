@@ -1,0 +1,83 @@
+import Crypto
+import Foundation
+import Operations
+
+/// Signs and encrypts the operations of one namespace with its keys.
+///
+/// The signature covers namespace, queue, id and every byte of the envelope. What Redis itself changes (attempts, times, priority) it
+/// cannot cover. Encryption binds the arguments to namespace, queue, id and name, each operation with a key of its own
+/// derived from the configured one, so that no number of operations makes a nonce repeat under one key.
+package struct OperationSeal: EnvelopeSeal {
+    private let keys: OperationKeys
+    private let namespace: String
+
+    package init(_ keys: OperationKeys, namespace: String) {
+        self.keys = keys
+        self.namespace = namespace
+    }
+
+    package func seal(_ envelope: [UInt8], id: OperationID, queue: String) throws(OperationsError) -> [UInt8] {
+        let place = Place(namespace: namespace, queue: queue, id: id)
+        var bytes = envelope
+        if let key = keys.encryption.first { bytes = try encrypt(bytes, key, place) }
+        if let key = keys.signing.first { bytes = Signature.append(to: bytes, key, place) }
+        guard OperationHeader.byteCount + bytes.count <= Defaults.operationBytes else {
+            throw OperationsError(
+                .tooLarge,
+                "signed or encrypted it has \(bytes.count) bytes; header and envelope may have \(Defaults.operationBytes): "
+                    + "store the data elsewhere and pass its address",
+                id: id
+            )
+        }
+        return bytes
+    }
+
+    package func open(_ envelope: [UInt8], id: OperationID, queue: String) throws -> OperationEnvelope {
+        let place = Place(namespace: namespace, queue: queue, id: id)
+        if !keys.signing.isEmpty { try Signature.verify(envelope, keys.signing, place) }
+        var opened = try OperationEnvelope(envelope)
+        guard let keyID = opened.encryptionKey else { return opened }
+        guard let key = keys.encryption.first(where: { $0.id == keyID }) else {
+            throw SealFailure.unknownKey(keyID, "its arguments are encrypted with")
+        }
+        opened.arguments = try Encryption.open(opened.arguments, key, place, name: opened.name)
+        opened.encryptionKey = nil
+        return opened
+    }
+
+    /// Replaces the arguments and names the key; everything else stays byte for byte.
+    private func encrypt(
+        _ envelope: [UInt8],
+        _ key: OperationKeys.Key,
+        _ place: Place
+    ) throws(OperationsError) -> [UInt8] {
+        var fields = JSONFields(envelope)
+        var arguments: ArraySlice<UInt8>?
+        let name = try OperationEnvelope(envelope).name
+        while let (field, value) = try fields.next() {
+            if field == "args" { arguments = value }
+        }
+        guard let arguments, envelope.last == UInt8(ascii: "}") else {
+            throw OperationsError(.malformed, "an envelope without arguments cannot be encrypted", id: place.id)
+        }
+        let hidden = Encryption.seal(Array(arguments), key, place, name: name)
+        return envelope[..<arguments.startIndex] + Array("\"\(hidden)\"".utf8)
+            + envelope[arguments.endIndex...].dropLast() + Array(",\"enc\":\"\(key.id)\"}".utf8)
+    }
+}
+
+/// Where an operation belongs: what is signed or encrypted for one place is worthless in another.
+struct Place {
+    let namespace: String
+    let queue: String
+    let id: OperationID
+
+    /// Lines that no name can imitate, because names hold no line ends.
+    func bound(to purpose: String) -> [UInt8] { Array("\(purpose)\n\(namespace)\n\(queue)\n\(id)\n".utf8) }
+}
+
+extension SealFailure {
+    static func unknownKey(_ id: String, _ what: String) -> SealFailure {
+        SealFailure(.unknownKey, "\(what) the key \(OperationsError.quoted(id)), which is not among the keys here")
+    }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Operations
+import TestSupport
+import Testing
+
+@testable import OperationKeys
+
+/// Keys of 32 bytes from a number on.
+func secret(_ first: UInt8, count: Int = 32) -> String {
+    Data((0..<count).map { first &+ UInt8($0) }).base64EncodedString()
+}
+
+@Suite("A seal")
+struct SealTests {
+    private static let id = OperationID("01ARZ3NDEKTSV4RRFFQ69G5FAV")!
+    private let id = Self.id
+    private let envelope = OperationEnvelope(
+        name: "mail",
+        arguments: Array(#"{"to":"a@example.org","n":9007199254740993}"#.utf8),
+        tags: ["vip"]
+    )
+
+    private func seal(_ keys: String..., namespace: String = "shop") throws -> OperationSeal {
+        OperationSeal(try OperationKeys(parsing: keys.joined(separator: "\n")), namespace: namespace)
+    }
+
+    private func failure(_ seal: OperationSeal, _ bytes: [UInt8], id: OperationID = Self.id, queue: String = "mail")
+        -> SealFailure.Code?
+    {
+        do { _ = try seal.open(bytes, id: id, queue: queue) } catch { return (error as? SealFailure)?.code }
+        return nil
+    }
+
+    @Test(
+        "What is sealed opens to the same operation, byte for byte",
+        arguments: [["sign a"], ["encrypt a"], ["sign a", "encrypt b"]]
+    )
+    func roundTrip(roles: [String]) throws {
+        let keys = roles.map { "\($0) \(secret(1))" }.joined(separator: "\n")
+        let seal = OperationSeal(try OperationKeys(parsing: keys), namespace: "shop")
+        let sealed = try seal.seal(envelope.encoded(), id: id, queue: "mail")
+        let opened = try seal.open(sealed, id: id, queue: "mail")
+        #expect(opened.arguments == envelope.arguments && opened.name == "mail" && opened.tags == ["vip"])
+        #expect(String(decoding: sealed, as: UTF8.self).contains("example.org") == !keys.contains("encrypt"))
+    }
+
+    @Test("A signed operation of which any byte is changed, left out or added is not opened")
+    func changedBytes() throws {
+        let seal = try seal("sign a \(secret(1))", "encrypt b \(secret(2))")
+        let sealed = try seal.seal(envelope.encoded(), id: id, queue: "mail")
+        for position in sealed.indices {
+            for bit in [UInt8(1), 0x80] {
+                var changed = sealed
+                changed[position] ^= bit
+                #expect(throws: (any Error).self) { try seal.open(changed, id: id, queue: "mail") }
+            }
+            var shorter = sealed
+            shorter.remove(at: position)
+            #expect(failure(seal, shorter) != nil)
+            var longer = sealed
+            longer.insert(UInt8(ascii: " "), at: position)
+            #expect(failure(seal, longer) != nil)
+        }
+    }
+
+    @Test("It belongs to its id, queue and namespace")
+    func place() throws {
+        for keys in ["sign a \(secret(1))", "encrypt a \(secret(1))"] {
+            let sealed = try seal(keys).seal(envelope.encoded(), id: id, queue: "mail")
+            let code: SealFailure.Code = keys.hasPrefix("sign") ? .badSignature : .undecryptable
+            #expect(failure(try seal(keys), sealed) == nil)
+            #expect(failure(try seal(keys), sealed, id: OperationID()) == code)
+            #expect(failure(try seal(keys), sealed, queue: "other") == code)
+            #expect(failure(try seal(keys, namespace: "test"), sealed) == code)
+        }
+    }
+
+    @Test("Encrypted arguments belong to their name and cannot be changed, even where nothing is signed")
+    func encryptedOnly() throws {
+        let seal = try seal("encrypt a \(secret(1))")
+        let text = String(decoding: try seal.seal(envelope.encoded(), id: id, queue: "mail"), as: UTF8.self)
+        #expect(failure(seal, Array(text.replacing("\"mail\"", with: "\"nail\"").utf8)) == .undecryptable)
+        let arguments = String(try #require(text.firstMatch(of: /"args":"([^"]*)"/)).1)
+        for position in arguments.indices {
+            var changed = arguments
+            let end = changed.index(after: position)
+            changed.replaceSubrange(position..<end, with: changed[position] == "A" ? "B" : "A")
+            // The last characters of base 64 hold bits that say nothing.
+            if Data(base64Encoded: changed) == Data(base64Encoded: arguments) { continue }
+            #expect(failure(seal, Array(text.replacing(arguments, with: changed).utf8)) == .undecryptable)
+        }
+    }
+
+    @Test("Where keys sign, unsigned, foreign and wrongly signed operations have each their own error")
+    func refused() throws {
+        let mine = try seal("sign a \(secret(1))")
+        let plain = envelope.encoded()
+        #expect(failure(mine, plain) == .unsigned)
+        #expect(failure(mine, Array("not json".utf8)) == .unsigned)
+        #expect(failure(mine, []) == .unsigned)
+        #expect(failure(mine, try seal("sign b \(secret(1))").seal(plain, id: id, queue: "mail")) == .unknownKey)
+        #expect(failure(mine, try seal("sign a \(secret(2))").seal(plain, id: id, queue: "mail")) == .badSignature)
+        #expect(failure(mine, try seal("encrypt a \(secret(1))").seal(plain, id: id, queue: "mail")) == .unsigned)
+        let both = try seal("sign a \(secret(1))", "encrypt b \(secret(2))").seal(plain, id: id, queue: "mail")
+        #expect(failure(mine, both) == .unknownKey)
+        let other = try seal("sign a \(secret(1))", "encrypt b \(secret(3))")
+        #expect(failure(other, both) == .undecryptable)
+    }
+
+    @Test("A signature inside of the arguments is none")
+    func signatureInside() throws {
+        let mine = try seal("sign a \(secret(1))")
+        let signed = String(decoding: try mine.seal(envelope.encoded(), id: id, queue: "mail"), as: UTF8.self)
+        let signature = try #require(signed.firstMatch(of: /,"sig":"[^"]*"/)).0
+        let inside = #"{"name":"mail","args":{"n":1\#(signature)}}"#
+        #expect(failure(mine, Array(inside.utf8)) == .unsigned)
+        let early = #"{"name":"mail"\#(signature),"args":{}}"#
+        #expect(failure(mine, Array(early.utf8)) == .unsigned)
+        let twice = signed.dropLast() + signature + "}"
+        #expect(failure(mine, Array(twice.utf8)) == .badSignature)
+    }
+
+    @Test("Keys rotate: the first signs and encrypts, all verify and decrypt")
+    func rotation() throws {
+        let old = ["sign a \(secret(1))", "encrypt a \(secret(2))"]
+        let new = ["sign b \(secret(3))", "encrypt b \(secret(4))"]
+        func seal(_ lines: [String]) throws -> OperationSeal {
+            OperationSeal(try OperationKeys(parsing: lines.joined(separator: ";")), namespace: "shop")
+        }
+        let before = try seal(old).seal(envelope.encoded(), id: id, queue: "mail")
+        let after = try seal(new + old).seal(envelope.encoded(), id: id, queue: "mail")
+        for lines in [old + new, new + old] {
+            #expect(try seal(lines).open(before, id: id, queue: "mail").arguments == envelope.arguments)
+            #expect(try seal(lines).open(after, id: id, queue: "mail").arguments == envelope.arguments)
+        }
+        #expect(failure(try seal(new), before) == .unknownKey)
+        #expect(try OperationEnvelope(after).signingKey == "b")
+        #expect(try OperationEnvelope(after).encryptionKey == "b")
+    }
+
+    @Test("The form is the one of docs/wire-format.md: made with Python's hmac and cryptography")
+    func form() throws {
+        let envelope = #"{"name":"mail","args":{"n":1}}"#
+        let signed = try seal("sign k \(secret(0))").seal(Array(envelope.utf8), id: id, queue: "mail")
+        let mac = "d8qkPgj7s2+BoyJRpXr6t95MFkuKrn6962LrJxanBXc="
+        #expect(String(decoding: signed, as: UTF8.self) == envelope.dropLast() + #","sig":"k:\#(mac)"}"#)
+        let hidden = "AAAAAAAAAAAAAAAAgaJza6O4V17QrNY/ZtVLgv/PN40CFnM="
+        let stored = #"{"name":"mail","args":"\#(hidden)","enc":"k"}"#
+        let opened = try seal("encrypt k \(secret(0))").open(Array(stored.utf8), id: id, queue: "mail")
+        #expect(opened.arguments == Array(#"{"n":1}"#.utf8))
+    }
+
+    @Test("What becomes too large by it is refused before it is sent")
+    func tooLarge() throws {
+        let large = OperationEnvelope(name: "mail", arguments: Array(repeating: UInt8(ascii: "1"), count: 900_000))
+        try large.validate()
+        #expect(throws: OperationsError.self) {
+            try seal("encrypt a \(secret(1))").seal(large.encoded(), id: id, queue: "mail")
+        }
+    }
+
+    @Test("Without keys, what is encrypted is not taken for arguments, and signatures are not looked at")
+    func withoutKeys() throws {
+        let encrypted = try seal("encrypt a \(secret(1))").seal(envelope.encoded(), id: id, queue: "mail")
+        #expect(throws: SealFailure.self) { try OperationEnvelope(encrypted, id: id, queue: "mail", seal: nil) }
+        let reading = EnvelopeReading(encrypted, id: id, queue: "mail", seal: nil)
+        #expect(reading.hiddenArguments == #"encrypted with the key "a""#)
+        let signed = try seal("sign a \(secret(1))").seal(envelope.encoded(), id: id, queue: "mail")
+        #expect(
+            try OperationEnvelope(signed, id: id, queue: "mail", seal: nil).arguments == envelope.arguments
+        )
+    }
+}
