@@ -59,6 +59,20 @@ struct Arguments {
         }
     }
 
+    /// Whatever is there; nil for null.
+    func value(_ key: String) -> JSONValue? {
+        guard let value = object[key], !value.isNull else { return nil }
+        return value
+    }
+
+    func optionalStatuses(_ key: String) throws -> Set<Int>? {
+        try optional(key, "an array of numbers from 200 to 599") { value in
+            guard let numbers = value.arrayValue?.map(\.intValue), !numbers.isEmpty else { return nil }
+            let statuses = numbers.compactMap { $0 }.filter { (200...599).contains($0) }
+            return statuses.count == numbers.count ? Set(statuses) : nil
+        }
+    }
+
     func optionalStringMap(_ key: String) throws -> [String: String]? {
         try optional(key, "an object of strings") { value in
             guard let members = value.objectValue?.members else { return nil }

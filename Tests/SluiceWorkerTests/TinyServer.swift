@@ -14,11 +14,14 @@ final class TinyServer: Sendable {
     private let descriptor: Int32
     private let answers: @Sendable (String) -> [Piece]
     private let log = Mutex<[String]>([])
+    private let texts = Mutex<[String]>([])
     private let cut = Mutex(0)
     let port: Int
 
     /// Paths that were asked for, in order.
     var requests: [String] { log.withLock { $0 } }
+    /// Whole requests, heads and bodies, in order.
+    var requestTexts: [String] { texts.withLock { $0 } }
     /// Connections that the client has closed before it had everything.
     var cutCount: Int { cut.withLock { $0 } }
 
@@ -58,13 +61,14 @@ final class TinyServer: Sendable {
         defer { close(connection) }
         var request: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
-        while !request.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+        while !Self.isComplete(request) {
             let count = read(connection, &chunk, chunk.count)
             if count <= 0 { return }
             request += chunk[..<count]
         }
         let path = String(decoding: request, as: UTF8.self).split(separator: " ")[1]
         log.withLock { $0.append(String(path)) }
+        texts.withLock { $0.append(String(decoding: request, as: UTF8.self)) }
         for piece in answers(String(path)) {
             switch piece {
             case .bytes(let bytes):
@@ -73,6 +77,14 @@ final class TinyServer: Sendable {
                 gate.block()
             }
         }
+    }
+
+    /// The head has ended, and the body has the length that it says.
+    private static func isComplete(_ request: [UInt8]) -> Bool {
+        let text = String(decoding: request, as: UTF8.self)
+        guard let end = text.range(of: "\r\n\r\n") else { return false }
+        let length = text[..<end.lowerBound].lowercased().firstMatch(of: /\r\ncontent-length: (\d+)/)?.1
+        return text[end.upperBound...].utf8.count >= length.flatMap { Int($0) } ?? 0
     }
 
     private func send(_ bytes: [UInt8], _ connection: Int32) -> Bool {

@@ -8,18 +8,8 @@ extension OperationHandler {
     /// what has arrived is kept beside it until everything has. Result: `url`, `path`, `bytes`, `sha256`, `status`.
     static let download = OperationHandler(name: "download", runTimeout: Defaults.externalRunTimeout) { json, context in
         let arguments = try DownloadArguments(json)
-        do {
-            return try await Download(arguments: arguments, context: context).run()
-        } catch let error as HTTPClientError {
-            try Task.checkCancellation()
-            throw DownloadFailure(type: "transfer", "\(arguments.url): \(error.shortDescription)")
-        } catch let error as any OperationFailing {
-            throw error
-        } catch let error as OperationsError {
-            throw error
-        } catch {
-            try Task.checkCancellation()
-            throw DownloadFailure(type: "transfer", "\(arguments.url): \(error)")
+        return try await TransferFailure.within(arguments.url) {
+            try await Download(arguments: arguments, context: context).run()
         }
     }
 }
@@ -32,14 +22,8 @@ struct DownloadArguments {
     init(_ json: [UInt8]) throws {
         let arguments = try Arguments(json, of: "download")
         try arguments.allow(only: "url", "path")
-        url = try arguments.string("url")
+        url = try arguments.address("url")
         path = try arguments.string("path")
-        let parsed = URL(string: url)
-        guard let scheme = parsed?.scheme?.lowercased(), scheme == "http" || scheme == "https",
-            let host = parsed?.host(), !host.isEmpty
-        else {
-            throw InvalidArguments("download", "\"url\" must be an http or https address")
-        }
         guard !path.isEmpty, !path.hasSuffix("/"), !path.utf8.contains(0) else {
             throw InvalidArguments("download", "\"path\" must name a file")
         }
@@ -76,13 +60,9 @@ private struct Download {
         // As it is, so that length and sum are the file's.
         request.headers.add(name: "Accept-Encoding", value: "identity")
         let limit = Int64(Defaults.externalRunTimeout.inSeconds)
-        let response = try await DownloadClient.shared.execute(request, timeout: .seconds(limit))
+        let response = try await HTTPConnections.shared.execute(request, timeout: .seconds(limit))
         guard (200..<300).contains(response.status.code) else {
-            throw DownloadFailure(
-                status: Int(response.status.code),
-                reason: response.status.reasonPhrase,
-                arguments.url
-            )
+            throw TransferFailure(response, to: arguments.url)
         }
         return response
     }
@@ -101,12 +81,12 @@ private struct Download {
         }
         try Task.checkCancellation()
         if let expected, meter.received != expected {
-            throw DownloadFailure(
+            throw TransferFailure(
                 type: "transfer",
                 "\(arguments.url) ended after \(meter.received) of \(expected) bytes"
             )
         }
-        return (meter.received, sum.finalize().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+        return (meter.received, sum.finalize().hexadecimal)
     }
 
     static func size(_ bytes: Int64) -> String {
@@ -146,50 +126,5 @@ private struct Download {
                 context.progress(0, Download.size(received))
             }
         }
-    }
-}
-
-/// The connections of all downloads of this process.
-private enum DownloadClient {
-    /// Never shut down: it lives as long as the process.
-    static let shared: HTTPClient = {
-        var configuration = HTTPClient.Configuration(
-            redirectConfiguration: .follow(max: 10, allowCycles: false),
-            timeout: .init(connect: .seconds(10), read: .seconds(30)),
-            decompression: .disabled
-        )
-        // The worker's slots are the limit, and its retries take the place of the client's.
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 10_000
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
-    }()
-}
-
-/// Why nothing was downloaded.
-struct DownloadFailure: OperationFailing, CustomStringConvertible {
-    let failureType: String
-    let description: String
-    var isRetryable = true
-    var failureDetails: [String: Int]?
-
-    init(type: String, _ description: String) {
-        failureType = type
-        self.description = description
-    }
-
-    /// The server said no. What the client got wrong will be wrong again, except for three that ask to come back later.
-    init(status: Int, reason: String, _ url: String) {
-        failureType = "http"
-        description = "\(url) answered \(status) \(reason)"
-        isRetryable = !(400..<500).contains(status) || [408, 425, 429].contains(status)
-        failureDetails = ["status": status]
-    }
-
-    /// The file could not be written. A place that does not exist or is forbidden will not do next time either.
-    init(writing path: String, _ code: Int32) {
-        failureType = "file"
-        description = "\(path): \(String(cString: strerror(code)))"
-        isRetryable = ![ENOENT, ENOTDIR, EISDIR, EACCES, EROFS, EPERM, ENAMETOOLONG].contains(code)
-        failureDetails = ["errno": Int(code)]
     }
 }

@@ -13,7 +13,7 @@ final class PartialFile: Sendable {
     /// - Parameters:
     ///   - target: where the file is to appear.
     ///   - mark: distinguishes this try from others for the same target.
-    /// - Throws: `DownloadFailure` if there is no such folder, or the target is a folder.
+    /// - Throws: `TransferFailure` if there is no such folder, or the target is a folder.
     init(target: String, mark: String) throws {
         let url = URL(filePath: target)
         self.target = target
@@ -21,21 +21,21 @@ final class PartialFile: Sendable {
             url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent.prefix(100)).\(mark).part").path
         var state = stat()
         if stat(target, &state) == 0, state.st_mode & S_IFMT == S_IFDIR {
-            throw DownloadFailure(writing: target, EISDIR)
+            throw TransferFailure(writing: target, EISDIR)
         }
         let opened = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
-        guard opened >= 0 else { throw DownloadFailure(writing: target, errno) }
+        guard opened >= 0 else { throw TransferFailure(writing: target, errno) }
         descriptor = Mutex(opened)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
-        guard let descriptor = descriptor.withLock({ $0 }) else { throw DownloadFailure(writing: target, EBADF) }
+        guard let descriptor = descriptor.withLock({ $0 }) else { throw TransferFailure(writing: target, EBADF) }
         var rest = bytes
         while !rest.isEmpty {
             let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                throw DownloadFailure(writing: target, errno)
+                throw TransferFailure(writing: target, errno)
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
@@ -55,12 +55,12 @@ final class PartialFile: Sendable {
             defer { descriptor = nil }
             return descriptor
         }
-        guard let descriptor else { throw DownloadFailure(writing: target, EBADF) }
+        guard let descriptor else { throw TransferFailure(writing: target, EBADF) }
         let isSynced = fsync(descriptor) == 0
         let syncError = errno
         close(descriptor)
-        guard isSynced else { throw DownloadFailure(writing: target, syncError) }
-        guard rename(path, target) == 0 else { throw DownloadFailure(writing: target, errno) }
+        guard isSynced else { throw TransferFailure(writing: target, syncError) }
+        guard rename(path, target) == 0 else { throw TransferFailure(writing: target, errno) }
         let folder = open(URL(filePath: target).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
         if folder >= 0 {
             fsync(folder)

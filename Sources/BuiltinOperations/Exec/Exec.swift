@@ -17,13 +17,7 @@ extension OperationHandler {
                 guardPath: guardPath,
                 onLine: { context.log($0) }
             )
-            let end = await withTaskCancellationHandler {
-                await process.waitForEnd()
-            } onCancel: {
-                process.terminate(grace: grace)
-            }
-            if process.isTerminated { throw CancellationError() }
-            return try ExecFailure.check(end, program: arguments.program)
+            return try ExecFailure.check(try await process.run(grace: grace), program: arguments.program)
         }
     }
 }
@@ -55,24 +49,36 @@ struct ExecArguments {
         }
     }
 
-    /// What the guard is asked to run. The worker's own environment may hold secrets: of it, the program sees only what every
-    /// program needs.
+    /// What the guard is asked to run.
     func request(for context: OperationContext) throws -> GuardRequest {
+        try GuardRequest(argv, for: context, environment: environment, directory: directory)
+    }
+}
+
+extension GuardRequest {
+    /// A program for an operation. The worker's own environment may hold secrets: of it, the program sees only what every program needs.
+    init(
+        _ arguments: [String],
+        for context: OperationContext,
+        environment: [String: String] = [:],
+        directory: String = ""
+    ) throws {
         var variables = Self.inherited(ProcessInfo.processInfo.environment)
         variables.merge(environment) { $1 }
         variables["SLUICE_OPERATION_ID"] = context.id.description
+        variables["SLUICE_OPERATION_NAME"] = context.name
         variables["SLUICE_ATTEMPT"] = "\(context.attempt)"
         variables["SLUICE_DELIVERY"] = "\(context.delivery)"
         variables["SLUICE_FENCE"] = "\(try context.fence)"
         variables["SLUICE_QUEUE"] = context.queue
-        return GuardRequest(
-            arguments: argv,
+        self.init(
+            arguments: arguments,
             environment: variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" },
             directory: directory
         )
     }
 
-    static func inherited(_ environment: [String: String]) -> [String: String] {
+    private static func inherited(_ environment: [String: String]) -> [String: String] {
         let allowed: Set = ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER"]
         return environment.filter { allowed.contains($0.key) || $0.key.hasPrefix("LC_") }
     }

@@ -7,18 +7,26 @@ import Glibc
 public enum ExecGuard {
     /// The first argument that makes this process a guard.
     static let argument = "__guard"
+    /// The second one: the program gets a descriptor 3.
+    static let withEvents = "events"
 
     /// Becomes a guard and never returns, if this process was started as one. Call it before anything else.
     ///
     /// - Parameter arguments: the command line, with the program's name.
     public static func runIfAsked(arguments: [String] = CommandLine.arguments) {
-        guard arguments.count == 2, arguments[1] == argument else { return }
-        Guard().run()
+        guard arguments.dropFirst().first == argument else { return }
+        switch arguments.dropFirst(2) {
+        case []: Guard(hasEvents: false).run()
+        case [withEvents]: Guard(hasEvents: true).run()
+        default: return
+        }
     }
 }
 
 /// The guard's life: read the request, start the program, wait for its end or the worker's.
 private struct Guard {
+    let hasEvents: Bool
+
     func run() -> Never {
         isolate()
         guard let request = readRequest() else { _exit(0) }
@@ -35,18 +43,20 @@ private struct Guard {
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE] { signal(number, SIG_IGN) }
         signal(SIGCHLD, SIG_DFL)  // ignored, it would take the program's status away
         _ = GNUCalls.prctl(GNUCalls.childSubreaper, 1, 0, 0, 0)
-        for descriptor in [GuardDescriptor.control, GuardDescriptor.report] {
+        for descriptor in GuardDescriptor.control...lastDescriptor {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         }
         closeOthers()
     }
+
+    private var lastDescriptor: Int32 { hasEvents ? GuardDescriptor.events : GuardDescriptor.report }
 
     /// Whatever else the worker had open is none of the program's business.
     ///
     /// Where `main` is asynchronous, Dispatch already waits for events here: its descriptors must stay open, or its thread would
     /// spin. They can only be this process's own, and are closed when the program is executed.
     private func closeOthers() {
-        for descriptor in openDescriptors() where descriptor > GuardDescriptor.report {
+        for descriptor in openDescriptors() where descriptor > lastDescriptor {
             var target = [UInt8](repeating: 0, count: 64)
             let length = target.withUnsafeMutableBytes {
                 readlink("/proc/self/fd/\(descriptor)", $0.baseAddress!, $0.count)
@@ -120,12 +130,15 @@ private struct Guard {
         var noSignals = sigset_t()
         sigemptyset(&noSignals)
         let (prctl, deathSignal) = (GNUCalls.prctl, GNUCalls.deathSignal)
+        let events = hasEvents ? GuardDescriptor.events : -1
         let child = GNUCalls.fork()
         if child == 0 {
             // Only calls that are safe after a fork, on memory that was prepared before it.
             setpgid(0, 0)
             _ = prctl(deathSignal, UInt(SIGKILL), 0, 0, 0)
             if getppid() != guardian { _exit(127) }
+            // Takes the place of the control socket, which is for the guard alone.
+            if events >= 0, dup2(events, 3) < 0 { _exit(127) }
             signal(SIGINT, SIG_DFL)
             signal(SIGTERM, SIG_DFL)
             signal(SIGHUP, SIG_DFL)

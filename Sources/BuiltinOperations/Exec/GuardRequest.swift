@@ -85,4 +85,6 @@ enum GuardDescriptor {
     static let control: Int32 = 3
     /// Reports out.
     static let report: Int32 = 4
+    /// Where it was asked for: the program's descriptor 3.
+    static let events: Int32 = 5
 }

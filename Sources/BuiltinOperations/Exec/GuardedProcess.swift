@@ -19,35 +19,72 @@ final class GuardedProcess: Sendable {
     private let guardian: pid_t
     private let course: Course
     private let control: ControlSocket
-    private let output: LineReader
-    private let reports: LineReader
+    private let reports: PipeReader
+    /// Of the program's own descriptors.
+    private let outputs: [PipeReader]
+    private let captured = CapturedOutput(limit: Defaults.resultBytes)
 
     /// Starts the guard, which starts the program.
     ///
+    /// - Parameters:
+    ///   - request: what to start.
+    ///   - input: what it reads; nil = nothing.
+    ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
+    ///   - onLine: takes the lines of standard error, and, unless `onEvent` is given, of standard output.
+    ///   - onEvent: takes the lines that the program writes to descriptor 3; standard output is captured.
     /// - Throws: `ExecFailure` if the guard cannot be started.
     init(
         _ request: GuardRequest,
         input: [UInt8]?,
         guardPath: String,
-        onLine: @escaping @Sendable (String) -> Void
+        onLine: @escaping @Sendable (String) -> Void,
+        onEvent: (@Sendable (String) -> Void)? = nil
     ) throws {
-        let plumbing = try Plumbing.connect(input: input, guardPath: guardPath)
+        let plumbing = try Plumbing.connect(input: input, guardPath: guardPath, hasChannels: onEvent != nil)
         let course = Course()
         self.course = course
         guardian = plumbing.guardian
         control = ControlSocket(plumbing.control)
-        output = LineReader(plumbing.output, onLine: onLine)
-        reports = LineReader(plumbing.report) { line in
+        reports = PipeReader(plumbing.report) { line in
             if let report = GuardReport(line) { course.note(report) }
+        }
+        if let channels = plumbing.channels, let onEvent {
+            outputs = [
+                PipeReader(
+                    plumbing.output,
+                    onBytes: { [captured, control] bytes in
+                        // Whoever writes more than is kept would write for nothing, perhaps for ever.
+                        if !captured.take(bytes) { control.send([GuardOrder.kill.rawValue]) }
+                    }
+                ),
+                PipeReader(channels.errors, onLine: onLine),
+                PipeReader(channels.events, limit: Defaults.checkpointBytes + Defaults.logLineBytes, onLine: onEvent),
+            ]
+        } else {
+            outputs = [PipeReader(plumbing.output, onLine: onLine)]
         }
         control.send(request.encoded)
     }
 
-    /// True once the program was told to end.
-    var isTerminated: Bool { course.isTerminated }
+    /// Waits for the end. A cancel of the calling task ends the program.
+    ///
+    /// - Parameter grace: the time between SIGTERM and SIGKILL.
+    /// - Throws: `CancellationError` if it was told to end.
+    func run(grace: Duration) async throws -> End {
+        let end = await withTaskCancellationHandler {
+            await waitForEnd()
+        } onCancel: {
+            terminate(grace: grace)
+        }
+        if course.isTerminated { throw CancellationError() }
+        return end
+    }
+
+    /// What it wrote to standard output, where that is captured; nil if that was more than a result may have, and then it was killed.
+    var result: [UInt8]? { captured.bytes }
 
     /// SIGTERM to the program's group; after the grace, SIGKILL to everything that it has started.
-    func terminate(grace: Duration) {
+    private func terminate(grace: Duration) {
         course.terminate()
         control.send([GuardOrder.terminate.rawValue])
         Task { [control] in
@@ -57,7 +94,7 @@ final class GuardedProcess: Sendable {
     }
 
     /// Waits until the program and everything it has started have ended, and their output has been read.
-    func waitForEnd() async -> End {
+    private func waitForEnd() async -> End {
         await reports.waitForEnd()
         await collectGuard()
         control.close()
@@ -70,11 +107,11 @@ final class GuardedProcess: Sendable {
     /// What the program wrote is in the pipe by now. Whoever still holds its other end has escaped a guard that was killed, and may
     /// do so for hours: it is not waited for.
     private func readRest() async {
-        let limit = Task { [output] in
+        let limit = Task { [outputs] in
             try await Task.sleep(for: Self.rest)
-            output.stop()
+            for output in outputs { output.stop() }
         }
-        await output.waitForEnd()
+        for output in outputs { await output.waitForEnd() }
         limit.cancel()
     }
 
@@ -86,6 +123,30 @@ final class GuardedProcess: Sendable {
                 while waitpid(guardian, nil, 0) < 0, errno == EINTR {}
                 continuation.resume()
             }
+        }
+    }
+}
+
+/// What a program writes, up to a limit.
+private final class CapturedOutput: Sendable {
+    private let limit: Int
+    private let kept = Mutex<[UInt8]?>([])
+
+    init(limit: Int) { self.limit = limit }
+
+    /// nil = it was too much.
+    var bytes: [UInt8]? { kept.withLock { $0 } }
+
+    /// - Returns: false when these were too many.
+    func take(_ bytes: ArraySlice<UInt8>) -> Bool {
+        kept.withLock { kept in
+            guard let count = kept?.count else { return true }
+            guard count + bytes.count <= limit else {
+                kept = nil
+                return false
+            }
+            kept? += bytes
+            return true
         }
     }
 }

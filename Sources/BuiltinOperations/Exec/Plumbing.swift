@@ -5,13 +5,19 @@ struct Plumbing {
     let guardian: pid_t
     let control: Int32
     let report: Int32
-    /// Standard output and standard error: one pipe, so that their lines keep their order.
+    /// Standard output and standard error: one pipe, so that their lines keep their order, unless they are to be told apart.
     let output: Int32
+    /// Where they are told apart: standard error, and what the program writes to descriptor 3.
+    let channels: (errors: Int32, events: Int32)?
 
     /// Starts a guard.
     ///
+    /// - Parameters:
+    ///   - input: what the program reads; nil = nothing.
+    ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
+    ///   - hasChannels: standard error is told apart from standard output, and the program has a descriptor 3 to write to.
     /// - Throws: `ExecFailure` if descriptors or processes are used up, or there is no guard.
-    static func connect(input: [UInt8]?, guardPath: String) throws -> Plumbing {
+    static func connect(input: [UInt8]?, guardPath: String, hasChannels: Bool) throws -> Plumbing {
         var theirs: [Int32] = []
         var ours: [Int32] = []
         defer { for descriptor in theirs { close(descriptor) } }
@@ -20,9 +26,20 @@ struct Plumbing {
             try addPipe(&ours, &theirs)
             try addSockets(&ours, &theirs)
             try addPipe(&ours, &theirs)
-            // In the order of their numbers in the guard: input, output, errors, control, reports.
-            let guardian = try spawn(guardPath, [theirs[0], theirs[1], theirs[1], theirs[2], theirs[3]])
-            return Plumbing(guardian: guardian, control: ours[1], report: ours[2], output: ours[0])
+            if hasChannels {
+                try addPipe(&ours, &theirs)
+                try addPipe(&ours, &theirs)
+            }
+            // In the order of their numbers in the guard: input, output, errors, control, reports, events.
+            let numbers = hasChannels ? [0, 1, 4, 2, 3, 5] : [0, 1, 1, 2, 3]
+            let guardian = try spawn(guardPath, numbers.map { theirs[$0] })
+            return Plumbing(
+                guardian: guardian,
+                control: ours[1],
+                report: ours[2],
+                output: ours[0],
+                channels: hasChannels ? (ours[3], ours[4]) : nil
+            )
         } catch {
             for descriptor in ours { close(descriptor) }
             throw error
@@ -90,7 +107,9 @@ struct Plumbing {
         var noSignals = sigset_t()
         sigemptyset(&noSignals)
         posix_spawnattr_setsigmask(&attributes, &noSignals)
-        var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(path), strdup(ExecGuard.argument), nil]
+        let hasEvents = descriptors.count > Int(GuardDescriptor.events)
+        let words = [path, ExecGuard.argument] + (hasEvents ? [ExecGuard.withEvents] : [])
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var guardian: pid_t = 0
         let code = posix_spawn(&guardian, path, &actions, &attributes, &arguments, environ)

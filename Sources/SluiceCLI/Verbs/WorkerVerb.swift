@@ -15,6 +15,7 @@ package struct WorkerVerb: Verb {
                 EXAMPLES
                   \(Program.name) worker -c 4 --allow exec
                   \(Program.name) worker -q mail:3,default
+                  \(Program.name) worker --handler mail.send=./send.py --handler thumb=/usr/local/bin/thumb
                   \(Program.name) worker --burst
 
                 The first SIGTERM or Ctrl-C claims no more and lets what runs end within the drain time-out; what does not is given
@@ -29,6 +30,12 @@ package struct WorkerVerb: Verb {
                 compares "time".
                 --processes starts this worker several times, restarts what dies (ever later if it dies soon), hands back at once what a dead
                 process ran, and passes signals on. --max-operations and --max-rss are for each process, --health is for all of them.
+                --handler runs a program for a name: arguments as JSON on standard input, result as JSON on standard output, log on standard
+                error; another exit code than 0 is a failed attempt. It may write JSON lines to descriptor 3: {"progress":0.5,"message":"…"},
+                {"checkpoint":…} (the next run finds it in SLUICE_CHECKPOINT), {"error":"…","then":"retry|dead|discard","after":30}.
+                SLUICE_OPERATION_ID, _NAME, SLUICE_ATTEMPT, _DELIVERY, _FENCE and _QUEUE are set. A cancel is SIGTERM to its process group,
+                then SIGKILL; no program outlives its worker.
+                --allow takes exec (programs that the producer names), http (requests) and download (url to file).
                 --burst ends when nothing is ready or executing and nothing is due within 1 s; --burst=all also waits for what is
                 scheduled or retrying.
                 """
@@ -41,8 +48,10 @@ package struct WorkerVerb: Verb {
     var queue: [String] = []
     @Option(help: "A label for people; host and process number without it.")
     var name: String?
-    @Option(help: ArgumentHelp("What may reach outside: exec, download.", valueName: "names"))
+    @Option(help: ArgumentHelp("What may reach outside: exec, http, download.", valueName: "names"))
     var allow: [String] = []
+    @Option(help: ArgumentHelp("Run a program for the operations of a name.", valueName: "name=program"))
+    var handler: [String] = []
     @Option(help: "Longest time to wait for what runs when stopping (30s).", transform: DurationText.parse)
     var drainTimeout = Defaults.drainTimeout
     @Option(help: "How long a cancelled operation may take to end (10s).", transform: DurationText.parse)
@@ -81,6 +90,7 @@ package struct WorkerVerb: Verb {
 
     package func check() throws {
         _ = try allowed()
+        _ = try HandlerOption.all(handler)
         _ = try burstKind()
         _ = try healthTarget()
         if let processes, !(1...Self.mostProcesses).contains(processes) {
@@ -99,7 +109,7 @@ package struct WorkerVerb: Verb {
         let run = WorkerRun(
             invocation: invocation,
             configuration: try workerConfiguration(),
-            registry: registry(invocation, allowed: try allowed()),
+            registry: try registry(invocation, allowed: try allowed()),
             logFormat: logFormat,
             logLevel: global.verbose ? .debug : global.quiet ? .warning : .info,
             allowsEviction: allowEviction,
@@ -112,12 +122,20 @@ package struct WorkerVerb: Verb {
     }
 
     /// The program's own operations first: one that has a built-in's name replaces it.
-    private func registry(_ invocation: Invocation, allowed: Set<String>) -> OperationRegistry {
+    private func registry(_ invocation: Invocation, allowed: Set<String>) throws(CLIError) -> OperationRegistry {
         var registry = OperationRegistry()
         invocation.register(&registry)
         let names = Set(registry.names)
         let builtins = BuiltinOperations.handlers(allowed: allowed, cancelGrace: cancelGrace)
         for handler in builtins where !names.contains(handler.name) { registry.register(handler) }
+        for option in try HandlerOption.all(handler) {
+            guard !names.contains(option.name) else {
+                throw .usage("--handler: \"\(option.name)\" is an operation of this program", fix: "another name")
+            }
+            registry.register(
+                BuiltinOperations.program(option.name, path: option.program, cancelGrace: cancelGrace)
+            )
+        }
         return registry
     }
 

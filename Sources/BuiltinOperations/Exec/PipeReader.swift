@@ -3,10 +3,9 @@ import Glibc
 import Operations
 import Synchronization
 
-/// Reads lines from a pipe until its end, without blocking a thread, and hands them on as they come.
-final class LineReader: Sendable {
+/// Reads a pipe until its end, without blocking a thread, and hands on what comes.
+final class PipeReader: Sendable {
     private struct State {
-        var rest: [UInt8] = []
         var hasEnded = false
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -15,14 +14,21 @@ final class LineReader: Sendable {
     /// Unsafe only to the compiler: Dispatch's sources may be used from any thread.
     private nonisolated(unsafe) let source: any DispatchSourceRead
     private let descriptor: Int32
-    private let onLine: @Sendable (String) -> Void
+    private let onBytes: @Sendable (ArraySlice<UInt8>) -> Void
+    private let onEnd: @Sendable () -> Void
 
     /// - Parameters:
     ///   - descriptor: the read end; it is closed at the end.
-    ///   - onLine: called for each line, without its newline; lines beyond the log's limit come in pieces.
-    init(_ descriptor: Int32, onLine: @escaping @Sendable (String) -> Void) {
+    ///   - onBytes: called with what was read, one call after the other.
+    ///   - onEnd: called once, after the last bytes.
+    init(
+        _ descriptor: Int32,
+        onBytes: @escaping @Sendable (ArraySlice<UInt8>) -> Void,
+        onEnd: @escaping @Sendable () -> Void = {}
+    ) {
         self.descriptor = descriptor
-        self.onLine = onLine
+        self.onBytes = onBytes
+        self.onEnd = onEnd
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: DispatchQueue(label: "sluice.lines"))
         source.setEventHandler { [weak self] in self?.readAvailable() }
@@ -31,6 +37,21 @@ final class LineReader: Sendable {
             self?.end()
         }
         source.activate()
+    }
+
+    /// Reads lines.
+    ///
+    /// - Parameters:
+    ///   - descriptor: the read end; it is closed at the end.
+    ///   - limit: lines beyond so many bytes come in pieces.
+    ///   - onLine: called for each line, without its newline.
+    convenience init(
+        _ descriptor: Int32,
+        limit: Int = Defaults.logLineBytes,
+        onLine: @escaping @Sendable (String) -> Void
+    ) {
+        let splitter = LineSplitter(limit: limit, onLine: onLine)
+        self.init(descriptor, onBytes: splitter.take, onEnd: splitter.end)
     }
 
     /// Waits for the end of the pipe.
@@ -56,7 +77,7 @@ final class LineReader: Sendable {
         while !source.isCancelled {
             let count = read(descriptor, &bytes, bytes.count)
             if count > 0 {
-                take(bytes[..<count])
+                onBytes(bytes[..<count])
             } else if count < 0, errno == EINTR {
                 continue
             } else {
@@ -66,36 +87,56 @@ final class LineReader: Sendable {
         }
     }
 
-    private func take(_ bytes: ArraySlice<UInt8>) {
-        let lines = state.withLock { state -> [[UInt8]] in
-            state.rest += bytes
+    private func end() {
+        onEnd()
+        let waiter = state.withLock { state in
+            defer {
+                state.hasEnded = true
+                state.waiter = nil
+            }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+}
+
+/// Makes lines of bytes.
+private final class LineSplitter: Sendable {
+    private let rest = Mutex<[UInt8]>([])
+    private let limit: Int
+    private let onLine: @Sendable (String) -> Void
+
+    init(limit: Int, onLine: @escaping @Sendable (String) -> Void) {
+        self.limit = limit
+        self.onLine = onLine
+    }
+
+    func take(_ bytes: ArraySlice<UInt8>) {
+        let lines = rest.withLock { rest -> [[UInt8]] in
+            rest += bytes
             var lines: [[UInt8]] = []
             var start = 0
-            for (index, byte) in state.rest.enumerated() {
+            for (index, byte) in rest.enumerated() {
                 if byte == UInt8(ascii: "\n") {
-                    lines.append(Array(state.rest[start..<index]))
+                    lines.append(Array(rest[start..<index]))
                     start = index + 1
-                } else if index - start == Defaults.logLineBytes - 1 {
-                    lines.append(Array(state.rest[start...index]))
+                } else if index - start == limit - 1 {
+                    lines.append(Array(rest[start...index]))
                     start = index + 1
                 }
             }
-            state.rest.removeFirst(start)
+            rest.removeFirst(start)
             return lines
         }
         for line in lines { onLine(String(decoding: line, as: UTF8.self)) }
     }
 
-    private func end() {
-        let (rest, waiter) = state.withLock { state in
-            defer {
-                state.hasEnded = true
-                state.waiter = nil
-                state.rest = []
-            }
-            return (state.rest, state.waiter)
+    /// What came after the last newline.
+    func end() {
+        let last = rest.withLock { rest in
+            defer { rest = [] }
+            return rest
         }
-        if !rest.isEmpty { onLine(String(decoding: rest, as: UTF8.self)) }
-        waiter?.resume()
+        if !last.isEmpty { onLine(String(decoding: last, as: UTF8.self)) }
     }
 }

@@ -1,0 +1,96 @@
+import Operations
+
+extension OperationHandler {
+    /// Runs an external program for a name: the arguments as JSON on its standard input, its standard output as JSON is the result,
+    /// standard error the log, and what it writes to descriptor 3 is read as `ProgramReport`. It runs as `exec` runs programs.
+    ///
+    /// - Parameters:
+    ///   - name: the operation's name.
+    ///   - path: the program, absolute.
+    ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
+    ///   - grace: the time between SIGTERM and SIGKILL.
+    static func program(_ name: String, path: String, guardPath: String, grace: Duration) -> OperationHandler {
+        OperationHandler(
+            name: name,
+            runTimeout: Defaults.externalRunTimeout,
+            decide: { error, _ in (error as? ProgramFailure)?.isDiscarded == true ? .discard : nil }
+        ) { json, context in
+            try await ProgramRun(path: path, context: context).run(json, guardPath: guardPath, grace: grace)
+        }
+    }
+}
+
+/// One run of a program.
+private struct ProgramRun {
+    let path: String
+    let context: OperationContext
+
+    func run(_ arguments: [UInt8], guardPath: String, grace: Duration) async throws -> [UInt8] {
+        let channel = ReportChannel(context)
+        let process = try GuardedProcess(
+            try await request(),
+            input: arguments,
+            guardPath: guardPath,
+            onLine: { context.log($0) },
+            onEvent: { channel.take($0) }
+        )
+        let end = try await process.run(grace: grace)
+        channel.close()
+        guard let output = process.result else { throw ProgramFailure(tooMuchFrom: path) }
+        do { _ = try ExecFailure.check(end, program: path) } catch let failure as ExecFailure {
+            throw channel.error.map { ProgramFailure($0, exit: failure) } ?? failure
+        }
+        return try result(output)
+    }
+
+    /// The last checkpoint comes with the environment: there is always one place to look, and it is there from the start.
+    private func request() async throws -> GuardRequest {
+        let checkpoint = try await context.lastCheckpointJSON()
+        let variables = checkpoint.map { ["SLUICE_CHECKPOINT": String(decoding: $0, as: UTF8.self)] } ?? [:]
+        return try GuardRequest([path], for: context, environment: variables)
+    }
+
+    private func result(_ output: [UInt8]) throws -> [UInt8] {
+        guard output.contains(where: { !Self.blank.contains($0) }) else { return [] }
+        do { return try JSONValue(parsing: output).serializedBytes() } catch {
+            throw ProgramFailure(noJSONFrom: path, output, "\(error)")
+        }
+    }
+
+    private static let blank = Set(" \t\r\n".utf8)
+}
+
+/// Why a program's work is not done.
+struct ProgramFailure: OperationFailing, RetryTiming, CustomStringConvertible {
+    let failureType: String
+    let description: String
+    var isRetryable = false
+    var isDiscarded = false
+    var retryAfter: Duration?
+    var failureDetails: [String: Int]?
+
+    /// Its output is no result. Another attempt would hardly write another one.
+    init(noJSONFrom path: String, _ output: [UInt8], _ problem: String) {
+        failureType = "result"
+        let start = OperationsError.quoted(String(decoding: output.prefix(200), as: UTF8.self))
+        description =
+            "what \(path) wrote to standard output is no JSON: \(problem), in \(start); what is not the result belongs on standard error"
+    }
+
+    init(tooMuchFrom path: String) {
+        failureType = "result"
+        description =
+            "\(path) wrote more than \(Defaults.resultBytes) bytes to standard output and was killed: "
+            + "store the result elsewhere and print its address"
+    }
+
+    /// What it said itself.
+    init(_ error: ProgramReport.Failure, exit: ExecFailure) {
+        failureType = error.type ?? exit.failureType
+        description = error.message
+        isRetryable = error.decision != .dead
+        isDiscarded = error.decision == .discard
+        retryAfter = error.pause
+        failureDetails = exit.failureDetails
+    }
+}

@@ -1,0 +1,197 @@
+import AsyncHTTPClient
+import Crypto
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Operations
+
+extension OperationHandler {
+    /// Sends a request: `url`, and optionally `method`, `headers`, `json` (any value) or `body` (a string), `timeout` (seconds, 30 unless
+    /// said), `expect` (the statuses that are a success; 200 to 299 unless said). Redirects are followed.
+    ///
+    /// Result: `status`, `headers`, `bytes` and `sha256` of the body, and the body itself up to 128 KiB: as `json` if it is, as `body` if
+    /// it is text. 5xx, 408, 425, 429 and what went wrong on the way are tried again, after the server's `Retry-After` if it says one.
+    static let http = OperationHandler(name: "http", runTimeout: Defaults.externalRunTimeout) { json, context in
+        let arguments = try HTTPArguments(json)
+        return try await TransferFailure.within(arguments.url) {
+            try await withTimeout(arguments.timeout, arguments.title) {
+                try await HTTPExchange(arguments: arguments).run()
+            }
+        }
+    }
+}
+
+/// The arguments of `http`.
+struct HTTPArguments: Sendable {
+    let url: String
+    let method: HTTPMethod
+    let headers: HTTPHeaders
+    let body: [UInt8]?
+    let timeout: Duration
+    private let expected: Set<Int>?
+
+    init(_ json: [UInt8]) throws {
+        let arguments = try Arguments(json, of: "http")
+        try arguments.allow(only: "url", "method", "headers", "json", "body", "timeout", "expect")
+        url = try arguments.address("url")
+        let content = try Self.content(arguments)
+        body = content?.bytes
+        method = try Self.method(arguments) ?? (content == nil ? .GET : .POST)
+        headers = try Self.headers(arguments, type: content?.type)
+        let seconds = try arguments.optionalNumber("timeout") ?? 30
+        guard seconds > 0, seconds <= Defaults.externalRunTimeout.inSeconds else {
+            throw InvalidArguments("http", "\"timeout\" must be a number of seconds up to one hour")
+        }
+        timeout = .seconds(seconds)
+        expected = try arguments.optionalStatuses("expect")
+    }
+
+    var title: String { "\(method.rawValue) \(url)" }
+
+    func accepts(_ status: Int) -> Bool { expected?.contains(status) ?? (200..<300).contains(status) }
+
+    private static func content(_ arguments: Arguments) throws -> (bytes: [UInt8], type: String)? {
+        let text = try arguments.optionalString("body")
+        guard let json = arguments.value("json") else {
+            return text.map { (Array($0.utf8), "text/plain; charset=utf-8") }
+        }
+        guard text == nil else { throw InvalidArguments("http", "use \"json\" or \"body\", not both") }
+        return (json.serializedBytes(), "application/json")
+    }
+
+    private static func method(_ arguments: Arguments) throws -> HTTPMethod? {
+        guard let word = try arguments.optionalString("method") else { return nil }
+        let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+        guard known.contains(word.uppercased()) else {
+            throw InvalidArguments("http", "\"method\" must be one of \(known.joined(separator: ", "))")
+        }
+        return HTTPMethod(rawValue: word.uppercased())
+    }
+
+    private static func headers(_ arguments: Arguments, type: String?) throws -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        for (name, value) in try arguments.optionalStringMap("headers") ?? [:] {
+            let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 32 && $0 < 127 && $0 != UInt8(ascii: ":") }
+            guard isName, value.utf8.allSatisfy({ $0 >= 32 && $0 != 127 }) else {
+                throw InvalidArguments("http", "\(OperationsError.quoted(name)) is no header with a value of one line")
+            }
+            guard !["content-length", "transfer-encoding"].contains(name.lowercased()) else {
+                throw InvalidArguments("http", "the header \(OperationsError.quoted(name)) follows from the body")
+            }
+            headers.add(name: name, value: value)
+        }
+        if let type, !headers.contains(name: "Content-Type") { headers.add(name: "Content-Type", value: type) }
+        if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: "sluice") }
+        return headers
+    }
+}
+
+/// One request and its answer.
+private struct HTTPExchange {
+    let arguments: HTTPArguments
+
+    /// The part of a body that is kept. Escaped as JSON it may be six times as long, and still fits a result.
+    private static let kept = 128 << 10
+    /// What is read at all.
+    private static let longest = 64 << 20
+    /// Of what a server says about an error.
+    private static let quoted = 300
+
+    func run() async throws -> [UInt8] {
+        var request = HTTPClientRequest(url: arguments.url)
+        request.method = arguments.method
+        request.headers = arguments.headers
+        if let body = arguments.body { request.body = .bytes(body) }
+        let response = try await HTTPConnections.shared.execute(
+            request,
+            deadline: .now() + .nanoseconds(Int64(arguments.timeout.inSeconds * 1e9))
+        )
+        let body = try await receive(response)
+        guard arguments.accepts(Int(response.status.code)) else {
+            throw TransferFailure(response, to: arguments.title, String((body.text ?? "").prefix(Self.quoted)))
+        }
+        return result(response, body).serializedBytes()
+    }
+
+    /// A body, as far as it is kept.
+    private struct Body {
+        /// nil = it is longer.
+        var bytes: [UInt8]? = []
+        var count = 0
+        var sum = SHA256()
+
+        var text: String? { bytes.flatMap { String(validating: $0, as: UTF8.self) } }
+    }
+
+    private func receive(_ response: HTTPClientResponse) async throws -> Body {
+        var body = Body()
+        for try await buffer in response.body {
+            try Task.checkCancellation()
+            buffer.withUnsafeReadableBytes { bytes in
+                body.sum.update(bufferPointer: bytes)
+                if body.count + bytes.count <= Self.kept { body.bytes? += bytes } else { body.bytes = nil }
+            }
+            body.count += buffer.readableBytes
+            guard body.count <= Self.longest else {
+                throw TransferFailure(
+                    type: "transfer",
+                    "\(arguments.title) answered with more than \(Self.longest) bytes: use download for files",
+                    isRetryable: false
+                )
+            }
+        }
+        return body
+    }
+
+    private func result(_ response: HTTPClientResponse, _ body: Body) -> JSONValue {
+        var object = JSONObject([
+            ("status", .number(Int(response.status.code))),
+            ("headers", headers(response.headers)),
+            ("bytes", .number(body.count)),
+            ("sha256", .string(body.sum.finalize().hexadecimal)),
+        ])
+        let type = response.headers.first(name: "Content-Type")?.lowercased() ?? ""
+        if type.contains("json"), let bytes = body.bytes, let value = try? JSONValue(parsing: bytes) {
+            object["json"] = value
+        } else if body.count > 0, let text = body.text {
+            object["body"] = .string(text)
+        }
+        return .object(object)
+    }
+
+    /// By their names in small letters. Cookies are secrets, and a result is shown to everybody.
+    private func headers(_ headers: HTTPHeaders) -> JSONValue {
+        var object = JSONObject([])
+        var room = 16 << 10
+        for (name, value) in headers where name.lowercased() != "set-cookie" {
+            room -= name.utf8.count + value.utf8.count
+            guard room >= 0 else { break }
+            let known = object[name.lowercased()]?.stringValue
+            object[name.lowercased()] = .string(known.map { "\($0), \(value)" } ?? value)
+        }
+        return .object(object)
+    }
+}
+
+/// Ends what takes too long by cancelling it.
+private func withTimeout<Result: Sendable>(
+    _ limit: Duration,
+    _ what: String,
+    _ body: @escaping @Sendable () async throws -> Result
+) async throws -> Result {
+    try await withThrowingTaskGroup(of: Result.self) { group in
+        group.addTask { try await body() }
+        group.addTask {
+            try await Task.sleep(for: limit)
+            throw TransferFailure(type: "timeout", "\(what) took longer than \(limit)")
+        }
+        defer { group.cancelAll() }
+        guard let result = try await group.next() else { throw CancellationError() }
+        return result
+    }
+}
+
+extension SHA256.Digest {
+    /// As people write it.
+    var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+}

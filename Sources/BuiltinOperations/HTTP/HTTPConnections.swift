@@ -1,0 +1,33 @@
+import AsyncHTTPClient
+import Foundation
+import Operations
+
+/// The HTTP connections of all operations of this process.
+enum HTTPConnections {
+    /// Never shut down: it lives as long as the process.
+    static let shared: HTTPClient = {
+        var configuration = HTTPClient.Configuration(
+            redirectConfiguration: .follow(max: 10, allowCycles: false),
+            timeout: .init(connect: .seconds(10), read: .seconds(30)),
+            decompression: .disabled
+        )
+        // The worker's slots are the limit, and its retries take the place of the client's.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 10_000
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
+    }()
+}
+
+extension Arguments {
+    /// An address of HTTP.
+    func address(_ key: String) throws -> String {
+        let text = try string(key)
+        let parsed = URL(string: text)
+        guard let scheme = parsed?.scheme?.lowercased(), scheme == "http" || scheme == "https",
+            let host = parsed?.host(), !host.isEmpty
+        else {
+            throw InvalidArguments(name, "\"\(key)\" must be an http or https address")
+        }
+        return text
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import NIOHTTP1
+import Operations
+
+/// The pause that a server asks for.
+enum RetryAfter {
+    /// Whoever asks for longer is asked again after this.
+    static let longest: Duration = .seconds(86_400)
+
+    /// Reads `Retry-After`: whole seconds, or a date of HTTP, which is compared with the server's own clock where it tells it.
+    ///
+    /// - Returns: nil if there is none, or nothing that can be read.
+    static func read(_ headers: HTTPHeaders, now: Date = .now) -> Duration? {
+        guard let text = headers.first(name: "Retry-After")?.trimmingCharacters(in: .whitespaces) else { return nil }
+        if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {
+            return min(.seconds(Int(text) ?? .max >> 32), longest)
+        }
+        guard let date = date(text) else { return nil }
+        let serverNow = headers.first(name: "Date").flatMap(Self.date) ?? now
+        return min(.seconds(max(0, date.timeIntervalSince(serverNow))), longest)
+    }
+
+    /// The one form of dates that HTTP allows to be sent.
+    private static func date(_ text: String) -> Date? {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.date(from: text)
+    }
+}

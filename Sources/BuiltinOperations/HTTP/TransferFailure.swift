@@ -1,0 +1,56 @@
+import AsyncHTTPClient
+import Glibc
+import NIOHTTP1
+import Operations
+
+/// Why a transfer did not come about.
+struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
+    let failureType: String
+    let description: String
+    var isRetryable = true
+    var failureDetails: [String: Int]?
+    var retryAfter: Duration?
+
+    init(type: String, _ description: String, isRetryable: Bool = true) {
+        failureType = type
+        self.description = description
+        self.isRetryable = isRetryable
+    }
+
+    /// The server said no. What the client got wrong will be wrong again, except for three that ask to come back later.
+    ///
+    /// - Parameters:
+    ///   - response: the answer.
+    ///   - request: what was asked for.
+    ///   - text: what the server said about it.
+    init(_ response: HTTPClientResponse, to request: String, _ text: String = "") {
+        let status = Int(response.status.code)
+        failureType = "http"
+        description =
+            "\(request) answered \(status) \(response.status.reasonPhrase)" + (text.isEmpty ? "" : ": \(text)")
+        isRetryable = !(400..<500).contains(status) || [408, 425, 429].contains(status)
+        failureDetails = ["status": status]
+        retryAfter = RetryAfter.read(response.headers)
+    }
+
+    /// The file could not be written. A place that does not exist or is forbidden will not do next time either.
+    init(writing path: String, _ code: Int32) {
+        failureType = "file"
+        description = "\(path): \(String(cString: strerror(code)))"
+        isRetryable = ![ENOENT, ENOTDIR, EISDIR, EACCES, EROFS, EPERM, ENAMETOOLONG].contains(code)
+        failureDetails = ["errno": Int(code)]
+    }
+
+    /// Runs a transfer, and makes of whatever it throws what is to be said of it.
+    static func within<Result: Sendable>(_ url: String, _ body: () async throws -> Result) async throws -> Result {
+        do { return try await body() } catch let error as any OperationFailing {
+            throw error
+        } catch let error as OperationsError {
+            throw error
+        } catch {
+            try Task.checkCancellation()
+            let reason = (error as? HTTPClientError)?.shortDescription ?? "\(error)"
+            throw TransferFailure(type: "transfer", "\(url): \(reason)")
+        }
+    }
+}

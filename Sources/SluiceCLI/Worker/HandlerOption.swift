@@ -1,0 +1,85 @@
+import BuiltinOperations
+import Foundation
+import Operations
+
+/// A program that runs the operations of a name: `--handler NAME=PROGRAM`.
+struct HandlerOption: Equatable {
+    let name: String
+    /// Absolute, so that neither a later PATH nor another folder changes what is run.
+    let program: String
+
+    /// - Parameters:
+    ///   - text: as it was typed. A program with a slash is a path, another one is looked for.
+    ///   - path: the folders to look in, as in PATH.
+    /// - Throws: `.usage` for a wrong form or name, `.badConfiguration` for a program that cannot be run.
+    init(parsing text: String, path: String) throws(CLIError) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, !parts[1].isEmpty else {
+            throw .usage(
+                "--handler \(OperationsError.quoted(text)) names no program",
+                fix: "--handler \(parts[0].isEmpty ? "NAME" : parts[0])=PROGRAM"
+            )
+        }
+        guard NameRule.allows(parts[0]) else {
+            throw .usage(
+                "--handler: \(OperationsError.quoted(parts[0])) is no operation name: use letters, digits, . _ -",
+                fix: "--handler mail.send=\(parts[1])"
+            )
+        }
+        guard !BuiltinOperations.names.contains(parts[0]) else {
+            throw .usage("--handler: \"\(parts[0])\" is a built-in operation", fix: "another name")
+        }
+        name = parts[0]
+        program = try Self.locate(parts[1], path)
+    }
+
+    private static func locate(_ program: String, _ path: String) throws(CLIError) -> String {
+        if program.contains("/") {
+            let place = URL(filePath: program).standardizedFileURL.path
+            if let problem = problem(place) {
+                throw CLIError(
+                    .badConfiguration,
+                    "--handler: \(OperationsError.quoted(program)) \(problem)",
+                    fix: problem == notExecutable ? "chmod +x \(program)" : "ls -l \(program)"
+                )
+            }
+            return place
+        }
+        let places = path.split(separator: ":").map { "\($0)/\(program)" }
+        guard let place = places.first(where: { problem($0) == nil }) else {
+            throw CLIError(
+                .badConfiguration,
+                "--handler: there is no program \(OperationsError.quoted(program)) in PATH",
+                fix: "--handler NAME=./\(program)"
+            )
+        }
+        return URL(filePath: place).standardizedFileURL.path
+    }
+
+    private static let notExecutable = "is not executable"
+
+    private static func problem(_ path: String) -> String? {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return "does not exist" }
+        if isFolder.boolValue { return "is a folder" }
+        return access(path, X_OK) == 0 ? nil : notExecutable
+    }
+}
+
+extension HandlerOption {
+    /// All that were typed.
+    ///
+    /// - Throws: as for one, and `.usage` for a name that comes twice.
+    static func all(_ texts: [String]) throws(CLIError) -> [HandlerOption] {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        var options: [HandlerOption] = []
+        for text in texts {
+            let option = try HandlerOption(parsing: text, path: path)
+            guard !options.contains(where: { $0.name == option.name }) else {
+                throw .usage("--handler: \"\(option.name)\" is given twice", fix: "one program for each name")
+            }
+            options.append(option)
+        }
+        return options
+    }
+}
