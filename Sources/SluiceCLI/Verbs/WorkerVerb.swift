@@ -15,7 +15,7 @@ package struct WorkerVerb: Verb {
                 EXAMPLES
                   \(Program.name) worker -c 4 --allow exec
                   \(Program.name) worker -q mail:3,default
-                  \(Program.name) worker --handler mail.send=./send.py --handler thumb=/usr/local/bin/thumb
+                  \(Program.name) worker --handler mail.send=./send.py -c 8
                   \(Program.name) worker --burst
 
                 The first SIGTERM or Ctrl-C claims no more and lets what runs end within the drain time-out; what does not is given

@@ -55,7 +55,8 @@ struct Executor: Sendable {
             type: failure.code.rawValue,
             message: failure.message,
             attempt: attempt,
-            delivery: delivery
+            delivery: delivery,
+            verdict: .final
         )
         return .failed(.dead, error: error.encoded())
     }
@@ -248,7 +249,13 @@ extension ClaimedOperation {
 extension OperationFailure {
     /// An operation that this version cannot read. Another attempt would read the same bytes.
     init(malformed claimed: ClaimedOperation, _ fault: String) {
-        self.init(type: "malformed", message: fault, attempt: claimed.attempt, delivery: claimed.header.delivery)
+        self.init(
+            type: "malformed",
+            message: fault,
+            attempt: claimed.attempt,
+            delivery: claimed.header.delivery,
+            verdict: .final
+        )
     }
 }
 
