@@ -183,6 +183,18 @@ let package = Package(
             path: "Examples/CustomOperation",
             swiftSettings: strict
         ),
+        .systemLibrary(name: "CZlib", path: "Examples/CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .executableTarget(
+            name: "paged-sync",
+            dependencies: [
+                "CZlib", "Operations", "ExampleBasics", "ExampleServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Examples/PagedSync",
+            swiftSettings: strict
+        ),
         // Tests.
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "SluiceTesting"], swiftSettings: strict),
         .testTarget(name: "OperationKeysTests", dependencies: ["OperationKeys", "TestSupport"], swiftSettings: strict),
@@ -231,7 +243,9 @@ let package = Package(
             name: "ExamplesTests",
             dependencies: [
                 "Operations", "RedisBroker", "SluiceWorker", "Sluice", "TestSupport", "ExampleBasics", "ExampleServer",
-                "image-downloads", "cell-updates", "custom-operation", .product(name: "Logging", package: "swift-log"),
+                "image-downloads", "cell-updates", "custom-operation", "paged-sync",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

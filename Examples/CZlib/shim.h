@@ -1,0 +1,2 @@
+// The only door to zlib.
+#include <zlib.h>

@@ -1,0 +1,93 @@
+import Foundation
+import Synchronization
+
+/// The database: a file with one line per write, which is there as a whole or not at all. A page and the checkpoint after it are one line,
+/// so whatever kills the process, the store is at the end of some page and says which.
+///
+/// Writes block, and must come one at a time: that is the database queue's business, and counted here.
+final class Store: Sendable {
+    private struct Line: Codable {
+        var page: Page?
+        var edit: Change?
+        var uploaded: [Change]?
+    }
+
+    private struct State {
+        var contacts: [String: Contact] = [:]
+        var checkpoint = 0
+        var pending: [Change] = []
+        var pages = 0
+    }
+
+    private struct Writers {
+        var now = 0
+        var most = 0
+        var writes = 0
+    }
+
+    private let file: FileHandle
+    private let state: Mutex<State>
+    private let writers = Mutex(Writers())
+
+    /// Opens or makes the store of a folder. A line that was being written when the process died is dropped.
+    init(folder: URL) throws {
+        let url = Self.file(in: folder)
+        if !FileManager.default.fileExists(atPath: url.path) {
+            guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
+                throw SyncError(.store, "cannot write \(url.path)")
+            }
+        }
+        file = try FileHandle(forUpdating: url)
+        let data = try file.readToEnd() ?? Data()
+        let whole = data.prefix(through: data.lastIndex(of: UInt8(ascii: "\n")) ?? data.startIndex - 1)
+        var state = State()
+        for (number, line) in whole.split(separator: UInt8(ascii: "\n")).enumerated() {
+            guard let line = try? JSONDecoder().decode(Line.self, from: line) else {
+                throw SyncError(.store, "\(url.path):\(number + 1) is damaged")
+            }
+            Self.apply(line, to: &state)
+        }
+        try file.truncate(atOffset: UInt64(whole.count))
+        self.state = Mutex(state)
+    }
+
+    deinit { try? file.close() }
+
+    static func file(in folder: URL) -> URL { folder.appending(path: "contacts.journal") }
+
+    var contacts: [Contact] { state.withLock { $0.contacts.values.sorted { $0.sequence < $1.sequence } } }
+    /// The sequence after which the next page begins.
+    var checkpoint: Int { state.withLock { $0.checkpoint } }
+    /// What was changed here and not uploaded yet.
+    var pending: [Change] { state.withLock { $0.pending } }
+    /// How many pages it has.
+    var pages: Int { state.withLock { $0.pages } }
+    var mostWritersAtOnce: Int { writers.withLock { $0.most } }
+    var writes: Int { writers.withLock { $0.writes } }
+
+    func write(_ page: Page) throws { try write(Line(page: page)) }
+    func write(_ edit: Change) throws { try write(Line(edit: edit)) }
+    func noteUploaded(_ changes: [Change]) throws { try write(Line(uploaded: changes)) }
+
+    private func write(_ line: Line) throws {
+        writers.withLock { writers in
+            writers.now += 1
+            writers.most = max(writers.most, writers.now)
+            writers.writes += 1
+        }
+        defer { writers.withLock { $0.now -= 1 } }
+        try file.write(contentsOf: try JSONEncoder().encode(line) + Data("\n".utf8))
+        try file.synchronize()
+        state.withLock { Self.apply(line, to: &$0) }
+    }
+
+    private static func apply(_ line: Line, to state: inout State) {
+        if let page = line.page {
+            for contact in page.contacts { state.contacts[contact.id] = contact }
+            state.checkpoint = page.next
+            state.pages += 1
+        }
+        if let edit = line.edit { state.pending.append(edit) }
+        if let uploaded = line.uploaded { state.pending.removeAll { uploaded.contains($0) } }
+    }
+}
