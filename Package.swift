@@ -195,6 +195,18 @@ let package = Package(
             path: "Examples/PagedSync",
             swiftSettings: strict
         ),
+        .systemLibrary(name: "CPNG", path: "Examples/CPNG", providers: [.apt(["libpng-dev"])]),
+        .target(name: "Pictures", dependencies: ["CPNG"], path: "Examples/Pictures", swiftSettings: strict),
+        .executableTarget(
+            name: "thumbnail-pipeline",
+            dependencies: [
+                "Operations", "ExampleBasics", "ExampleServer", "Pictures",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ],
+            path: "Examples/ThumbnailPipeline",
+            swiftSettings: strict
+        ),
         // Tests.
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "SluiceTesting"], swiftSettings: strict),
         .testTarget(name: "OperationKeysTests", dependencies: ["OperationKeys", "TestSupport"], swiftSettings: strict),
@@ -243,7 +255,8 @@ let package = Package(
             name: "ExamplesTests",
             dependencies: [
                 "Operations", "RedisBroker", "SluiceWorker", "Sluice", "TestSupport", "ExampleBasics", "ExampleServer",
-                "image-downloads", "cell-updates", "custom-operation", "paged-sync",
+                "image-downloads", "cell-updates", "custom-operation", "paged-sync", "Pictures", "thumbnail-pipeline",
+                "CZlib",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
             ],

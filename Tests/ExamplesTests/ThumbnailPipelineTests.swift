@@ -1,0 +1,134 @@
+import CZlib
+import Foundation
+import Operations
+import Pictures
+import TestSupport
+import Testing
+
+@testable import thumbnail_pipeline
+
+@Suite("Thumbnail pipeline", .timeLimit(.minutes(1)))
+struct ThumbnailPipelineTests {
+    @Test("The program ends with 0, and all that it claims holds, for any number of pictures", arguments: [6, 31])
+    func program(pictures: Int) async throws {
+        let folder = try TemporaryDirectory()
+        let arguments = ["--pictures", "\(pictures)", "--output", folder.path("sheet.png")]
+        let outcome = try await Program.run("thumbnail-pipeline", arguments)
+        #expect(outcome.code == 0, "\(outcome.output)\(outcome.errors)")
+        #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("✓") }.count == 7)
+        let sheet = try Picture(png: Array(Data(contentsOf: URL(filePath: folder.path("sheet.png")))))
+        #expect(sheet.width == 6 * 104 + 8 && sheet.height == (pictures + 5) / 6 * 104 + 8)
+    }
+
+    @Test("A sheet that cannot be written ends the program with an error")
+    func unwritable() async throws {
+        let outcome = try await Program.run("thumbnail-pipeline", ["--output", "/nowhere/sheet.png"])
+        #expect(outcome.code == 1)
+        #expect(!outcome.errors.isEmpty)
+    }
+
+    @Test("With the one changed line, workers of a real Redis download for the same graph")
+    func distributed() async throws {
+        let (gallery, journal, folder) = (Gallery(count: 12), Journal(), try TemporaryDirectory())
+        let server = try await gallery.serve()
+        let cluster = try await SmallCluster { $0.register(PictureDownload.self) }
+        let sluice = cluster.sluice
+        let output = folder.url.appending(path: "sheet.png")
+        let pictures = folder.url.appending(path: "pictures")
+        let pipeline = Pipeline(folder: pictures, output: output, journal: journal) { download in
+            ValueOperation { try await sluice.enqueue(download).value }
+        }
+        let graph = try pipeline.start((0..<12).map { server.address + Gallery.path($0) })
+        try await graph.sheet.waitUntilFinished()
+        let traffic = server.traffic
+        let inspection = Inspection(gallery: gallery, graph: graph, journal: journal, traffic: traffic, output: output)
+        let claims = try inspection.claims()
+        #expect(claims.broken.isEmpty, "\(claims.table)")
+        try await cluster.end()
+        try await server.stop()
+    }
+
+    @Test("Nothing starts before what it waits for: cancelling the folder's operation leaves only the sheet")
+    func cancelled() async throws {
+        let (journal, folder) = (Journal(), try TemporaryDirectory())
+        let output = folder.url.appending(path: "sheet.png")
+        let pipeline = Pipeline(folder: folder.url, output: output, journal: journal) { download in
+            ValueOperation {
+                journal.note("download")
+                return PictureDownload.Stored(path: download.path, bytes: 0)
+            }
+        }
+        pipeline.images.isSuspended = true
+        let graph = try pipeline.start((0..<6).map { "http://127.0.0.1:1/\($0)" })
+        let root = try #require(pipeline.images.operations.first { $0.name == "folder" })
+        root.cancel()
+        for thumbnail in graph.thumbnails { #expect(try await thumbnail.waitUntilFinished() == .cancelled) }
+        #expect(graph.downloads.allSatisfy { $0.state == .cancelled })
+        pipeline.images.isSuspended = false
+        #expect(try await graph.sheet.waitUntilFinished() == .finished)
+        #expect(journal.entries == ["begin sheet", "end sheet"])
+        #expect(try Picture(png: Array(Data(contentsOf: output)))[20, 20] == ContactSheet.missing)
+    }
+}
+
+@Suite("Pictures")
+struct PicturesTests {
+    @Test("What is written as PNG is read as it was", arguments: [(1, 1), (3, 7), (64, 64), (301, 5)])
+    func roundTrip(width: Int, height: Int) throws {
+        var picture = Picture(width: width, height: height)
+        for y in 0..<height {
+            for x in 0..<width { picture[x, y] = Picture.Color(UInt8(x % 256), UInt8(y % 256), UInt8(x * y % 256)) }
+        }
+        #expect(try Picture(png: picture.png()) == picture)
+    }
+
+    @Test("Noise does not become smaller than the space for it")
+    func noise() throws {
+        var generator = SystemRandomNumberGenerator()
+        var picture = Picture(width: 200, height: 200)
+        for y in 0..<200 {
+            for x in 0..<200 { picture[x, y] = Picture.Color.random(in: 0...255, using: &generator) }
+        }
+        #expect(try Picture(png: picture.png()) == picture)
+    }
+
+    @Test("What is no PNG, is cut, or claims to be huge is refused with a reason")
+    func refused() throws {
+        let png = try Picture(width: 40, height: 40, color: Picture.Color(1, 2, 3)).png()
+        #expect(throws: PNGError.self) { try Picture(png: []) }
+        #expect(throws: PNGError.self) { try Picture(png: Array("no picture".utf8)) }
+        for length in stride(from: 8, to: png.count - 12, by: 5) {
+            #expect(throws: PNGError.self) { try Picture(png: Array(png.prefix(length))) }
+        }
+        // Width and height stand behind signature, length and name of the first chunk, its checksum behind them.
+        var huge = png
+        for (offset, byte) in [(16, 0), (17, 0), (18, 0x24), (19, 0), (20, 0), (21, 0), (22, 0x24), (23, 0)]
+            as [(Int, UInt8)]
+        {
+            huge[offset] = byte
+        }
+        let sum = UInt32(crc32(0, Array(huge[12..<29]), 17))
+        for (index, shift) in [24, 16, 8, 0].enumerated() { huge[29 + index] = UInt8(truncatingIfNeeded: sum >> shift) }
+        let error = #expect(throws: PNGError.self) { try Picture(png: huge) }
+        #expect(error?.description == "a picture of 9216 by 9216 pixels")
+    }
+
+    @Test("A smaller picture keeps its shape, and averages")
+    func fitted() {
+        var picture = Picture(width: 300, height: 100, color: Picture.Color(100, 0, 0))
+        picture.draw(Picture(width: 150, height: 100, color: Picture.Color(0, 200, 0)), x: 150, y: 0)
+        let small = picture.fitted(into: 30)
+        #expect(small.width == 30 && small.height == 10)
+        #expect(small[0, 0] == Picture.Color(100, 0, 0) && small[29, 9] == Picture.Color(0, 200, 0))
+        #expect(picture.fitted(into: 3)[1, 0] == Picture.Color(50, 100, 0))
+        #expect(small.fitted(into: 100) == small)
+        #expect(picture.average(0..<300, 0..<100) == Picture.Color(50, 100, 0))
+    }
+
+    @Test("What is drawn over the edge is cut off")
+    func drawing() {
+        var picture = Picture(width: 4, height: 4)
+        picture.draw(Picture(width: 4, height: 4, color: Picture.Color(9, 9, 9)), x: 2, y: 3)
+        #expect(picture.pixels.filter { $0 == Picture.Color(9, 9, 9) }.count == 2)
+    }
+}
