@@ -26,7 +26,7 @@ package struct RootCommand: Verb {
                 WorkerVerb.self, EnqueueVerb.self, CancelVerb.self, WaitVerb.self, ShowVerb.self, ResultVerb.self,
                 LogsVerb.self, ListVerb.self, StatsVerb.self, RetryVerb.self, RemoveVerb.self, QueueGroup.self,
                 WorkersGroup.self, EventsVerb.self, StatVerb.self, MonitorVerb.self, DoctorVerb.self, RedisGroup.self,
-                ConfigGroup.self,
+                ConfigGroup.self, BenchVerb.self,
             ]
         )
     }

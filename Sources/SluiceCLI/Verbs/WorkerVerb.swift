@@ -81,6 +81,9 @@ package struct WorkerVerb: Verb {
     var watchInterval = Duration.seconds(60)
     @Option(help: .hidden, transform: DurationText.parse)
     var lease = Defaults.lease
+    /// What `bench` measures with.
+    @Flag(help: .hidden)
+    var benchOperations = false
     @OptionGroup package var global: GlobalOptions
 
     /// More is a slip.
@@ -125,6 +128,7 @@ package struct WorkerVerb: Verb {
     private func registry(_ invocation: Invocation, allowed: Set<String>) throws(CLIError) -> OperationRegistry {
         var registry = OperationRegistry()
         invocation.register(&registry)
+        if benchOperations { BenchOperations.register(in: &registry) }
         let names = Set(registry.names)
         let builtins = BuiltinOperations.handlers(allowed: allowed, cancelGrace: cancelGrace)
         for handler in builtins where !names.contains(handler.name) { registry.register(handler) }

@@ -11,12 +11,7 @@ struct HealthBoard: Sendable {
 
     /// - Throws: `CLIError` if no folder can be made.
     init() throws(CLIError) {
-        let template = FileManager.default.temporaryDirectory.appendingPathComponent("sluice-health-XXXXXX").path
-        var path = Array(template.utf8CString)
-        guard mkdtemp(&path) != nil else {
-            throw CLIError(.badConfiguration, "no folder can be made at \(template)", fix: "TMPDIR=/tmp")
-        }
-        folder = URL(fileURLWithPath: String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        folder = try PrivateFolder.make("sluice-health")
     }
 
     func path(of worker: WorkerID) -> String { folder.appendingPathComponent("\(worker).json").path }

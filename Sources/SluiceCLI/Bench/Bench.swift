@@ -1,0 +1,80 @@
+import Operations
+import Sluice
+
+/// Runs groups of measurements one after the other on a rig, and hands out each figure as soon as it is known.
+struct Bench: Sendable {
+    /// How much work a run does.
+    struct Size: Sendable {
+        /// Operations of a throughput case.
+        var operations: Int
+        /// Up to how many pending ones growth is looked at, and how many a worker's memory is watched over.
+        var most: Int
+        /// Samples of a latency.
+        var samples: Int
+        /// Seconds to look at an idle worker.
+        var idleSeconds: Int
+
+        static let short = Size(operations: 100_000, most: 100_000, samples: 200, idleSeconds: 20)
+        static let usual = Size(operations: 200_000, most: 1_000_000, samples: 1000, idleSeconds: 60)
+        static let full = Size(operations: 500_000, most: 5_000_000, samples: 5000, idleSeconds: 60)
+    }
+
+    let rig: BenchRig
+    let size: Size
+    let report: @Sendable (Measurement) -> Void
+    /// Says what goes on.
+    let progress: @Sendable (String) -> Void
+
+    func run(_ groups: Set<Measurement.Group>) async throws {
+        let floors = try await Floors.measure(self)
+        for group in Measurement.Group.allCases where groups.contains(group) {
+            switch group {
+            case .floor: for floor in floors.measurements { report(floor) }
+            case .enqueue: try await EnqueueCases(bench: self, floors: floors).run()
+            case .drain: try await DrainCases(bench: self, floors: floors).run()
+            case .latency: try await LatencyCases(bench: self).run()
+            case .memory: try await MemoryCases(bench: self).run()
+            case .idle: try await IdleCases(bench: self).run()
+            case .growth: try await GrowthCases(bench: self).run()
+            case .network: try await NetworkCases(bench: self).run()
+            case .durable: try await DurableCases(bench: self).run()
+            }
+        }
+    }
+
+    // MARK: What cases share
+
+    static let arguments = #"{"number":12345,"text":"\#(String(repeating: "x", count: 60))"}"#
+    /// Name and arguments, without what Sluice adds.
+    static let payloadBytes = "noop".utf8.count + arguments.utf8.count
+
+    /// Operations whose name and arguments have 90 bytes.
+    static func operations(_ count: Int, tracked: Bool, delayMilliseconds: Int64 = 0) -> [NewOperation] {
+        let envelope = OperationEnvelope(name: "noop", arguments: Array(arguments.utf8)).encoded()
+        return (0..<count).map { _ in
+            NewOperation(tracked: tracked, delayMilliseconds: delayMilliseconds, envelope: envelope)
+        }
+    }
+
+    /// Fills the queue, in parts, so that a million operations are not held here at once.
+    func fill(_ count: Int, tracked: Bool, delayMilliseconds: Int64 = 0) async throws {
+        var rest = count
+        while rest > 0 {
+            let part = min(rest, 50_000)
+            let operations = Self.operations(part, tracked: tracked, delayMilliseconds: delayMilliseconds)
+            _ = try await rig.broker.enqueueAll(operations, queue: BenchRig.queue) { _ in }
+            rest -= part
+        }
+    }
+
+    /// How long something takes, in seconds.
+    static func seconds(_ body: () async throws -> Void) async rethrows -> Double {
+        let start = ContinuousClock.now
+        try await body()
+        return (ContinuousClock.now - start).inSeconds
+    }
+}
+
+extension Bool {
+    var word: String { self ? "tracked" : "untracked" }
+}

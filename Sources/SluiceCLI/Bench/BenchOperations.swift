@@ -1,0 +1,25 @@
+import Dispatch
+import Foundation
+import Operations
+import SluiceWorker
+
+/// What worker processes of a benchmark can run besides the built-in operations.
+enum BenchOperations {
+    static let stamp = "bench.stamp"
+    static let wait = "bench.wait"
+
+    static func register(in registry: inout OperationRegistry) {
+        registry.register(OperationHandler(name: stamp) { _, _ in Array("\(MachineClock.nanoseconds)".utf8) })
+        registry.register(
+            OperationHandler(name: wait) { _, _ in
+                try? await Task.sleep(for: .seconds(3600))
+                return Array("\(MachineClock.nanoseconds)".utf8)
+            }
+        )
+    }
+}
+
+/// A clock that all processes of the machine share.
+enum MachineClock {
+    static var nanoseconds: UInt64 { DispatchTime.now().uptimeNanoseconds }
+}

@@ -1,0 +1,180 @@
+import EmbeddedRedis
+import Foundation
+import Logging
+import NIOPosix
+import Operations
+import RedisBroker
+import RedisClient
+import Sluice
+import Synchronization
+
+/// What a benchmark runs on: a redis-server of its own in a folder of its own, a client, a connection that asks the server about
+/// itself, and worker processes.
+///
+/// Everything of it ends with `close()`. The workers hold the other end of a leash, so they end also if this process is killed.
+final class BenchRig: Sendable {
+    static let queue = "bench"
+    static let namespace = "bench"
+
+    let client: SluiceClient
+    let broker: RedisBroker
+    let control: RedisConnection
+    let endpoint: RedisEndpoint
+    private let server: EmbeddedRedis
+    private let folder: URL
+    private let leash: Int32
+    private let workers = Mutex<[WorkerProcess]>([])
+
+    /// Starts the server.
+    ///
+    /// - Throws: `EmbeddedRedisError`, or `CLIError` if no folder can be made.
+    static func start() async throws -> BenchRig {
+        let folder = try PrivateFolder.make("sluice-bench")
+        let server = EmbeddedRedis(directory: folder.path)
+        do {
+            _ = try await SluiceClient.startedServer(server)
+            return try await BenchRig(server, folder)
+        } catch {
+            _ = try? server.stop()
+            try? FileManager.default.removeItem(at: folder)
+            throw error
+        }
+    }
+
+    private init(_ server: EmbeddedRedis, _ folder: URL) async throws {
+        self.server = server
+        self.folder = folder
+        endpoint = server.endpoint
+        leash = try Leash.make()
+        let broker = RedisBroker(
+            endpoint,
+            configuration: RedisBrokerConfiguration(namespace: Self.namespace),
+            logger: Self.silent
+        )
+        self.broker = broker
+        client = SluiceClient(broker: broker, namespace: Self.namespace) { broker.close() }
+        control = try await Self.connect(endpoint)
+        try await control.send(RedisCommand("CONFIG", "SET", "appendonly", "no"))
+    }
+
+    static let silent = Logger(label: "sluice.bench") { _ in SwiftLogNoOpLogHandler() }
+
+    static func connect(_ endpoint: RedisEndpoint) async throws -> RedisConnection {
+        try await RedisConnection.connect(
+            endpoint,
+            configuration: RedisConnectionConfiguration(commandDeadline: .seconds(120)),
+            on: MultiThreadedEventLoopGroup.singleton.any(),
+            logger: silent
+        ).get()
+    }
+
+    /// Ends workers and server, and removes the folder. May be called from any thread, and twice.
+    func close() {
+        for worker in workers.withLock({ $0 }) { worker.send(SIGKILL) }
+        control.close()
+        broker.close()
+        _ = try? server.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    // MARK: Server
+
+    /// An empty server whose statistics begin at zero.
+    func reset() async throws {
+        try await control.send(RedisCommand("FLUSHALL"))
+        try await control.send(RedisCommand("CONFIG", "RESETSTAT"))
+        try await control.send(RedisCommand("SLOWLOG", "RESET"))
+        // Forgotten with everything else, while the broker believes that it has said it.
+        try await control.send(RedisCommand("SADD", "\(Self.namespace):queues", Self.queue))
+    }
+
+    func info(_ section: String) async throws -> [String: String] {
+        let text = try await control.send(RedisCommand("INFO", section)).string ?? ""
+        return Dictionary(
+            text.split(whereSeparator: \.isNewline).compactMap { line in
+                let parts = line.split(separator: ":", maxSplits: 1).map(String.init)
+                return parts.count == 2 ? (parts[0], parts[1]) : nil
+            },
+            uniquingKeysWith: { $1 }
+        )
+    }
+
+    func memory() async throws -> Double {
+        // Freed memory is counted out in the background.
+        Double(try await info("memory")["used_memory"] ?? "") ?? 0
+    }
+
+    /// What the server has done since `reset()`.
+    func commands() async throws -> ServerWork { ServerWork(try await info("commandstats")) }
+
+    func total(_ name: String) async throws -> Int {
+        try await control.send(RedisCommand("HGET", "{\(Self.namespace)/\(Self.queue)}:totals", name)).string
+            .flatMap { Int($0) } ?? 0
+    }
+
+    /// Waits until so many operations have finished.
+    func waitUntilFinished(_ count: Int) async throws {
+        while try await total("finished") < count { try await Task.sleep(for: .milliseconds(2)) }
+    }
+
+    // MARK: Workers
+
+    /// Starts a worker process and waits until it has its lease.
+    @discardableResult
+    func startWorker(slots: Int, endpoint: RedisEndpoint? = nil, queues: String = BenchRig.queue) async throws
+        -> WorkerProcess
+    {
+        let id = WorkerID()
+        let process = try WorkerProcess(
+            id,
+            arguments: [
+                "worker", "--redis", Self.url(endpoint ?? self.endpoint), "--namespace", Self.namespace, "-q", queues,
+                "-c", "\(slots)", "--bench-operations", "--quiet", "--supervised", id.description,
+            ],
+            leash: leash
+        )
+        workers.withLock { $0.append(process) }
+        let first = queues.split(separator: ",").first.map(String.init) ?? queues
+        while try await broker.snapshot(queue: first, executingRows: 0).workers.allSatisfy({ $0.worker != id.description })
+        {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return process
+    }
+
+    /// Stops workers as an operator would, and waits for their end.
+    func stop(_ processes: [WorkerProcess]) async throws {
+        for process in processes { process.send(SIGTERM) }
+        for process in processes { _ = await process.end() }
+        workers.withLock { running in running.removeAll { one in processes.contains { $0 === one } } }
+    }
+
+    private static func url(_ endpoint: RedisEndpoint) -> String {
+        if case .unix(let path) = endpoint.address { return "unix://\(path)" }
+        return "\(endpoint)"
+    }
+}
+
+/// The server's own count of what it did.
+struct ServerWork: Sendable {
+    /// Calls and microseconds by command, in lower case.
+    private(set) var calls: [String: Double] = [:]
+    private(set) var microseconds: [String: Double] = [:]
+
+    init(_ info: [String: String]) {
+        for (key, value) in info where key.hasPrefix("cmdstat_") {
+            let name = String(key.dropFirst("cmdstat_".count))
+            for field in value.split(separator: ",") {
+                let parts = field.split(separator: "=")
+                if parts.first == "calls" { calls[name] = Double(parts[1]) }
+                if parts.first == "usec" { microseconds[name] = Double(parts[1]) }
+            }
+        }
+    }
+
+    private static let scripts = ["evalsha", "eval"]
+    var scriptCalls: Double { Self.scripts.reduce(0) { $0 + (calls[$1] ?? 0) } }
+    var scriptMicroseconds: Double { Self.scripts.reduce(0) { $0 + (microseconds[$1] ?? 0) } }
+    /// All calls, those inside scripts too.
+    var allCalls: Double { calls.values.reduce(0, +) }
+}

@@ -1,0 +1,109 @@
+import Operations
+import RedisClient
+
+/// How fast workers are.
+struct DrainCases: Sendable {
+    let bench: Bench
+    let floors: Floors
+
+    func run() async throws {
+        for tracked in [false, true] {
+            for (processes, slots) in [(1, 1), (1, 10), (1, 100), (1, 1000), (2, 500)] {
+                try await noop(tracked, processes: processes, slots: slots)
+            }
+            try await budgeted(tracked)
+        }
+        for milliseconds in [1, 10] { try await sleeping(milliseconds) }
+    }
+
+    /// One process with 500 slots: what the budgets are for.
+    private func budgeted(_ tracked: Bool) async throws {
+        let drain = try await drain(bench.size.operations, tracked: tracked, processes: 1, slots: 500)
+        bench.report(
+            Measurement(
+                .drain,
+                "no-op, \(tracked.word)",
+                at: [("processes", 1), ("slots", 500)],
+                drain.rate,
+                .perSecond,
+                reference: .init(name: "Swift floor", value: floors.swift),
+                bounds: tracked ? [.atLeast(75_000)] : [.atLeast(150_000), .ratioAtLeast(0.65)]
+            )
+        )
+        let count = Double(bench.size.operations)
+        for (name, value, unit) in [
+            ("script calls per operation", drain.work.scriptCalls / count, Measurement.Unit.count),
+            ("commands per operation, inside scripts too", drain.work.allCalls / count, .count),
+            ("script time per operation", drain.work.scriptMicroseconds / count, .microseconds),
+        ] {
+            bench.report(Measurement(.drain, "no-op, \(tracked.word), \(name)", value, unit))
+        }
+    }
+
+    private func noop(_ tracked: Bool, processes: Int, slots: Int) async throws {
+        let count = slots < 10 ? bench.size.operations / 20 : slots < 100 ? bench.size.operations / 4 : bench.size.operations
+        let drain = try await drain(count, tracked: tracked, processes: processes, slots: slots)
+        bench.report(
+            Measurement(
+                .drain,
+                "no-op, \(tracked.word)",
+                at: [("processes", Double(processes)), ("slots", Double(slots))],
+                drain.rate,
+                .perSecond,
+                reference: .init(name: "Swift floor", value: floors.swift)
+            )
+        )
+    }
+
+    /// Fills the queue while it is paused, starts the workers, and lets them go.
+    private func drain(
+        _ count: Int,
+        tracked: Bool,
+        processes: Int,
+        slots: Int
+    ) async throws -> (rate: Double, work: ServerWork) {
+        bench.progress("drain of \(tracked.word) no-ops: \(processes) processes, \(slots) slots")
+        try await bench.rig.reset()
+        try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
+        try await bench.fill(count, tracked: tracked)
+        var workers: [WorkerProcess] = []
+        for _ in 0..<processes { workers.append(try await bench.rig.startWorker(slots: slots)) }
+        try await bench.rig.control.send(RedisCommand("CONFIG", "RESETSTAT"))
+        let seconds = try await Bench.seconds {
+            try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
+            try await bench.rig.waitUntilFinished(count)
+        }
+        let work = try await bench.rig.commands()
+        try await bench.rig.stop(workers)
+        return (Double(count) / seconds, work)
+    }
+
+    /// Operations that take time: the slots should be busy all of it.
+    private func sleeping(_ milliseconds: Int) async throws {
+        let slots = 100
+        let count = milliseconds == 1 ? 50_000 : 10_000
+        bench.progress("drain of operations of \(milliseconds) ms")
+        try await bench.rig.reset()
+        try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
+        let seconds = Double(milliseconds) / 1000
+        let envelope = OperationEnvelope(name: "sleep", arguments: Array(#"{"seconds":\#(seconds)}"#.utf8)).encoded()
+        let operations = (0..<count).map { _ in NewOperation(tracked: false, envelope: envelope) }
+        _ = try await bench.rig.broker.enqueueAll(operations, queue: BenchRig.queue) { _ in }
+        let worker = try await bench.rig.startWorker(slots: slots)
+        let taken = try await Bench.seconds {
+            try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
+            try await bench.rig.waitUntilFinished(count)
+        }
+        try await bench.rig.stop([worker])
+        bench.report(
+            Measurement(
+                .drain,
+                "operations that sleep",
+                at: [("milliseconds", Double(milliseconds)), ("slots", Double(slots))],
+                Double(count) / taken,
+                .perSecond,
+                reference: .init(name: "slots over time", value: Double(slots) / seconds)
+            )
+        )
+    }
+}

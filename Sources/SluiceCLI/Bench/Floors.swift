@@ -1,0 +1,105 @@
+import Foundation
+import NIOCore
+import Operations
+import RedisClient
+
+/// What this machine and its Redis can do at most: the same bytes without a queue's semantics.
+struct Floors: Sendable {
+    private static let list = "floor:list"
+    private static let batch = Defaults.batch
+    private static let window = 8
+
+    /// PING and its answer, one after the other, per second.
+    var ping: Double
+    /// Elements per second by RPUSH, in calls of 500, eight under way.
+    var push: Double
+    /// Operations per second through two bare scripts, a task and a JSON decode each.
+    var swift: Double
+
+    var measurements: [Measurement] {
+        [
+            Measurement(.floor, "PING one by one", ping, .perSecond),
+            Measurement(.floor, "RPUSH of the same bytes", push, .perSecond),
+            Measurement(.floor, "bare scripts, a task and a JSON decode each", swift, .perSecond),
+        ]
+    }
+
+    static func measure(_ bench: Bench) async throws -> Floors {
+        let control = bench.rig.control
+        bench.progress("floor: PING")
+        let pings = 5000
+        let pinging = try await Bench.seconds {
+            for _ in 0..<pings { try await control.send(RedisCommand("PING")) }
+        }
+        bench.progress("floor: RPUSH")
+        let count = bench.size.operations
+        let pushing = try await Bench.seconds { try await push(count, control) }
+        bench.progress("floor: bare scripts")
+        let turning = try await Bench.seconds { try await turn(count, control) }
+        try await control.send(RedisCommand("FLUSHALL"))
+        return Floors(
+            ping: Double(pings) / pinging,
+            push: Double(count) / pushing,
+            swift: Double(count) / turning
+        )
+    }
+
+    private static func push(_ count: Int, _ control: RedisConnection) async throws {
+        let element = Array(Bench.operations(1, tracked: false)[0].element)
+        var command = RedisCommand("RPUSH", capacity: batch * (element.count + 16))
+        command.append(list)
+        for _ in 0..<batch { command.append(element) }
+        var underWay = CircularBuffer<EventLoopFuture<RedisValue>>()
+        for _ in 0..<(count / batch) {
+            if underWay.count == window { _ = try await underWay.removeFirst().get() }
+            underWay.append(control.submit(command))
+        }
+        for future in underWay { _ = try await future.get() }
+    }
+
+    /// One script takes elements out of the list into a hash and, with its next call, out of the hash.
+    private static let script = """
+        for i = 3, #ARGV do redis.call('HDEL', KEYS[2], ARGV[i]) end
+        local taken = redis.call('LPOP', KEYS[1], ARGV[1])
+        if not taken then return {} end
+        local pairs = {}
+        for i = 1, #taken do pairs[2 * i - 1] = ARGV[2] + i; pairs[2 * i] = taken[i] end
+        redis.call('HSET', KEYS[2], unpack(pairs))
+        return taken
+        """
+
+    private struct Arguments: Decodable { var number: Int, text: String }
+
+    /// Two batches at a time: one runs here while the other is in Redis.
+    private static func turn(_ count: Int, _ control: RedisConnection) async throws {
+        let digest = try await control.send(RedisCommand("SCRIPT", "LOAD", script)).string ?? ""
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for lane in 0..<2 { group.addTask { try await turn(lane, digest, control) } }
+            try await group.waitForAll()
+        }
+    }
+
+    private static func turn(_ lane: Int, _ digest: String, _ control: RedisConnection) async throws {
+        var fences: [Int] = []
+        var next = lane << 40
+        while true {
+            var command = RedisCommand("EVALSHA", capacity: 16 * batch)
+            for word in [digest, "2", list, "floor:inflight", "\(batch)", "\(next)"] { command.append(word) }
+            for fence in fences { command.append(fence) }
+            let elements = try await control.send(command).array ?? []
+            guard !elements.isEmpty else { return }
+            await withTaskGroup(of: Void.self) { group in
+                for element in elements { group.addTask { decode(element) } }
+            }
+            fences = elements.indices.map { next + 1 + $0 }
+            next += elements.count
+        }
+    }
+
+    private static func decode(_ element: RedisValue) {
+        guard let bytes = element.bytes else { return }
+        let envelope = bytes.dropFirst(OperationHeader.byteCount)
+        guard let arguments = try? OperationEnvelope(Array(envelope)).arguments else { return }
+        _ = try? JSONDecoder().decode(Arguments.self, from: Data(arguments))
+    }
+}

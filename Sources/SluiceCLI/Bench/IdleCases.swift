@@ -1,0 +1,89 @@
+import Foundation
+import Operations
+import RedisClient
+
+/// What it costs to do nothing.
+struct IdleCases: Sendable {
+    let bench: Bench
+
+    func run() async throws {
+        try await one()
+        try await thousand()
+    }
+
+    /// One idle worker: what it asks of Redis, its processor time and memory.
+    private func one() async throws {
+        try await bench.rig.reset()
+        let worker = try await bench.rig.startWorker(slots: 10)
+        let figures = ProcessFigures(worker.pid)
+        let seconds = Double(bench.size.idleSeconds)
+        bench.progress("an idle worker for \(bench.size.idleSeconds) s")
+        // It greets the server and loads its scripts first.
+        try await Task.sleep(for: .seconds(2))
+        let before = try await clientCommands()
+        let cpu = figures.cpuSeconds
+        try await Task.sleep(for: .seconds(bench.size.idleSeconds))
+        // The question itself is one.
+        let commands = try await clientCommands() - before - 1
+        let minute = 60 / seconds
+        bench.report(
+            Measurement(.idle, "commands a minute, one queue", commands * minute, .count, bounds: [.atMost(20)])
+        )
+        bench.report(
+            Measurement(
+                .idle,
+                "processor",
+                (figures.cpuSeconds - cpu) / seconds * 100,
+                .percent,
+                bounds: [.atMost(0.5)]
+            )
+        )
+        bench.report(Measurement(.idle, "resident", figures.residentMebibytes, .mebibytes, bounds: [.atMost(30)]))
+        bench.report(Measurement(.idle, "resident, of its own", figures.anonymousMebibytes, .mebibytes))
+        try await bench.rig.stop([worker])
+    }
+
+    /// Commands of clients, without those that scripts call.
+    private func clientCommands() async throws -> Double {
+        let work = try await bench.rig.commands()
+        let outside = ["evalsha", "eval", "script|load", "blpop", "ping", "info", "client|setname", "subscribe", "hello"]
+        return outside.reduce(0) { $0 + (work.calls[$1] ?? 0) }
+    }
+
+    /// The heartbeats of a thousand workers, which are nearly all that idle ones send.
+    private func thousand() async throws {
+        let count = 1000
+        let seconds = 10
+        bench.progress("the heartbeats of \(count) idle workers")
+        try await bench.rig.reset()
+        let workers = (0..<count).map { _ in WorkerID() }
+        let before = try await redisCPU()
+        let start = ContinuousClock.now
+        for round in 0..<(seconds * count / 5) {
+            let due = start + .microseconds(round * 5_000_000 / count)
+            if due > .now { try await Task.sleep(until: due, clock: .continuous) }
+            let beat = Beat(
+                worker: workers[round % count],
+                epoch: 0,
+                leaseMilliseconds: 15_000,
+                intervalMilliseconds: 5000,
+                info: Array("{}".utf8)
+            )
+            _ = try bench.rig.broker.beat(beat, queue: BenchRig.queue)
+        }
+        let elapsed = (ContinuousClock.now - start).inSeconds
+        bench.report(
+            Measurement(
+                .idle,
+                "Redis' processor under 1,000 idle workers' heartbeats",
+                (try await redisCPU() - before) / elapsed * 100,
+                .percent
+            )
+        )
+    }
+
+    private func redisCPU() async throws -> Double {
+        let info = try await bench.rig.info("cpu")
+        return ["used_cpu_sys", "used_cpu_user"].reduce(0) { $0 + (info[$1].flatMap { Double($0) } ?? 0) }
+    }
+}

@@ -1,0 +1,111 @@
+import Operations
+import RedisClient
+import Sluice
+
+/// How long single operations wait, for a start, a cancel or an answer; by a clock that both processes share.
+struct LatencyCases: Sendable {
+    let bench: Bench
+
+    func run() async throws {
+        try await bench.rig.reset()
+        let worker = try await bench.rig.startWorker(slots: 10)
+        try await pickUp()
+        try await scheduled()
+        try await cancelWaiting()
+        try await cancelRunning(cutting: false)
+        try await cancelRunning(cutting: true)
+        try await bench.rig.stop([worker])
+    }
+
+    /// An idle worker starts an operation, and its result comes back.
+    private func pickUp() async throws {
+        bench.progress("pick-up by an idle worker")
+        var starts = LatencyHistogram()
+        var results = LatencyHistogram()
+        for _ in 0..<bench.size.samples {
+            // Long enough for the worker to be idle again, and never in step with it.
+            try await Task.sleep(for: .microseconds(Int.random(in: 2000...5000)))
+            let begin = MachineClock.nanoseconds
+            let reference = try await bench.rig.client.enqueue(name: BenchOperations.stamp, queue: BenchRig.queue)
+            let started = try await stamp(of: reference)
+            results.record(nanoseconds: MachineClock.nanoseconds - begin)
+            starts.record(nanoseconds: started - begin)
+        }
+        let figures = starts.measurements("pick-up by an idle worker", p50: .atMost(0.6), p99: .atMost(1.5))
+        for figure in figures + results.measurements("enqueue, run and await the result") { bench.report(figure) }
+    }
+
+    /// How much later than asked for a delayed operation starts.
+    private func scheduled() async throws {
+        let count = min(bench.size.samples, 300)
+        bench.progress("scheduled operations")
+        var pending: [(due: UInt64, reference: OperationReference)] = []
+        for number in 0..<count {
+            let delay = Duration.milliseconds(1000 + 10 * number)
+            let due = MachineClock.nanoseconds + UInt64(delay.wholeMilliseconds) * 1_000_000
+            let options = EnqueueOptions(start: .after(delay))
+            let reference = try await bench.rig.client.enqueue(
+                name: BenchOperations.stamp,
+                queue: BenchRig.queue,
+                options: options
+            )
+            pending.append((due, reference))
+        }
+        var late = LatencyHistogram()
+        for (due, reference) in pending {
+            let started = try await stamp(of: reference)
+            late.record(nanoseconds: started > due ? started - due : 0)
+        }
+        for figure in late.measurements("start of a scheduled operation after its time", longest: .atMost(50)) {
+            bench.report(figure)
+        }
+    }
+
+    private func cancelWaiting() async throws {
+        bench.progress("cancel of waiting operations")
+        let queue = "waiting"
+        var times = LatencyHistogram()
+        for _ in 0..<bench.size.samples {
+            let reference = try await bench.rig.client.enqueue(name: "noop", queue: queue)
+            let begin = MachineClock.nanoseconds
+            try await reference.cancel()
+            times.record(nanoseconds: MachineClock.nanoseconds - begin)
+        }
+        for figure in times.measurements("cancel of a waiting operation") { bench.report(figure) }
+    }
+
+    /// From the cancel to the moment in which the running operation sees it, with pub/sub or without.
+    private func cancelRunning(cutting: Bool) async throws {
+        let name = "cancel of a running operation" + (cutting ? ", pub/sub cut" : "")
+        bench.progress(name)
+        let count = cutting ? min(bench.size.samples / 5, 50) : bench.size.samples
+        var times = LatencyHistogram()
+        var samples = 0
+        while samples < count {
+            let reference = try await bench.rig.client.enqueue(name: BenchOperations.wait, queue: BenchRig.queue)
+            while try await reference.state() != .executing { try await Task.sleep(for: .milliseconds(1)) }
+            if cutting { try await bench.rig.control.send(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub")) }
+            let begin = MachineClock.nanoseconds
+            try await reference.cancel()
+            do { times.record(nanoseconds: try await stamp(of: reference) - begin) } catch let error as OperationsError
+                where error.code == .cancelled
+            {
+                // It was handed out, but its body had not begun yet: nobody was there to see the cancel.
+                continue
+            }
+            samples += 1
+        }
+        let figures =
+            cutting
+            // A heartbeat and a second.
+            ? times.measurements(name, longest: .atMost(6000))
+            : times.measurements(name, p50: .atMost(0.6), p99: .atMost(3))
+        for figure in figures { bench.report(figure) }
+    }
+
+    private func stamp(of reference: OperationReference) async throws -> UInt64 {
+        let text = String(decoding: try await reference.result(), as: UTF8.self)
+        guard let stamp = UInt64(text) else { throw CLIError(.bug, "a stamp is \(OperationsError.quoted(text))") }
+        return stamp
+    }
+}

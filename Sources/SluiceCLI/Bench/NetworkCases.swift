@@ -1,0 +1,43 @@
+import Operations
+
+/// The same over a network that takes its time: batching should hide it.
+struct NetworkCases: Sendable {
+    let bench: Bench
+
+    func run() async throws {
+        var loopback: Double?
+        for delay in [0, 1, 5] {
+            bench.progress("drain through a proxy that adds \(delay) ms")
+            let rate = try await drain(.milliseconds(delay))
+            let first = loopback ?? rate
+            loopback = first
+            bench.report(
+                Measurement(
+                    .network,
+                    "drain of untracked no-ops, 1,000 slots",
+                    at: [("milliseconds each way", Double(delay) / 2)],
+                    rate,
+                    .perSecond,
+                    reference: .init(name: "no delay", value: first),
+                    bounds: delay == 0 ? [] : [.ratioAtLeast(0.8)]
+                )
+            )
+        }
+    }
+
+    /// - Parameter delay: of a round trip.
+    private func drain(_ delay: Duration) async throws -> Double {
+        try await bench.rig.reset()
+        let proxy = try await DelayProxy.start(to: bench.rig.endpoint, delay: delay / 2)
+        defer { proxy.stop() }
+        try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
+        try await bench.fill(bench.size.operations, tracked: false)
+        let worker = try await bench.rig.startWorker(slots: 1000, endpoint: proxy.endpoint)
+        let seconds = try await Bench.seconds {
+            try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
+            try await bench.rig.waitUntilFinished(bench.size.operations)
+        }
+        try await bench.rig.stop([worker])
+        return Double(bench.size.operations) / seconds
+    }
+}

@@ -1,0 +1,100 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Operations
+import SluiceMonitor
+
+package struct BenchVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "bench",
+            abstract: "Measure what this machine, its Redis and Sluice can do.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) bench
+                  \(Program.name) bench --short --only enqueue,drain
+                  \(Program.name) bench --json > figures.jsonl
+
+                It starts a redis-server and workers of its own, which end with it; no other Redis is touched. First it measures what the
+                machine can do without a queue, then Sluice, and holds one against the other. Only ratios of one run can be compared with
+                those of another machine. Whatever else runs here makes the figures worse.
+                Groups: \(Measurement.Group.allCases.map(\.rawValue).joined(separator: ", ")).
+                """
+        )
+    }
+
+    @Option(help: ArgumentHelp("Measure only these groups.", valueName: "groups"))
+    var only: String?
+    @Flag(help: "Less of everything: a minute or two.")
+    var short = false
+    @Flag(help: "More of everything: up to 5,000,000 operations pending.")
+    var full = false
+    @Flag(help: "One JSON object a line for each figure (as -o jsonl).")
+    var json = false
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws {
+        _ = try groups()
+        guard !(short && full) else { throw CLIError.usage("--short and --full exclude each other", fix: "drop one") }
+        guard global.redis == nil else {
+            throw CLIError.usage("bench has a Redis of its own and touches no other", fix: "without --redis")
+        }
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        #if DEBUG
+            invocation.console.warn("this is a debug build: the figures say nothing (swift build -c release)")
+        #endif
+        let rig = try await BenchRig.start()
+        let signals = Self.closing(rig)
+        defer {
+            for signal in signals { signal.cancel() }
+            rig.close()
+        }
+        let report = BenchReport(invocation, asLines: json)
+        let bench = Bench(
+            rig: rig,
+            size: short ? .short : full ? .full : .usual,
+            report: { report.add($0) },
+            progress: { invocation.console.showStatus($0) }
+        )
+        try await bench.run(try groups())
+        invocation.console.clearStatus()
+        report.end()
+        return .done
+    }
+
+    private func groups() throws(CLIError) -> Set<Measurement.Group> {
+        guard let only else { return Set(Measurement.Group.allCases) }
+        var groups: Set<Measurement.Group> = []
+        for word in only.split(separator: ",").map(String.init) {
+            guard let group = Measurement.Group(rawValue: word) else {
+                let known = Measurement.Group.allCases.map(\.rawValue)
+                let near = Suggestion.nearest(to: word, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+                throw .usage(
+                    "--only knows no \(OperationsError.quoted(word))\(near)",
+                    fix: "--only " + known.joined(separator: ",")
+                )
+            }
+            groups.insert(group)
+        }
+        guard !groups.isEmpty else { throw .usage("--only names no group", fix: "--only drain") }
+        return groups
+    }
+
+    /// Ctrl-C leaves nothing running.
+    private static func closing(_ rig: BenchRig) -> [any DispatchSourceSignal] {
+        [(SIGINT, ExitStatus.interrupted), (SIGTERM, .terminated)].map { number, status in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
+            source.setEventHandler {
+                rig.close()
+                Foundation.exit(status.rawValue)
+            }
+            source.resume()
+            return source
+        }
+    }
+}

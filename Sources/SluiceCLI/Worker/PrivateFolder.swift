@@ -1,0 +1,14 @@
+import Foundation
+
+/// A new folder under the temporary one that only this user sees.
+enum PrivateFolder {
+    /// - Throws: `CLIError` if none can be made.
+    static func make(_ label: String) throws(CLIError) -> URL {
+        let template = FileManager.default.temporaryDirectory.appendingPathComponent("\(label)-XXXXXX").path
+        var path = Array(template.utf8CString)
+        guard mkdtemp(&path) != nil else {
+            throw CLIError(.badConfiguration, "no folder can be made at \(template)", fix: "TMPDIR=/tmp")
+        }
+        return URL(fileURLWithPath: String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+}
