@@ -131,15 +131,18 @@ final class BenchRig: Sendable {
                 "worker", "--redis", Self.url(endpoint ?? self.endpoint), "--namespace", Self.namespace, "-q", queues,
                 "-c", "\(slots)", "--bench-operations", "--quiet", "--supervised", id.description,
             ],
-            leash: leash
+            leash: leash,
+            isSilent: true
         )
         workers.withLock { $0.append(process) }
         let first = queues.split(separator: ",").first.map(String.init) ?? queues
-        while try await broker.snapshot(queue: first, executingRows: 0).workers.allSatisfy({ $0.worker != id.description })
-        {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        while !(try await isKnown(id, first)) { try await Task.sleep(for: .milliseconds(5)) }
         return process
+    }
+
+    private func isKnown(_ worker: WorkerID, _ queue: String) async throws -> Bool {
+        let workers = try await broker.snapshot(queue: queue, executingRows: 0).workers
+        return workers.contains { $0.worker == worker.description }
     }
 
     /// Stops workers as an operator would, and waits for their end.

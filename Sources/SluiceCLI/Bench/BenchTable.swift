@@ -15,13 +15,14 @@ struct BenchTable {
 
     mutating func append(_ measurement: Measurement) {
         let dot = style.usesASCII ? ", " : " · "
-        let verdict = measurement.isMet.map { $0 ? TableCell("yes", .finished) : TableCell("no", .dead) } ?? TableCell("")
+        let verdict = measurement.isMet.map { $0 ? TableCell("yes", .finished) : TableCell("no", .dead) }
         table.append([
             TableCell(measurement.group.rawValue), TableCell(FigureText.name(measurement, dot: dot)),
             TableCell(FigureText.value(measurement)),
             TableCell(measurement.ratio.map { FigureText.number($0) } ?? ""),
             TableCell(measurement.reference?.name ?? ""),
-            TableCell(measurement.bounds.map(\.description).joined(separator: ", ")), verdict,
+            TableCell(measurement.bounds.map(\.description).joined(separator: ", ")),
+            verdict ?? TableCell(""),
         ])
     }
 }

@@ -59,8 +59,15 @@ struct GrowthCases: Sendable {
             let completions = claim.operations.map {
                 Completion(fence: $0.fence, id: $0.id, tracked: $0.header.tracked)
             }
-            _ = try await broker.complete(completions, isRepeat: false, worker: worker, thenClaim: nil, queue: BenchRig.queue)
-            _ = try await broker.enqueue(Bench.operations(claim.operations.count, tracked: tracked), queue: BenchRig.queue)
+            _ = try await broker.complete(
+                completions,
+                isRepeat: false,
+                worker: worker,
+                thenClaim: nil,
+                queue: BenchRig.queue
+            )
+            let again = Bench.operations(claim.operations.count, tracked: tracked)
+            _ = try await broker.enqueue(again, queue: BenchRig.queue)
         }
         let snapshot = try await middle { _ = try await broker.snapshot(queue: BenchRig.queue, executingRows: 100) }
         return [("enqueue of 500", enqueue), ("claim, completion and enqueue of 500", turn), ("snapshot", snapshot)]
@@ -93,18 +100,32 @@ struct GrowthCases: Sendable {
     // MARK: All due at once
 
     private func promotion() async throws {
-        let count = bench.size.most
+        let count = min(bench.size.most, 1_000_000)
         bench.progress("growth: \(count) operations due in the same second")
         try await bench.rig.reset()
-        let delay: Int64 = 60_000
-        try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
-        try await bench.fill(min(count, 1_000_000), tracked: true, delayMilliseconds: delay)
+        // Late enough for all to be there before.
+        let due = ContinuousClock.now + .seconds(2) + .milliseconds(count / 20)
+        var rest = count
+        while rest > 0 {
+            let part = min(rest, 10_000)
+            try await bench.fill(part, tracked: true, delayMilliseconds: (due - .now).wholeMilliseconds)
+            rest -= part
+        }
         try await bench.rig.control.send(RedisCommand("SLOWLOG", "RESET"))
         let worker = try await bench.rig.startWorker(slots: 500)
-        try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
-        try await bench.rig.waitUntilFinished(min(count, 1_000_000))
-        try await slow("while that many fall due at once", Double(min(count, 1_000_000)))
+        try await Task.sleep(until: due, clock: .continuous)
+        let seconds = try await Bench.seconds { try await bench.rig.waitUntilFinished(count) }
         try await bench.rig.stop([worker])
+        bench.report(
+            Measurement(
+                .growth,
+                "operations due in the same second, promoted and run",
+                at: [("operations", Double(count))],
+                Double(count) / seconds,
+                .perSecond
+            )
+        )
+        try await slow("while that many fall due at once", Double(count))
     }
 
     // MARK: More queues, more workers

@@ -46,14 +46,16 @@ struct IdleCases: Sendable {
     /// Commands of clients, without those that scripts call.
     private func clientCommands() async throws -> Double {
         let work = try await bench.rig.commands()
-        let outside = ["evalsha", "eval", "script|load", "blpop", "ping", "info", "client|setname", "subscribe", "hello"]
+        let outside = [
+            "evalsha", "eval", "script|load", "blpop", "ping", "info", "client|setname", "subscribe", "hello",
+        ]
         return outside.reduce(0) { $0 + (work.calls[$1] ?? 0) }
     }
 
     /// The heartbeats of a thousand workers, which are nearly all that idle ones send.
     private func thousand() async throws {
         let count = 1000
-        let seconds = 10
+        let seconds = min(10, bench.size.idleSeconds)
         bench.progress("the heartbeats of \(count) idle workers")
         try await bench.rig.reset()
         let workers = (0..<count).map { _ in WorkerID() }

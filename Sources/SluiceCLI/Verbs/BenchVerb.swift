@@ -31,6 +31,11 @@ package struct BenchVerb: Verb {
     var full = false
     @Flag(help: "One JSON object a line for each figure (as -o jsonl).")
     var json = false
+    /// For tests of the command itself.
+    @Option(help: .hidden)
+    var operations: Int?
+    @Option(help: .hidden)
+    var samples: Int?
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -56,7 +61,7 @@ package struct BenchVerb: Verb {
         let report = BenchReport(invocation, asLines: json)
         let bench = Bench(
             rig: rig,
-            size: short ? .short : full ? .full : .usual,
+            size: size,
             report: { report.add($0) },
             progress: { invocation.console.showStatus($0) }
         )
@@ -64,6 +69,13 @@ package struct BenchVerb: Verb {
         invocation.console.clearStatus()
         report.end()
         return .done
+    }
+
+    private var size: Bench.Size {
+        var size: Bench.Size = short ? .short : full ? .full : .usual
+        if let operations { (size.operations, size.most, size.idleSeconds) = (operations, operations, 1) }
+        if let samples { size.samples = samples }
+        return size
     }
 
     private func groups() throws(CLIError) -> Set<Measurement.Group> {
