@@ -186,15 +186,27 @@ let package = Package(
             swiftSettings: strict
         ),
         .systemLibrary(name: "CZlib", path: "Examples/CZlib", providers: [.apt(["zlib1g-dev"])]),
-        .executableTarget(
-            name: "paged-sync",
+        .target(
+            name: "ContactSync",
             dependencies: [
                 "CZlib", "Operations", "ExampleBasics", "ExampleServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
-            path: "Examples/PagedSync",
+            path: "Examples/PagedSync/Sync",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "paged-sync",
+            dependencies: ["ContactSync"],
+            path: "Examples/PagedSync/Program",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "paged-sync-worker",
+            dependencies: ["ContactSync", "SluiceCLI"],
+            path: "Examples/PagedSync/Worker",
             swiftSettings: strict
         ),
         .systemLibrary(name: "CPNG", path: "Examples/CPNG", providers: [.apt(["libpng-dev"])]),
@@ -257,7 +269,8 @@ let package = Package(
             name: "ExamplesTests",
             dependencies: [
                 "Operations", "RedisBroker", "SluiceWorker", "Sluice", "TestSupport", "ExampleBasics", "ExampleServer",
-                "image-downloads", "cell-updates", "custom-operation", "paged-sync", "Pictures", "thumbnail-pipeline",
+                "image-downloads", "cell-updates", "custom-operation", "ContactSync", "paged-sync",
+                "paged-sync-worker", "Pictures", "thumbnail-pipeline",
                 "CZlib",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,12 +1,14 @@
 import AsyncHTTPClient
 import ExampleServer
 import Foundation
+import Logging
 import Operations
+import Sluice
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import paged_sync
+@testable import ContactSync
 
 /// A server, and a client with a store and a screen.
 @MainActor
@@ -46,6 +48,16 @@ struct PagedSyncTests {
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("✓") }.count == 10)
     }
 
+    /// Does not answer the first request for a page, until the client is gone.
+    private static func holding(after page: Int, _ reached: Latch) -> SyncServer.Intervention {
+        { request, earlier in
+            guard request.after == page, earlier == 0 else { return nil }
+            reached.open()
+            await Latch().wait()
+            return nil
+        }
+    }
+
     // MARK: Kill
 
     @Test(
@@ -54,13 +66,7 @@ struct PagedSyncTests {
     )
     func killed(page: Int) async throws {
         let (reached, folder) = (Latch(), try TemporaryDirectory())
-        let site = SyncServer(contacts: 20) { request, earlier in
-            if request.after == page, earlier == 0 {
-                reached.open()
-                await Latch().wait()
-            }
-            return nil
-        }
+        let site = SyncServer(contacts: 20, intervene: Self.holding(after: page, reached))
         let server = try await site.serve()
         let arguments = ["--server", server.address, "--store", folder.url.path]
         let first = try Program("paged-sync", arguments)
@@ -99,6 +105,39 @@ struct PagedSyncTests {
         try await server.stop()
     }
 
+    @Test("A worker that is killed with SIGKILL in a page is followed by another one that begins with it")
+    func killedWorker() async throws {
+        let (reached, folder) = (Latch(), try TemporaryDirectory())
+        let site = SyncServer(contacts: 20, intervene: Self.holding(after: 10, reached))
+        let server = try await site.serve()
+        let (endpoint, namespace) = (TestServer.shared.endpoint.description, uniqueNamespace("sync"))
+        let environment = ["SLUICE_REDIS_URL": endpoint, "SLUICE_NAMESPACE": namespace]
+        let arguments = ["worker", "-c", "1", "--lease", "1s"]
+        let first = try Program("paged-sync-worker", arguments, environment: environment)
+        let logger = Logger(label: "examples") { _ in SwiftLogNoOpLogHandler() }
+        let sluice = try await SluiceClient.connect(to: endpoint, namespace: namespace, logger: logger)
+        let handle = try await sluice.enqueue(ContactsSync(server: server.address, store: folder.url.path))
+        await reached.wait()
+        first.send(SIGKILL)
+        #expect(await first.outcome().code == 128 + SIGKILL)
+        let second = try Program("paged-sync-worker", arguments, environment: environment)
+        #expect(try await handle.value == SyncSummary(uploaded: 0, pages: 2, contacts: 10))
+        #expect(site.requests.map(\.after) == [0, 5, 10, 10, 15])
+        #expect(try Store(folder: folder.url).contacts == site.contacts)
+        second.send(SIGTERM)
+        #expect(await second.outcome().code == 0)
+        await sluice.close()
+        try await server.stop()
+    }
+
+    @Test("A store that is in use is not opened a second time")
+    func inUse() throws {
+        let folder = try TemporaryDirectory()
+        let store = try Store(folder: folder.url)
+        #expect(throws: SyncError.self) { try Store(folder: folder.url) }
+        #expect(try Store(folder: folder.url, isReader: true).checkpoint == store.checkpoint)
+    }
+
     @Test("However short a journal is cut, the store is at the end of a page")
     func torn() async throws {
         let setup = try await Setup(contacts: 15)
@@ -112,7 +151,7 @@ struct PagedSyncTests {
             #expect(store.checkpoint % 5 == 0)
             #expect(store.contacts == Array(setup.site.contacts.prefix(store.checkpoint)))
             try store.write(Change(id: "c1", name: "after"))
-            #expect(try Store(folder: folder.url).pending == [Change(id: "c1", name: "after")])
+            #expect(try Store(folder: folder.url, isReader: true).pending == [Change(id: "c1", name: "after")])
         }
         try await setup.end()
     }
@@ -145,15 +184,7 @@ struct PagedSyncTests {
         let reached = [Latch(), Latch()]
         var setups: [Setup] = []
         for latch in reached {
-            setups.append(
-                try await Setup { request, earlier in
-                    if request.after == 10, earlier == 0 {
-                        latch.open()
-                        await Latch().wait()
-                    }
-                    return nil
-                }
-            )
+            setups.append(try await Setup(intervene: Self.holding(after: 10, latch)))
         }
         var synchronizers: [Synchronizer] = []
         for setup in setups { synchronizers.append(await setup.synchronizer()) }

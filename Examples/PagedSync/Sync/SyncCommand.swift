@@ -2,9 +2,9 @@ import ArgumentParser
 import ExampleBasics
 import Foundation
 
-@main
-struct App: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
+/// The command line of `paged-sync`.
+package struct SyncCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
         commandName: "paged-sync",
         abstract: "Keeps contacts in step with a server, page by page, whatever comes between.",
         discussion:
@@ -14,11 +14,13 @@ struct App: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Sync once with this server.", valueName: "http://HOST:PORT")) var server: String?
     @Option(help: ArgumentHelp("The folder of the store, for --server.", valueName: "folder")) var store: String?
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         guard (server == nil) == (store == nil) else { throw ValidationError("--server and --store belong together") }
     }
 
-    func run() async throws {
+    package func run() async throws {
         if let server, let store {
             return try await syncOnce(server, URL(filePath: store, directoryHint: .isDirectory))
         }

@@ -1,16 +1,18 @@
 import Foundation
 import Operations
 
+/// What a sync did.
+package struct SyncSummary: Codable, Sendable, Hashable {
+    package var uploaded = 0
+    package var pages = 0
+    package var contacts = 0
+}
+
 /// Keeps a store in step with a server: what was changed here goes up, then what has changed there comes down, page by page.
 ///
 /// One sync at a time, and the latest wins: a new one cancels the one before, waits for its end, and goes on where it stopped.
 final class Synchronizer: Sendable {
-    /// What a sync did.
-    struct Summary: Sendable, Hashable {
-        var uploaded = 0
-        var pages = 0
-        var contacts = 0
-    }
+    typealias Summary = SyncSummary
 
     /// Post it, and every synchronizer of the process stops.
     static let stop = Notification.Name("PagedSync.stop")
@@ -65,32 +67,32 @@ final class Synchronizer: Sendable {
     }
 
     private func run() async throws -> Summary {
-        var summary = Summary()
-        summary.uploaded = try await uploadChanges()
-        var request = PageRequest(after: try await part(database.add { [store] in store.checkpoint }), limit: pageSize)
+        var summary = Summary(uploaded: try await uploadChanges())
+        let checkpoint = try await database.add { [store] in store.checkpoint }.endAsPart()
+        var request = PageRequest(after: checkpoint, limit: pageSize)
         var hasNext = true
         while hasNext {
-            let page = try await part(
-                network.add(options(named: "page")) { [api, request] in try await api.page(request) }
-            )
+            let page = try await network.add(options(named: "page")) { [api, request] in
+                try await api.page(request)
+            }.endAsPart()
             (request, hasNext) = (PageRequest(after: page.next, limit: pageSize), page.hasNext)
             guard !page.contacts.isEmpty else { break }
             // The next page is asked for when this one and its checkpoint are stored.
-            try await part(database.addBlocking { [store] in try store.write(page) })
+            try await database.addBlocking { [store] in try store.write(page) }.endAsPart()
             summary.pages += 1
             summary.contacts += page.contacts.count
             LocalOperation.current?.report(progress: hasNext ? 0.5 : 1, "after \(page.next)")
         }
-        try await part(database.add { [store, refresh] in await refresh(store.contacts) })
+        try await database.add { [store, refresh] in await refresh(store.contacts) }.endAsPart()
         return summary
     }
 
     private func uploadChanges() async throws -> Int {
-        let pending = try await part(database.add { [store] in store.pending })
+        let pending = try await database.add { [store] in store.pending }.endAsPart()
         guard !pending.isEmpty else { return 0 }
         let changes = Changes(changes: pending)
-        try await part(upload.add(options(named: "upload")) { [api] in try await api.upload(changes) })
-        try await part(database.addBlocking { [store] in try store.noteUploaded(pending) })
+        try await upload.add(options(named: "upload")) { [api] in try await api.upload(changes) }.endAsPart()
+        try await database.addBlocking { [store] in try store.noteUploaded(pending) }.endAsPart()
         return pending.count
     }
 
@@ -98,18 +100,20 @@ final class Synchronizer: Sendable {
         let retry = LocalRetry(RetryPolicy(attempts: 3, base: .milliseconds(50)))
         return LocalOperationOptions(name: name, runTimeout: timeout, grace: .seconds(1), retry: retry)
     }
+}
 
-    /// Waits for a part of a sync. A cancel of the sync cancels it, and the sync does not end before it has: so no two syncs ever ask the
-    /// server or write at once.
+extension ValueOperation {
+    /// Waits for the end of an operation that is a part of the calling one: a cancel of the caller cancels it, and the caller does not go on
+    /// before it has ended. So no two syncs ever ask the server or write at once.
     @discardableResult
-    private func part<Output: Sendable>(_ operation: ValueOperation<Output>) async throws -> Output {
+    func endAsPart() async throws -> Output {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in operation.onEnd { _ in continuation.resume() } }
+            await withCheckedContinuation { continuation in onEnd { _ in continuation.resume() } }
         } onCancel: {
-            operation.cancel(reason: "its sync was cancelled")
+            cancel(reason: "what it was a part of was cancelled")
         }
         try Task.checkCancellation()
-        return try await operation.value
+        return try await value
     }
 }
 

@@ -24,6 +24,6 @@ struct SyncError: OperationFailing, RetryTiming, CustomStringConvertible {
 
     var failureType: String { code.rawValue }
     /// Only what may be better in a moment is tried again.
-    var isRetryable: Bool { code == .network || status ?? 0 >= 500 }
+    var isRetryable: Bool { code == .network || code == .store || status ?? 0 >= 500 }
     var description: String { "\(code.rawValue): \(message)" }
 }

@@ -29,8 +29,10 @@ final class Store: Sendable {
     private let state: Mutex<State>
     private let writers = Mutex(Writers())
 
-    /// Opens or makes the store of a folder. A line that was being written when the process died is dropped.
-    init(folder: URL) throws {
+    /// Opens or makes the store of a folder, for this one alone. A line that was being written when the process died is dropped.
+    ///
+    /// - Parameter isReader: only looks, at a store that may be in use.
+    init(folder: URL, isReader: Bool = false) throws {
         let url = Self.file(in: folder)
         if !FileManager.default.fileExists(atPath: url.path) {
             guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
@@ -38,6 +40,10 @@ final class Store: Sendable {
             }
         }
         file = try FileHandle(forUpdating: url)
+        // Of one that was killed nothing stays locked.
+        guard isReader || flock(file.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw SyncError(.store, "\(url.path) is in use")
+        }
         let data = try file.readToEnd() ?? Data()
         let whole = data.prefix(through: data.lastIndex(of: UInt8(ascii: "\n")) ?? data.startIndex - 1)
         var state = State()
@@ -47,7 +53,7 @@ final class Store: Sendable {
             }
             Self.apply(line, to: &state)
         }
-        try file.truncate(atOffset: UInt64(whole.count))
+        if !isReader { try file.truncate(atOffset: UInt64(whole.count)) }
         self.state = Mutex(state)
     }
 

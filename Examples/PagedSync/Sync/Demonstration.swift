@@ -111,7 +111,7 @@ struct Demonstration {
         claims.claim("database writes one at a time", most == 1, "\(most) of \(store.writes)")
         claims.claim("gzip both ways", site.uncompressed == 0, "\(site.requests.count) pages")
         claims.claim("interface refreshed once, at the end", interface.refreshes == 1, "\(interface.refreshes)")
-        let stored = try Store(folder: folder).contacts
+        let stored = try Store(folder: folder, isReader: true).contacts
         let isRight = interface.contacts == site.contacts && stored == site.contacts
         claims.claim("screen, store and server agree", isRight, "\(interface.contacts.count) contacts")
     }

@@ -1,0 +1,5 @@
+import ContactSync
+
+@main enum App {
+    static func main() async { await SyncCommand.main() }
+}
