@@ -6,23 +6,26 @@ extension RedisBroker {
         var arguments = arguments(queue)
         arguments.append(min(max(executingRows, 0), 200))
         arguments.append(0)
-        let reply = try await evaluate(scripts.snapshot, arguments)
-        guard let fields = reply.array, fields.count == 13 else {
-            throw OperationsError(.malformed, "the reply of a snapshot cannot be read")
-        }
-        var snapshot = QueueSnapshot(queue: queue, time: Int64(fields[0].int ?? 0))
-        let states: [OperationState] = [.ready, .scheduled, .retrying, .finished, .dead, .cancelled, .expired]
-        for (index, state) in states.enumerated() { snapshot.counts[state] = fields[index + 1].int ?? 0 }
-        if let oldest = fields[8].int, oldest >= 0 { snapshot.oldestReadyMilliseconds = Int64(oldest) }
-        snapshot.read(meta: Extras(fields[9]), totals: Extras(fields[10]).numbers)
-        snapshot.workers = (fields[11].array ?? []).chunks(of: 5).compactMap(WorkerRow.init)
-        snapshot.executing = (fields[12].array ?? []).chunks(of: 6).compactMap(ExecutingRow.init)
-        return snapshot
+        return try QueueSnapshot(reply: try await evaluate(scripts.snapshot, arguments), queue: queue)
     }
 }
 
 extension QueueSnapshot {
-    fileprivate mutating func read(meta: Extras, totals: [String: Int64]) {
+    /// Reads the reply of `snapshot.lua`.
+    init(reply: RedisValue, queue: String) throws(OperationsError) {
+        guard let fields = reply.array, fields.count == 13 else {
+            throw OperationsError(.malformed, "the reply of a snapshot cannot be read")
+        }
+        self.init(queue: queue, time: Int64(fields[0].int ?? 0))
+        let states: [OperationState] = [.ready, .scheduled, .retrying, .finished, .dead, .cancelled, .expired]
+        for (index, state) in states.enumerated() { counts[state] = fields[index + 1].int ?? 0 }
+        if let oldest = fields[8].int, oldest >= 0 { oldestReadyMilliseconds = Int64(oldest) }
+        read(meta: Extras(fields[9]), totals: Extras(fields[10]).numbers)
+        workers = (fields[11].array ?? []).chunks(of: 5).compactMap(WorkerRow.init)
+        executing = (fields[12].array ?? []).chunks(of: 6).compactMap(ExecutingRow.init)
+    }
+
+    private mutating func read(meta: Extras, totals: [String: Int64]) {
         paused = meta.text("paused") == "1"
         pausedUntil = meta.number("pausedUntil")
         if let until = pausedUntil, until <= time { (paused, pausedUntil) = (false, nil) }

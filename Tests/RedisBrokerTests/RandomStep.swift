@@ -23,19 +23,19 @@ enum RandomStep {
     case remove([OperationID])
     case pause(Int64?)
     case resume
+    /// Redis has lost its scripts, as after a restart.
+    case forgetScripts
 
-    /// Does it, and says what came of it in words that are equal when the outcomes are.
-    func outcome(on broker: some Broker & BrokerInspection, queue: String) async throws -> String {
+    /// Does it.
+    func outcome(on broker: some Broker & BrokerInspection, queue: String) async throws -> StepOutcome {
         switch self {
-        case .advance: return ""
-        case .enqueue(let operations):
-            return "\(try await broker.enqueue(operations, queue: queue))"
+        case .advance, .forgetScripts: return .none
+        case .enqueue(let operations): return .enqueued(try await broker.enqueue(operations, queue: queue))
         case .beat(let beat):
             var reply = try broker.beat(beat, queue: queue)
             reply.cancels.sort { $0.fence < $1.fence }
-            return "\(reply)"
-        case .claim(let request):
-            return "\(try await broker.claim(request, queue: queue).brief)"
+            return .beat(reply)
+        case .claim(let request): return .claimed(try await broker.claim(request, queue: queue))
         case .complete(let completions, let isRepeat, let worker, let request):
             let reply = try await broker.complete(
                 completions,
@@ -44,65 +44,76 @@ enum RandomStep {
                 thenClaim: request,
                 queue: queue
             )
-            return "\(reply.outcomes) \(String(describing: reply.claim?.brief))"
+            return .completed(reply.outcomes, reply.claim)
         case .fail(let failures, let worker):
-            return "\(try await broker.fail(failures, worker: worker, queue: queue))"
+            return .settled(try await broker.fail(failures, worker: worker, queue: queue))
         case .giveBack(let returns, let worker):
-            return "\(try await broker.giveBack(returns, worker: worker, queue: queue))"
+            return .settled(try await broker.giveBack(returns, worker: worker, queue: queue))
         case .report(let reports, let number, let worker):
-            return "\(try await broker.report(reports, number: number, worker: worker, queue: queue))"
+            return .reported(try await broker.report(reports, number: number, worker: worker, queue: queue))
         case .reconcile(let known, let worker, let epoch):
-            var reply = try await broker.reconcile(known: known, worker: worker, epoch: epoch, queue: queue)
-            reply.found = reply.found.map(\.brief)
-            return "\(reply)"
-        case .sweep:
-            return "\(try await broker.sweep(queue: queue))"
-        case .abandon(let worker):
-            return "\(try await broker.abandon(worker: worker, queue: queue))"
-        case .retire(let worker):
-            return "\(try await broker.retire(worker: worker, queue: queue))"
-        case .takeBell, .ring, .cancel, .cancelQueue, .retry, .remove, .pause, .resume:
-            return try await controlOutcome(on: broker, queue: queue)
+            return .reconciled(
+                try await broker.reconcile(known: known, worker: worker, epoch: epoch, queue: queue)
+            )
+        default: return try await controlOutcome(on: broker, queue: queue)
         }
     }
 
-    private func controlOutcome(on broker: some Broker & BrokerInspection, queue: String) async throws -> String {
+    private func controlOutcome(on broker: some Broker & BrokerInspection, queue: String) async throws -> StepOutcome {
         switch self {
-        case .takeBell:
-            return "\(String(describing: try await broker.waitForBell(queues: [queue], timeout: .seconds(5))))"
-        case .ring:
-            return "\(try await broker.ring(queue: queue))"
+        case .sweep: return .swept(try await broker.sweep(queue: queue))
+        case .abandon(let worker): return .swept(try await broker.abandon(worker: worker, queue: queue))
+        case .retire(let worker): try await broker.retire(worker: worker, queue: queue)
+        case .takeBell: return .rang(try await broker.waitForBell(queues: [queue], timeout: .seconds(5)))
+        case .ring: try await broker.ring(queue: queue)
         case .cancel(let ids, let request):
-            return "\(try await broker.cancel(ids, request: request, queue: queue))"
+            return .cancelled(try await broker.cancel(ids, request: request, queue: queue))
         case .cancelQueue(let request):
-            return "\(try await broker.cancelQueue(queue, request: request))"
-        case .retry(let ids):
-            return "\(try await broker.retry(ids, queue: queue))"
-        case .remove(let ids):
-            return "\(try await broker.remove(ids, queue: queue))"
+            let counts = try await broker.cancelQueue(queue, request: request)
+            return .counted(waiting: counts.waiting, executing: counts.executing)
+        case .retry(let ids): return .changed(try await broker.retry(ids, queue: queue))
+        case .remove(let ids): return .changed(try await broker.remove(ids, queue: queue))
         case .pause(let milliseconds):
-            return "\(try await broker.setPaused(true, forMilliseconds: milliseconds, queue: queue))"
-        case .resume:
-            return "\(try await broker.setPaused(false, forMilliseconds: nil, queue: queue))"
-        default:
-            return ""
+            try await broker.setPaused(true, forMilliseconds: milliseconds, queue: queue)
+        case .resume: try await broker.setPaused(false, forMilliseconds: nil, queue: queue)
+        default: preconditionFailure("a step that does nothing: \(self)")
+        }
+        return .none
+    }
+
+    /// Whether it is a message that can come late or twice. What takes from the bell waits until there is something to take.
+    var isMessage: Bool {
+        switch self {
+        case .advance, .forgetScripts, .takeBell: false
+        default: true
+        }
+    }
+
+    /// As it is sent again when its reply was lost; nil = another call would not be the same one. (Enqueue calls that are the same have the
+    /// same number: `LostReplyTests`.)
+    var repeated: RandomStep? {
+        switch self {
+        case .complete(let completions, _, let worker, _):
+            .complete(completions, isRepeat: true, worker, thenClaim: nil)
+        case .enqueue(let operations): operations.allSatisfy(\.tracked) ? self : nil
+        default: self
         }
     }
 }
 
-extension Claim {
-    fileprivate var brief: Claim {
-        var brief = self
-        brief.operations = operations.map(\.brief)
-        return brief
-    }
-}
-
-extension ClaimedOperation {
-    /// With the envelope's length and hash in its place: long ones would take long to print.
-    fileprivate var brief: ClaimedOperation {
-        var brief = self
-        brief.envelope = Array("\(envelope.count) \(envelope.hashValue)".utf8)
-        return brief
-    }
+/// What came of a step.
+enum StepOutcome: Equatable {
+    case none
+    case enqueued([EnqueueOutcome])
+    case beat(BeatReply)
+    case claimed(Claim)
+    case completed([SettleOutcome], Claim?)
+    case settled([SettleOutcome])
+    case reported([Bool])
+    case reconciled(Reconciliation)
+    case swept(SweepReply)
+    case rang(String?)
+    case cancelled([CancelOutcome])
+    case counted(waiting: Int, executing: Int)
+    case changed([ChangeOutcome])
 }

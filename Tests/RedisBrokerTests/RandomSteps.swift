@@ -1,7 +1,10 @@
 import Operations
 import SluiceTesting
 
-/// Draws steps that make sense: mostly calls of correct workers, mixed with repeats and with writes under fences that are gone.
+/// Draws steps that make sense: mostly calls of correct workers, mixed with repeats and with writes under fences that are gone. Some
+/// come late, so that later ones overtake them, and some twice.
+///
+/// Any step of a worker may be its last for long, so each is a crash between two calls.
 struct RandomSteps {
     private var chance: SeededGenerator
     let workers: [WorkerID]
@@ -12,6 +15,12 @@ struct RandomSteps {
     /// Hand-outs of the past, the newest last.
     private var past: [Hold] = []
     private var made: UInt64 = 0
+    /// On their way.
+    private var late: [RandomStep] = []
+
+    private static let idsKept = 24
+    /// Few, because all of them are looked at after every step, and because few meet more often.
+    private static let mostLoad = 24
 
     struct Hold {
         var worker: WorkerID
@@ -26,12 +35,23 @@ struct RandomSteps {
 
     /// - Parameters:
     ///   - held: what runs now.
-    ///   - load: how many things lie in the queue; above sixty nothing is added.
+    ///   - load: how many things lie in the queue; above `mostLoad` nothing is added.
     ///   - hasBell: the doorbell's token can be taken.
-    mutating func next(held: [Hold], load: Int, hasBell: Bool) -> RandomStep {
+    /// - Returns: the step, and whether its answer is heard: that of a late one goes to a connection that is gone.
+    mutating func next(held: [Hold], load: Int, hasBell: Bool) -> (step: RandomStep, isHeard: Bool) {
         remember(held)
+        if !late.isEmpty, chance(0.2) { return (late.remove(at: number(0...late.count - 1)), false) }
+        let step = fresh(held: held, load: load, hasBell: hasBell)
+        guard step.isMessage, late.count < 8, chance(0.06) else { return (step, true) }
+        late.append(step)
+        // It is on its way; meanwhile something else happens, or it is sent again and overtakes itself.
+        let again = chance(0.5) ? step.repeated : nil
+        return (again ?? fresh(held: held, load: load, hasBell: hasBell), true)
+    }
+
+    private mutating func fresh(held: [Hold], load: Int, hasBell: Bool) -> RandomStep {
         switch number(1...100) {
-        case 1...20: return load < 60 ? enqueue() : .claim(claimRequest(by: worker()))
+        case 1...20: return load < Self.mostLoad ? enqueue() : .claim(claimRequest(by: worker()))
         case 21...34: return .advance(jump())
         case 35...44: return beat()
         case 45...58: return .claim(claimRequest(by: worker()))
@@ -49,11 +69,12 @@ struct RandomSteps {
     }
 
     private mutating func rare(hasBell: Bool) -> RandomStep {
-        switch number(1...10) {
-        case 1...3: hasBell ? .takeBell : .ring
-        case 4...5: .pause(chance(0.7) ? Int64(number(0...20_000)) : nil)
-        case 6...8: .resume
-        case 9: chance(0.5) ? .cancelQueue(cancelRequest()) : .sweep
+        switch number(1...40) {
+        case 1...12: hasBell ? .takeBell : .ring
+        case 13...20: .pause(chance(0.7) ? Int64(number(0...20_000)) : nil)
+        case 21...32: .resume
+        case 33...36: chance(0.5) ? .cancelQueue(cancelRequest()) : .sweep
+        case 37: .forgetScripts
         default: chance(0.5) ? .retire(worker()) : .abandon(worker())
         }
     }
@@ -61,8 +82,8 @@ struct RandomSteps {
     private mutating func remember(_ held: [Hold]) {
         for hold in held where !past.contains(where: { $0.fence == hold.fence }) { past.append(hold) }
         if past.count > 80 { past.removeFirst(past.count - 80) }
-        if tracked.count > 40 { tracked.removeFirst(tracked.count - 40) }
-        if untracked.count > 40 { untracked.removeFirst(untracked.count - 40) }
+        if tracked.count > Self.idsKept { tracked.removeFirst(tracked.count - Self.idsKept) }
+        if untracked.count > Self.idsKept { untracked.removeFirst(untracked.count - Self.idsKept) }
     }
 }
 
@@ -89,7 +110,7 @@ extension RandomSteps {
 
     /// Now and then so large that an answer cannot hold many.
     private mutating func envelope() -> [UInt8] {
-        let padding = chance(0.005) ? String(repeating: "x", count: 300_000) : ""
+        let padding = chance(0.004) ? String(repeating: "x", count: 140_000) : ""
         return Array(#"{"name":"step","args":{"n":\#(made),"padding":"\#(padding)"}}"#.utf8)
     }
 

@@ -3,21 +3,35 @@ import Testing
 
 /// The scripts and their model get the same random calls, and must agree on every answer and on everything that they store.
 ///
-/// `SLUICE_STEPS` and `SLUICE_SEED` choose how many steps and which.
+/// `SLUICE_STEPS` chooses how many steps, divided among several runs with a seed each; `SLUICE_SEED` repeats the run of one seed.
 @Suite struct RandomStepsTests {
+    private static let stepsOfRun = 2500
+    private static let atOnce = 3
+
     @Test("Random steps leave Redis and the model in the same state, with every operation in exactly one place")
     func randomSteps() async throws {
         let environment = ProcessInfo.processInfo.environment
-        let steps = environment["SLUICE_STEPS"].flatMap { Int($0) } ?? 10_000
-        let seed = environment["SLUICE_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...1_000_000)
-        print("random steps: SLUICE_STEPS=\(steps) SLUICE_SEED=\(seed)")
-        var run = try await TwinRun(seed: seed)
-        for number in 1...steps {
-            if let difference = try await run.step(number) {
-                Issue.record("seed \(seed), step \(number): \(difference)\n\(run.recentSteps)")
-                break
+        let seed = environment["SLUICE_SEED"].flatMap { UInt64($0) }
+        let steps = environment["SLUICE_STEPS"].flatMap { Int($0) } ?? (seed == nil ? 100_000 : Self.stepsOfRun)
+        let runs = seed == nil ? max(1, steps / Self.stepsOfRun) : 1
+        let first = seed ?? UInt64.random(in: 1...1_000_000)
+        print("random steps: \(steps) in \(runs) runs, the first with SLUICE_SEED=\(first)")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<runs {
+                if number >= Self.atOnce { try await group.next() }
+                group.addTask { try await Self.run(seed: first + UInt64(number), steps: max(1, steps / runs)) }
             }
+            try await group.waitForAll()
         }
-        run.close()
+    }
+
+    private static func run(seed: UInt64, steps: Int) async throws {
+        var run = try await TwinRun(seed: seed)
+        defer { run.close() }
+        for number in 1...steps {
+            guard let difference = try await run.step(number) else { continue }
+            Issue.record("SLUICE_SEED=\(seed) SLUICE_STEPS=\(steps), step \(number): \(difference)\n\(run.recentSteps)")
+            return
+        }
     }
 }

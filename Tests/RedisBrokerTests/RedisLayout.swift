@@ -1,24 +1,68 @@
+import Logging
+import NIOCore
 import Operations
 import RedisClient
 
-/// Reads everything that lies in a queue in Redis, in the words of `InMemoryBroker.layout`.
-struct RedisLayout {
-    let server: RedisLink
-    let prefix: String
-    let workers: [WorkerID]
+@testable import RedisBroker
 
-    /// - Parameter endedRows: so many of each state's ended operations, the newest.
-    func lines(endedRows: Int) async throws -> [String] {
-        var command = RedisCommand("EVAL", Self.script, "1", prefix + "meta", String(min(endedRows, 1_000_000)))
-        for worker in workers { command.append(worker.description) }
-        return try await server.send(command).expectArray("a layout").compactMap(\.string).sorted()
+/// Reads everything that lies in a queue in Redis, in the words of `QueueLayout`, with one pipeline.
+struct RedisLayout {
+    private let redis: RedisBroker
+    private let queue: String
+    private let workers: [WorkerID]
+    private let link: RedisLink
+    private static let script = RedisScript(name: "layout", source: source)
+
+    /// What one look at Redis brought, undecoded: most steps change little, and what has not changed need not be read again.
+    struct Look: Sendable {
+        var text: RedisValue
+        var snapshot: RedisValue
+        var details: [OperationID: RedisValue]
     }
 
-    private static let script = """
+    init(_ clocked: ClockedBroker, queue: String, workers: [WorkerID]) {
+        redis = clocked.redis
+        link = RedisLink(
+            clocked.direct.endpoint,
+            on: clocked.direct.eventLoop,
+            scripts: RedisScriptSet([Self.script]),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        self.queue = queue
+        self.workers = workers
+    }
+
+    func close() { link.close() }
+
+    /// - Parameter endedRows: so many of each state's ended operations, the newest.
+    func look(at ids: [OperationID], endedRows: Int) async throws -> Look {
+        var layout = RedisArguments(keys: [redis.keys.meta(queue)])
+        layout.append(String(min(endedRows, 1_000_000)))
+        for worker in workers { layout.append(worker.description) }
+        var snapshot = redis.arguments(queue)
+        snapshot.append(200)
+        snapshot.append(0)
+        var details = redis.arguments(queue)
+        for id in ids { details.append(id) }
+        let replies = [
+            link.submit(Self.script, tail: layout), redis.link.submit(redis.scripts.snapshot, tail: snapshot),
+            redis.link.submit(redis.scripts.details, tail: details),
+        ]
+        let values = try await EventLoopFuture.whenAllSucceed(replies, on: replies[0].eventLoop).get()
+        let rows = try values[2].expectSuccess().array ?? []
+        return Look(
+            text: try values[0].expectSuccess(),
+            snapshot: try values[1].expectSuccess(),
+            details: Dictionary(uniqueKeysWithValues: zip(ids, rows))
+        )
+    }
+
+    private static let source = """
         local call, P = redis.call, string.sub(KEYS[1], 1, -5)
         local out = {}
         local function put(...) out[#out + 1] = table.concat({ ... }, ' ') end
         local function header(element) return string.sub(element, 1, 64) end
+        local function by_number(a, b) return tonumber(a) < tonumber(b) end
         local function lane(place, key)
           for i, element in ipairs(call('LRANGE', key, 0, -1)) do put(place, i - 1, header(element)) end
         end
@@ -26,11 +70,17 @@ struct RedisLayout {
           local entries = call('ZRANGE', key, rows and -rows or 0, -1, 'WITHSCORES')
           for i = 1, #entries, 2 do put(place, entries[i], string.format('%.0f', entries[i + 1])) end
         end
+        local function hash(key, order, write)
+          local values, fields = call('HGETALL', key), {}
+          for i = 1, #values, 2 do
+            fields[#fields + 1] = values[i]
+            values[values[i]] = values[i + 1]
+          end
+          table.sort(fields, order)
+          for _, field in ipairs(fields) do write(field, values[field]) end
+        end
         for n = 0, 4 do lane('lane:' .. n, P .. 'lane:' .. n) end
         for _, place in ipairs({ 'scheduled', 'retrying', 'expiring' }) do set(place, P .. place) end
-        for _, state in ipairs({ 'f', 'd', 'c', 'e' }) do
-          set('ended:' .. state, P .. 'ended:' .. state, tonumber(ARGV[1]))
-        end
         for i, grave in ipairs(call('LRANGE', P .. 'graves', 0, -1)) do
           local g = P .. 'grave:' .. string.match(grave, '^%d+') .. ':'
           local place = 'grave:' .. (i - 1) .. ':'
@@ -40,19 +90,23 @@ struct RedisLayout {
         end
         for i = 2, #ARGV do
           local worker = ARGV[i]
-          local held = call('HGETALL', P .. 'inflight:' .. worker)
-          for i = 1, #held, 2 do put('inflight', worker, held[i], header(held[i + 1])) end
-          local orders = call('HGETALL', P .. 'cancelling:' .. worker)
-          for i = 1, #orders, 2 do put('cancelling', worker, orders[i], string.match(orders[i + 1], '^%d+')) end
+          hash(P .. 'inflight:' .. worker, by_number, function(fence, element)
+            put('inflight', worker, fence, header(element))
+          end)
+          hash(P .. 'cancelling:' .. worker, by_number, function(fence, order)
+            put('cancelling', worker, fence, (string.match(order, '^%d+')))
+          end)
         end
-        local leases = call('ZRANGE', P .. 'leases', 0, -1, 'WITHSCORES')
-        for i = 1, #leases, 2 do put('lease', leases[i], string.format('%.0f', leases[i + 1])) end
-        local intents = call('HGETALL', P .. 'intents')
-        for i = 1, #intents, 2 do put('intent', intents[i], string.match(intents[i + 1], '^%d+')) end
+        for _, state in ipairs({ 'f', 'd', 'c', 'e' }) do
+          set('ended:' .. state, P .. 'ended:' .. state, tonumber(ARGV[1]))
+        end
+        set('lease', P .. 'leases')
+        hash(P .. 'intents', nil, function(id, intent) put('intent', id, (string.match(intent, '^%d+'))) end)
         local m = call('HMGET', KEYS[1], 'watcher', 'next', 'sequence', 'fence', 'leaseFloor')
         if m[1] then put('watcher', m[1], m[2]) end
         if call('LLEN', P .. 'bell') > 0 then put('bell') end
         put('counters', m[3] or '0', m[4] or '0', call('HGET', P .. 'totals', 'ghosts') or '0', m[5] or '0')
-        return out
+        out[#out + 1] = ''
+        return table.concat(out, '\\n')
         """
 }

@@ -1,6 +1,9 @@
+import Foundation
 import Operations
-import RedisBroker
+import RedisClient
 import SluiceTesting
+
+@testable import RedisBroker
 
 /// The in-memory broker and the Redis broker side by side.
 struct TwinRun {
@@ -9,51 +12,57 @@ struct TwinRun {
     private let clocked: ClockedBroker
     private let redisLayout: RedisLayout
     private var steps: RandomSteps
-    private var recent: [(number: Int, time: Int64, step: RandomStep, outcome: String)] = []
-    private var layout: [String] = []
+    private var recent: [(number: Int, time: Int64, step: RandomStep, outcome: StepOutcome)] = []
+    private var layout = QueueLayout()
+    private var snapshot = QueueSnapshot(queue: "steps", time: 0)
+    /// What Redis said last time, and what that means: the same answer means the same.
+    private var look: RedisLayout.Look?
+    private var details: [OperationID: OperationDetail?] = [:]
 
     init(seed: UInt64) async throws {
         clocked = try await ClockedBroker(queue: queue)
         model = InMemoryBroker(time: .manual(clocked.clock))
         steps = RandomSteps(seed: seed, workers: 3)
-        redisLayout = RedisLayout(server: clocked.direct, prefix: clocked.prefix, workers: steps.workers)
+        redisLayout = RedisLayout(clocked, queue: queue, workers: steps.workers)
     }
 
     private var redis: RedisBroker { clocked.redis }
 
-    func close() { clocked.close() }
+    func close() {
+        redisLayout.close()
+        clocked.close()
+    }
 
     /// The last 30 steps, the failing one last.
     var recentSteps: String {
-        Self.brief(recent.map { "\($0.number) @\($0.time) \($0.step) → \($0.outcome)" }.joined(separator: "\n"))
+        Self.brief(
+            recent.suffix(30).map { "\($0.number) @\($0.time) \($0.step) → \($0.outcome)" }.joined(separator: "\n")
+        )
     }
 
     /// Does one step on both sides.
     ///
     /// - Returns: how the two differ, or which rule both break; nil if all is well.
     mutating func step(_ number: Int) async throws -> String? {
-        let held = try await held()
-        let load = layout.count { !$0.hasPrefix("ended") }
-        let step = steps.next(held: held, load: load, hasBell: layout.contains("bell"))
-        if case .advance(let duration) = step {
-            try await clocked.advance(by: duration)
+        let held = snapshot.executing.map {
+            RandomSteps.Hold(worker: WorkerID($0.worker), fence: $0.fence, header: $0.header)
+        }
+        let (step, isHeard) = steps.next(held: held, load: layout.load, hasBell: layout.hasToken)
+        switch step {
+        case .advance(let duration): try await clocked.advance(by: duration)
+        case .forgetScripts: try await clocked.direct.send(RedisCommand("SCRIPT", "FLUSH")).expectSuccess()
+        default: break
         }
         let expected = try await step.outcome(on: model, queue: queue)
+        if recent.count > 200 { recent.removeFirst(170) }
         recent.append((number, clocked.clock.now, step, expected))
-        if recent.count > 30 { recent.removeFirst() }
         let actual = try await step.outcome(on: redis, queue: queue)
-        if actual != expected { return Self.brief("Redis answers \(actual)") }
+        if isHeard, actual != expected { return Self.brief("Redis answers \(actual)") }
         return try await differenceOfState(isComplete: number % 100 == 0)
     }
 
     private static func brief(_ text: String) -> String {
-        text.replacing("Operations.", with: "").replacing(/\[\d+(, \d+)+\]/, with: "[bytes]")
-    }
-
-    private func held() async throws -> [RandomSteps.Hold] {
-        try await model.snapshot(queue: queue, executingRows: .max).executing.map { row in
-            RandomSteps.Hold(worker: WorkerID(row.worker), fence: row.fence, header: row.header)
-        }
+        text.replacing("Operations.", with: "").replacing(/\[\d+(, \d+){40,}\]/, with: "[bytes]")
     }
 
     // MARK: - Comparing
@@ -61,29 +70,58 @@ struct TwinRun {
     /// Complete = with all of what has ended, not only the newest.
     private mutating func differenceOfState(isComplete: Bool) async throws -> String? {
         let endedRows = isComplete ? Int.max : 10
-        layout = model.layout(queue: queue, endedRows: endedRows)
-        let stored = try await redisLayout.lines(endedRows: endedRows)
-        if stored != layout { return Self.difference(expected: layout, actual: stored) }
         let ids = Array(Set(steps.tracked))
-        let expected = try await model.details(ids, queue: queue)
-        let actual = try await redis.details(ids, queue: queue)
-        for (left, right) in zip(expected, actual) where left != right {
-            return "details differ\n  model: \(Self.text(left))\n  Redis: \(Self.text(right))"
-        }
-        if let difference = try await differenceOfSnapshots() { return difference }
-        return Conservation(layout: layout, isComplete: isComplete).violation(in: zip(ids, actual).map { ($0, $1) })
+        let next = try await redisLayout.look(at: ids, endedRows: endedRows)
+        defer { look = next }
+        layout = model.layout(queue: queue, workers: steps.workers, endedRows: endedRows, after: layout)
+        if let difference = difference(from: next.text.string ?? "") { return difference }
+        if let difference = try await difference(from: next, ids) { return difference }
+        return Conservation(layout, isComplete: isComplete).violation(in: details)
     }
 
-    private func differenceOfSnapshots() async throws -> String? {
-        let expected = Self.lines(try await model.snapshot(queue: queue, executingRows: 20))
-        let actual = Self.lines(try await redis.snapshot(queue: queue, executingRows: 20))
-        return expected == actual ? nil : "snapshots: " + Self.difference(expected: expected, actual: actual)
+    private func difference(from text: String) -> String? {
+        guard text != layout.text else { return nil }
+        let lines = { (text: String) in text.split(separator: "\n").map(String.init) }
+        return Self.difference(expected: lines(layout.text), actual: lines(text))
+    }
+
+    private mutating func difference(from next: RedisLayout.Look, _ ids: [OperationID]) async throws -> String? {
+        let expected = try await model.details(ids, queue: queue)
+        let before = details
+        details.removeAll(keepingCapacity: true)
+        for (id, expected) in zip(ids, expected) {
+            var actual: OperationDetail?
+            if let row = next.details[id], let known = before[id], look?.details[id]?.isSame(as: row) == true {
+                actual = known
+            } else {
+                actual = try next.details[id].flatMap { try OperationDetail(row: $0, queue: queue) }
+            }
+            guard Self.isEqual(actual, expected) else {
+                return "details differ\n  model: \(Self.text(expected))\n  Redis: \(Self.text(actual))"
+            }
+            details[id] = .some(actual)
+        }
+        let known = snapshot
+        snapshot = try await model.snapshot(queue: queue, executingRows: 200)
+        let actual =
+            look?.snapshot.isSame(as: next.snapshot) == true
+            ? known : try QueueSnapshot(reply: next.snapshot, queue: queue)
+        guard !snapshot.isEqual(to: actual) else { return nil }
+        return "snapshots: " + Self.difference(expected: Self.lines(snapshot), actual: Self.lines(actual))
     }
 
     private static func difference(expected: [String], actual: [String]) -> String {
         let (model, redis) = (Set(expected), Set(actual))
         return "what is stored differs\n  only in the model: \(model.subtracting(redis).sorted())\n"
             + "  only in Redis:     \(redis.subtracting(model).sorted())"
+    }
+
+    /// Envelopes may be long, and what is not optimized compares arrays byte by byte.
+    private static func isEqual(_ left: OperationDetail?, _ right: OperationDetail?) -> Bool {
+        guard var left, var right else { return left == nil && right == nil }
+        guard left.record.envelope.isSame(as: right.record.envelope) else { return false }
+        (left.record.envelope, right.record.envelope) = ([], [])
+        return left == right
     }
 
     private static func text(_ detail: OperationDetail?) -> String { detail.map { String(describing: $0) } ?? "none" }
@@ -96,5 +134,48 @@ struct TwinRun {
             + OperationState.allCases.map { "count \($0) \(snapshot.counts[$0] ?? 0)" }
             + snapshot.totals.filter { $0.value != 0 }.map { "total \($0.key) \($0.value)" }.sorted()
             + snapshot.workers.map { "\($0)" } + snapshot.executing.map { "\($0)" }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func isSame(as other: [UInt8]) -> Bool {
+        count == other.count
+            && withUnsafeBytes { mine in
+                other.withUnsafeBytes { isEmpty || memcmp(mine.baseAddress!, $0.baseAddress!, count) == 0 }
+            }
+    }
+}
+
+extension RedisValue {
+    fileprivate func isSame(as other: RedisValue) -> Bool {
+        switch (self, other) {
+        case (.bytes(let mine), .bytes(let others)): return mine.isSame(as: others)
+        case (.array(let mine), .array(let others)):
+            guard mine.count == others.count else { return false }
+            for index in 0..<mine.count where !mine[index].isSame(as: others[index]) { return false }
+            return true
+        default: return self == other
+        }
+    }
+}
+
+extension QueueSnapshot {
+    /// A number that is not there is zero.
+    fileprivate func isEqual(to other: QueueSnapshot) -> Bool {
+        time == other.time && paused == other.paused && pausedUntil == other.pausedUntil
+            && oldestReadyMilliseconds == other.oldestReadyMilliseconds && eventSequence == other.eventSequence
+            && workers == other.workers
+            && OperationState.allCases.allSatisfy { counts[$0] ?? 0 == other.counts[$0] ?? 0 }
+            && Set(totals.keys).union(other.totals.keys).allSatisfy { totals[$0] ?? 0 == other.totals[$0] ?? 0 }
+            && executing.elementsEqual(other.executing) { $0.isEqual(to: $1) }
+    }
+}
+
+extension ExecutingRow {
+    fileprivate func isEqual(to other: ExecutingRow) -> Bool {
+        worker == other.worker && fence == other.fence && header == other.header && name == other.name
+            && maxAttempts == other.maxAttempts && startedAt == other.startedAt
+            && progress?.fraction == other.progress?.fraction && progress?.message == other.progress?.message
+            && cancelRequestedAt == other.cancelRequestedAt
     }
 }

@@ -1,59 +1,155 @@
 import Operations
 
+/// Everything that lies in a queue.
+package struct QueueLayout: Sendable {
+    /// Where something lies. References to tracked operations name what their record must have for them to count.
+    package enum Place: Sendable, Equatable {
+        case lane(revision: Int, sequence: Int64)
+        case untrackedInLane
+        case set(OperationState)
+        case inFlight
+        case ended(OperationState)
+        case grave(revision: Int, sequence: Int64)
+        case untrackedInGrave
+        case graveSet(OperationState)
+    }
+
+    /// One line per thing: where it is, then what it is. A test writes the same of Redis, so that a difference between the two shows as a
+    /// line.
+    package fileprivate(set) var text = ""
+    /// What was written before: most of what lies in a queue lay there a step ago.
+    private var headers: [OperationID: (header: OperationHeader, text: String)] = [:]
+    private var ids: [OperationID: String] = [:]
+    package fileprivate(set) var places: [(id: OperationID, place: Place)] = []
+    /// How many things lie in it that have not ended.
+    package fileprivate(set) var load = 0
+    package fileprivate(set) var hasToken = false
+
+    /// Of a queue in which nothing ever was.
+    package init() {}
+}
+
 extension InMemoryBroker {
-    /// Everything that lies in a queue, one line per thing, sorted: where it is, then what it is. A test writes the same of Redis,
-    /// so that a difference between the two shows as a line.
-    ///
-    /// - Parameter endedRows: so many of each state's ended operations, the newest.
-    package func layout(queue: String, endedRows: Int = .max) -> [String] {
-        read(queue) { $0.layout(endedRows: endedRows) }
+    /// - Parameters:
+    ///   - workers: all that ever did something in the queue.
+    ///   - last: the layout before, from which known words are taken.
+    ///   - endedRows: so many of each state's ended operations, the newest.
+    package func layout(
+        queue: String,
+        workers: [WorkerID],
+        endedRows: Int = .max,
+        after last: QueueLayout
+    ) -> QueueLayout {
+        read(queue) { $0.layout(workers, endedRows: endedRows, after: last) }
     }
 }
 
 extension QueueModel {
-    fileprivate func layout(endedRows: Int) -> [String] {
-        var lines: [String] = []
-        for (number, lane) in lanes.enumerated() { lines += Self.lines("lane:\(number)", lane) }
-        for (place, set) in [("scheduled", scheduled), ("retrying", retrying), ("expiring", expiring)] {
-            lines += Self.lines(place, set)
+    private static let terminal: [OperationState] = [.finished, .dead, .cancelled, .expired]
+
+    fileprivate func layout(_ names: [WorkerID], endedRows: Int, after last: QueueLayout) -> QueueLayout {
+        var layout = last.emptied()
+        for (number, lane) in lanes.enumerated() { layout.add(lane, "lane:\(number)", inGrave: false) }
+        layout.add(scheduled, "scheduled", .set(.scheduled))
+        layout.add(retrying, "retrying", .set(.retrying))
+        layout.add(expiring, "expiring", nil)
+        for (number, grave) in graves.enumerated() { layout.add(grave, "grave:\(number):") }
+        for name in names { layout.add(workers[name.description] ?? HeldOperations(), name.description) }
+        layout.load = layout.places.count
+        for state in Self.terminal {
+            let newest = (ended[state]?.entries ?? []).suffix(endedRows)
+            layout.add(newest, "ended:\(String(UnicodeScalar(state.code)))", .ended(state))
         }
-        for (state, set) in ended {
-            let place = "ended:\(String(UnicodeScalar(state.code)))"
-            lines += set.entries.suffix(endedRows).map { "\(place) \($0.id) \($0.score)" }
+        addRest(to: &layout)
+        return layout
+    }
+
+    private func addRest(to layout: inout QueueLayout) {
+        for lease in leases.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
+            layout.text += "lease \(lease.key) \(lease.value)\n"
         }
-        for (worker, held) in workers { lines += Self.lines(of: held, worker: worker) }
-        for (number, grave) in graves.enumerated() { lines += Self.lines(of: grave, number: number) }
-        lines += leases.map { "lease \($0.key) \($0.value)" }
-        lines += intents.map { "intent \($0.key) \($0.value.at)" }
-        if let watcher { lines.append("watcher \(watcher.worker) \(watcher.due)") }
-        if hasToken { lines.append("bell") }
-        lines.append("counters \(sequence) \(fence) \(ghosts) \(leaseFloor)")
-        return lines.sorted()
-    }
-
-    private static func lines(_ place: String, _ lane: Lane) -> [String] {
-        lane.elements.enumerated().map { "\(place) \($0.offset) \($0.element.headerText)" }
-    }
-
-    private static func lines(_ place: String, _ set: ScoredSet) -> [String] {
-        set.entries.map { "\(place) \($0.id) \($0.score)" }
-    }
-
-    private static func lines(of held: HeldOperations, worker: String) -> [String] {
-        held.inFlight.map { "inflight \(worker) \($0.key) \($0.value.headerText)" }
-            + held.cancelling.map { "cancelling \(worker) \($0.key) \($0.value.at)" }
-    }
-
-    private static func lines(of grave: Grave, number: Int) -> [String] {
-        grave.lanes.enumerated().flatMap { lines("grave:\(number):lane:\($0.offset)", $0.element) }
-            + lines("grave:\(number):scheduled", grave.scheduled) + lines("grave:\(number):retrying", grave.retrying)
+        for intent in intents.sorted(by: { $0.key < $1.key }) {
+            layout.text += "intent \(intent.key) \(intent.value.at)\n"
+        }
+        if let watcher { layout.text += "watcher \(watcher.worker) \(watcher.due)\n" }
+        if hasToken { layout.text += "bell\n" }
+        layout.hasToken = hasToken
+        layout.text += "counters \(sequence) \(fence) \(ghosts) \(leaseFloor)\n"
     }
 }
 
-extension LaneElement {
-    fileprivate var headerText: String {
+extension QueueLayout {
+    fileprivate mutating func add(_ lane: Lane, _ name: String, inGrave: Bool) {
+        for (position, element) in lane.elements.enumerated() {
+            let header = element.header
+            let (revision, sequence) = (header.revision, header.sequence)
+            let tracked: Place =
+                inGrave ? .grave(revision: revision, sequence: sequence) : .lane(revision: revision, sequence: sequence)
+            places.append((header.id, header.tracked ? tracked : inGrave ? .untrackedInGrave : .untrackedInLane))
+            add("\(name) \(position) ", element)
+        }
+    }
+
+    private mutating func add(_ start: String, _ element: LaneElement) {
+        text += start
+        text += word(for: element.header)
+        text += "\n"
+    }
+
+    private mutating func word(for header: OperationHeader) -> String {
+        if let known = headers[header.id], known.header == header { return known.text }
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(OperationHeader.byteCount)
         header.write(into: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        let text = String(decoding: bytes, as: UTF8.self)
+        headers[header.id] = (header, text)
+        return text
+    }
+
+    private mutating func word(for id: OperationID) -> String {
+        if let known = ids[id] { return known }
+        let text = id.description
+        ids[id] = text
+        return text
+    }
+
+    fileprivate func emptied() -> QueueLayout {
+        var layout = QueueLayout()
+        if headers.count < 500 { layout.headers = headers }
+        if ids.count < 500 { layout.ids = ids }
+        return layout
+    }
+
+    /// - Parameter place: nil = it says nothing of where an operation is.
+    fileprivate mutating func add(_ set: ScoredSet, _ name: String, _ place: Place?) {
+        add(set.entries[...], name, place)
+    }
+
+    fileprivate mutating func add(_ entries: ArraySlice<ScoredSet.Entry>, _ name: String, _ place: Place?) {
+        for entry in entries {
+            if let place { places.append((entry.id, place)) }
+            text += name
+            text += " "
+            text += word(for: entry.id)
+            text += " "
+            text += entry.score.description
+            text += "\n"
+        }
+    }
+
+    fileprivate mutating func add(_ grave: Grave, _ name: String) {
+        for (number, lane) in grave.lanes.enumerated() { add(lane, "\(name)lane:\(number)", inGrave: true) }
+        add(grave.scheduled, name + "scheduled", .graveSet(.scheduled))
+        add(grave.retrying, name + "retrying", .graveSet(.retrying))
+    }
+
+    fileprivate mutating func add(_ held: HeldOperations, _ worker: String) {
+        for (fence, element) in held.inFlight.sorted(by: { $0.key < $1.key }) {
+            places.append((element.id, .inFlight))
+            add("inflight \(worker) \(fence) ", element)
+        }
+        for (fence, intent) in held.cancelling.sorted(by: { $0.key < $1.key }) {
+            text += "cancelling \(worker) \(fence) \(intent.at)\n"
+        }
     }
 }
