@@ -12,6 +12,9 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
     /// The queue that it is in.
     public var queue: String { reference.queue }
 
+    /// Where it is now: in Redis, or in the client's buffer.
+    public var storage: EnqueueStorage { reference.storage }
+
     /// Waits until it ended, and returns what its `main` returned.
     ///
     /// - Throws: `OperationsError` with `.dead` and the last stored error, `.cancelled` with the reason, or `.expired` if it ended so;

@@ -6,19 +6,54 @@ public struct OperationReference: Sendable {
     public let queue: String
     /// False for the fast path, of which only failures and cancels are recorded.
     public let isTracked: Bool
-    /// False if the enqueue found an operation with this id and changed nothing.
+    /// False if the enqueue found an operation with this id and changed nothing, or has left it in the client's buffer.
     public let isNew: Bool
     /// Whether the durability that its enqueue asked for was reached in time; nil if none was asked for. False means stored, not yet
     /// confirmed.
     public private(set) var isConfirmed: Bool?
     package let client: SluiceClient
+    /// Where the client's buffer says what became of it, and its number there; nil = it went directly to Redis.
+    private let receipt: (EnqueueReceipt, index: Int)?
 
-    package init(id: OperationID, queue: String, isTracked: Bool = true, isNew: Bool = false, client: SluiceClient) {
+    init(
+        id: OperationID,
+        queue: String,
+        isTracked: Bool = true,
+        isNew: Bool = false,
+        receipt: (EnqueueReceipt, index: Int)?,
+        client: SluiceClient
+    ) {
         self.id = id
         self.queue = queue
         self.isTracked = isTracked
         self.isNew = isNew
+        self.receipt = receipt
         self.client = client
+    }
+
+    package init(id: OperationID, queue: String, isTracked: Bool = true, isNew: Bool = false, client: SluiceClient) {
+        self.init(id: id, queue: queue, isTracked: isTracked, isNew: isNew, receipt: nil, client: client)
+    }
+
+    /// Where it is now: in Redis, or in the buffer of the client that enqueued it (see `EnqueueBuffering`).
+    public var storage: EnqueueStorage {
+        guard let (receipt, index) = receipt else { return .stored }
+        switch receipt.outcome(index) {
+        case nil: return .buffered
+        case .success: return .stored
+        case .failure(let error): return .refused(error)
+        }
+    }
+
+    /// Waits until Redis has it. Returns at once unless it is in the client's buffer.
+    ///
+    /// - Throws: `OperationsError` if it was refused after it had waited, or given up when the client was closed;
+    ///   `CancellationError` when the waiting task is cancelled.
+    public func stored() async throws {
+        guard let (receipt, index) = receipt else { return }
+        await receipt.wait(atMost: nil)
+        try Task.checkCancellation()
+        _ = try receipt.outcome(index)?.get()
     }
 
     func confirmed(_ isConfirmed: Bool) -> OperationReference {
@@ -52,6 +87,7 @@ public struct OperationReference: Sendable {
         guard isTracked else {
             throw OperationsError(.refused, "an untracked operation keeps no result: enqueue it tracked", id: id)
         }
+        try await stored()
         let ends = try await client.broker.awaitEnd(of: [id], queue: queue, timeout: nil)
         try Task.checkCancellation()
         guard ends.first.flatMap({ $0 }) != nil else { throw notFound }

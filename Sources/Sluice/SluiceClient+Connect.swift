@@ -12,24 +12,34 @@ extension SluiceClient {
     ///
     /// - Parameters:
     ///   - url: `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for TLS with a verified certificate
-    ///     (`?cacert=FILE` names the authorities), or `unix:///path/to/socket`.
+    ///     (`?cacert=FILE` names the authorities), `unix:///path/to/socket`, or
+    ///     `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`.
     ///   - namespace: everything happens inside it; two namespaces never see each other.
     ///   - timeout: longest time to wait for the first answer.
     ///   - keys: sign and encrypt what is enqueued; nil = nothing is.
+    ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
     ///   - logger: gets a line when the connection is lost and found again.
-    /// - Returns: a client that has an answer from Redis.
+    /// - Returns: a client that has an answer from Redis; with a buffer also one that will have it.
     /// - Throws: `OperationsError`: `.invalidOption` for a URL and `.invalidName` for a namespace that cannot be one, `.unavailable`
-    ///   if nobody answers in time, `.denied` if Redis refuses user, password or certificate.
+    ///   if nobody answers in time and nothing is to be buffered, `.denied` if Redis refuses user, password or certificate.
     public static func connect(
         to url: String,
         namespace: String = Defaults.namespace,
         timeout: Duration = .seconds(5),
         keys: OperationKeys? = nil,
+        buffering: EnqueueBuffering? = nil,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
         let endpoint: RedisEndpoint
         do { endpoint = try RedisEndpoint(url: url) } catch { throw OperationsError(.invalidOption, error.message) }
-        return try await connect(to: endpoint, namespace: namespace, timeout: timeout, keys: keys, logger: logger)
+        return try await connect(
+            to: endpoint,
+            namespace: namespace,
+            timeout: timeout,
+            keys: keys,
+            buffering: buffering,
+            logger: logger
+        )
     }
 
     /// Connects to the embedded server: a private redis-server of this user on a unix socket, started if it does not run, shared by
@@ -38,12 +48,14 @@ extension SluiceClient {
     /// - Parameters:
     ///   - namespace: everything happens inside it.
     ///   - keys: sign and encrypt what is enqueued; nil = nothing is.
+    ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
     ///   - logger: gets a line when the server was started, and when the connection is lost and found again.
     /// - Returns: a client that has an answer from Redis.
     /// - Throws: `OperationsError` with `.unavailable`, saying what to do, if no redis-server is installed or it cannot be started.
     public static func connectToEmbeddedServer(
         namespace: String = Defaults.namespace,
         keys: OperationKeys? = nil,
+        buffering: EnqueueBuffering? = nil,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
         let server = EmbeddedRedis()
@@ -51,7 +63,13 @@ extension SluiceClient {
             let status = try await startedServer(server)
             if status.startedNow { logger.info("started the embedded Redis", metadata: ["pid": "\(status.pid)"]) }
         } catch { throw OperationsError(.unavailable, error.message) }
-        return try await connect(to: server.endpoint, namespace: namespace, keys: keys, logger: logger)
+        return try await connect(
+            to: server.endpoint,
+            namespace: namespace,
+            keys: keys,
+            buffering: buffering,
+            logger: logger
+        )
     }
 
     /// Connects to what the environment names: `SLUICE_REDIS_URL`, else `REDIS_URL`, else the embedded server; the namespace is
@@ -81,6 +99,7 @@ extension SluiceClient {
         namespace: String,
         timeout: Duration = .seconds(5),
         keys: OperationKeys? = nil,
+        buffering: EnqueueBuffering? = nil,
         logger: Logger
     ) async throws -> SluiceClient {
         try NameRule.check(namespace, role: "namespace")
@@ -91,10 +110,19 @@ extension SluiceClient {
         )
         let broker = RedisBroker(endpoint, configuration: configuration, logger: logger)
         do { try await broker.connect(within: timeout) } catch {
-            broker.close()
-            throw error
+            let waits = (error as? OperationsError)?.code == .unavailable && buffering != nil
+            guard waits else {
+                broker.close()
+                throw error
+            }
         }
-        return SluiceClient(broker: broker, namespace: namespace, keys: keys) { broker.close() }
+        return SluiceClient(
+            broker: broker,
+            namespace: namespace,
+            keys: keys,
+            buffering: buffering,
+            logger: logger
+        ) { broker.close() }
     }
 
     /// Starts the embedded server on a thread that may block.

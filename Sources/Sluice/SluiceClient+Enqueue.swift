@@ -21,7 +21,8 @@ extension SluiceClient {
     ///   - durability: what to wait for beyond the answer; see `EnqueueOptions.durability`.
     /// - Returns: a handle to wait for the result, follow or cancel.
     /// - Throws: `OperationsError`: `.invalidName`, `.invalidOption`, `.tooLarge`; `.unavailable` if Redis cannot be reached or
-    ///   refuses; `.outcomeUnknown` if no answer came (repeat with the same `id`).
+    ///   refuses; `.outcomeUnknown` if no answer came (repeat with the same `id`). With a buffer (see `EnqueueBuffering`) these two do not
+    ///   come: the operation is buffered, and `.bufferFull` says that there is no more room.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
         _ operation: Body,
@@ -133,7 +134,8 @@ extension SluiceClient {
         }
         try NameRule.check(queue, role: "queue")
         let (references, isConfirmed) = try await broker.confirming(durability, queue: queue) {
-            try await enqueue(operations, queue: queue, progress: progress)
+            // Not through a buffer: what waits there is nothing to confirm.
+            try await send(try sealed(operations, queue: queue), queue: queue, progress)
         }
         return references.map { $0.confirmed(isConfirmed) }
     }
@@ -145,17 +147,43 @@ extension SluiceClient {
         progress: (Int) -> Void = { _ in }
     ) async throws -> [OperationReference] {
         try NameRule.check(queue, role: "queue")
-        let outcomes = try await broker.enqueueAll(
-            try sealed(operations, queue: queue),
-            queue: queue,
-            progress: progress
-        )
+        let operations = try sealed(operations, queue: queue)
+        if let buffer { return try await enqueue(operations, queue: queue, through: buffer, progress) }
+        return try await send(operations, queue: queue, progress)
+    }
+
+    private func send(
+        _ operations: [NewOperation],
+        queue: String,
+        _ progress: (Int) -> Void
+    ) async throws -> [OperationReference] {
+        let outcomes = try await broker.enqueueAll(operations, queue: queue, progress: progress)
         return zip(operations, outcomes).map { operation, outcome in
             OperationReference(
                 id: operation.id,
                 queue: queue,
                 isTracked: operation.tracked,
                 isNew: outcome == .created,
+                client: self
+            )
+        }
+    }
+
+    private func enqueue(
+        _ operations: [NewOperation],
+        queue: String,
+        through buffer: EnqueueBuffer,
+        _ progress: (Int) -> Void
+    ) async throws -> [OperationReference] {
+        guard !operations.isEmpty else { return [] }
+        let receipt = try await buffer.enqueue(operations, queue: queue, progress: progress)
+        return operations.enumerated().map { index, operation in
+            let isNew = (try? receipt.outcome(index)?.get()) == .created
+            return OperationReference(
+                id: operation.id,
+                queue: queue,
+                isNew: isNew,
+                receipt: (receipt, index),
                 client: self
             )
         }
@@ -175,6 +203,12 @@ extension SluiceClient {
     private func serverTime(ifNeededBy options: EnqueueOptions, queue: String) async throws -> Int64? {
         guard case .at = options.start else { return nil }
         try NameRule.check(queue, role: "queue")
-        return try await broker.snapshot(queue: queue, executingRows: 0).time
+        // While Redis is away the local clock has to do.
+        if let buffer, buffer.isAway { return nil }
+        do { return try await broker.snapshot(queue: queue, executingRows: 0).time } catch let error as OperationsError
+            where error.code == .unavailable && buffer != nil
+        {
+            return nil
+        }
     }
 }

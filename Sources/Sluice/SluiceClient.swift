@@ -1,3 +1,4 @@
+import Logging
 @_exported import OperationKeys
 @_exported import Operations
 
@@ -17,6 +18,8 @@ public struct SluiceClient: Sendable {
     package let broker: any Broker & BrokerInspection
     /// Signs and encrypts what is enqueued; nil = there are no keys.
     package let seal: (any EnvelopeSeal)?
+    /// Keeps operations while Redis is away; nil = an enqueue throws then.
+    let buffer: EnqueueBuffer?
     private let onClose: @Sendable () async -> Void
 
     /// A client of any broker, for tests and for those who connect by themselves.
@@ -25,19 +28,37 @@ public struct SluiceClient: Sendable {
     ///   - broker: does the work.
     ///   - namespace: the namespace that the broker is bound to.
     ///   - keys: sign and encrypt what is enqueued.
+    ///   - buffering: keep operations while the broker is away.
+    ///   - logger: gets a line when operations begin to wait, and when they do no longer.
     ///   - onClose: what `close` does.
     package init(
         broker: any Broker & BrokerInspection,
         namespace: String = Defaults.namespace,
         keys: OperationKeys? = nil,
+        buffering: EnqueueBuffering? = nil,
+        logger: Logger = Logger(label: "sluice"),
         onClose: @escaping @Sendable () async -> Void = {}
     ) {
         self.broker = broker
         self.namespace = namespace
         seal = keys.map { OperationSeal($0, namespace: namespace) }
+        buffer = buffering.map { EnqueueBuffer($0, broker: broker, logger: logger) }
         self.onClose = onClose
     }
 
     /// Ends the connection. What was enqueued stays; calls after this throw.
-    public func close() async { await onClose() }
+    ///
+    /// With a buffer it first waits, for at most `EnqueueBuffering.closing`, until Redis has what is in it. What is left then is lost, and
+    /// the log says how much.
+    public func close() async {
+        await buffer?.close()
+        await onClose()
+    }
+
+    /// Waits until Redis has what is in the client's buffer.
+    ///
+    /// - Parameter limit: longest time to wait.
+    /// - Returns: how many operations are still in the buffer; 0 without one.
+    @discardableResult
+    public func flush(within limit: Duration = .seconds(30)) async -> Int { await buffer?.flush(within: limit) ?? 0 }
 }

@@ -32,6 +32,8 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         case denied
         /// The broker has no memory left for more operations. What is there can still be run, ended and cancelled.
         case full
+        /// The broker is away, and the client's own buffer holds no more operations.
+        case bufferFull
     }
 
     public let code: Code

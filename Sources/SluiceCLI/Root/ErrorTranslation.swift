@@ -53,7 +53,8 @@ package enum ErrorTranslation {
                 notes: origin,
                 fix: reach(settings)
             )
-        case .unavailable: return CLIError(.unreachable, error.message, notes: origin, fix: reach(settings))
+        case .unavailable, .bufferFull:
+            return CLIError(.unreachable, error.message, notes: origin, fix: reach(settings))
         }
     }
 
@@ -74,6 +75,10 @@ package enum ErrorTranslation {
         switch settings?.redis.content?.address {
         case .tcp(let host, let port)?: "redis-cli -h \(host) -p \(port) ping"
         case .unix(let path)?: "redis-cli -s \(path) ping"
+        case .sentinels(let sentinels)?:
+            sentinels.hosts.first.map {
+                "redis-cli -h \($0.name) -p \($0.port) sentinel get-master-addr-by-name \(sentinels.master)"
+            } ?? ""
         case nil: "\(Program.name) redis status"
         }
     }

@@ -1,0 +1,180 @@
+import Foundation
+import Logging
+import RedisBroker
+import RedisClient
+import TestSupport
+import Testing
+
+@testable import Operations
+@testable import Sluice
+
+private struct Note: DistributedOperation {
+    static let name = "note"
+    let number: Int
+
+    func main(_ context: OperationContext) async throws {}
+}
+
+/// A client with a buffer of a server that is stopped and started.
+@Suite("A client's buffer", .fewAtOnce)
+struct BufferTests {
+    private let server: TestServer
+    private let namespace = uniqueNamespace("buffer")
+
+    init() throws { server = try TestServer.start(.durable) }
+
+    private func client(_ buffering: EnqueueBuffering = EnqueueBuffering(patience: .milliseconds(100))) async throws
+        -> SluiceClient
+    {
+        try await SluiceClient.connect(
+            to: server.endpoint.description,
+            namespace: namespace,
+            timeout: .seconds(1),
+            buffering: buffering,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// The numbers of the notes in the order in which they lie in the lane.
+    private func stored() throws -> [Int] {
+        let prefix = "{\(namespace)/default}:"
+        let lane = try server.ask(RedisCommand("LRANGE", prefix + "lane:2", 0, -1))[0].expectArray()
+        return try lane.compactMap { element -> Int? in
+            let id = (element.string ?? "").suffix(26)
+            let record = try server.ask(RedisCommand("GET", prefix + id))[0].expectString()
+            return record.firstMatch(of: /"number":(\d+)/).flatMap { Int($0.1) }
+        }
+    }
+
+    @Test("What is enqueued while Redis is away is stored when it is back: everything, once, in order")
+    func outage() async throws {
+        let client = try await client()
+        let first = try await client.enqueue(Note(number: 0))
+        #expect(first.storage == .stored && first.reference.isNew)
+        server.crash()
+        var handles: [OperationHandle<Note>] = []
+        for number in 1...20 { handles.append(try await client.enqueue(Note(number: number))) }
+        handles += try await client.enqueue((21...40).map { Note(number: $0) })
+        #expect(handles.allSatisfy { $0.storage == .buffered && !$0.reference.isNew })
+        #expect(await client.flush(within: .zero) == 40)
+        try server.restart()
+        for handle in handles { try await handle.reference.stored() }
+        #expect(handles.allSatisfy { $0.storage == .stored })
+        let last = try await client.enqueue(Note(number: 41))
+        #expect(last.storage == .stored)
+        #expect(await client.flush() == 0)
+        #expect(try stored() == Array(0...41))
+        #expect(try await handles[7].state() == .ready)
+        await client.close()
+    }
+
+    @Test("A reply that is lost makes no second operation")
+    func lostReply() async throws {
+        let proxy = try await FaultProxy.start(to: server.endpoint)
+        defer { proxy.stop() }
+        let client = try await SluiceClient.connect(
+            to: proxy.endpoint.description,
+            namespace: namespace,
+            buffering: EnqueueBuffering(patience: .milliseconds(200)),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        try await client.enqueue(Note(number: 0))
+        var handles: [OperationHandle<Note>] = []
+        for round in 0..<5 {
+            proxy.set(.loseReplies(count: 1, marker: "note"))
+            handles.append(try await client.enqueue(Note(number: 2 * round + 1)))
+            handles.append(try await client.enqueue(Note(number: 2 * round + 2)))
+        }
+        for handle in handles { try await handle.reference.stored() }
+        #expect(proxy.lostReplies >= 5)
+        #expect(try stored() == Array(0...10))
+        await client.close()
+    }
+
+    @Test("A full buffer refuses, says so, and what was refused is never stored")
+    func full() async throws {
+        let client = try await client(EnqueueBuffering(operations: 5, patience: .milliseconds(50)))
+        server.crash()
+        for number in 1...5 { try await client.enqueue(Note(number: number)) }
+        let error = await #expect(throws: OperationsError.self) { try await client.enqueue(Note(number: 6)) }
+        #expect(error?.code == .bufferFull && error?.message.contains("5 operations") == true)
+        try server.restart()
+        #expect(await client.flush() == 0)
+        #expect(try stored() == Array(1...5))
+        try await client.enqueue((6...30).map { Note(number: $0) })
+        #expect(try stored() == Array(1...30))
+        await client.close()
+    }
+
+    @Test("The buffer is bounded by bytes, too")
+    func bytes() async throws {
+        let client = try await client(EnqueueBuffering(bytes: 1 << 20, patience: .milliseconds(50)))
+        server.crash()
+        let large: JSONValue = ["text": .string(String(repeating: "x", count: 600_000))]
+        try await client.enqueue(name: "note", arguments: large)
+        let error = await #expect(throws: OperationsError.self) {
+            try await client.enqueue(name: "note", arguments: large)
+        }
+        #expect(error?.code == .bufferFull)
+        try await client.enqueue(name: "note", arguments: ["number": 1])
+        try server.restart()
+        #expect(await client.flush() == 0)
+        await client.close()
+    }
+
+    @Test("Delays and expiries go on while an operation waits in the buffer")
+    func delays() async throws {
+        let client = try await client()
+        server.crash()
+        let delayed = try await client.enqueue(Note(number: 1), delay: .milliseconds(300))
+        let later = try await client.enqueue(Note(number: 3), at: Date(timeIntervalSinceNow: 3600))
+        await takeTime(.milliseconds(400))
+        try server.restart()
+        #expect(await client.flush() == 0)
+        #expect(try await delayed.state() == .ready)
+        #expect(try await later.state() == .scheduled)
+        await client.close()
+        let waiting = NewOperation(delayMilliseconds: 500, expiresMilliseconds: 300, envelope: [])
+        let now = ContinuousClock.now
+        let entry = EnqueueLine.Entry(
+            operation: waiting,
+            queue: "q",
+            receipt: EnqueueReceipt(count: 1),
+            index: 0,
+            since: now
+        )
+        let soon = entry.operation(at: now + .milliseconds(200))
+        #expect(soon.delayMilliseconds == 300 && soon.expiresMilliseconds == 100)
+        let late = entry.operation(at: now + .seconds(9))
+        #expect(late.delayMilliseconds == 0 && late.expiresMilliseconds == 1)
+    }
+
+    @Test("A client may begin while Redis is away, and a closed one gives up what it holds and says so")
+    func closing() async throws {
+        server.crash()
+        let client = try await client(EnqueueBuffering(patience: .milliseconds(50), closing: .milliseconds(200)))
+        let handle = try await client.enqueue(Note(number: 1))
+        #expect(handle.storage == .buffered)
+        await client.close()
+        guard case .refused(let error) = handle.storage else {
+            Issue.record("\(handle.storage)")
+            return
+        }
+        #expect(error.message.contains("closed"))
+        await #expect(throws: OperationsError.self) { try await handle.reference.stored() }
+        await #expect(throws: OperationsError.self) { try await client.enqueue(Note(number: 2)) }
+    }
+
+    @Test("A client without a buffer throws as before")
+    func without() async throws {
+        let client = try await SluiceClient.connect(
+            to: server.endpoint.description,
+            namespace: namespace,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        server.crash()
+        let error = await #expect(throws: OperationsError.self) { try await client.enqueue(Note(number: 1)) }
+        #expect(error?.code == .unavailable)
+        await client.close()
+    }
+}
