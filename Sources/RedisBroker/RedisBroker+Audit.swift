@@ -136,6 +136,7 @@ extension RedisBroker {
             switch link.endpoint.address {
             case .unix(let path): "-s \(path)"
             case .tcp(let host, let port): "-h \(host) -p \(port)" + (link.endpoint.tls == nil ? "" : " --tls")
+            case .sentinels: "-h MASTER"
             }
         let database = link.endpoint.database == 0 ? "" : " -n \(link.endpoint.database)"
         return repair.split(separator: "&&")

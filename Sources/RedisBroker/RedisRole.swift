@@ -53,7 +53,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
     }
 
     /// Every connection of ours.
-    private static let connecting: Set = ["ping", "select", "client|setname", "evalsha", "script|load"]
+    private static let connecting: Set = ["ping", "select", "client|setname", "evalsha", "script|load", "role"]
 
     private var plain: Set<String> {
         switch self {

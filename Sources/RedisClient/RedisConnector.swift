@@ -5,13 +5,19 @@ import NIOSSL
 
 /// Makes connections to one endpoint, always from scratch.
 struct RedisConnector: Sendable {
-    let endpoint: RedisEndpoint
+    var endpoint: RedisEndpoint
     let configuration: RedisConnectionConfiguration
     let logger: Logger
     /// A connection counts as made when PING was answered; a probe wants to talk to a server that is LOADING, too.
     var greetsWithPing = true
 
     func connect(on eventLoop: any EventLoop) -> EventLoopFuture<RedisConnection> {
+        guard case .sentinels(let sentinels) = endpoint.address else { return connectDirectly(on: eventLoop) }
+        return eventLoop.flatSubmit { SentinelSearch(sentinels, connector: self, on: eventLoop).run() }
+    }
+
+    /// To the server that the endpoint names.
+    func connectDirectly(on eventLoop: any EventLoop) -> EventLoopFuture<RedisConnection> {
         let promise = eventLoop.makePromise(of: RedisConnection.self)
         let attempt = eventLoop.flatSubmit { open(on: eventLoop, isWanted: promise.futureResult) }
         let timer = eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
@@ -77,6 +83,7 @@ struct RedisConnector: Sendable {
         switch endpoint.address {
         case .unix(let path): return bootstrap.connect(unixDomainSocketPath: path)
         case .tcp(let host, let port): return withSocketOptions(bootstrap).connect(host: host, port: port)
+        case .sentinels: preconditionFailure("sentinels are asked for an address before")
         }
     }
 

@@ -1,17 +1,21 @@
 extension RedisEndpoint {
     /// Parses `redis://[user[:password]@]host[:port][/database]`, the same with `rediss://` for TLS (`?cacert=FILE` names
-    /// the certificate authorities), and `unix://[user[:password]@]/path[?db=N]`.
+    /// the certificate authorities), `unix://[user[:password]@]/path[?db=N]`, and
+    /// `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`, the same with `rediss+sentinel://`
+    /// (`?sentinel_user=…&sentinel_password=…` are for the sentinels themselves).
     /// - Throws: ``RedisError`` with the code `badURL`; its message names what is wrong and never the password.
     package init(url: String) throws(RedisError) {
         guard let separator = url.firstRange(of: "://") else {
-            throw Self.bad("has no scheme; expected redis://, rediss:// or unix://")
+            throw Self.bad("has no scheme; expected redis://, rediss://, unix:// or redis+sentinel://")
         }
         let rest = url[separator.upperBound...]
         switch url[..<separator.lowerBound].lowercased() {
         case "redis": try self.init(network: rest, tls: nil)
         case "rediss": try self.init(network: rest, tls: TLS())
         case "unix": try self.init(unix: rest)
-        case let scheme: throw Self.bad("has the scheme \"\(scheme)\"; expected redis, rediss or unix")
+        case "redis+sentinel": try self.init(sentinels: rest, tls: nil)
+        case "rediss+sentinel": try self.init(sentinels: rest, tls: TLS())
+        case let scheme: throw Self.bad("has the scheme \"\(scheme)\"; expected redis, rediss, unix or redis+sentinel")
         }
     }
 
@@ -38,6 +42,28 @@ extension RedisEndpoint {
         try apply(query)
     }
 
+    private init(sentinels text: Substring, tls: TLS?) throws(RedisError) {
+        let (location, query) = Self.split(text, at: "?")
+        let (authority, path) = Self.split(location, at: "/")
+        let (credentials, list) = Self.splitCredentials(authority)
+        var hosts: [Sentinels.Host] = []
+        for host in list.split(separator: ",", omittingEmptySubsequences: false) {
+            let (name, port) = try Self.parseHost(host, port: Sentinels.port)
+            hosts.append(Sentinels.Host(name, port: port))
+        }
+        let (master, database) = Self.split(path ?? "", at: "/")
+        guard !master.isEmpty else {
+            throw Self.bad("names no master; expected for example redis+sentinel://h1:26379,h2:26379/mymaster/0")
+        }
+        self.init(
+            address: .sentinels(Sentinels(hosts: hosts, master: try Self.decode(master, "master's name"))),
+            tls: tls
+        )
+        (user, password) = try Self.parseCredentials(credentials)
+        if let database, !database.isEmpty { self.database = try Self.parseDatabase(database) }
+        try apply(query)
+    }
+
     private mutating func apply(_ query: Substring?) throws(RedisError) {
         guard let query, !query.isEmpty else { return }
         for option in query.split(separator: "&") {
@@ -45,13 +71,20 @@ extension RedisEndpoint {
             switch name {
             case "db": database = try Self.parseDatabase(value ?? "")
             case "cacert" where tls != nil: tls?.caCertificateFile = try Self.decode(value ?? "", "cacert")
+            case "sentinel_user", "sentinel_password":
+                guard case .sentinels(var sentinels) = address else {
+                    throw Self.bad("has an option for sentinels; use redis+sentinel://")
+                }
+                let text = try Self.decode(value ?? "", String(name))
+                if name == "sentinel_user" { sentinels.user = text } else { sentinels.password = text }
+                address = .sentinels(sentinels)
             case "cacert": throw Self.bad("has cacert without TLS; use rediss://")
             default: throw Self.bad("has an unknown option; known are db and, with rediss://, cacert")
             }
         }
     }
 
-    private static func parseHost(_ text: Substring) throws(RedisError) -> (String, Int) {
+    private static func parseHost(_ text: Substring, port standard: Int = 6379) throws(RedisError) -> (String, Int) {
         var host = text
         var port: Substring?
         if text.hasPrefix("[") {
@@ -64,7 +97,7 @@ extension RedisEndpoint {
             (host, port) = split(text, at: ":")
         }
         guard !host.isEmpty else { throw bad("names no host; expected for example redis://localhost:6379/0") }
-        guard let port else { return (String(host), 6379) }
+        guard let port else { return (String(host), standard) }
         guard let number = Int(port), (1...65_535).contains(number) else {
             // What stands there is not shown: behind an unencoded / it may be a part of the password.
             throw bad("has a port that is not 1 to 65535 (a password with / ? # @ or : must be percent-encoded)")

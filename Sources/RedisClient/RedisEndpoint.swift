@@ -3,6 +3,35 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
     package enum Address: Sendable, Equatable {
         case tcp(host: String, port: Int)
         case unix(path: String)
+        /// Wherever these say that the master is, asked before every connection.
+        case sentinels(Sentinels)
+    }
+
+    /// Redis Sentinels and the name under which they watch a master.
+    package struct Sentinels: Sendable, Equatable {
+        package struct Host: Sendable, Equatable {
+            package var name: String
+            package var port: Int
+
+            package init(_ name: String, port: Int = Sentinels.port) {
+                self.name = name
+                self.port = port
+            }
+        }
+
+        package static let port = 26_379
+        package var hosts: [Host]
+        package var master: String
+        /// For the sentinels themselves; the endpoint's are for the master.
+        package var user: String?
+        package var password: String?
+
+        package init(hosts: [Host], master: String, user: String? = nil, password: String? = nil) {
+            self.hosts = hosts
+            self.master = master
+            self.user = user
+            self.password = password
+        }
     }
 
     /// TLS with verified certificate and host name; there is no way to switch the verification off.
@@ -53,10 +82,17 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
             }
         switch address {
         case .tcp(let host, let port):
-            let name = host.contains(":") ? "[\(host)]" : host
-            return "\(tls == nil ? "redis" : "rediss")://\(credentials)\(name):\(port)/\(database)"
+            return "\(tls == nil ? "redis" : "rediss")://\(credentials)\(Self.shown(host, port))/\(database)"
+        case .sentinels(let sentinels):
+            let hosts = sentinels.hosts.map { Self.shown($0.name, $0.port) }.joined(separator: ",")
+            let scheme = tls == nil ? "redis+sentinel" : "rediss+sentinel"
+            return "\(scheme)://\(credentials)\(hosts)/\(sentinels.master)/\(database)"
         case .unix(let path):
             return "unix://\(credentials)\(path)" + (database == 0 ? "" : "?db=\(database)")
         }
+    }
+
+    private static func shown(_ host: String, _ port: Int) -> String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }

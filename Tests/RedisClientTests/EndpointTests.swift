@@ -29,6 +29,24 @@ struct EndpointTests {
                 )
             ),
             ("unix:///run/r.sock", .unix(path: "/run/r.sock")),
+            (
+                "redis+sentinel://a,b:1,[::1]:2/shop",
+                RedisEndpoint(
+                    address: .sentinels(
+                        .init(hosts: [.init("a"), .init("b", port: 1), .init("::1", port: 2)], master: "shop")
+                    )
+                )
+            ),
+            (
+                "rediss+sentinel://u:p@a/shop/3?cacert=/c&sentinel_user=v&sentinel_password=q%40",
+                RedisEndpoint(
+                    address: .sentinels(.init(hosts: [.init("a")], master: "shop", user: "v", password: "q@")),
+                    user: "u",
+                    password: "p",
+                    database: 3,
+                    tls: .init(caCertificateFile: "/c")
+                )
+            ),
             ("unix:///run/r.sock?db=5", .unix(path: "/run/r.sock", database: 5)),
             (
                 "unix://u:p@/run/r.sock",
@@ -58,6 +76,11 @@ struct EndpointTests {
             ("redis://u:%ff@h", "UTF-8"),
             ("redis://[::1", "]"),
             ("unix://relative", "absolute path"),
+            ("redis+sentinel://a,b", "no master"),
+            ("redis+sentinel://a,/shop", "no host"),
+            ("redis+sentinel://a:99999/shop", "port"),
+            ("redis+sentinel://a/shop/x", "database"),
+            ("redis://a?sentinel_password=s3cr3t", "redis+sentinel://"),
             ("unix://h/run/r.sock", "absolute path"),
         ]
     )
@@ -76,6 +99,10 @@ struct EndpointTests {
             ("rediss://u@[::1]:7/1", "rediss://u@[::1]:7/1"),
             ("unix://u:secret@/r.sock?db=2", "unix://u:***@/r.sock?db=2"),
             ("unix:///r.sock", "unix:///r.sock"),
+            (
+                "redis+sentinel://u:secret@a,[::1]:2/shop?sentinel_password=secret",
+                "redis+sentinel://u:***@a:26379,[::1]:2/shop/0"
+            ),
         ]
     )
     func masked(url: String, description: String) throws {

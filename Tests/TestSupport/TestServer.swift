@@ -12,6 +12,8 @@ package final class TestServer: Sendable {
         package var lines: [String]
         /// A loopback TCP port besides the socket; 0 for none.
         package var port: Int
+        /// Run as a sentinel, which does not do what a server does.
+        package var isSentinel = false
         /// How long a start may take.
         package var patience: Duration
 
@@ -117,7 +119,8 @@ package final class TestServer: Sendable {
         let configuration = directory + "/redis.conf"
         try (lines(directory, options).joined(separator: "\n") + "\n")
             .write(toFile: configuration, atomically: true, encoding: .utf8)
-        let watchdog = try ChildProcess.start("sh", ["-c", Self.watchdog, "sh", configuration])
+        let mode = options.isSentinel ? ["--sentinel"] : []
+        let watchdog = try ChildProcess.start("sh", ["-c", Self.watchdog, "sh", configuration] + mode)
         guard let pid = Int32(watchdog.readLine()) else {
             watchdog.finish()
             throw CommandFailed(description: "redis-server was not started")
@@ -128,7 +131,7 @@ package final class TestServer: Sendable {
     /// Prints the server's pid; at the end of its input kills the server.
     private static let watchdog = """
         trap '' INT HUP TERM
-        redis-server "$1" >/dev/null 2>&1 &
+        redis-server "$@" >/dev/null 2>&1 &
         server=$!
         echo $server
         exec >/dev/null
@@ -146,8 +149,10 @@ package final class TestServer: Sendable {
     private static func lines(_ directory: String, _ options: Options) -> [String] {
         var lines = [
             "port \(options.port)", "bind 127.0.0.1", "unixsocket \(directory)/redis.sock", "unixsocketperm 700",
-            "dir \(directory)", "logfile \(directory)/redis.log", "save \"\"", "maxmemory-policy noeviction",
+            "dir \(directory)", "logfile \(directory)/redis.log",
         ]
+        if options.isSentinel { return lines + options.lines }
+        lines += ["save \"\"", "maxmemory-policy noeviction"]
         if majorVersion >= 7 { lines.append("enable-debug-command yes") }
         return lines + options.lines
     }

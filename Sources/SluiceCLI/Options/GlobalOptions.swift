@@ -7,7 +7,10 @@ extension TimeStyle: ExpressibleByArgument {}
 
 /// Options that every command takes, before or behind its name.
 package struct GlobalOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Redis: redis://, rediss:// or unix:// URL.", valueName: "url"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Redis: redis://, rediss://, unix:// or redis+sentinel:// URL.", valueName: "url")
+    )
     var redis: String?
 
     @Option(name: [.customShort("N"), .long], help: "The namespace.")

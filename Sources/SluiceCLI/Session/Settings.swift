@@ -91,7 +91,8 @@ package struct Settings: Sendable {
                     origin == .flag("--redis") ? .usage : .badConfiguration,
                     error.message,
                     notes: ["from: \(origin)"],
-                    fix: "redis://localhost:6379/0, rediss://user:password@host/0 or unix:///path/to/socket"
+                    fix: "redis://localhost:6379/0, rediss://user:password@host/0, unix:///path/to/socket or "
+                        + "redis+sentinel://h1,h2,h3/mymaster"
                 )
             }
         }

@@ -1,0 +1,89 @@
+import Logging
+import NIOPosix
+import RedisClient
+import TestSupport
+import Testing
+
+@Suite("An endpoint behind sentinels", .serialized)
+struct SentinelTests {
+    private static let group = Task { try await TestSentinels.start() }
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private func link(_ url: String) throws -> RedisLink {
+        let endpoint = try RedisEndpoint(url: url)
+        return RedisLink(endpoint, on: MultiThreadedEventLoopGroup.singleton.any(), logger: logger)
+    }
+
+    private func port(_ link: RedisLink) async throws -> Int? {
+        try await link.send(RedisCommand("CONFIG", "GET", "port")).array?.last?.int
+    }
+
+    @Test("leads to the master, also when some of the sentinels are not there or know nothing of it")
+    func discovery() async throws {
+        let group = try await Self.group.value
+        let stranger = try TestServer.start(.init(port: freePort()))
+        let known = "127.0.0.1:\(group.sentinels[2].options.port)"
+        let hosts = "127.0.0.1:\(try freePort()),127.0.0.1:\(stranger.options.port),\(known)"
+        for url in [group.url, "redis+sentinel://\(hosts)/mymaster/2"] {
+            let link = try link(url)
+            #expect(try await port(link) == group.master().options.port)
+            link.close()
+        }
+    }
+
+    @Test("says who was asked and what they said when there is no master")
+    func nobody() async throws {
+        let group = try await Self.group.value
+        let dead = try freePort()
+        let url = "redis+sentinel://127.0.0.1:\(dead),127.0.0.1:\(group.sentinels[0].options.port)/other"
+        let link = try link(url)
+        let error = await #expect(throws: RedisError.self) {
+            try await link.send(RedisCommand("PING"), deadline: .seconds(1))
+        }
+        #expect(error?.code == .unreachable)
+        #expect(error?.message.contains("127.0.0.1:\(dead): ") == true)
+        #expect(error?.message.contains("knows no master \"other\"") == true)
+        link.close()
+    }
+
+    @Test("is found again after a failover, whether the old master lives on as a replica or dies")
+    func failover() async throws {
+        let group = try await TestSentinels.start()
+        defer { group.stop() }
+        let link = try link(group.url)
+        let old = try group.master()
+        #expect(try await port(link) == old.options.port)
+        try await group.failOver()
+        let next = try group.master()
+        #expect(next !== old)
+        // Long before the sentinels make a replica of the old master, which lives: that takes them eight seconds.
+        try await eventually("the link leads to the new master", within: .seconds(5)) {
+            (try? await port(link)) == next.options.port
+        }
+        try await link.send(RedisCommand("SET", "k", "1")).expectSuccess()
+        try await eventually("the old master follows the new one", within: .seconds(20)) {
+            try old.info("master_link_status") == "up"
+        }
+        next.crash()
+        try await group.awaitMaster(otherThan: next)
+        try await eventually("the link leads to the first master again", within: .seconds(10)) {
+            (try? await port(link)) == old.options.port
+        }
+        try await link.send(RedisCommand("SET", "k", "2")).expectSuccess()
+        link.close()
+    }
+
+    @Test("that has become a replica is left at its READONLY")
+    func readOnly() async throws {
+        let master = try TestServer.start(.init(port: freePort()))
+        let other = try TestServer.start(.init(port: freePort()))
+        let link = RedisLink(master.tcpEndpoint, on: MultiThreadedEventLoopGroup.singleton.any(), logger: logger)
+        try await link.send(RedisCommand("SET", "k", "1")).expectSuccess()
+        let epoch = link.epoch
+        try master.ask(RedisCommand("REPLICAOF", "127.0.0.1", other.options.port))[0].expectSuccess()
+        let error = await #expect(throws: RedisError.self) { try await link.send(RedisCommand("SET", "k", "2")) }
+        #expect(error?.serverError?.code == .readOnly)
+        try await eventually("there is a new connection") { link.epoch > epoch }
+        link.close()
+    }
+}
