@@ -14,25 +14,17 @@ struct RowData: Sendable, Hashable {
 
 /// Where updates come from; they take a while, and every third is deaf to cancels and comes late instead.
 final class RowSource: Sendable {
-    private struct Load {
-        var now = 0
-        var most = 0
-    }
-
     private let generator: Mutex<SeededGenerator>
-    private let load = Mutex(Load())
+    private let load = Gauge()
 
     /// How many updates there were at the most at once.
-    var mostAtOnce: Int { load.withLock { $0.most } }
+    var mostAtOnce: Int { load.most }
 
     init(seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
 
     func update(_ row: Int) async throws -> RowData {
-        load.withLock { load in
-            load.now += 1
-            load.most = max(load.most, load.now)
-        }
-        defer { load.withLock { $0.now -= 1 } }
+        load.begin()
+        defer { load.end() }
         let (milliseconds, isDeaf) = generator.withLock {
             (Int.random(in: 0...15, using: &$0), Int.random(in: 0..<3, using: &$0) == 0)
         }

@@ -1,33 +1,24 @@
+import ExampleBasics
 import Synchronization
 
 /// What happened, in order, and how much of it at once.
 final class Journal: Sendable {
-    private struct State {
-        var entries: [String] = []
-        var now = 0
-        var most = 0
-    }
+    private let list = Mutex<[String]>([])
+    private let steps = Gauge()
 
-    private let state = Mutex(State())
+    var entries: [String] { list.withLock { $0 } }
+    var mostAtOnce: Int { steps.most }
 
-    var entries: [String] { state.withLock { $0.entries } }
-    var mostAtOnce: Int { state.withLock { $0.most } }
-
-    func note(_ entry: String) { state.withLock { $0.entries.append(entry) } }
+    func note(_ entry: String) { list.withLock { $0.append(entry) } }
 
     func begin(_ name: String) {
-        state.withLock { state in
-            state.entries.append("begin \(name)")
-            state.now += 1
-            state.most = max(state.most, state.now)
-        }
+        steps.begin()
+        note("begin \(name)")
     }
 
     func end(_ name: String) {
-        state.withLock { state in
-            state.entries.append("end \(name)")
-            state.now -= 1
-        }
+        steps.end()
+        note("end \(name)")
     }
 
     /// Whether everything that one entry needs was there before it.

@@ -1,3 +1,4 @@
+import ExampleBasics
 import ExampleServer
 import Foundation
 import Operations
@@ -31,31 +32,21 @@ private final class Deliveries: IconLoaderDelegate {
 
 /// Where "e" is missing until it is repaired.
 private final class FakeSite: Sendable {
-    private struct State {
-        var visits: [String] = []
-        var now = 0
-        var most = 0
-        var isRepaired = false
-    }
+    private let list = Mutex<[String]>([])
+    private let isRepaired = Atomic(false)
+    private let gauge = Gauge()
 
-    private let state = Mutex(State())
+    var visits: [String] { list.withLock { $0 } }
+    var mostAtOnce: Int { gauge.most }
 
-    var visits: [String] { state.withLock { $0.visits } }
-    var mostAtOnce: Int { state.withLock { $0.most } }
-
-    func repair() { state.withLock { $0.isRepaired = true } }
+    func repair() { isRepaired.store(true, ordering: .sequentiallyConsistent) }
 
     func visit(_ url: String, _ stay: () async -> Void) async throws {
-        state.withLock { state in
-            state.visits.append(url)
-            state.now += 1
-            state.most = max(state.most, state.now)
-        }
+        gauge.begin()
+        defer { gauge.end() }
+        list.withLock { $0.append(url) }
         await stay()
-        let isMissing = state.withLock { state in
-            state.now -= 1
-            return url == "e" && !state.isRepaired
-        }
+        let isMissing = url == "e" && !isRepaired.load(ordering: .sequentiallyConsistent)
         if isMissing { throw IconDownload.Refused(status: 404) }
     }
 }

@@ -1,17 +1,12 @@
 import AsyncHTTPClient
+import ExampleBasics
 import Foundation
 import NIOCore
-import Synchronization
 
 /// The server's two calls: gzipped JSON there, gzipped JSON back, both checked.
 final class ContactsAPI: Sendable {
     let address: String
-    private let calls = Mutex(Calls())
-
-    private struct Calls {
-        var now = 0
-        var most = 0
-    }
+    private let calls = Gauge()
 
     /// One for the process, as it keeps connections.
     private static let client: HTTPClient = {
@@ -26,7 +21,7 @@ final class ContactsAPI: Sendable {
     init(address: String) { self.address = address }
 
     /// How many calls there were at the most at once.
-    var mostInFlight: Int { calls.withLock { $0.most } }
+    var mostInFlight: Int { calls.most }
 
     func page(_ request: PageRequest) async throws -> Page {
         try request.validate()
@@ -61,11 +56,8 @@ final class ContactsAPI: Sendable {
     }
 
     private func exchange(_ body: [UInt8], _ path: String) async throws -> (HTTPClientResponse, Data) {
-        calls.withLock { calls in
-            calls.now += 1
-            calls.most = max(calls.most, calls.now)
-        }
-        defer { calls.withLock { $0.now -= 1 } }
+        calls.begin()
+        defer { calls.end() }
         let (response, answer): (HTTPClientResponse, [UInt8])
         do {
             // Its operation's time limit ends it.

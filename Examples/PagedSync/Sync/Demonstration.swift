@@ -81,7 +81,29 @@ struct Demonstration {
         let (api, store, interface) = (ContactsAPI(address: server.address), try Store(folder: folder), Interface())
         let failures = Failures()
         let synchronizer = Synchronizer(api: api, store: store, refresh: interface.refresh, report: failures.add)
+        try await replacedStoppedAndLiedTo(synchronizer, reached, &claims)
+        let requests = site.requests.dropFirst(before)
+        let isResumed = requests.first?.after == 20 && requests.allSatisfy { $0.after >= 20 }
+        claims.claim("the next process went on at its page", isResumed, "after \(requests.first?.after ?? -1)")
+        claims.claim("one sync at a time", api.mostInFlight == 1, "\(api.mostInFlight) request")
+        let told = failures.list
+        let isTold = told.count == 1 && told[0].contains("\"next\" is 7")
+        claims.claim("the lie was found and told", isTold, told.first ?? "")
+        let most = store.mostWritersAtOnce
+        claims.claim("database writes one at a time", most == 1, "\(most) of \(store.writes)")
+        claims.claim("gzip both ways", site.uncompressed == 0, "\(site.requests.count) pages")
+        claims.claim("interface refreshed once, at the end", interface.refreshes == 1, "\(interface.refreshes)")
+        let stored = try Store(folder: folder, isReader: true).contacts
+        let isRight = interface.contacts == site.contacts && stored == site.contacts
+        claims.claim("screen, store and server agree", isRight, "\(interface.contacts.count) contacts")
+    }
 
+    /// Five syncs: the third replaces two and is stopped, the fourth gets a page that cannot be right, the fifth finishes.
+    private func replacedStoppedAndLiedTo(
+        _ synchronizer: Synchronizer,
+        _ reached: AsyncStream<Int>,
+        _ claims: inout Claims
+    ) async throws {
         print("\nThis process opens the same store, changes six names and asks for three syncs at once:")
         for number in 1...6 { synchronizer.edit(Change(id: "c\(number)", name: "Changed here \(number)")) }
         let syncs = (1...3).map { _ in synchronizer.sync() }
@@ -92,28 +114,10 @@ struct Demonstration {
         try await third.value
         try await follow(synchronizer.sync(), "fourth")
         try await follow(synchronizer.sync(), "fifth")
-
-        let requests = site.requests.dropFirst(before)
-        let isResumed = requests.first?.after == 20 && requests.allSatisfy { $0.after >= 20 }
-        claims.claim("the next process went on at its page", isResumed, "after \(requests.first?.after ?? -1)")
-        claims.claim("one sync at a time", api.mostInFlight == 1, "\(api.mostInFlight) request")
         let ends = syncs.map { $0.cancelReason ?? $0.state.rawValue }
         let isReplaced = ends.prefix(2).allSatisfy { $0.contains("replaced") }
         claims.claim("the latest wins", isReplaced, "2 replaced")
         claims.claim("stopped by broadcast", ends.last == "stopped by broadcast", "in its page after 40")
-        let told = failures.list
-        claims.claim(
-            "the lie was found and told",
-            told.count == 1 && told[0].contains("\"next\" is 7"),
-            told.first ?? ""
-        )
-        let most = store.mostWritersAtOnce
-        claims.claim("database writes one at a time", most == 1, "\(most) of \(store.writes)")
-        claims.claim("gzip both ways", site.uncompressed == 0, "\(site.requests.count) pages")
-        claims.claim("interface refreshed once, at the end", interface.refreshes == 1, "\(interface.refreshes)")
-        let stored = try Store(folder: folder, isReader: true).contacts
-        let isRight = interface.contacts == site.contacts && stored == site.contacts
-        claims.claim("screen, store and server agree", isRight, "\(interface.contacts.count) contacts")
     }
 
     /// Says what a sync does until it has ended.

@@ -1,3 +1,4 @@
+import ExampleBasics
 import Foundation
 import Synchronization
 
@@ -19,15 +20,9 @@ final class Store: Sendable {
         var pages = 0
     }
 
-    private struct Writers {
-        var now = 0
-        var most = 0
-        var writes = 0
-    }
-
     private let file: FileHandle
     private let state: Mutex<State>
-    private let writers = Mutex(Writers())
+    private let writers = Gauge()
 
     /// Opens or makes the store of a folder, for this one alone. A line that was being written when the process died is dropped.
     ///
@@ -68,20 +63,16 @@ final class Store: Sendable {
     var pending: [Change] { state.withLock { $0.pending } }
     /// How many pages it has.
     var pages: Int { state.withLock { $0.pages } }
-    var mostWritersAtOnce: Int { writers.withLock { $0.most } }
-    var writes: Int { writers.withLock { $0.writes } }
+    var mostWritersAtOnce: Int { writers.most }
+    var writes: Int { writers.total }
 
     func write(_ page: Page) throws { try write(Line(page: page)) }
     func write(_ edit: Change) throws { try write(Line(edit: edit)) }
     func noteUploaded(_ changes: [Change]) throws { try write(Line(uploaded: changes)) }
 
     private func write(_ line: Line) throws {
-        writers.withLock { writers in
-            writers.now += 1
-            writers.most = max(writers.most, writers.now)
-            writers.writes += 1
-        }
-        defer { writers.withLock { $0.now -= 1 } }
+        writers.begin()
+        defer { writers.end() }
         try file.write(contentsOf: try JSONEncoder().encode(line) + Data("\n".utf8))
         try file.synchronize()
         state.withLock { Self.apply(line, to: &$0) }
