@@ -16,6 +16,8 @@
         case noReconcile = "no-reconcile"
         /// A lost delivery is not counted.
         case noDeliveryCount = "no-delivery-count"
+        /// The heartbeat is a task like those of bodies. No script is changed: `Heartbeat` does it.
+        case heartbeatOnPool = "heartbeat-on-pool"
 
         /// - Throws: nothing, but ends the process if the name is unknown: a control that breaks nothing would pass for one.
         static let current: ScriptMutant? = ProcessInfo.processInfo.environment["SLUICE_MUTANT"].map { name in
@@ -32,6 +34,7 @@
             case .cancelByMessageOnly:
                 [("if call('HSETNX', PREFIX .. 'cancelling:' .. worker, fence, trace) == 1 then", "if true then")]
             case .noSweeper: [("local sweep = (lapsed or ", "local sweep = (false and ")]
+            case .heartbeatOnPool: []
             case .noReconcile: [("table.sort(unknown)", "unknown = {}")]
             case .noDeliveryCount:
                 [

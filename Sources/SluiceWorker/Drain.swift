@@ -9,7 +9,7 @@ final class StopRequest: Sendable {
         static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
     }
 
-    private let state = Mutex((kind: Kind.none, abandonedAt: ContinuousClock.Instant?.none))
+    private let state = Mutex((kind: Kind.none, abandonedAt: ContinuousClock.Instant?.none, isReplaced: false))
     /// Raised with every request.
     let signal = Signal()
 
@@ -24,6 +24,21 @@ final class StopRequest: Sendable {
         }
         signal.raise()
     }
+
+    /// A fresh process is to take over: nothing else changes if this one stops already.
+    ///
+    /// - Returns: true the first time.
+    func replace() -> Bool {
+        let isFirst = state.withLock { state in
+            guard state.kind == .none else { return false }
+            state.isReplaced = true
+            return true
+        }
+        if isFirst { request(.drain) }
+        return isFirst
+    }
+
+    var isReplaced: Bool { state.withLock { $0.isReplaced } }
 
     /// Waits for the first request.
     func wait() async {

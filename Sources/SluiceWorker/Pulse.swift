@@ -46,12 +46,18 @@ final class Pulse: Sendable {
 
 extension Pulse.State {
     /// The verdict at an instant.
-    func health(of queue: LocalQueue, at now: Pulse.Instant) -> WorkerHealth {
+    ///
+    /// - Parameter blocked: how long tasks have been waiting for a thread.
+    func health(of queue: LocalQueue, at now: Pulse.Instant, blocked: Duration = .zero) -> WorkerHealth {
         func isOld(_ instant: Pulse.Instant) -> Bool { now - instant > Pulse.patience }
         if queue.phase != .running { return WorkerHealth(isReady: false, reason: "draining") }
         guard let answeredAt else { return WorkerHealth(isReady: false, reason: "Redis has not answered yet") }
         if isOld(answeredAt) {
             return WorkerHealth(isReady: false, reason: "Redis has not answered for \(seconds(since: answeredAt, now))")
+        }
+        if blocked > Pulse.patience {
+            let reason = "operations that never yield have held every thread for \(blocked.components.seconds) s"
+            return WorkerHealth(isReady: false, reason: reason)
         }
         if queue.members.isEmpty { return WorkerHealth(isReady: true, reason: "there is no queue yet") }
         if isListening { return WorkerHealth(isReady: true, reason: "waiting for operations") }
@@ -73,6 +79,7 @@ extension WorkerService {
     package func health() -> WorkerHealth {
         let (state, now) = (core.pulse.current, ContinuousClock.now)
         if state.answeredAt.map({ now - $0 > Pulse.freshness }) ?? true { core.beatNow.request() }
-        return core.queue.withLock { state.health(of: $0, at: now) }
+        let blocked = core.pool.blockedFor()
+        return core.queue.withLock { state.health(of: $0, at: now, blocked: blocked) }
     }
 }

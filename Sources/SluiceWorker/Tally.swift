@@ -10,6 +10,10 @@ final class Tally: Sendable {
     let cancelled = Atomic<Int64>(0)
     /// Operations that could not be read.
     let malformed = Atomic<Int64>(0)
+    /// Bodies that were given up on and still run.
+    let stuck = Atomic<Int>(0)
+    /// No task gets a thread.
+    let isBlocked = Atomic<Bool>(false)
     /// Asked for once: the system may have to look it up.
     let host = ProcessInfo.processInfo.hostName
     let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
@@ -55,7 +59,8 @@ extension WorkerCore {
             cancelled: tally.cancelled.load(ordering: .relaxed),
             malformed: tally.malformed.load(ordering: .relaxed),
             phase: phase == .running ? "running" : "draining",
-            residentBytes: Tally.residentBytes
+            residentBytes: Tally.residentBytes,
+            stuck: tally.stuck.load(ordering: .relaxed)
         )
     }
 

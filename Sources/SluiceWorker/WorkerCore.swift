@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Operations
 import Synchronization
@@ -39,6 +40,12 @@ final class WorkerCore: Sendable {
     let sweeps = SweepRequests()
     /// When its loops last turned.
     let pulse = Pulse()
+    /// Ends what runs for too long.
+    let deadlines = DeadlineWatch()
+    /// Whether tasks get a thread.
+    let pool = PoolProbe()
+    /// Ends the process.
+    let exitNow: @Sendable (Int32) -> Void
     /// Asks the worker to stop.
     let stopping = StopRequest()
 
@@ -49,9 +56,11 @@ final class WorkerCore: Sendable {
         configuration: WorkerConfiguration,
         seal: (any EnvelopeSeal)? = nil,
         logger: Logger,
-        checkpoint: CheckpointReader? = nil
+        checkpoint: CheckpointReader? = nil,
+        exitNow: @escaping @Sendable (Int32) -> Void = { _exit($0) }
     ) {
         self.id = id
+        self.exitNow = exitNow
         self.seal = seal
         self.checkpoint = checkpoint
         self.broker = broker
@@ -64,6 +73,9 @@ final class WorkerCore: Sendable {
         reporter = Reporter(broker: broker, worker: id, logger: logger)
     }
 
+    /// What enforces a grace itself gets so much longer: a program is killed at its end, and has to be collected.
+    private static let graceMargin: Duration = .seconds(1)
+
     /// Names of the queues, in the order of their indexes.
     var queueNames: [String] { queue.withLock { $0.members.map(\.share.name) } }
 
@@ -75,7 +87,10 @@ final class WorkerCore: Sendable {
             name: name,
             leaseIsValid: { [self] in queue.withLock { $0.members[index].hasLease(.now) } },
             reportsWaiting: { [reporter] in reporter.reportsWaiting($0) },
-            checkpoint: { [checkpoint] in try await checkpoint?($0, name) }
+            checkpoint: { [checkpoint] in try await checkpoint?($0, name) },
+            toldToEnd: { [deadlines, configuration] in
+                deadlines.set($0, .grace, at: .now + configuration.cancelGrace + Self.graceMargin)
+            }
         )
     }
 
@@ -135,7 +150,6 @@ final class WorkerCore: Sendable {
         if change({ queue, _ in queue.settleWaiting(operation) }) { return }
         operation.write(.cancelAcknowledged)
         reporter.hurry(operation)
-        watchForStuck(operation)
     }
 
     /// Everything handed out up to a fence is cancelled.
@@ -143,18 +157,6 @@ final class WorkerCore: Sendable {
         guard fence > 0 else { return }
         let fences = queue.withLock { $0.members[index].held.keys.filter { $0 <= fence } }
         for fence in fences { cancel(CancelOrder(fence: fence, reason: "the whole queue was cancelled"), index) }
-    }
-
-    private func watchForStuck(_ operation: HeldOperation) {
-        let grace = configuration.cancelGrace
-        Task { [self] in
-            try await Task.sleep(for: grace)
-            guard !operation.hasEnded else { return }
-            logger.warning(
-                "stuck: it was cancelled and has not ended within the grace",
-                metadata: operation.metadata(["grace": "\(grace)"])
-            )
-        }
     }
 
     /// Another worker owns the operation now: what this one does with it is of no use.

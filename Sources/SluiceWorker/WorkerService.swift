@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Operations
 import ServiceLifecycle
@@ -30,6 +31,7 @@ public final class WorkerService: Service {
     ///   - discover: lists the queues of the namespace; needed for `QueueSelection.all`.
     ///   - idleProbe: true if nothing executes anywhere in the worker's queues; asked before a burst ends.
     ///   - checkpoint: reads stored checkpoints; without it operations see only those of their own run.
+    ///   - exitNow: ends the process with a status, where a stuck operation leaves no other way.
     package init(
         id: WorkerID = WorkerID(),
         broker: any Broker,
@@ -39,7 +41,8 @@ public final class WorkerService: Service {
         logger: Logger,
         discover: (@Sendable () async throws -> [String])? = nil,
         idleProbe: (@Sendable () async throws -> Bool)? = nil,
-        checkpoint: CheckpointReader? = nil
+        checkpoint: CheckpointReader? = nil,
+        exitNow: @escaping @Sendable (Int32) -> Void = { _exit($0) }
     ) {
         core = WorkerCore(
             id: id,
@@ -48,7 +51,8 @@ public final class WorkerService: Service {
             configuration: configuration,
             seal: seal,
             logger: logger,
-            checkpoint: checkpoint
+            checkpoint: checkpoint,
+            exitNow: exitNow
         )
         self.discover = discover
         self.idleProbe = idleProbe
@@ -86,9 +90,15 @@ public final class WorkerService: Service {
     /// exits, and what they write is refused. May be called from any thread.
     public func abandon() { stopping.request(.abandon) }
 
+    /// True once a stuck operation has made the worker stop, under `StuckPolicy.replace`: after `run()` the process should end with
+    /// another status than 0, and be started again.
+    public var needsReplacement: Bool { stopping.isReplaced }
+
     // MARK: Working
 
     private func work() async {
+        core.deadlines.start { [core] operation, step in core.deadlinePassed(operation, step) }
+        defer { core.deadlines.stop() }
         let heartbeat = Heartbeat(core)
         let loops = Task { await self.runLoops(heartbeat) }
         let drain = Drain(core: core, stopping: stopping)

@@ -25,6 +25,8 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
     package var phase: String
     /// Resident memory in bytes.
     package var residentBytes: Int64
+    /// Bodies that were told to end, did not, and were given up on: they still run. Nil from an earlier version.
+    package var stuck: Int?
 
     package init(
         host: String,
@@ -41,7 +43,8 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
         cancelled: Int64 = 0,
         malformed: Int64 = 0,
         phase: String = "running",
-        residentBytes: Int64 = 0
+        residentBytes: Int64 = 0,
+        stuck: Int? = nil
     ) {
         self.host = host
         self.pid = pid
@@ -58,6 +61,7 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
         self.malformed = malformed
         self.phase = phase
         self.residentBytes = residentBytes
+        self.stuck = stuck
     }
 
     package static let queuesNamed = 16

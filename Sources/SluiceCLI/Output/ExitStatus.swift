@@ -10,6 +10,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
     case usage = 64
     case unreachable = 69
     case bug = 70
+    case replaced = 75
     case denied = 77
     case badConfiguration = 78
     case interrupted = 130
@@ -27,6 +28,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
         case .usage: "usage: an argument or input is wrong, nothing was done"
         case .unreachable: "Redis cannot be reached"
         case .bug: "a bug in this program"
+        case .replaced: "worker --stuck replace: an operation was stuck, start the worker again"
         case .denied: "Redis denied user, password or permission"
         case .badConfiguration: "the configuration is wrong"
         case .interrupted: "interrupted (Ctrl-C)"

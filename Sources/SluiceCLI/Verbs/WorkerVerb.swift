@@ -35,6 +35,10 @@ package struct WorkerVerb: Verb {
                 {"checkpoint":…} (the next run finds it in SLUICE_CHECKPOINT), {"error":"…","then":"retry|dead|discard","after":30}.
                 SLUICE_OPERATION_ID, _NAME, SLUICE_ATTEMPT, _DELIVERY, _FENCE and _QUEUE are set. A cancel is SIGTERM to its process group,
                 then SIGKILL; no program outlives its worker.
+                An operation that reaches its time limit or is cancelled is told to end. If it has not after --cancel-grace and a second, it is
+                stuck: it is dead (error "stuck"; cancelled, if it was), its later writes are refused, and with --stuck free its slot is free
+                while its body goes on. --stuck replace also drains the worker and ends it with exit 75: --processes, or what else starts it,
+                starts a fresh one. If stuck operations hold every thread, it exits at once and what it held is handed back.
                 --allow takes exec (programs that the producer names), http (requests) and download (url to file).
                 --burst ends when nothing is ready or executing and nothing is due within 1 s; --burst=all also waits for what is
                 scheduled or retrying.
@@ -56,6 +60,8 @@ package struct WorkerVerb: Verb {
     var drainTimeout = Defaults.drainTimeout
     @Option(help: "How long a cancelled operation may take to end (10s).", transform: DurationText.parse)
     var cancelGrace = Defaults.cancelGrace
+    @Option(help: "What follows a stuck operation: free its slot, or replace the process (exit 75).")
+    var stuck = StuckPolicy.free
     @Option(help: ArgumentHelp("End after so many runs, for a fresh process to take over.", valueName: "n"))
     var maxOperations: Int?
     @Option(
@@ -84,6 +90,9 @@ package struct WorkerVerb: Verb {
     /// What `bench` measures with.
     @Flag(help: .hidden)
     var benchOperations = false
+    /// What `scripts/faults` blocks threads with.
+    @Flag(help: .hidden)
+    var testOperations = false
     @OptionGroup package var global: GlobalOptions
 
     /// More is a slip.
@@ -131,6 +140,7 @@ package struct WorkerVerb: Verb {
         if benchOperations { BenchOperations.register(in: &registry) }
         let names = Set(registry.names)
         let builtins = BuiltinOperations.handlers(allowed: allowed, cancelGrace: cancelGrace)
+        if testOperations { registry.register(BuiltinOperations.spin) }
         for handler in builtins where !names.contains(handler.name) { registry.register(handler) }
         for option in try HandlerOption.all(handler) {
             guard !names.contains(option.name) else {
@@ -152,6 +162,7 @@ package struct WorkerVerb: Verb {
             lease: lease,
             drainTimeout: drainTimeout,
             cancelGrace: cancelGrace,
+            stuck: stuck,
             burst: try burstKind(),
             maxOperations: maxOperations,
             maxResidentBytes: maxRss
@@ -184,6 +195,8 @@ package struct WorkerVerb: Verb {
         }
     }
 }
+
+extension StuckPolicy: ExpressibleByArgument {}
 
 extension LogFormat {
     fileprivate init(typed text: String) throws(CLIError) {

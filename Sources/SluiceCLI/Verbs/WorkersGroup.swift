@@ -115,6 +115,7 @@ enum WorkerJSON {
             ("failed", JSONValue(info?.failed)),
             ("cancelled", JSONValue(info?.cancelled)),
             ("malformed", JSONValue(info?.malformed)),
+            ("stuck", JSONValue(info?.stuck)),
             ("residentBytes", JSONValue(info?.residentBytes)),
             ("startedAt", info.map { OperationJSON.time($0.startedAt) } ?? .null),
             ("beatAgeMilliseconds", JSONValue(worker.beatAgeMilliseconds)),

@@ -57,7 +57,7 @@ struct WorkerRun: Sendable {
             return try await serve(service, signals)
         }
         if let error = refused.withLock({ $0 }) { throw error }
-        return status
+        return status == .done && service.needsReplacement ? .replaced : status
     }
 
     /// Works as several processes, until it is stopped or their burst is over.

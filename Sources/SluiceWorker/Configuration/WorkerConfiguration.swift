@@ -22,8 +22,10 @@ public struct WorkerConfiguration: Sendable {
     public var lease: Duration
     /// How long a stopping worker waits for what it runs.
     public var drainTimeout: Duration
-    /// How long a cancelled operation may take to end before it is called stuck.
+    /// How long an operation that was told to end may take before it is stuck; a second more, for what enforces the grace itself.
     public var cancelGrace: Duration
+    /// What then becomes of the worker.
+    public var stuck: StuckPolicy
     /// When to end without being stopped.
     public var burst: Burst
     /// After so many runs that ended here the worker drains and ends, so that a fresh process takes over; nil = never.
@@ -38,6 +40,7 @@ public struct WorkerConfiguration: Sendable {
         lease: Duration = Defaults.lease,
         drainTimeout: Duration = Defaults.drainTimeout,
         cancelGrace: Duration = Defaults.cancelGrace,
+        stuck: StuckPolicy = .free,
         burst: Burst = .none,
         maxOperations: Int? = nil,
         maxResidentBytes: Int64? = nil
@@ -48,6 +51,7 @@ public struct WorkerConfiguration: Sendable {
         self.lease = lease
         self.drainTimeout = drainTimeout
         self.cancelGrace = cancelGrace
+        self.stuck = stuck
         self.burst = burst
         self.maxOperations = maxOperations
         self.maxResidentBytes = maxResidentBytes

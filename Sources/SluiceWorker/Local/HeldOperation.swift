@@ -13,7 +13,7 @@ final class HeldOperation: OperationLink {
         case lost
     }
 
-    private enum Phase { case claimed, running, ended }
+    private enum Phase { case claimed, inSlot, running, ended }
 
     private struct State {
         var phase = Phase.claimed
@@ -24,6 +24,9 @@ final class HeldOperation: OperationLink {
         var isSettled = false
         /// The last one of this run.
         var checkpoint: [UInt8]?
+        var startedAt: ContinuousClock.Instant?
+        /// Tells of the end, if nobody else has.
+        var teller: (@Sendable (Settlement) -> Void)?
     }
 
     let claimed: ClaimedOperation
@@ -41,13 +44,16 @@ final class HeldOperation: OperationLink {
     var queueName: String { ties.name }
     var fence: Int64 { claimed.fence }
     var id: OperationID { claimed.id }
-    var ownsLease: Bool { state.withLock { $0.stop } != .lost && ties.leaseIsValid() }
+    var ownsLease: Bool { state.withLock { $0.stop != .lost && $0.phase != .ended } && ties.leaseIsValid() }
     var cancelReason: String? { state.withLock { $0.cancelReason } }
 
     /// Why the body was told to end.
     var orders: (cancelReason: String?, stop: Stop?) { state.withLock { ($0.cancelReason, $0.stop) } }
 
     // MARK: Life
+
+    /// It has got a slot; its body begins when there is a thread for it.
+    func takeSlot() { state.withLock { $0.phase = .inSlot } }
 
     /// The body begins in this runner.
     ///
@@ -57,6 +63,7 @@ final class HeldOperation: OperationLink {
             guard state.cancelReason == nil, state.stop == nil else { return false }
             state.phase = .running
             state.runner = runner
+            state.startedAt = .now
             return true
         }
     }
@@ -64,12 +71,40 @@ final class HeldOperation: OperationLink {
     /// The body has ended: nothing is reported any more, and no later cancel or stop reaches its runner. An earlier one may
     /// still be on its way there, so a runner whose operation was told to end is not used again.
     ///
-    /// - Returns: whether reports have to be sent before the end may be, and whether the runner may be used again.
-    func end() -> (reportsAreBusy: Bool, runnerIsFree: Bool) {
+    /// - Returns: whether reports have to be sent before the end may be, and whether the runner may be used again; nil if it was
+    ///   given up on before.
+    func end() -> (reportsAreBusy: Bool, runnerIsFree: Bool)? {
         state.withLock { state in
+            guard state.phase != .ended else { return nil }
             state.phase = .ended
             state.runner = nil
+            state.teller = nil
             return (state.reports.isBusy, state.cancelReason == nil && state.stop == nil)
+        }
+    }
+
+    /// Ends it although its body goes on: nothing that it writes from now on is sent.
+    ///
+    /// - Returns: whether reports have to be sent before the end may be, and when its body began; nil if it had ended before, or has
+    ///   no slot.
+    func giveUp(_ settlement: Settlement) -> (reportsAreBusy: Bool, startedAt: ContinuousClock.Instant)? {
+        guard state.withLock({ $0.phase != .claimed }) else { return nil }
+        let teller = takeTeller()
+        let found = end().map { ($0.reportsAreBusy, state.withLock { $0.startedAt } ?? .now) }
+        if found != nil { teller?(settlement) }
+        return found
+    }
+
+    /// Sets who tells of the end if the operation is given up on.
+    func setTeller(_ teller: @escaping @Sendable (Settlement) -> Void) { state.withLock { $0.teller = teller } }
+
+    /// Takes the right to tell of the end: there is one, and one end.
+    ///
+    /// - Returns: nil if it was taken before.
+    func takeTeller() -> (@Sendable (Settlement) -> Void)? {
+        state.withLock { state in
+            defer { state.teller = nil }
+            return state.teller
         }
     }
 
@@ -96,6 +131,7 @@ final class HeldOperation: OperationLink {
             return .some(state.runner)
         }
         guard let runner else { return false }
+        ties.toldToEnd(self)
         runner?.cancel()
         return true
     }
@@ -111,6 +147,7 @@ final class HeldOperation: OperationLink {
             return .some(state.runner)
         }
         guard let runner else { return false }
+        ties.toldToEnd(self)
         runner?.cancel()
         return true
     }
@@ -158,6 +195,8 @@ struct QueueTies: Sendable {
     let reportsWaiting: @Sendable (HeldOperation) -> Void
     /// Reads an operation's stored checkpoint.
     let checkpoint: @Sendable (OperationID) async throws -> [UInt8]?
+    /// Called when it was told to end, by a cancel or otherwise.
+    var toldToEnd: @Sendable (HeldOperation) -> Void = { _ in }
 }
 
 /// What an operation has reported and nobody has sent yet.

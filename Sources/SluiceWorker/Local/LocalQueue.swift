@@ -133,6 +133,7 @@ struct LocalQueue: Sendable {
         guard let best, let operation = members[best].waiting.popFirst() else { return nil }
         spend(best, &room)
         members[best].running += 1
+        operation.takeSlot()
         lastStart = now
         return operation
     }

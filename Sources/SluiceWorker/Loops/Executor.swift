@@ -12,7 +12,8 @@ struct Executor: Sendable {
         while true {
             let startedAt = ContinuousClock.now
             let settlement = await settlement(of: operation, in: runner)
-            let (reportsAreBusy, runnerIsFree) = operation.end()
+            core.deadlines.remove(operation)
+            guard let (reportsAreBusy, runnerIsFree) = operation.end() else { return core.returned(operation) }
             core.tally.count(settlement)
             let next = core.end(operation, settlement, reportsAreBusy: reportsAreBusy, startedAt: startedAt)
             guard let next else { return }
@@ -87,12 +88,7 @@ private struct Run {
     func settlement() async -> Settlement {
         core.logger.debug("started", metadata: operation.metadata(name))
         let limit = envelope.runTimeout ?? handler.runTimeout
-        let timer = limit.map { limit in
-            Task { [operation] in
-                try await Task.sleep(for: limit)
-                operation.stop(.runTimeout)
-            }
-        }
+        if let limit { core.deadlines.set(operation, .runTimeout, at: .now + limit) }
         let context = OperationContext(
             claimed: operation.claimed,
             envelope: envelope,
@@ -100,14 +96,20 @@ private struct Run {
             queue: operation.queueName,
             link: operation
         )
+        if let hook = handler.onEnd {
+            operation.setTeller { settlement in
+                let failure = StuckFailure(grace: core.configuration.cancelGrace)
+                Task { await tell(hook, (settlement, failure), context) }
+            }
+        }
         let outcome: Outcome
         do {
             outcome = finished(try await handler.body(envelope.arguments, context))
         } catch {
             outcome = ended(by: error, limit: limit)
         }
-        timer?.cancel()
-        if let hook = handler.onEnd { await tell(hook, outcome, context) }
+        // Of one that was given up on, all is said.
+        if let hook = handler.onEnd, operation.takeTeller() != nil { await tell(hook, outcome, context) }
         return outcome.settlement
     }
 

@@ -49,6 +49,9 @@ final class Heartbeat: Sendable {
 
     func start() {
         hasStarted.store(true, ordering: .releasing)
+        #if DEBUG
+            if ProcessInfo.processInfo.environment["SLUICE_MUTANT"] == "heartbeat-on-pool" { return startOnPool() }
+        #endif
         let thread = Thread { [self] in
             run()
             ended.raise()
@@ -57,6 +60,19 @@ final class Heartbeat: Sendable {
         thread.stackSize = 512 << 10
         thread.start()
     }
+
+    #if DEBUG
+        /// The rule broken that a heartbeat has a thread of its own: a negative control of `scripts/faults`.
+        private func startOnPool() {
+            Task.detached { [self] in
+                while !core.beatNow.hasStopped {
+                    _ = runOnce()
+                    try? await Task.sleep(for: core.configuration.beatInterval)
+                }
+                ended.raise()
+            }
+        }
+    #endif
 
     /// Ends the thread after the beat under way, and waits for that.
     func stop() async {
@@ -82,6 +98,7 @@ final class Heartbeat: Sendable {
     ///
     /// - Returns: false if a beat failed.
     func runOnce() -> Bool {
+        core.checkThreads()
         let about = core.info()
         core.checkMemory(about.residentBytes)
         let info = about.encoded()
@@ -125,6 +142,21 @@ extension WorkerCore {
     func checkMemory(_ bytes: Int64) {
         guard let limit = configuration.maxResidentBytes, bytes > limit else { return }
         recycle("resident memory", ["bytes": "\(bytes)", "limit": "\(limit)"])
+    }
+
+    /// Says once that nothing can be done here but beat.
+    func checkThreads() {
+        let blocked = pool.blockedFor()
+        let isBlocked = blocked > Pulse.patience
+        guard tally.isBlocked.exchange(isBlocked, ordering: .relaxed) != isBlocked else { return }
+        if isBlocked {
+            logger.error(
+                "operations that never yield hold every thread: nothing is claimed, and no end is stored",
+                metadata: ["since": "\(blocked)", "stuck": "\(tally.stuck.load(ordering: .relaxed))"]
+            )
+        } else {
+            logger.notice("a thread is free again")
+        }
     }
 
     /// Takes note of a reply. What it lets start waits for the next change.

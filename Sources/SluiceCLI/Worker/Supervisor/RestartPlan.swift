@@ -33,7 +33,7 @@ struct RestartPlan: Sendable {
             if code == 0, burst != .none { return .done }
             let status = ExitStatus(rawValue: code) ?? .bug
             let isHopeless = isFirstLife && [.usage, .denied, .badConfiguration].contains(status)
-            if isHopeless || (code != 0 && burst != .none) { return .fail(status) }
+            if isHopeless || (code != 0 && status != .replaced && burst != .none) { return .fail(status) }
         }
         if lifetime >= Self.steady { failures = 0 }
         defer { failures += 1 }

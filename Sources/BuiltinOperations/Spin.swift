@@ -1,0 +1,33 @@
+import Foundation
+import Operations
+
+extension BuiltinOperations {
+    /// For tests of workers: computes for `seconds` without ever yielding its thread, deaf to every cancel, and notes its start and its
+    /// end in the file `ledger`, as the operations of `scripts/faults` do.
+    package static let spin = OperationHandler(name: "test.spin", retryPolicy: RetryPolicy(attempts: 1)) {
+        json,
+        context in
+        let arguments = try Arguments(json, of: "test.spin")
+        try arguments.allow(only: "seconds", "ledger")
+        let seconds = try arguments.required("seconds", arguments.optionalNumber("seconds"))
+        let ledger = try arguments.optionalString("ledger")
+        note("start", context, ledger)
+        let end = ContinuousClock.now + .seconds(seconds)
+        var turns = 0
+        while ContinuousClock.now < end { turns &+= 1 }
+        context.progress(1, "after its end")
+        note("end", context, ledger)
+        return Array("\(turns)".utf8)
+    }
+
+    /// One write to a file opened for appending, so that lines never mix.
+    private static func note(_ what: String, _ context: OperationContext, _ ledger: String?) {
+        guard let ledger else { return }
+        let time = Date().timeIntervalSince1970
+        let fence = (try? context.fence).map { "\($0)" } ?? "0"
+        let line = "\(context.id) \(what) \(context.attempt) \(context.delivery) \(fence) \(time)\n"
+        let file = open(ledger, O_WRONLY | O_APPEND | O_CREAT, 0o600)
+        defer { close(file) }
+        _ = line.withCString { write(file, $0, strlen($0)) }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Logging
+import Operations
+
+/// What becomes of a worker whose operation neither ends when it is told to nor within the grace. The operation itself is dead
+/// (error `stuck`), or cancelled if that is what it was told, and what its body still writes is refused.
+public enum StuckPolicy: String, Sendable, CaseIterable {
+    /// Its slot is free again; its body goes on until it returns or the process ends.
+    case free
+    /// The worker drains, so that a fresh process takes over: see `WorkerService.needsReplacement`. If it cannot, because stuck bodies
+    /// hold every thread, or because what else it runs does not end, the process exits with status 75.
+    case replace
+}
+
+/// The attempt was told to end, and did not.
+struct StuckFailure: OperationFailing, CustomStringConvertible {
+    let grace: Duration
+    var failureType: String { "stuck" }
+    var isRetryable: Bool { false }
+    var description: String {
+        "stuck: it was told to end and did not within \(grace.formatted(.units(allowed: [.minutes, .seconds, .milliseconds]))); "
+            + "its body may still run, so there is no other attempt"
+    }
+}
+
+extension WorkerCore {
+    /// How long tasks may wait for a thread before a process that is to be replaced is taken for blocked.
+    private static let patience: Duration = .seconds(2)
+    /// The status of a process that ends so: EX_TEMPFAIL.
+    static let replacedStatus: Int32 = 75
+
+    /// A deadline has passed. On the watch's thread.
+    func deadlinePassed(_ operation: HeldOperation, _ step: DeadlineWatch.Step) {
+        switch step {
+        case .runTimeout: operation.stop(.runTimeout)
+        case .grace: giveUp(operation)
+        }
+    }
+
+    private func giveUp(_ operation: HeldOperation) {
+        let failure = StuckFailure(grace: configuration.cancelGrace)
+        let settlement = settlement(of: operation, failure)
+        guard let (reportsAreBusy, startedAt) = operation.giveUp(settlement) else { return }
+        logger.warning(
+            "stuck: it was told to end and has not within the grace; it is given up on, its body goes on",
+            metadata: operation.metadata(["grace": "\(configuration.cancelGrace)", "policy": "\(configuration.stuck)"])
+        )
+        tally.stuck.wrappingAdd(1, ordering: .relaxed)
+        tally.count(settlement)
+        if let next = end(operation, settlement, reportsAreBusy: reportsAreBusy, startedAt: startedAt) { launch(next) }
+        beatNow.request()  // which tells of it
+        if configuration.stuck == .replace { replace() }
+    }
+
+    private func settlement(of operation: HeldOperation, _ failure: StuckFailure) -> Settlement {
+        let (reason, stop) = operation.orders
+        if reason == nil, stop != .runTimeout { return .returned(.front) }
+        let error = OperationFailure(
+            type: failure.failureType,
+            message: "\(failure)",
+            attempt: operation.claimed.attempt,
+            delivery: operation.claimed.header.delivery,
+            verdict: reason == nil ? .final : nil
+        )
+        return .failed(reason == nil ? .dead : .cancelled, error: error.encoded())
+    }
+
+    /// A body that was given up on has returned after all.
+    func returned(_ operation: HeldOperation) {
+        tally.stuck.wrappingSubtract(1, ordering: .relaxed)
+        logger.info("a stuck body has returned; nothing of it is stored", metadata: operation.metadata())
+    }
+
+    // MARK: Replacing
+
+    /// Stops the worker as the first SIGTERM does, and makes sure that the process ends.
+    private func replace() {
+        guard stopping.replace() else { return }
+        logger.error("replacing this process: an operation is stuck")
+        let deadline = Instant.now + configuration.drainTimeout + configuration.cancelGrace + Self.patience
+        let thread = Thread { [self] in
+            while !deadlines.hasStopped, Instant.now < deadline, pool.blockedFor() < Self.patience {
+                Thread.sleep(forTimeInterval: 0.1)
+            }
+            guard !deadlines.hasStopped else { return }
+            logger.error("this process cannot end in order: it exits, and what it holds is handed back")
+            exitNow(Self.replacedStatus)
+        }
+        thread.stackSize = 512 << 10
+        thread.start()
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Operations
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    /// With the hidden operation `test.spin`, which computes without ever yielding its thread.
+    @Suite("stuck operations")
+    struct StuckTests {
+        private let sluice = CommandLine()
+
+        private func spin(_ seconds: Int) async throws -> String {
+            try await sluice.enqueue("test.spin", "seconds:=\(seconds)", "--run-timeout", "200ms")
+        }
+
+        private func error(_ id: String) async throws -> String? {
+            try await sluice.detail(id)?.errors.last.map { String(decoding: $0.error, as: UTF8.self) }
+        }
+
+        @Test(
+            "--stuck free: dead, the slot is free, the worker says how many bodies still run, and what they write is refused"
+        )
+        func free() async throws {
+            let worker = try await sluice.worker("-c", "1", "--test-operations", "--cancel-grace", "100ms")
+            let id = try await spin(8)
+            try await sluice.reaches("dead", id)
+            #expect(try await error(id)?.contains(#""type":"stuck""#) == true)
+            try await sluice.reaches("finished", try await sluice.enqueue("noop"))
+            try await eventually("the worker tells of it", within: .seconds(7)) {
+                try await sluice.json("workers", "ls")["workers"]?.arrayValue?.first?["stuck"]?.intValue == 1
+            }
+            try await eventually("the body returns", within: .seconds(30)) {
+                worker.errors.contains("a stuck body has returned")
+            }
+            let record = try await sluice.json("show", id)
+            #expect(record["state"]?.stringValue == "dead" && record["attempt"]?.intValue == 1)
+            #expect(record["result"]?.isNull != false && record["progress"]?["message"]?.stringValue != "after its end")
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test("--stuck replace: the worker drains and exits with 75, although the body still computes")
+        func replace() async throws {
+            let worker = try await sluice.worker(
+                "-c",
+                "1",
+                "--test-operations",
+                "--cancel-grace",
+                "100ms",
+                "--stuck",
+                "replace"
+            )
+            let id = try await spin(600)
+            try await sluice.reaches("dead", id)
+            let end = await worker.outcome()
+            #expect(end.code == 75 && end.errors.contains("replacing this process"), "\(end.code) \(end.errors)")
+            #expect(!end.errors.contains("exits, and what it holds"), "\(end.errors)")
+        }
+
+        @Test("--stuck replace when every thread is held: the process exits at once, its successor gets what it held")
+        func blocked() async throws {
+            let threads = ProcessInfo.processInfo.activeProcessorCount
+            let supervisor = try sluice.start([
+                "worker", "-v", "--processes", "1", "-c", "\(threads)", "--test-operations", "--cancel-grace", "100ms",
+                "--lease", "10m", "--stuck", "replace",
+            ])
+            var ids: [String] = []
+            for _ in 0..<threads { ids.append(try await spin(600)) }
+            try await eventually("its successor runs it", within: .seconds(60)) {
+                try await sluice.detail(ids[0])?.record.header.delivery ?? 0 >= 2
+            }
+            supervisor.send(SIGTERM)
+            supervisor.send(SIGTERM)
+            let end = await supervisor.outcome()
+            #expect(end.errors.contains("end=\"exit 75\""), "\(end.errors)")
+            #expect(end.errors.contains("handed back what a dead worker held"), "\(end.errors)")
+        }
+    }
+}
