@@ -1,0 +1,96 @@
+/// What goes from a producer to the broker.
+
+/// One operation on its way into a queue. Times are durations: only the server's clock makes instants of them.
+package struct NewOperation: Sendable, Equatable {
+    package var id: OperationID
+    package var tracked: Bool
+    package var priority: OperationPriority
+    /// Milliseconds until it may start; 0 = at once. A delayed operation is always tracked.
+    package var delayMilliseconds: Int64
+    /// Milliseconds after which it is no longer started; 0 = never.
+    package var expiresMilliseconds: Int64
+    /// An encoded `OperationEnvelope`.
+    package var envelope: [UInt8]
+
+    package init(
+        id: OperationID = OperationID(),
+        tracked: Bool = true,
+        priority: OperationPriority = .normal,
+        delayMilliseconds: Int64 = 0,
+        expiresMilliseconds: Int64 = 0,
+        envelope: [UInt8]
+    ) {
+        self.id = id
+        self.tracked = tracked || delayMilliseconds > 0
+        self.priority = priority
+        self.delayMilliseconds = delayMilliseconds
+        self.expiresMilliseconds = expiresMilliseconds
+        self.envelope = envelope
+    }
+
+    /// The bytes that the enqueue script takes: header with durations, then the envelope.
+    package var element: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(elementByteCount)
+        writeElement(into: &bytes)
+        return bytes
+    }
+
+    package var elementByteCount: Int { OperationHeader.byteCount + envelope.count }
+
+    /// Appends the bytes of `element`.
+    package func writeElement(into bytes: inout [UInt8]) {
+        OperationHeader(
+            id: id,
+            tracked: tracked,
+            priority: priority,
+            readyAt: delayMilliseconds,
+            expiresAt: expiresMilliseconds
+        ).write(into: &bytes)
+        bytes += envelope
+    }
+}
+
+/// What became of one operation of an enqueue call.
+package enum EnqueueOutcome: Sendable, Equatable {
+    case created
+    /// An operation with this id is there already; nothing was changed.
+    case exists
+}
+
+/// Cuts operations into calls of at most `Defaults.batch` and 256 KiB, so that no call keeps the server busy for long.
+package struct EnqueueBatches: Sequence, IteratorProtocol {
+    package static let maximumBytes = 1 << 18
+    private var rest: ArraySlice<NewOperation>
+
+    package init(_ operations: [NewOperation]) { rest = operations[...] }
+
+    package mutating func next() -> ArraySlice<NewOperation>? {
+        guard !rest.isEmpty else { return nil }
+        var bytes = 0
+        var end = rest.startIndex
+        while end < rest.endIndex, end - rest.startIndex < Defaults.batch {
+            bytes += rest[end].elementByteCount
+            if bytes > Self.maximumBytes, end > rest.startIndex { break }
+            end += 1
+        }
+        defer { rest = rest[end...] }
+        return rest[..<end]
+    }
+}
+
+extension Broker {
+    package func enqueueAll(
+        _ operations: [NewOperation],
+        queue: String,
+        progress: (Int) -> Void
+    ) async throws -> [EnqueueOutcome] {
+        var outcomes: [EnqueueOutcome] = []
+        outcomes.reserveCapacity(operations.count)
+        for batch in EnqueueBatches(operations) {
+            outcomes += try await enqueue(Array(batch), queue: queue)
+            progress(outcomes.count)
+        }
+        return outcomes
+    }
+}

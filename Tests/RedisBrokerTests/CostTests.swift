@@ -1,0 +1,87 @@
+import Logging
+import NIOPosix
+import Operations
+import RedisBroker
+import RedisClient
+import TestSupport
+import Testing
+
+/// What an operation costs Redis, in numbers that neither another machine nor a busy one changes: a change that makes each
+/// operation dearer is seen where it is made. The margin is a tenth.
+@Suite struct CostTests {
+    private static let count = 20_000
+    private static let queue = "cost"
+    private static let envelope = OperationEnvelope(
+        name: "noop",
+        arguments: Array(#"{"number":12345,"text":"\#(String(repeating: "x", count: 60))"}"#.utf8)
+    ).encoded()
+
+    @Test(
+        "Commands and bytes of an operation stay what they were",
+        arguments: [
+            // Commands of enqueue and of claim + completion, those inside scripts too; bytes over the envelope.
+            (tracked: false, enqueue: 0.031, drain: 0.085, bytes: 92.0), (true, 0.033, 2.3, 342),
+        ]
+    )
+    func costs(tracked: Bool, enqueue: Double, drain: Double, bytes: Double) async throws {
+        let server = try TestServer.start()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let broker = RedisBroker(server.endpoint, logger: logger)
+        defer { broker.close() }
+        // Whatever a connection greets with is no operation's.
+        try await broker.connect()
+        let operations = (0..<Self.count).map { _ in NewOperation(tracked: tracked, envelope: Self.envelope) }
+        let memory = try number("used_memory", "memory", server)
+
+        let enqueued = try await commands(server) {
+            _ = try await broker.enqueueAll(operations, queue: Self.queue) { _ in }
+        }
+        let used = (try number("used_memory", "memory", server) - memory) / Double(Self.count)
+        let drained = try await commands(server) { try await drainAll(broker) }
+
+        expect(enqueued / Double(Self.count), atMost: enqueue, "commands to enqueue one")
+        expect(drained / Double(Self.count), atMost: drain, "commands to claim and complete one")
+        expect(used - Double(Self.envelope.count), atMost: bytes, "bytes of a pending one over its envelope")
+    }
+
+    private func expect(_ value: Double, atMost limit: Double, _ what: String) {
+        #expect(value > 0 && value <= limit, "\(what): \(value), at most \(limit)")
+    }
+
+    /// As a worker does it under load: each completion brings the next claim.
+    private func drainAll(_ broker: RedisBroker) async throws {
+        let worker = WorkerID()
+        _ = try broker.beat(
+            Beat(worker: worker, epoch: 0, leaseMilliseconds: 60_000, intervalMilliseconds: 5000, info: []),
+            queue: Self.queue
+        )
+        let request = ClaimRequest(worker: worker, epoch: 0, capacity: Defaults.batch)
+        var claim: Claim? = try await broker.claim(request, queue: Self.queue)
+        var done = 0
+        while let operations = claim?.operations, !operations.isEmpty {
+            let completions = operations.map { Completion(fence: $0.fence, id: $0.id, tracked: $0.header.tracked) }
+            done += completions.count
+            claim = try await broker.complete(
+                completions,
+                isRepeat: false,
+                worker: worker,
+                thenClaim: request,
+                queue: Self.queue
+            ).claim
+        }
+        #expect(done == Self.count)
+    }
+
+    private func commands(_ server: TestServer, _ body: () async throws -> Void) async throws -> Double {
+        _ = try server.ask(RedisCommand("CONFIG", "RESETSTAT"))
+        try await body()
+        let info = try server.ask(RedisCommand("INFO", "commandstats"))[0].string ?? ""
+        return info.matches(of: /calls=(\d+)/).reduce(0) { $0 + (Double($1.1) ?? 0) }
+    }
+
+    private func number(_ name: String, _ section: String, _ server: TestServer) throws -> Double {
+        let info = try server.ask(RedisCommand("INFO", section))[0].string ?? ""
+        let line = try #require(info.split(whereSeparator: \.isNewline).first { $0.hasPrefix(name + ":") })
+        return try #require(Double(line.dropFirst(name.count + 1)))
+    }
+}
