@@ -31,7 +31,7 @@ package final class RedisBroker: Broker, BrokerInspection {
         self.configuration = configuration
         namespace = configuration.namespace
         keys = Keys(namespace: configuration.namespace)
-        scripts = ScriptLibrary(testClock: configuration.testClock)
+        scripts = ScriptLibrary(testClock: configuration.testClock, edit: configuration.scriptEdit)
         let set = RedisScriptSet(scripts.all)
         let connections = ConnectionFactory(
             endpoint: endpoint,
@@ -120,6 +120,8 @@ package struct RedisBrokerConfiguration: Sendable {
     package var failsFastWhenRefused: Bool
     /// Tests: the scripts read the time from a key.
     package var testClock: Bool
+    /// Negative controls: breaks a rule in the scripts; nil = they are as they should be.
+    var scriptEdit: (@Sendable (String) -> String)?
 
     package init(
         namespace: String = Defaults.namespace,
@@ -139,5 +141,8 @@ package struct RedisBrokerConfiguration: Sendable {
         self.clientName = clientName
         self.failsFastWhenRefused = failsFastWhenRefused
         self.testClock = testClock
+        #if DEBUG
+            if let mutant = ScriptMutant.current { scriptEdit = { mutant.apply(to: $0) } }
+        #endif
     }
 }

@@ -6,9 +6,11 @@ struct ScriptLibrary: Sendable {
     let cancel, cancelQueue, retry, remove, pause, awaitEnd, details, page, snapshot, log: RedisScript
     let auditQueue, auditPlace, auditRecords: RedisScript
 
-    /// - Parameter testClock: time is read from the key `{namespace/queue}:clock` instead of the server's clock.
-    init(testClock: Bool = false) {
-        let assembler = ScriptAssembler(testClock: testClock)
+    /// - Parameters:
+    ///   - testClock: time is read from the key `{namespace/queue}:clock` instead of the server's clock.
+    ///   - edit: changes the assembled sources, for negative controls.
+    init(testClock: Bool = false, edit: ((String) -> String)? = nil) {
+        let assembler = ScriptAssembler(testClock: testClock, edit: edit)
         enqueue = assembler.script("enqueue", PackageResources.enqueue_lua)
         claim = assembler.script("claim", PackageResources.claim_lua)
         complete = assembler.script("complete", PackageResources.complete_lua)
@@ -46,8 +48,10 @@ struct ScriptLibrary: Sendable {
 
 private struct ScriptAssembler {
     let includes: [String: [UInt8]]
+    let edit: ((String) -> String)?
 
-    init(testClock: Bool) {
+    init(testClock: Bool, edit: ((String) -> String)?) {
+        self.edit = edit
         includes = [
             "base": PackageResources.base_lua,
             "clock": testClock ? PackageResources.test_clock_lua : PackageResources.clock_lua,
@@ -64,12 +68,8 @@ private struct ScriptAssembler {
     }
 
     func script(_ name: String, _ source: [UInt8]) -> RedisScript {
-        #if DEBUG
-            if let mutant = ScriptMutant.current {
-                return RedisScript(name: name, source: mutant.apply(to: expand(source)))
-            }
-        #endif
-        return RedisScript(name: name, source: expand(source))
+        let source = expand(source)
+        return RedisScript(name: name, source: edit?(source) ?? source)
     }
 
     private func expand(_ source: [UInt8]) -> String {

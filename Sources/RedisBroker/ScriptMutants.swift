@@ -53,6 +53,8 @@
             replacements.reduce(source) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
         }
 
+        static let ofScripts = allCases.filter { !$0.replacements.isEmpty }
+
         /// Whether every replacement is still found in some script.
         func applies(to sources: [String]) -> Bool {
             replacements.allSatisfy { pattern, _ in sources.contains { $0.contains(pattern) } }

@@ -1,10 +1,11 @@
 import Logging
 import NIOPosix
 import Operations
-import RedisBroker
 import RedisClient
 import SluiceTesting
 import TestSupport
+
+@testable import RedisBroker
 
 /// A Redis broker in a namespace of its own, whose scripts read the time from a key that the test writes.
 struct ClockedBroker {
@@ -17,9 +18,11 @@ struct ClockedBroker {
     init(
         queue: String,
         namespace: String = uniqueNamespace("broker"),
-        endpoint: RedisEndpoint = TestServer.shared.endpoint
+        endpoint: RedisEndpoint = TestServer.shared.endpoint,
+        scriptEdit: (@Sendable (String) -> String)? = nil
     ) async throws {
-        let configuration = RedisBrokerConfiguration(namespace: namespace, testClock: true)
+        var configuration = RedisBrokerConfiguration(namespace: namespace, testClock: true)
+        if let scriptEdit { configuration.scriptEdit = scriptEdit }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         redis = RedisBroker(endpoint, configuration: configuration, logger: logger)
         direct = RedisLink(endpoint, on: MultiThreadedEventLoopGroup.singleton.any(), logger: logger)

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import RedisBroker
+
 /// The scripts and their model get the same random calls, and must agree on every answer and on everything that they store.
 ///
 /// `SLUICE_STEPS` chooses how many steps, divided among several runs with a seed each; `SLUICE_SEED` repeats the run of one seed.
@@ -24,6 +26,16 @@ import Testing
             try await group.waitForAll()
         }
     }
+
+    #if DEBUG
+        @Test("Scripts that break one rule are noticed", arguments: ScriptMutant.ofScripts)
+        func noticed(mutant: ScriptMutant) async throws {
+            var run = try await TwinRun(seed: 1) { mutant.apply(to: $0) }
+            defer { run.close() }
+            for number in 1...10_000 where try await run.step(number) != nil { return }
+            Issue.record("\(mutant.rawValue) made no difference")
+        }
+    #endif
 
     private static func run(seed: UInt64, steps: Int) async throws {
         var run = try await TwinRun(seed: seed)

@@ -19,8 +19,9 @@ struct TwinRun {
     private var look: RedisLayout.Look?
     private var details: [OperationID: OperationDetail?] = [:]
 
-    init(seed: UInt64) async throws {
-        clocked = try await ClockedBroker(queue: queue)
+    /// - Parameter scriptEdit: breaks a rule in the scripts.
+    init(seed: UInt64, scriptEdit: (@Sendable (String) -> String)? = nil) async throws {
+        clocked = try await ClockedBroker(queue: queue, scriptEdit: scriptEdit)
         model = InMemoryBroker(time: .manual(clocked.clock))
         steps = RandomSteps(seed: seed, workers: 3)
         redisLayout = RedisLayout(clocked, queue: queue, workers: steps.workers)
