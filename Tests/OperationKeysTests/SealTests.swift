@@ -163,7 +163,7 @@ struct SealTests {
     func withoutKeys() throws {
         let encrypted = try seal("encrypt a \(secret(1))").seal(envelope.encoded(), id: id, queue: "mail")
         #expect(throws: SealFailure.self) { try OperationEnvelope(encrypted, id: id, queue: "mail", seal: nil) }
-        let reading = EnvelopeReading(encrypted, id: id, queue: "mail", seal: nil)
+        let reading = EnvelopeReading(encrypted, id: id, queue: "mail")
         #expect(reading.hiddenArguments == #"encrypted with the key "a""#)
         let signed = try seal("sign a \(secret(1))").seal(envelope.encoded(), id: id, queue: "mail")
         #expect(

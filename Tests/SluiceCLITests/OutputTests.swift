@@ -128,7 +128,7 @@ struct OperationJSONTests {
 
     @Test("An operation's object has every promised member, ids as strings, times as RFC 3339, numbers exact")
     func members() throws {
-        let json = OperationJSON.object(try detail(), nil)
+        let json = OperationJSON.object(try detail(), PayloadView())
         let promised = [
             "v", "id", "name", "queue", "state", "priority", "tags", "attempt", "maxAttempts", "delivery", "fence",
             "worker",

@@ -4,10 +4,9 @@ import SluiceMonitor
 
 /// Operations as JSON objects: `docs/schema/operation.json`.
 package enum OperationJSON {
-    /// - Parameter seal: reads what is encrypted; nil = there are no keys.
-    package static func object(_ detail: OperationDetail, _ seal: (any EnvelopeSeal)?) -> JSONValue {
+    package static func object(_ detail: OperationDetail, _ view: PayloadView) -> JSONValue {
         let record = detail.record
-        let reading = detail.reading(seal)
+        let reading = detail.reading(view)
         let envelope = reading.envelope
         return [
             "v": 1,
@@ -33,7 +32,7 @@ package enum OperationJSON {
             "encryptedWith": JSONValue(envelope.encryptionKey),
             "signedWith": JSONValue(envelope.signingKey),
             "quarantine": quarantine(reading.failure),
-            "result": detail.result.map(json) ?? .null,
+            "result": detail.result(view).map(json) ?? .null,
             "error": detail.errors.last.map(error) ?? .null,
             "errors": .array(detail.errors.map(error)),
             "dependencies": [],

@@ -51,6 +51,15 @@ package struct GlobalOptions: ParsableArguments {
 
     @Option(
         name: .long,
+        help: ArgumentHelp("Show *** for these (args.password,args.*.token,result.key).", valueName: "paths")
+    )
+    var redact: String?
+
+    @Flag(name: .long, help: "Show *** for arguments and results.")
+    var hideArgs = false
+
+    @Option(
+        name: .long,
         help: ArgumentHelp("Longest time to reach Redis (2s).", valueName: "duration"),
         transform: DurationText.parse
     )
@@ -61,6 +70,6 @@ package struct GlobalOptions: ParsableArguments {
     /// Options that take a value as the next word, for what must be known before parsing.
     static let valueOptions: Set<String> = [
         "--redis", "-N", "--namespace", "-o", "--output", "--time", "--color", "--connect-timeout",
-        "--keys-file",
+        "--keys-file", "--redact",
     ]
 }

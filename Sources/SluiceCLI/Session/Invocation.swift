@@ -31,6 +31,9 @@ package struct Invocation: Sendable {
         settings.keys.content.map { OperationSeal($0, namespace: settings.namespace.content) }
     }
 
+    /// With what operations are shown.
+    package var view: PayloadView { PayloadView(seal: seal, redaction: settings.redaction.content) }
+
     /// The same with other settings.
     package func with(_ settings: Settings) -> Invocation {
         Invocation(

@@ -22,6 +22,10 @@ package struct Settings: Sendable {
     package struct Value<Content: Sendable>: Sendable {
         package var content: Content
         package var origin: Origin
+
+        func map<Other>(_ body: (Content) -> Other) -> Value<Other> {
+            Value<Other>(content: body(content), origin: origin)
+        }
     }
 
     /// nil = the embedded server.
@@ -34,6 +38,7 @@ package struct Settings: Sendable {
     package var noInput: Value<Bool>
     /// nil = operations are neither signed nor encrypted.
     package var keys: Value<OperationKeys?>
+    package var redaction: Value<Redaction>
 
     package init(_ options: GlobalOptions, environment: [String: String]) throws(CLIError) {
         let source = Source(environment: environment)
@@ -52,6 +57,10 @@ package struct Settings: Sendable {
         readOnly = try source.flag(options.readOnly, "--read-only", "SLUICE_READ_ONLY")
         noInput = try source.flag(options.noInput, "--no-input", "SLUICE_NO_INPUT")
         keys = try source.keys(options.keysFile)
+        let hidesAll = try source.flag(options.hideArgs, "--hide-args", "SLUICE_HIDE_ARGS").content
+        redaction = try source.value(options.redact, "--redact", "SLUICE_REDACT", "") { text in
+            (try? Redaction(parsing: text, hidesAll: hidesAll)).map { _ in text }
+        }.map { (try? Redaction(parsing: $0, hidesAll: hidesAll)) ?? .none }
     }
 
     /// Reads one setting after the other.
@@ -137,6 +146,7 @@ package struct Settings: Sendable {
             case "SLUICE_NAMESPACE", "--namespace": "\(name) with 1 to 128 letters, digits, '.', '_' or '-'"
             case "SLUICE_CONNECT_TIMEOUT": "\(name)=2s"
             case "SLUICE_OUTPUT": "\(name)=table, wide, json, jsonl, csv or id"
+            case "SLUICE_REDACT", "--redact": "\(name) args.password,args.*.token,result.key"
             case "SLUICE_TIME": "\(name)=relative, iso or unix"
             default: "\(name)=1 or 0"
             }

@@ -63,13 +63,13 @@ struct StartReport {
 
     func print(_ invocation: Invocation) -> ExitStatus {
         let console = invocation.console
-        let seal = invocation.seal
+        let view = invocation.view
         let started = details.filter(\.hasStarted)
         switch invocation.format {
         case .json:
-            let all = details.map { OperationJSON.object($0, seal) }
+            let all = details.map { OperationJSON.object($0, view) }
             console.print(["v": 1, "timedOut": .bool(status == .timedOut), "operations": .array(all)], .json)
-        case .jsonl: details.forEach { console.print(OperationJSON.object($0, seal), .jsonl) }
+        case .jsonl: details.forEach { console.print(OperationJSON.object($0, view), .jsonl) }
         case .id: console.print(started.map { $0.id.description })
         case .table, .wide, .csv: console.print(started.map { "\($0.id) started" })
         }

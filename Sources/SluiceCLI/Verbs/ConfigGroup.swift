@@ -28,7 +28,7 @@ package struct ConfigShowVerb: Verb {
                   SLUICE_REDIS_URL=redis://10.0.0.5/0 \(Program.name) config show
 
                 A flag counts before the environment (SLUICE_REDIS_URL, REDIS_URL, SLUICE_NAMESPACE, SLUICE_OUTPUT, SLUICE_TIME,
-                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS), the environment before the
+                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS, SLUICE_REDACT, SLUICE_HIDE_ARGS), the environment before the
                 default. Passwords and keys are not shown.
                 """
         )
@@ -82,6 +82,7 @@ struct SettingsTable {
             entry("read-only", settings.readOnly) { "\($0)" },
             entry("no-input", settings.noInput) { "\($0)" },
             entry("keys", settings.keys) { $0?.description ?? "none" },
+            entry("redact", settings.redaction) { $0.description },
         ]
     }
 

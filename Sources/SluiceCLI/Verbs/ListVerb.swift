@@ -53,12 +53,12 @@ package struct ListVerb: Verb {
 
     private func show(_ operations: [OperationDetail], next: String?, _ invocation: Invocation) {
         let console = invocation.console
-        let seal = invocation.seal
+        let view = invocation.view
         switch invocation.format {
         case .json:
-            let all = operations.map { OperationJSON.object($0, seal) }
+            let all = operations.map { OperationJSON.object($0, view) }
             console.print(["v": 1, "operations": .array(all), "cursor": JSONValue(next)], .json)
-        case .jsonl: console.print(operations.map { OperationJSON.object($0, seal).serialized() })
+        case .jsonl: console.print(operations.map { OperationJSON.object($0, view).serialized() })
         case .id: console.print(operations.map(\.id.description))
         case .table, .wide, .csv:
             let table = OperationTable(operations, invocation)

@@ -66,7 +66,7 @@ package struct MonitorVerb: Verb {
             isReadOnly: invocation.settings.readOnly.content,
             endsWhenIdle: untilIdle,
             identity: SluiceClient.identity,
-            seal: invocation.seal,
+            view: invocation.view,
             style: invocation.console.output
         )
         let status = await Monitor.run(client.broker, on: terminal, options: options)

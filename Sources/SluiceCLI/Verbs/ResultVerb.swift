@@ -37,7 +37,7 @@ package struct ResultVerb: Verb {
         let report = EndReport([detail])
         if let error = report.error { throw error }
         // Escapes make it safe for a terminal; a program reads the same value.
-        let result = detail.result ?? []
+        let result = detail.result(invocation.view) ?? []
         if !result.isEmpty { invocation.console.print(OperationJSON.json(result).serialized()) }
         return .done
     }

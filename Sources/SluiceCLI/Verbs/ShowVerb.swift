@@ -29,7 +29,7 @@ package struct ShowVerb: Verb {
         for (index, detail) in details.enumerated() {
             switch invocation.format {
             case .json, .jsonl:
-                invocation.console.print(OperationJSON.object(detail, invocation.seal), invocation.format)
+                invocation.console.print(OperationJSON.object(detail, invocation.view), invocation.format)
             case .id: invocation.console.print(detail.id.description)
             case .table, .wide, .csv:
                 if index > 0 { invocation.console.print("") }
@@ -50,7 +50,7 @@ struct OperationCard {
     init(_ detail: OperationDetail, _ invocation: Invocation) {
         self.detail = detail
         self.invocation = invocation
-        reading = detail.reading(invocation.seal)
+        reading = detail.reading(invocation.view)
     }
 
     var lines: [String] {
@@ -77,7 +77,7 @@ struct OperationCard {
         if let failure = reading.failure {
             facts.append(("quarantine", "\(failure.code.rawValue): \(failure.message)"))
         }
-        if let result = detail.result, !result.isEmpty {
+        if let result = detail.result(invocation.view), !result.isEmpty {
             facts.append(("result", OperationJSON.json(result).serialized()))
         }
         facts += detail.errors.map {

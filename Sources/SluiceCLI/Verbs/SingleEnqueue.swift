@@ -60,7 +60,7 @@ struct SingleEnqueue: Sendable {
         guard let detail else { throw CLIError.notFound(reference.id.description, namespace: client.namespace) }
         let report = EndReport([detail], timeout: verb.waitTimeout)
         if invocation.format.isJSON {
-            invocation.console.print(OperationJSON.object(detail, invocation.seal), invocation.format)
+            invocation.console.print(OperationJSON.object(detail, invocation.view), invocation.format)
         }
         if let error = report.error { invocation.console.report(error, asJSON: invocation.format.isJSON) }
         return report.status

@@ -94,18 +94,18 @@ package struct EndReport: Sendable {
 
     package func print(_ invocation: Invocation) -> ExitStatus {
         let console = invocation.console
-        let seal = invocation.seal
+        let view = invocation.view
         let ended = details.filter { $0.state.isTerminal }
         switch invocation.format {
         case .json:
             console.print(
                 [
                     "v": 1, "timedOut": .bool(status == .timedOut),
-                    "operations": .array(details.map { OperationJSON.object($0, seal) }),
+                    "operations": .array(details.map { OperationJSON.object($0, view) }),
                 ],
                 .json
             )
-        case .jsonl: details.forEach { console.print(OperationJSON.object($0, seal), .jsonl) }
+        case .jsonl: details.forEach { console.print(OperationJSON.object($0, view), .jsonl) }
         case .id: console.print(ended.map { $0.id.description })
         case .table, .wide, .csv: console.print(ended.map { "\($0.id) \($0.state.rawValue)" })
         }

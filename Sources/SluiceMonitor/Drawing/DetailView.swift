@@ -10,7 +10,7 @@ extension MonitorView {
     func drawDetail(on grid: inout Grid) {
         guard let pane = model.detail else { return }
         let executing = model.executing(pane.address)
-        let lines = DetailText(pane, executing: executing, seal: model.seal, style: style, width: size.width - 2).lines
+        let lines = DetailText(pane, executing: executing, view: model.view, style: style, width: size.width - 2).lines
         let space = max(0, size.height - 3)
         let first = min(max(0, pane.scroll), max(0, lines.count - space))
         for (index, line) in lines.dropFirst(first).prefix(space).enumerated() {
@@ -27,20 +27,20 @@ extension MonitorView {
 struct DetailText {
     private let pane: DetailPane
     private let executing: ExecutingSummary?
-    private let seal: (any EnvelopeSeal)?
+    private let view: PayloadView
     private let style: Style
     private let width: Int
 
     init(
         _ pane: DetailPane,
         executing: ExecutingSummary?,
-        seal: (any EnvelopeSeal)?,
+        view: PayloadView,
         style: Style,
         width: Int
     ) {
         self.pane = pane
         self.executing = executing
-        self.seal = seal
+        self.view = view
         self.style = style
         self.width = max(1, width)
     }
@@ -122,7 +122,7 @@ struct DetailText {
     }
 
     private func arguments(_ detail: OperationDetail) -> [[Span]] {
-        let reading = detail.reading(seal)
+        let reading = detail.reading(view)
         let arguments = reading.envelope.arguments
         let args =
             reading.hiddenArguments.map { block("args", SafeText.line($0)) }
@@ -132,7 +132,7 @@ struct DetailText {
     }
 
     private func result(_ detail: OperationDetail) -> [[Span]] {
-        guard let result = detail.result else { return [] }
+        guard let result = detail.result(view) else { return [] }
         return block("result", SafeText.line(result.prefix(4_096)), suffix: "\(result.count) B")
     }
 

@@ -51,8 +51,8 @@ package struct MonitorModel: Sendable {
     package var place: String
     /// True takes everything that changes something away.
     package var isReadOnly: Bool
-    /// Reads what is encrypted; nil = there are no keys.
-    package var seal: (any EnvelopeSeal)?
+    /// With what arguments and results are shown.
+    package var view = PayloadView()
 
     package internal(set) var screen = MonitorScreen.overview
     package internal(set) var detail: DetailPane?

@@ -12,8 +12,8 @@ package struct MonitorOptions: Sendable {
     package var endsWhenIdle: Bool
     /// Who cancels, for the record.
     package var identity: String
-    /// Reads what is encrypted; nil = there are no keys.
-    package var seal: (any EnvelopeSeal)?
+    /// With what arguments and results are shown.
+    package var view: PayloadView
     package var style: Style
 
     package init(
@@ -23,7 +23,7 @@ package struct MonitorOptions: Sendable {
         isReadOnly: Bool = false,
         endsWhenIdle: Bool = false,
         identity: String,
-        seal: (any EnvelopeSeal)? = nil,
+        view: PayloadView = PayloadView(),
         style: Style
     ) {
         self.namespace = namespace
@@ -32,7 +32,7 @@ package struct MonitorOptions: Sendable {
         self.isReadOnly = isReadOnly
         self.endsWhenIdle = endsWhenIdle
         self.identity = identity
-        self.seal = seal
+        self.view = view
         self.style = style
     }
 }

@@ -49,7 +49,7 @@ struct MonitorSession {
             interval: options.interval,
             isReadOnly: options.isReadOnly
         )
-        model.seal = options.seal
+        model.view = options.view
     }
 
     mutating func run() async -> Int32 {

@@ -141,4 +141,25 @@ struct KeysTests {
             #expect(!shown.output.contains(word))
         }
     }
+
+    @Test("What is redacted is shown by no command, though the operation has it")
+    func redacted() async throws {
+        let arguments = #"{"argv":["printf","shown"],"env":{"TOKEN":"hidden","PLAIN":"plain"}}"#
+        let id = try await installation.enqueue("exec", "--args", arguments)
+        for more in [["-o", "json"], ["-o", "jsonl"], []] {
+            for command in [["show", id], ["list"]] {
+                let outcome = try await Program.run(
+                    "sluice",
+                    command + more + ["--redact", "args.env.TOKEN"],
+                    environment: installation.environment
+                )
+                #expect(outcome.code == 0 && !outcome.output.contains("hidden"))
+                #expect(outcome.output.contains("plain") || (command[0] == "list" && more.isEmpty))
+            }
+        }
+        let all = try await installation.succeed("show", id, "--hide-args")
+        #expect(!all.contains("hidden") && !all.contains("plain") && all.contains("***"))
+        #expect(try await installation.sluice("show", id, "--redact", "password").code == 64)
+        #expect(try await installation.succeed("show", id).contains("hidden"))
+    }
 }
