@@ -42,7 +42,8 @@ final class EnqueueBuffer: Sendable {
     /// - Throws: `.bufferFull` if there is no room in time, `.unavailable` after `close`, or the refusal of Redis.
     func enqueue(_ operations: [NewOperation], queue: String, progress: (Int) -> Void) async throws -> EnqueueReceipt {
         let receipt = EnqueueReceipt(count: operations.count)
-        let deadline = ContinuousClock.now + limits.patience
+        // Of each operation: many go through a small buffer as long as Redis takes them.
+        var deadline = ContinuousClock.now + limits.patience
         for (index, operation) in operations.enumerated() {
             var operation = operation
             operation.tracked = true
@@ -54,6 +55,7 @@ final class EnqueueBuffer: Sendable {
                 since: .now
             )
             while try !append(entry) { try await waitForRoom(until: deadline, admitted: index, of: operations.count) }
+            deadline = .now + limits.patience
         }
         progress(operations.count)
         if await !receipt.wait(atMost: max(.zero, deadline - .now)) { noteBuffered(queue) }
@@ -82,7 +84,7 @@ final class EnqueueBuffer: Sendable {
                 count == 1 ? "it was not enqueued" : "the first \(admitted) of \(count) were taken, the rest was not"
             throw OperationsError(
                 .bufferFull,
-                "Redis is away and the buffer is full (\(limits.operations) operations or \(limits.bytes) bytes): \(sent)"
+                "Redis takes no operations and the buffer is full (\(limits.operations) operations or \(limits.bytes) bytes): \(sent)"
             )
         }
         try? await Task.sleep(for: .milliseconds(5))

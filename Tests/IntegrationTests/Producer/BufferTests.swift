@@ -93,7 +93,7 @@ struct BufferTests {
 
     @Test("A full buffer refuses, says so, and what was refused is never stored")
     func full() async throws {
-        let client = try await client(EnqueueBuffering(operations: 5, patience: .milliseconds(50)))
+        let client = try await client(EnqueueBuffering(operations: 5, patience: .milliseconds(500)))
         server.crash()
         for number in 1...5 { try await client.enqueue(Note(number: number)) }
         let error = await #expect(throws: OperationsError.self) { try await client.enqueue(Note(number: 6)) }
