@@ -43,11 +43,12 @@ public final class LocalOperationQueue: Sendable {
             scheduler.isSuspended || scheduler.limit == 0 ? scheduler.operations() : []
         }
         for operation in operations where !operation.isExecuting { operation.cancel(reason: "its queue was released") }
-        let streams = core.scheduler.withLock { scheduler in
-            defer { scheduler.streams = [:] }
-            return scheduler.streams
+        let (streams, progressStreams) = core.scheduler.withLock { scheduler in
+            defer { (scheduler.streams, scheduler.progressStreams) = ([:], [:]) }
+            return (scheduler.streams, scheduler.progressStreams)
         }
         for stream in streams.values { stream.finish() }
+        for stream in progressStreams.values { stream.finish() }
     }
 
     /// The queue whose operation the calling code runs in; nil outside, and in an operation that was started by hand.

@@ -107,4 +107,44 @@ struct ObservingTests {
         #expect(states.count == count)
         #expect(states.values.allSatisfy { $0 == [.ready, .executing, .finished] })
     }
+
+    @Test("A queue's progress counts what was added and what has ended, in whatever way, and of a batch alone")
+    func queueProgress() async throws {
+        let (queue, gate) = (LocalOperationQueue(maxConcurrentOperationCount: 1), Gate())
+        #expect(queue.progress == LocalQueueProgress(completed: 0, total: 0))
+        #expect(queue.progress.fraction == 1)
+        for _ in 0..<3 { queue.add {} }
+        try await queue.waitUntilAllOperationsAreFinished()
+        let before = queue.progress
+        #expect(before == LocalQueueProgress(completed: 3, total: 3))
+        queue.add { await gate.wait() }
+        let waiting = queue.add {}
+        let failing = queue.add { throw Oops(number: 1) }
+        #expect(queue.progress.since(before) == LocalQueueProgress(completed: 0, total: 3))
+        waiting.cancel()
+        #expect(queue.progress == LocalQueueProgress(completed: 4, total: 6))
+        #expect(queue.progress.since(before, expecting: 4).fraction == 0.25)
+        gate.open()
+        try await failing.waitUntilFinished()
+        #expect(queue.progress == LocalQueueProgress(completed: 6, total: 6))
+    }
+
+    @Test("The stream of a queue's progress begins with the present, never goes back, and ends with the queue")
+    func queueProgressChanges() async throws {
+        let (gate, count) = (Gate(), 100)
+        var queue: LocalOperationQueue? = LocalOperationQueue()
+        var changes = try #require(queue).progressChanges.makeAsyncIterator()
+        #expect(await changes.next() == LocalQueueProgress(completed: 0, total: 0))
+        for _ in 0..<count { queue?.add { await gate.wait() } }
+        #expect(await changes.next() == LocalQueueProgress(completed: 0, total: count))
+        gate.open()
+        var completed = 0
+        while completed < count, let progress = await changes.next() {
+            #expect(progress.completed >= completed && progress.total == count)
+            completed = progress.completed
+        }
+        #expect(completed == count)
+        queue = nil
+        #expect(await changes.next() == nil)
+    }
 }

@@ -15,8 +15,10 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
     var idle = 0
     /// How many have been added and have not ended.
     var count = 0
+    /// How many have ever been added.
     var sequence: UInt64 = 0
     var streams: [UInt64: AsyncStream<LocalOperationChange>.Continuation] = [:]
+    var progressStreams: [UInt64: AsyncStream<LocalQueueProgress>.Continuation] = [:]
     var idleWaiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
 
     init(limit: Int) { self.limit = limit }
@@ -40,6 +42,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         }
         if asBarrier { sections.open() }
         tellQueue(operation, .state(operation.guardedState))
+        tellProgress()
     }
 
     /// The section that an operation would be in if it were added now: a barrier needs one that is empty.
@@ -241,6 +244,7 @@ extension Scheduler {
             }
             sections[operation.section].count -= 1
             count -= 1
+            tellProgress()
         }
         if state == .cancelled { operation.flags.insert(.cancelRequested) }
         move(operation, to: state)
