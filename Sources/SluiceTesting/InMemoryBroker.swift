@@ -1,5 +1,4 @@
 import Operations
-import Synchronization
 
 /// A queue server in memory: the same states, fences, leases and outcomes as the scripts in Redis, for tests without a server.
 ///
@@ -8,7 +7,7 @@ import Synchronization
 package final class InMemoryBroker: Broker, BrokerInspection {
     let time: ServerTime
     private let retention: [OperationState: (ageMilliseconds: Int64, count: Int)]
-    let state = Mutex(State())
+    let state = Guarded(State())
 
     /// - Parameters:
     ///   - time: where leases, due times and stamps come from.

@@ -1,13 +1,13 @@
 import Foundation
-import Synchronization
+import Operations
 
 /// A server clock that only moves when a test says so.
 package final class ManualClock: Sendable {
-    private let milliseconds: Mutex<Int64>
+    private let milliseconds: Guarded<Int64>
 
     /// - Parameter milliseconds: the first instant, in milliseconds since 1970.
     package init(milliseconds: Int64 = 1_700_000_000_000) {
-        self.milliseconds = Mutex(milliseconds)
+        self.milliseconds = Guarded(milliseconds)
     }
 
     /// Milliseconds since 1970.

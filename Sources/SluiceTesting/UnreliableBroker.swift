@@ -1,5 +1,4 @@
 import Operations
-import Synchronization
 
 /// A broker whose answers get lost now and then: before the call reached the server, or after it took effect.
 ///
@@ -15,8 +14,8 @@ package final class UnreliableBroker<Base: Broker>: Broker {
     private let callLoss: Double
     private let replyLoss: Double
     private let only: Set<Call>
-    private let chance: Mutex<SeededGenerator>
-    private let losses = Mutex<[Call: Int]>([:])
+    private let chance: Guarded<SeededGenerator>
+    private let losses = Guarded<[Call: Int]>([:])
 
     /// - Parameters:
     ///   - base: the broker that does the work.
@@ -35,7 +34,7 @@ package final class UnreliableBroker<Base: Broker>: Broker {
         self.callLoss = callLoss
         self.replyLoss = replyLoss
         self.only = only
-        chance = Mutex(SeededGenerator(seed: seed))
+        chance = Guarded(SeededGenerator(seed: seed))
     }
 
     /// How many answers were lost so far.

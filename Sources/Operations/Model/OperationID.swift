@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// The name of one operation: a ULID, 26 characters of Crockford base 32 that sort by time of creation.
 ///
@@ -23,15 +22,18 @@ public struct OperationID: Hashable, Sendable, Comparable {
             if newest.milliseconds == milliseconds, let next = newest.successor {
                 newest = next
             } else {
-                var generator = SystemRandomNumberGenerator()
-                newest = OperationID(milliseconds: milliseconds, using: &generator)
+                newest = OperationID(
+                    milliseconds: milliseconds,
+                    salt: .random(in: .min ... .max),
+                    low: .random(in: .min ... .max)
+                )
             }
             return newest
         }
     }
 
     /// The last id that `init()` made in this process.
-    private static let newest = Mutex(OperationID(high: 0, low: 0))
+    private static let newest = Guarded(OperationID(high: 0, low: 0))
 
     private var milliseconds: UInt64 { high >> 16 }
 
@@ -42,8 +44,15 @@ public struct OperationID: Hashable, Sendable, Comparable {
     }
 
     package init(milliseconds: UInt64, using generator: inout some RandomNumberGenerator) {
-        high = (milliseconds << 16) | UInt64(UInt16.random(in: .min ... .max, using: &generator))
-        low = generator.next()
+        self.init(
+            milliseconds: milliseconds,
+            salt: .random(in: .min ... .max, using: &generator),
+            low: generator.next()
+        )
+    }
+
+    private init(milliseconds: UInt64, salt: UInt16, low: UInt64) {
+        self.init(high: milliseconds << 16 | UInt64(salt), low: low)
     }
 
     /// Maps any string to an id, always the same one: the way of `--id KEY`.

@@ -1,5 +1,4 @@
 import Operations
-import Synchronization
 
 extension BrokerConformance {
     static let reading: [ConformanceCheck] = [
@@ -243,7 +242,7 @@ extension BrokerBench {
 
     /// Enqueues one after the other until the stream tells of one: then it is subscribed.
     func enqueueUntilHeard(_ events: AsyncStream<EventBatch>) async throws -> [EventBatch] {
-        let heard = Mutex<EventBatch?>(nil)
+        let heard = Guarded<EventBatch?>(nil)
         let listener = Task {
             for await batch in events {
                 heard.withLock { $0 = batch }

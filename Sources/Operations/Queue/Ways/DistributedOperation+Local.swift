@@ -172,5 +172,5 @@ private struct LocalLink: OperationLink {
 
 /// The last checkpoint of a local operation, for its next attempt.
 private final class StoredCheckpoint: Sendable {
-    let json = Mutex<[UInt8]?>(nil)
+    let json = Guarded<[UInt8]?>(nil)
 }

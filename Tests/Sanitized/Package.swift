@@ -1,0 +1,16 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The tests of `Operations` and nothing else, for `scripts/test --tsan`: SwiftPM builds every test target of a package at once, and an
+// instrumented build of the whole one takes a quarter of an hour. The folders are links to the real ones.
+let settings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny")]
+
+let package = Package(
+    name: "sanitized",
+    platforms: [.macOS(.v15)],
+    targets: [
+        .target(name: "Operations", swiftSettings: settings),
+        .target(name: "SluiceTesting", dependencies: ["Operations"], swiftSettings: settings),
+        .testTarget(name: "OperationsTests", dependencies: ["Operations", "SluiceTesting"], swiftSettings: settings),
+    ]
+)
