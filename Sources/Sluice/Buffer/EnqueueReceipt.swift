@@ -9,6 +9,8 @@ final class EnqueueReceipt: Sendable {
         var isAwaited = true
         var lastWaiter = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+        /// Those whose time was over before they began to wait.
+        var dismissed: Set<Int> = []
     }
 
     private let state: Mutex<State>
@@ -64,7 +66,7 @@ final class EnqueueReceipt: Sendable {
             await withCheckedContinuation { continuation in
                 let known = state.withLock { state -> Bool? in
                     if state.open == 0 { return true }
-                    if Task.isCancelled { return false }
+                    if state.dismissed.remove(number) != nil { return false }
                     state.waiters[number] = continuation
                     return nil
                 }
@@ -76,6 +78,11 @@ final class EnqueueReceipt: Sendable {
     }
 
     private func dismiss(_ number: Int) {
-        state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: false)
+        let waiter = state.withLock { state in
+            let waiter = state.waiters.removeValue(forKey: number)
+            if waiter == nil, state.open > 0 { state.dismissed.insert(number) }
+            return waiter
+        }
+        waiter?.resume(returning: false)
     }
 }

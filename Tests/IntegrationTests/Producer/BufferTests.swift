@@ -68,6 +68,17 @@ struct BufferTests {
         await client.close()
     }
 
+    @Test("A wait without patience ends at once, also where its time is over before it begins")
+    func impatient() async {
+        let receipt = EnqueueReceipt(count: 1)
+        for _ in 0..<5_000 { #expect(await !receipt.wait(atMost: .zero)) }
+        let cancelled = Task { await receipt.wait(atMost: nil) }
+        cancelled.cancel()
+        #expect(await !cancelled.value)
+        receipt.settle(0, .success(.created))
+        #expect(await receipt.wait(atMost: .zero))
+    }
+
     @Test("A reply that is lost makes no second operation")
     func lostReply() async throws {
         let proxy = try await FaultProxy.start(to: server.endpoint)
