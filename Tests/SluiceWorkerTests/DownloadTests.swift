@@ -88,7 +88,7 @@ final class DownloadTests {
             ("404 Not Found", 404, OperationState.dead), ("410 Gone", 410, .dead),
             ("429 Too Many Requests", 429, .retrying),
             ("408 Request Timeout", 408, .retrying), ("503 Service Unavailable", 503, .retrying),
-            ("304 Not Modified", 304, .retrying),
+            ("304 Not Modified", 304, .dead),
         ]
     )
     func statuses(line: String, status: Int, state: OperationState) async throws {

@@ -16,16 +16,52 @@ struct HandlerProgramTests {
 
     /// A worker whose operation `work` is a script.
     private func harness(_ script: String, grace: Duration = .milliseconds(300)) throws -> Harness<InMemoryBroker> {
+        let harness = Harness(handlers: [try handler(script, grace: grace)])
+        harness.start()
+        return harness
+    }
+
+    private func handler(_ script: String, grace: Duration = .milliseconds(300)) throws -> OperationHandler {
         let path = folder.path("work")
         try Data(script.utf8).write(to: URL(filePath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         let guardPath = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appending(path: "guard-fixture").path
-        let harness = Harness(handlers: [
-            BuiltinOperations.program("work", path: path, guardPath: guardPath, cancelGrace: grace)
-        ])
-        harness.start()
-        return harness
+        return BuiltinOperations.program("work", path: path, guardPath: guardPath, cancelGrace: grace)
+    }
+
+    /// A run whose checkpoint somebody else has written into Redis.
+    private struct ForeignCheckpoint: OperationLink {
+        let checkpoint: [UInt8]
+        var ownsLease: Bool { true }
+        var cancelReason: String? { nil }
+        func write(_ content: Report.Content) {}
+        func lastCheckpoint() async throws -> [UInt8]? { checkpoint }
+    }
+
+    @Test(
+        "gets no variable from what a stranger has written as its checkpoint",
+        arguments: [
+            ("1\0INJECTED=yes", "none"), ("\"\0INJECTED=yes\"", "none"), ("nonsense", "none"),
+            (#"{"page": 1}"#, #"{\"page\":1}"#), (#""a\u0000b""#, #"\"a\\u0000b\""#),
+        ]
+    )
+    func foreignCheckpoints(stored: String, seen: String) async throws {
+        let handler = try handler(
+            """
+            #!/usr/bin/env python3
+            import json, os
+            print(json.dumps([os.environ.get("INJECTED"), os.environ.get("SLUICE_CHECKPOINT", "none")]))
+            """
+        )
+        let context = OperationContext(
+            claimed: ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: []),
+            envelope: OperationEnvelope(name: "work"),
+            queue: "default",
+            link: ForeignCheckpoint(checkpoint: Array(stored.utf8))
+        )
+        let result = try await handler.body(Array("{}".utf8), context)
+        #expect(String(decoding: result, as: UTF8.self) == #"[null,"\#(seen)"]"#)
     }
 
     @Test("gets the arguments on standard input and answers on standard output; standard error is the log")

@@ -141,6 +141,29 @@ struct RetryDecisionTests {
         try await harness.stop()
     }
 
+    @Test(
+        "a definition that may run once runs once, whatever it was registered with; one that says nothing runs as registered",
+        arguments: [(LocalRetry.never, 1), (LocalRetry(RetryPolicy(attempts: 1)), 1), (nil, 3)] as [(LocalRetry?, Int)]
+    )
+    func attempts(retry: LocalRetry?, runs: Int) async throws {
+        let count = Mutex(0)
+        let options = LocalOperationOptions(retry: retry)
+        let harness = Harness(register: {
+            $0.register(
+                OperationDefinition<Void, Void>("charge", options: options) {
+                    count.withLock { $0 += 1 }
+                    throw Closed()
+                },
+                retryPolicy: RetryPolicy(attempts: 3, base: .milliseconds(1))
+            )
+        })
+        harness.start()
+        let id = try await harness.broker.put("charge")
+        #expect(try await harness.reaches(.dead, id))
+        #expect(count.withLock { $0 } == runs)
+        try await harness.stop()
+    }
+
     @Test("the next one goes on from the last checkpoint, and so does a worker after a lost one")
     func checkpoints() async throws {
         let stop = Latch()

@@ -62,7 +62,7 @@ private struct Download {
         let limit = Int64(Defaults.externalRunTimeout.inSeconds)
         let response = try await HTTPConnections.shared.execute(request, timeout: .seconds(limit))
         guard (200..<300).contains(response.status.code) else {
-            throw TransferFailure(response, to: arguments.url)
+            throw TransferFailure(response, to: "\(PlainAddress(arguments.url))")
         }
         return response
     }
@@ -83,7 +83,7 @@ private struct Download {
         if let expected, meter.received != expected {
             throw TransferFailure(
                 type: "transfer",
-                "\(arguments.url) ended after \(meter.received) of \(expected) bytes"
+                "\(PlainAddress(arguments.url)) ended after \(meter.received) of \(expected) bytes"
             )
         }
         return (meter.received, sum.finalize().hexadecimal)

@@ -71,6 +71,11 @@ extension GuardRequest {
         variables["SLUICE_DELIVERY"] = "\(context.delivery)"
         variables["SLUICE_FENCE"] = "\(try context.fence)"
         variables["SLUICE_QUEUE"] = context.queue
+        // A NUL ends a string on its way to the guard: what follows would be another variable.
+        for (key, value) in variables where key.utf8.contains(0) || value.utf8.contains(0) {
+            let name = OperationsError.quoted(key)
+            throw InvalidArguments(context.name, "a NUL byte is not possible in the variable \(name)")
+        }
         self.init(
             arguments: arguments,
             environment: variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" },
@@ -78,7 +83,8 @@ extension GuardRequest {
         )
     }
 
-    private static func inherited(_ environment: [String: String]) -> [String: String] {
+    /// The part of an environment that programs get.
+    static func inherited(_ environment: [String: String]) -> [String: String] {
         let allowed: Set = ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER"]
         return environment.filter { allowed.contains($0.key) || $0.key.hasPrefix("LC_") }
     }

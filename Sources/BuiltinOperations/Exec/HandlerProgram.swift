@@ -45,8 +45,10 @@ private struct ProgramRun {
 
     /// The last checkpoint comes with the environment: there is always one place to look, and it is there from the start.
     private func request() async throws -> GuardRequest {
-        let checkpoint = try await context.lastCheckpointJSON()
-        let variables = checkpoint.map { ["SLUICE_CHECKPOINT": String(decoding: $0, as: UTF8.self)] } ?? [:]
+        // It comes from Redis, where others may write: no bytes go on, but what they say as JSON.
+        let stored = try await context.lastCheckpointJSON().flatMap { $0.count <= Defaults.checkpointBytes ? $0 : nil }
+        let checkpoint = stored.flatMap { try? JSONValue(parsing: $0).serialized() }
+        let variables = checkpoint.map { ["SLUICE_CHECKPOINT": $0] } ?? [:]
         return try GuardRequest([path], for: context, environment: variables)
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 /// The descriptors between a worker and a guard that it has started. All of the worker's are closed in other children.
@@ -111,8 +112,12 @@ struct Plumbing {
         let words = [path, ExecGuard.argument] + (hasEvents ? [ExecGuard.withEvents] : [])
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
+        // Programs can read their guard's environment, so it has no more than theirs.
+        let inherited = GuardRequest.inherited(ProcessInfo.processInfo.environment)
+        var variables: [UnsafeMutablePointer<CChar>?] = inherited.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for variable in variables { free(variable) } }
         var guardian: pid_t = 0
-        let code = posix_spawn(&guardian, path, &actions, &attributes, &arguments, environ)
+        let code = posix_spawn(&guardian, path, &actions, &attributes, &arguments, &variables)
         guard code == 0 else { throw ExecFailure(starting: "the guard \(path)", code) }
         return guardian
     }

@@ -46,7 +46,7 @@ struct HTTPArguments: Sendable {
         expected = try arguments.optionalStatuses("expect")
     }
 
-    var title: String { "\(method.rawValue) \(url)" }
+    var title: String { "\(method.rawValue) \(PlainAddress(url))" }
 
     func accepts(_ status: Int) -> Bool { expected?.contains(status) ?? (200..<300).contains(status) }
 

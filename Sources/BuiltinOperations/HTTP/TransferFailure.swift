@@ -17,7 +17,8 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         self.isRetryable = isRetryable
     }
 
-    /// The server said no. What the client got wrong will be wrong again, except for three that ask to come back later.
+    /// The server said something else than was expected. Only what failed on its side, or asks to come back later, is tried again: any
+    /// other answer would be the same, and a request that took effect must not be repeated.
     ///
     /// - Parameters:
     ///   - response: the answer.
@@ -28,7 +29,7 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         failureType = "http"
         description =
             "\(request) answered \(status) \(response.status.reasonPhrase)" + (text.isEmpty ? "" : ": \(text)")
-        isRetryable = !(400..<500).contains(status) || [408, 425, 429].contains(status)
+        isRetryable = status >= 500 || [408, 425, 429].contains(status)
         failureDetails = ["status": status]
         retryAfter = RetryAfter.read(response.headers)
     }
@@ -50,7 +51,7 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         } catch {
             try Task.checkCancellation()
             let reason = (error as? HTTPClientError)?.shortDescription ?? "\(error)"
-            throw TransferFailure(type: "transfer", "\(url): \(reason)")
+            throw TransferFailure(type: "transfer", "\(PlainAddress(url)): \(reason)")
         }
     }
 }

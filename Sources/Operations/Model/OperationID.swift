@@ -12,14 +12,15 @@ public struct OperationID: Hashable, Sendable, Comparable {
         self.low = low
     }
 
-    /// Makes a new id from the wall clock and 80 random bits; further ones of the same millisecond count upwards from there, as the
-    /// format says, so that the ids of one process sort by their making.
+    /// Makes a new id from the wall clock and 80 random bits; further ones of the same millisecond, or of a clock that was set back,
+    /// count upwards from there, as the format says, so that the ids of one process sort by their making.
     ///
     /// The clock only makes ids sort; no due time or lease is ever derived from it.
     public init() {
-        let milliseconds = UInt64(max(0, Date().timeIntervalSince1970 * 1000))
         self = Self.newest.withLock { newest in
-            if newest.milliseconds == milliseconds, let next = newest.successor {
+            let milliseconds = UInt64(max(0, Date().timeIntervalSince1970 * 1000))
+            // A clock that was set back does not make them sort before what there is.
+            if milliseconds <= newest.milliseconds, let next = newest.successor {
                 newest = next
             } else {
                 newest = OperationID(

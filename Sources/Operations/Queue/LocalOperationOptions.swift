@@ -14,7 +14,7 @@ public struct LocalOperationOptions: Sendable {
     /// body still does has no effect on either.
     public var grace: Duration
     /// What follows when the body throws.
-    public var retry: LocalRetry
+    public var retry: LocalRetry?
 
     /// - Parameters:
     ///   - name: a name for people.
@@ -22,14 +22,14 @@ public struct LocalOperationOptions: Sendable {
     ///   - qualityOfService: nil = the queue's.
     ///   - runTimeout: longest time for one attempt; nil = no limit.
     ///   - grace: time between the limit and giving up on the body.
-    ///   - retry: what follows when the body throws.
+    ///   - retry: what follows when the body throws; nil = in a local queue nothing, in a worker what it was registered with.
     public init(
         name: String? = nil,
         priority: OperationPriority = .normal,
         qualityOfService: QualityOfService? = nil,
         runTimeout: Duration? = nil,
         grace: Duration = Defaults.cancelGrace,
-        retry: LocalRetry = .never
+        retry: LocalRetry? = nil
     ) {
         self.name = name
         self.priority = priority
@@ -39,7 +39,7 @@ public struct LocalOperationOptions: Sendable {
         self.retry = retry
     }
 
-    var needsAnnex: Bool { name != nil || runTimeout != nil || !retry.isNever }
+    var needsAnnex: Bool { name != nil || runTimeout != nil || !(retry?.isNever ?? true) }
 }
 
 extension Annex {
@@ -48,6 +48,6 @@ extension Annex {
         name = options.name
         runTimeout = options.runTimeout
         grace = options.grace
-        retry = options.retry
+        retry = options.retry ?? .never
     }
 }

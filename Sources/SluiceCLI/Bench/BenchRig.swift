@@ -23,17 +23,26 @@ final class BenchRig: Sendable {
     private let server: EmbeddedRedis
     private let folder: URL
     private let leash: Int32
+    private let watchdog: Process
     private let workers = Mutex<[WorkerProcess]>([])
+
+    /// Nothing finished for so long: nothing will.
+    private static let patience: Duration = .seconds(60)
 
     /// Starts the server.
     ///
     /// - Throws: `EmbeddedRedisError`, or `CLIError` if no folder can be made.
     static func start() async throws -> BenchRig {
+        // What is set for real workers (keys, a Redis) is not for these.
+        for name in ProcessInfo.processInfo.environment.keys
+        where name.hasPrefix("SLUICE_") && name != "SLUICE_REDIS_SERVER" {
+            unsetenv(name)
+        }
         let folder = try PrivateFolder.make("sluice-bench")
         let server = EmbeddedRedis(directory: folder.path)
         do {
-            _ = try await SluiceClient.startedServer(server)
-            return try await BenchRig(server, folder)
+            let status = try await SluiceClient.startedServer(server)
+            return try await BenchRig(server, pid: status.pid, folder)
         } catch {
             _ = try? server.stop()
             try? FileManager.default.removeItem(at: folder)
@@ -41,11 +50,12 @@ final class BenchRig: Sendable {
         }
     }
 
-    private init(_ server: EmbeddedRedis, _ folder: URL) async throws {
+    private init(_ server: EmbeddedRedis, pid: Int32, _ folder: URL) async throws {
         self.server = server
         self.folder = folder
         endpoint = server.endpoint
         leash = try Leash.make()
+        watchdog = try Self.watchdog(leash, pid: pid, folder)
         let broker = RedisBroker(
             endpoint,
             configuration: RedisBrokerConfiguration(namespace: Self.namespace),
@@ -68,8 +78,20 @@ final class BenchRig: Sendable {
         ).get()
     }
 
+    /// The server runs in a session of its own. Should this process be killed, a shell that holds the leash ends the server.
+    private static func watchdog(_ leash: Int32, pid: Int32, _ folder: URL) throws -> Process {
+        let watchdog = Process()
+        watchdog.executableURL = URL(fileURLWithPath: "/bin/sh")
+        watchdog.arguments = ["-c", #"read -r _; kill -9 "$0"; rm -rf "$1""#, "\(pid)", folder.path]
+        watchdog.standardInput = FileHandle(fileDescriptor: leash, closeOnDealloc: false)
+        watchdog.standardError = FileHandle.nullDevice
+        try watchdog.run()
+        return watchdog
+    }
+
     /// Ends workers and server, and removes the folder. May be called from any thread, and twice.
     func close() {
+        watchdog.terminate()
         for worker in workers.withLock({ $0 }) { worker.send(SIGKILL) }
         control.close()
         broker.close()
@@ -107,14 +129,25 @@ final class BenchRig: Sendable {
     /// What the server has done since `reset()`.
     func commands() async throws -> ServerWork { ServerWork(try await info("commandstats")) }
 
-    func total(_ name: String) async throws -> Int {
-        try await control.send(RedisCommand("HGET", "{\(Self.namespace)/\(Self.queue)}:totals", name)).string
+    private func total(_ name: String, in queue: String) async throws -> Int {
+        try await control.send(RedisCommand("HGET", "{\(Self.namespace)/\(queue)}:totals", name)).string
             .flatMap { Int($0) } ?? 0
     }
 
     /// Waits until so many operations have finished.
-    func waitUntilFinished(_ count: Int) async throws {
-        while try await total("finished") < count { try await Task.sleep(for: .milliseconds(2)) }
+    ///
+    /// - Throws: `CLIError` if nothing finishes any more.
+    func waitUntilFinished(_ count: Int, in queue: String = BenchRig.queue) async throws {
+        var (last, since) = (-1, ContinuousClock.now)
+        while true {
+            let finished = try await total("finished", in: queue)
+            if finished >= count { return }
+            if finished != last { (last, since) = (finished, .now) }
+            guard ContinuousClock.now - since < Self.patience else {
+                throw CLIError(.bug, "\(finished) of \(count) operations finished, then none for \(Self.patience)")
+            }
+            try await Task.sleep(for: .milliseconds(2))
+        }
     }
 
     // MARK: Workers
@@ -136,7 +169,13 @@ final class BenchRig: Sendable {
         )
         workers.withLock { $0.append(process) }
         let first = queues.split(separator: ",").first.map(String.init) ?? queues
-        while !(try await isKnown(id, first)) { try await Task.sleep(for: .milliseconds(5)) }
+        let begin = ContinuousClock.now
+        while !(try await isKnown(id, first)) {
+            guard ContinuousClock.now - begin < Self.patience else {
+                throw CLIError(.bug, "a worker has not begun within \(Self.patience)")
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
         return process
     }
 

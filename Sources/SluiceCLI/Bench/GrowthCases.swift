@@ -146,7 +146,7 @@ struct GrowthCases: Sendable {
             let worker = try await bench.rig.startWorker(slots: 500, queues: names.joined(separator: ","))
             let seconds = try await Bench.seconds {
                 for name in names { try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: name) }
-                for name in names { try await waitUntilEmpty(name, each) }
+                for name in names { try await bench.rig.waitUntilFinished(each, in: name) }
             }
             try await bench.rig.stop([worker])
             bench.report(
@@ -158,12 +158,6 @@ struct GrowthCases: Sendable {
                     .perSecond
                 )
             )
-        }
-    }
-
-    private func waitUntilEmpty(_ queue: String, _ count: Int) async throws {
-        while try await bench.rig.broker.snapshot(queue: queue, executingRows: 0).totals["finished"] ?? 0 < count {
-            try await Task.sleep(for: .milliseconds(2))
         }
     }
 

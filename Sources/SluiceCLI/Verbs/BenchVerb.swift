@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Operations
 import SluiceMonitor
+import Synchronization
 
 package struct BenchVerb: Verb {
     package static var configuration: CommandConfiguration {
@@ -52,10 +53,11 @@ package struct BenchVerb: Verb {
         #if DEBUG
             invocation.console.warn("this is a debug build: the figures say nothing (swift build -c release)")
         #endif
+        let closing = ClosingSignals()
         let rig = try await BenchRig.start()
-        let signals = Self.closing(rig)
+        closing.attach(rig.close)
         defer {
-            for signal in signals { signal.cancel() }
+            withExtendedLifetime(closing) {}
             rig.close()
         }
         let report = BenchReport(invocation, asLines: json)
@@ -95,18 +97,43 @@ package struct BenchVerb: Verb {
         guard !groups.isEmpty else { throw .usage("--only names no group", fix: "--only drain") }
         return groups
     }
+}
 
-    /// Ctrl-C leaves nothing running.
-    private static func closing(_ rig: BenchRig) -> [any DispatchSourceSignal] {
-        [(SIGINT, ExitStatus.interrupted), (SIGTERM, .terminated)].map { number, status in
+/// SIGINT and SIGTERM leave nothing running, whenever they come.
+private final class ClosingSignals: Sendable {
+    private struct State {
+        var close: (@Sendable () -> Void)?
+        var arrived: ExitStatus?
+    }
+
+    private let state = Mutex(State())
+
+    init() {
+        for (number, status) in [(SIGINT, ExitStatus.interrupted), (SIGTERM, .terminated)] {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
-            source.setEventHandler {
-                rig.close()
-                Foundation.exit(status.rawValue)
-            }
+            // The source is needed until the process ends.
+            source.setEventHandler { [self] in withExtendedLifetime(source) { end(status) } }
             source.resume()
-            return source
         }
+    }
+
+    /// There is something to close now.
+    func attach(_ close: @escaping @Sendable () -> Void) {
+        let arrived = state.withLock { state in
+            state.close = close
+            return state.arrived
+        }
+        if let arrived { end(arrived) }
+    }
+
+    private func end(_ status: ExitStatus) {
+        let close = state.withLock { state in
+            state.arrived = status
+            return state.close
+        }
+        guard let close else { return }
+        close()
+        Foundation.exit(status.rawValue)
     }
 }

@@ -88,11 +88,14 @@ final class HeldOperation: OperationLink {
     /// - Returns: whether reports have to be sent before the end may be, and when its body began; nil if it had ended before, or has
     ///   no slot.
     func giveUp(_ settlement: Settlement) -> (reportsAreBusy: Bool, startedAt: ContinuousClock.Instant)? {
-        guard state.withLock({ $0.phase != .claimed }) else { return nil }
-        let teller = takeTeller()
-        let found = end().map { ($0.reportsAreBusy, state.withLock { $0.startedAt } ?? .now) }
-        if found != nil { teller?(settlement) }
-        return found
+        let found = state.withLock { state -> (Bool, ContinuousClock.Instant, (@Sendable (Settlement) -> Void)?)? in
+            guard state.phase != .claimed, state.phase != .ended else { return nil }
+            defer { (state.phase, state.runner, state.teller) = (.ended, nil, nil) }
+            return (state.reports.isBusy, state.startedAt ?? .now, state.teller)
+        }
+        guard let (reportsAreBusy, startedAt, teller) = found else { return nil }
+        teller?(settlement)
+        return (reportsAreBusy, startedAt)
     }
 
     /// Sets who tells of the end if the operation is given up on.
@@ -167,7 +170,14 @@ final class HeldOperation: OperationLink {
     func lastCheckpoint() async throws -> [UInt8]? {
         guard claimed.header.tracked else { return nil }
         if let own = state.withLock({ $0.checkpoint }) { return own }
-        return try await ties.checkpoint(id)
+        while true {
+            do { return try await ties.checkpoint(id) } catch let error as OperationsError
+                where [.unavailable, .outcomeUnknown].contains(error.code) && ownsLease
+            {
+                // That Redis is away is no failure of the operation. The task is cancelled when the lease is lost.
+                try await Task.sleep(for: .milliseconds(200))
+            }
+        }
     }
 
     /// Takes what is to be sent now; until `reportsSent`, the end of the operation waits.

@@ -108,6 +108,8 @@ private struct Run {
         } catch {
             outcome = ended(by: error, limit: limit)
         }
+        // The body has ended in time; what follows is not its own.
+        core.deadlines.remove(operation)
         // Of one that was given up on, all is said.
         if let hook = handler.onEnd, operation.takeTeller() != nil { await tell(hook, outcome, context) }
         return outcome.settlement
@@ -116,7 +118,8 @@ private struct Run {
     /// How it leaves, and what was thrown.
     private typealias Outcome = (settlement: Settlement, error: (any Error)?)
 
-    /// Calls the hook of an operation that has ended. In a task of its own: that of the run may be cancelled.
+    /// Calls the hook of an operation that has ended. In a task of its own: that of the run may be cancelled. One that takes too long is
+    /// cancelled, and one that ignores this is no longer waited for: the slot is for others.
     private func tell(_ hook: @escaping OperationHandler.EndHook, _ outcome: Outcome, _ context: OperationContext) async
     {
         guard let state = outcome.settlement.end else { return }
@@ -126,12 +129,18 @@ private struct Run {
             cancelReason: operation.orders.cancelReason,
             attempts: operation.claimed.attempt
         )
-        let telling = Task { [arguments = envelope.arguments] in await hook(ending, arguments, context) }
+        let (end, signal) = AsyncStream<Never>.makeStream()
+        let telling = Task { [arguments = envelope.arguments] in
+            await hook(ending, arguments, context)
+            signal.finish()
+        }
         let limit = Task {
             try await Task.sleep(for: Defaults.cancelGrace)
             telling.cancel()
+            try await Task.sleep(for: Defaults.cancelGrace)
+            signal.finish()
         }
-        await telling.value
+        await Task { for await _ in end {} }.value
         limit.cancel()
     }
 

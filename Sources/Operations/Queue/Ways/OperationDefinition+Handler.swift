@@ -13,14 +13,14 @@ extension OperationDefinition {
         encode: @escaping @Sendable (Output) throws -> [UInt8]
     ) -> OperationHandler {
         let retry = options.retry
-        let decides = !retry.isNever && retry.policy == nil
+        let decides = retry.map { !$0.isNever && $0.policy == nil } ?? false
         return OperationHandler(
             name: name,
-            retryPolicy: retry.isNever ? retryPolicy : retry.policy ?? retryPolicy,
+            retryPolicy: retry?.policy ?? (retry?.isNever == true ? .never : retryPolicy),
             runTimeout: options.runTimeout,
             decide: { [isForeign] error, attempt in
                 if isForeign, error is CancellationError { return .discard }
-                return decides ? retry.decision(error, attempt) : nil
+                return decides ? retry?.decision(error, attempt) : nil
             }
         ) { arguments, context in
             let arguments = try decode(arguments)
