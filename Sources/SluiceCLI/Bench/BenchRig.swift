@@ -162,7 +162,8 @@ final class BenchRig: Sendable {
             id,
             arguments: [
                 "worker", "--redis", Self.url(endpoint ?? self.endpoint), "--namespace", Self.namespace, "-q", queues,
-                "-c", "\(slots)", "--bench-operations", "--quiet", "--supervised", id.description,
+                "-c", "\(slots)", "--bench-operations", "--quiet", "--drain-timeout", "2s", "--supervised",
+                id.description,
             ],
             leash: leash,
             isSilent: true
