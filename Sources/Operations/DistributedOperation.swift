@@ -47,13 +47,17 @@ extension DistributedOperation {
 }
 
 extension DistributedOperation where Output: Codable {
+    /// JSON.
     public static func encode(result: Output) throws -> [UInt8] { Array(try JSONEncoder().encode(result)) }
+    /// Reads JSON.
     public static func decode(result: [UInt8]) throws -> Output {
         try JSONDecoder().decode(Output.self, from: Data(result))
     }
 }
 
 extension DistributedOperation where Output == Void {
+    /// Nothing.
     public static func encode(result: Void) -> [UInt8] { [] }
+    /// Reads nothing.
     public static func decode(result: [UInt8]) {}
 }

@@ -2,15 +2,21 @@ import Foundation
 
 /// What a running operation knows about itself, and where it writes.
 public struct OperationContext: Sendable {
+    /// The operation's id, the same in all its attempts.
     public let id: OperationID
+    /// The name by which the handler was found.
     public let name: String
+    /// The queue that it was handed out from.
     public let queue: String
+    /// Its priority when it was handed out.
     public let priority: OperationPriority
     /// 1 for the first run; only a failure of the operation itself leads to the next.
     public let attempt: Int
+    /// How often it may run before it is dead.
     public let maxAttempts: Int
     /// 1, plus the number of workers that were lost while they held this attempt.
     public let delivery: Int
+    /// The producer's words to find it by.
     public let tags: [String]
     private let validFence: Int64
     private let link: any OperationLink

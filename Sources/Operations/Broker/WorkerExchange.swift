@@ -3,6 +3,7 @@
 /// One process incarnation of a worker. Random, so that a restarted container is never taken for its predecessor.
 public struct WorkerID: Hashable, Sendable, CustomStringConvertible {
     public let description: String
+    /// A new one, unlike any other.
     public init() { description = OperationID().description }
     package init(_ text: String) { description = text }
 }

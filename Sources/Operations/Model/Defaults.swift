@@ -1,21 +1,29 @@
 /// Every default and limit of the product, in one place. `Scripts/includes/limits.lua` holds those that scripts need;
 /// a test compares the two.
 public enum Defaults {
+    /// The namespace of whoever names none.
     public static let namespace = "sluice"
+    /// The queue of whoever names none.
     public static let queue = "default"
 
     // Ownership
+    /// How long an operation belongs to a worker from which nothing is heard.
     public static let lease: Duration = .seconds(15)
     /// Beats per lease.
     public static let beatsPerLease = 3
+    /// How often an attempt is handed out before the operation is dead as lost.
     public static let maxDeliveries = 3
     /// Leases after which a worker that lost contact cancels its bodies.
     public static let leaseLossGraceLeases = 2
 
     // Attempts
+    /// How often an operation may run if nobody says otherwise.
     public static let attempts = 5
+    /// The most that may be asked for.
     public static let maxAttempts = 999
+    /// Pause after the first failed attempt; it doubles with each further one.
     public static let backoffBase: Duration = .seconds(2)
+    /// The longest pause, before the part that chance adds.
     public static let backoffCeiling: Duration = .seconds(3600)
     /// The largest part of a backoff that is added by chance.
     public static let backoffJitter = 0.5
@@ -23,24 +31,39 @@ public enum Defaults {
     public static let unknownNameDelay: Duration = .seconds(30)
 
     // Running
+    /// How many operations a worker or a local queue executes at once.
     public static let slots = 10
+    /// How long an operation may take to end after it was told to.
     public static let cancelGrace: Duration = .seconds(10)
+    /// How long a worker that is to stop waits for what it runs.
     public static let drainTimeout: Duration = .seconds(30)
     /// Run time-out of `exec`, `http` and `download`; code of users has none.
     public static let externalRunTimeout: Duration = .seconds(3600)
 
     // Sizes, in bytes
+    /// Most bytes of an operation's header and envelope.
     public static let operationBytes = 1 << 20
+    /// From this size on an operation is worth a warning: data belongs elsewhere, with its address here.
     public static let operationWarningBytes = 64 << 10
+    /// Most bytes of a result.
     public static let resultBytes = 1 << 20
+    /// Most bytes of a checkpoint.
     public static let checkpointBytes = 64 << 10
+    /// Most bytes of an error's message; what is longer is cut.
     public static let errorBytes = 4 << 10
+    /// How many errors are kept with an operation, the latest.
     public static let errorsKept = 10
+    /// Most tags of an operation.
     public static let tags = 16
+    /// Most bytes of a tag.
     public static let tagBytes = 64
+    /// Most lines of an operation's log; the latest are kept.
     public static let logLines = 1000
+    /// Most bytes of an operation's log.
     public static let logBytes = 256 << 10
+    /// Most bytes of one line of a log.
     public static let logLineBytes = 4 << 10
+    /// How deep arrays and objects of arguments may be nested.
     public static let jsonDepth = 64
 
     // Rhythm
@@ -50,6 +73,7 @@ public enum Defaults {
     public static let batch = 500
 
     // Retention: age in milliseconds and number of operations per queue
+    /// What is kept of ended operations, by state: up to this age, and this many in each queue.
     public static let retention: [OperationState: (ageMilliseconds: Int64, count: Int)] = [
         .finished: (3_600_000, 100_000),
         .cancelled: (86_400_000, 10_000),

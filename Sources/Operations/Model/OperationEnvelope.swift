@@ -8,6 +8,7 @@ public struct OperationEnvelope: Sendable, Equatable {
     public var name: String
     /// Its arguments: one JSON value as UTF-8, usually an object.
     public var arguments: [UInt8]
+    /// Words to find it by, at most 16 of 1 to 64 bytes.
     public var tags: [String]
     /// Attempts and pauses, as far as the producer has said; the rest is up to the type.
     public var retry: RetryOverrides
@@ -20,6 +21,7 @@ public struct OperationEnvelope: Sendable, Equatable {
     /// The id of the key that the signature names. That there is one says nothing of its truth.
     package private(set) var signingKey: String?
 
+    /// An operation to be enqueued. Its name and limits are checked there, not here.
     public init(
         name: String,
         arguments: [UInt8] = Array("{}".utf8),

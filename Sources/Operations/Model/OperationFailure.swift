@@ -6,7 +6,9 @@ public struct OperationFailure: Sendable, Codable, Equatable {
     public var type: String
     /// What it said, at most 4 KiB.
     public var message: String
+    /// The attempt that failed, from 1.
     public var attempt: Int
+    /// 1, plus the number of workers that were lost while they held that attempt.
     public var delivery: Int
     /// Facts for programs, for example `exitCode`.
     public var details: [String: Int]?
@@ -28,6 +30,7 @@ public struct OperationFailure: Sendable, Codable, Equatable {
         public static let discarded = Verdict(rawValue: "discarded")
     }
 
+    /// An error as it is to be stored; a message that is too long is cut.
     public init(
         type: String,
         message: String,
@@ -73,6 +76,7 @@ public protocol OperationFailing: Error {
 }
 
 extension OperationFailing {
+    /// True.
     public var isRetryable: Bool { true }
     public var failureDetails: [String: Int]? { nil }
 }

@@ -1,6 +1,15 @@
 /// How urgently an operation wants a slot, in Foundation's five steps.
 public enum OperationPriority: String, Sendable, Codable, CaseIterable, Comparable {
-    case veryLow, low, normal, high, veryHigh
+    /// For what can wait longest.
+    case veryLow
+    /// For what can wait.
+    case low
+    /// The default.
+    case normal
+    /// For what somebody waits for.
+    case high
+    /// For what must go first.
+    case veryHigh
 
     /// Foundation's number for the step: −8, −4, 0, 4 or 8.
     public var queuePriority: Int {

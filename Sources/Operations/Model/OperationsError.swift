@@ -36,12 +36,14 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         case bufferFull
     }
 
+    /// What kind it is.
     public let code: Code
     /// One sentence: what, where, what to do.
     public let message: String
     /// The operation concerned, if there is one.
     public let id: OperationID?
 
+    /// An error with its code, one sentence, and the operation concerned.
     public init(_ code: Code, _ message: String, id: OperationID? = nil) {
         self.code = code
         self.message = message

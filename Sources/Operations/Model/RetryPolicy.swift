@@ -7,6 +7,7 @@ public struct RetryPolicy: Sendable, Equatable {
     /// The longest pause, before the part that chance adds.
     public var ceiling: Duration
 
+    /// A policy; what is not given is the default.
     public init(
         attempts: Int = Defaults.attempts,
         base: Duration = Defaults.backoffBase,
@@ -47,6 +48,7 @@ public struct RetryOverrides: Sendable, Equatable {
     /// The longest pause, before the part that chance adds.
     public var ceiling: Duration?
 
+    /// What the producer says; what is not given is up to the operation's type.
     public init(attempts: Int? = nil, base: Duration? = nil, ceiling: Duration? = nil) {
         self.attempts = attempts
         self.base = base
