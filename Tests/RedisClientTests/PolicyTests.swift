@@ -27,6 +27,20 @@ struct PolicyTests {
         #expect(policy.nextPause(random: 1) == .milliseconds(50))
     }
 
+    @Test("stays short where each connection lives longer than it was waited for, and grows where it does not")
+    func flapping() {
+        var useful = policy()
+        var useless = policy()
+        var pauses: [Duration] = []
+        for _ in 0..<5 {
+            #expect(useful.nextPause(random: 1) == .milliseconds(50))
+            useful.connectionEnded(afterLiving: .milliseconds(400))
+            pauses.append(useless.nextPause(random: 1))
+            useless.connectionEnded(afterLiving: .milliseconds(90))
+        }
+        #expect(pauses == [50, 100, 200, 400, 800].map { .milliseconds($0) })
+    }
+
     @Test("stays within its bounds for ever")
     func endless() {
         var policy = policy()
