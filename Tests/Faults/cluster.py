@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import socket
+import struct
 import subprocess
 import time
 
@@ -35,7 +36,7 @@ def until(condition, what, seconds=30):
 
 
 class Cluster:
-    def __init__(self, binary, folder, *redis_options, mutant=None):
+    def __init__(self, binary, folder, *redis_options, mutant=None, clock=None):
         self.mutant = mutant
         self.binary = str(binary)
         self.folder = pathlib.Path(folder)
@@ -45,18 +46,62 @@ class Cluster:
         self.redis_options = redis_options
         self.redis = None
         self.workers = []
+        self.others = []
         self.ids = []
+        self.faults = 0
+        self.clock = None
+        if clock:
+            self.clock = self.folder / "clock"
+            self.clock.write_bytes(bytes(8))
+        self.clock_library = clock
         self.start_redis()
         self.proxy = Proxy(self.socket)
 
     # Redis
     def start_redis(self):
-        self.redis = subprocess.Popen(
-            ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", str(self.folder), "--save", "", *self.redis_options],
+        faked = {"LD_PRELOAD": str(self.clock_library), "SLUICE_CLOCK": str(self.clock)} if self.clock else {}
+        self.redis = self._server(self.socket, self.folder, *self.redis_options, environment={**os.environ, **faked})
+        until(lambda: self._answers(), "redis-server answers", 60)
+
+    @staticmethod
+    def _server(path, folder, *options, environment=None):
+        return subprocess.Popen(
+            ["redis-server", "--port", "0", "--unixsocket", path, "--dir", str(folder), "--save", "", *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env=environment,
         )
-        until(lambda: self._answers(), "redis-server answers", 60)
+
+    def set_clock(self, offset):
+        """Moves the clock of Redis, in seconds from the real one."""
+        self.faults += 1
+        with open(self.clock, "r+b") as file:
+            file.write(struct.pack("=q", offset))
+
+    def start_replica(self):
+        """A second Redis that copies the first one through a proxy of its own."""
+        folder = self.folder / "replica"
+        folder.mkdir()
+        self.replica_socket = str(self.folder / "replica.sock")
+        self.replica_link = Proxy(self.socket)
+        self.others.append(self._server(self.replica_socket, folder, "--replicaof", "127.0.0.1", str(self.replica_link.port),
+                                        "--repl-diskless-sync-delay", "0"))
+        until(self.is_replicated, "the replica follows", 30)
+
+    def is_replicated(self):
+        """The replica has everything."""
+        try:
+            there = self.command("INFO", "replication", at=self.replica_socket)
+        except (OSError, RuntimeError):
+            return False
+        here = self.command("INFO", "replication")
+        return "master_link_status:up" in there and _field(here, "master_repl_offset") == _field(there, "slave_repl_offset")
+
+    def fail_over(self):
+        """The replica takes over; those who come through the proxy reach it from now on."""
+        self.command("REPLICAOF", "NO", "ONE", at=self.replica_socket)
+        self.proxy.target = self.socket = self.replica_socket
+        self.proxy.reset_all()
 
     def _answers(self):
         try:
@@ -65,13 +110,15 @@ class Cluster:
             return False
 
     def kill_redis(self):
+        self.faults += 1
         self.redis.kill()
         self.redis.wait()
 
-    def command(self, *arguments):
+    def command(self, *arguments, at=None):
+        self.faults += arguments[0] in ("CONFIG", "CLIENT", "REPLICAOF", "SCRIPT")
         with socket.socket(socket.AF_UNIX) as link:
             link.settimeout(10)
-            link.connect(self.socket)
+            link.connect(at or self.socket)
             parts = [str(a).encode() for a in arguments]
             link.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
             return _read(link.makefile("rb"))
@@ -96,6 +143,10 @@ class Cluster:
         self.workers.append(process)
         return process
 
+    def hit(self, process, number=signal.SIGKILL):
+        self.faults += 1
+        process.send_signal(number)
+
     def run(self, *arguments, input=None, check=True, timeout=60):
         done = subprocess.run(
             [self.binary, *arguments], env=self.environment(), input=input, capture_output=True, text=True, timeout=timeout
@@ -104,22 +155,26 @@ class Cluster:
             raise RuntimeError(f"sluice {' '.join(arguments)}: {done.returncode}\n{done.stderr}")
         return done
 
-    def enqueue(self, count, body=":", **fields):
-        line = json.dumps({"name": "exec", "args": {"argv": self.ledger.argv(body)}, **fields}) + "\n"
+    def enqueue(self, count, body=":", name="exec", args=None, **fields):
+        line = json.dumps({"name": name, "args": args or {"argv": self.ledger.argv(body)}, **fields}) + "\n"
         ids = self.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=line * count).stdout.split()
         self.ids += ids
         return ids
 
     # Looking
     def records(self, ids=None):
-        ids = self.ids if ids is None else ids
-        found = {}
+        """What is known of the operations; for those that are not known there is nothing."""
+        ids, found = self.ids if ids is None else ids, {}
         for start in range(0, len(ids), 200):
-            out = self.run("show", "-o", "jsonl", *ids[start : start + 200], check=False).stdout
-            for text in out.splitlines():
-                record = json.loads(text)
-                found[record["id"]] = record
+            found |= self._show(ids[start : start + 200])
         return found
+
+    def _show(self, ids):
+        done = self.run("show", "-o", "jsonl", *ids, check=False)
+        if done.returncode == 3 and len(ids) > 1:  # Of several, one that is unknown hides the others.
+            half = len(ids) // 2
+            return self._show(ids[:half]) | self._show(ids[half:])
+        return {record["id"]: record for record in map(json.loads, done.stdout.splitlines())}
 
     def leased(self):
         """The workers that hold a lease."""
@@ -142,9 +197,16 @@ class Cluster:
                     worker.send_signal(signal.SIGCONT)
                     worker.kill()
             worker.wait()
-        self.redis.kill()
-        self.redis.wait()
+        for server in [self.redis, *self.others]:
+            server.kill()
+            server.wait()
         self.proxy.close()
+        if self.others:
+            self.replica_link.close()
+
+
+def _field(text, name):
+    return next(line.split(":")[1] for line in text.splitlines() if line.startswith(name + ":"))
 
 
 def _read(file):

@@ -15,9 +15,12 @@ class Proxy:
 
     def __init__(self, target):
         self.target = target
-        self.mode = "pass"
+        self.faults = 0
+        self._mode = "pass"
         self.delay = 0.0
         self.cut_after = None
+        # Reads along, and says which replies vanish together with their connection; see wire.Claims.
+        self.reader = None
         self.connections = set()
         self.lock = threading.Lock()
         self.listener = socket.socket()
@@ -27,14 +30,20 @@ class Proxy:
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
+    @property
+    def mode(self):
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode):
+        self.faults += mode != "pass"
+        self._mode = mode
+
     def reset_all(self):
         """Ends every connection with a reset."""
+        self.faults += 1
         for client, server in self._taken():
-            try:
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            except OSError:
-                pass  # its own thread was faster
-            _close(client)
+            _reset(client)
             _close(server)
 
     def close(self):
@@ -66,7 +75,7 @@ class Proxy:
             threading.Thread(target=self._pump, args=(pair, server, client, True), daemon=True).start()
 
     def _pump(self, pair, source, sink, is_reply):
-        passed = 0
+        passed, stream = 0, self.reader and self.reader.stream(pair, is_reply)
         try:
             while data := source.recv(65536):
                 while self.mode == "blackhole":
@@ -75,6 +84,13 @@ class Proxy:
                     time.sleep(self.delay)
                 if is_reply and self.mode == "swallow":
                     continue
+                if stream:
+                    data, is_over = stream(data)
+                    if is_over:
+                        self.faults += 1
+                        sink.sendall(data)
+                        _reset(sink)
+                        break
                 if is_reply and self.cut_after is not None and passed + len(data) > self.cut_after:
                     sink.sendall(data[: max(0, self.cut_after - passed)])
                     break
@@ -86,6 +102,14 @@ class Proxy:
             self.connections.discard(pair)
         _close(source)
         _close(sink)
+
+
+def _reset(link):
+    try:
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    except OSError:
+        pass  # its own thread was faster
+    _close(link)
 
 
 def _close(link):

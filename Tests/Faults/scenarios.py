@@ -1,7 +1,4 @@
-"""What is broken, and what must hold. Each scenario gets a cluster of its own and returns times of recovery in seconds.
-
-A scenario raises, or leaves operations that the ledger and the records do not explain, if something does not hold.
-"""
+"""What is broken, and what must hold: workers, their connections, their Redis."""
 import os
 import signal
 import subprocess
@@ -9,31 +6,7 @@ import threading
 import time
 
 from cluster import LEASE, RECOVERY, until
-
-SCENARIOS = {}
-
-
-def scenario(code, what, bound=None, redis=(), may_return=False):
-    def register(function):
-        function.code, function.what, function.bound, function.redis = code, what, bound, redis
-        function.may_return = may_return
-        SCENARIOS[code] = function
-        return function
-
-    return register
-
-
-def running(cluster, count):
-    until(lambda: len(cluster.ledger.starts()) >= count, f"{count} operations start")
-
-
-def first_start_elsewhere(cluster, ids, delivery=2):
-    """The instant at which each of the operations started again."""
-    def again():
-        return {line.id for line in cluster.ledger.starts() if line.delivery >= delivery and line.id in ids}
-
-    until(lambda: again() >= set(ids), f"{len(ids)} operations start again", 60)
-    return {line.id: line.time for line in cluster.ledger.starts() if line.delivery >= delivery}
+from registry import Supervised, first_start_elsewhere, running, scenario
 
 
 @scenario("none", "nothing is broken")
@@ -53,7 +26,7 @@ def kill_worker(cluster):
     cluster.worker(4), cluster.worker(4)
     until(lambda: len(cluster.leased()) == 3, "three workers beat")
     killed = time.time()
-    victim.kill()
+    cluster.hit(victim)
     again = first_start_elsewhere(cluster, ids)
     cluster.run("cancel", *ids, "--wait=20s")
     return [again[id] - killed for id in ids]
@@ -66,7 +39,7 @@ def kill_loop(cluster):
     for _ in range(8):
         time.sleep(1)
         index = cluster.random.randrange(3)
-        workers[index].kill()
+        cluster.hit(workers[index])
         workers[index] = cluster.worker(4)
     cluster.drain()
 
@@ -91,7 +64,7 @@ def stop_worker(cluster):
     cluster.worker(2)
     until(lambda: len(cluster.leased()) == 2, "both workers beat")
     stopped = time.time()
-    victim.send_signal(signal.SIGSTOP)
+    cluster.hit(victim, signal.SIGSTOP)
     again = first_start_elsewhere(cluster, ids)
     time.sleep(max(0, stopped + 3 * LEASE - time.time()))
     victim.send_signal(signal.SIGCONT)
@@ -136,19 +109,22 @@ def burn(cluster):
     assert len(cluster.ledger.starts()) == 8
 
 
-@scenario("blackhole", "every packet between workers and Redis vanishes for three leases")
+@scenario("blackhole", "every packet between workers and Redis vanishes for three leases (a minute in the long form)", bound=5.0)
 def blackhole(cluster):
-    cluster.worker(4, through_proxy=True), cluster.worker(4, through_proxy=True)
-    cluster.enqueue(200, "sleep 0.05")
+    workers = [cluster.worker(4, through_proxy=True) for _ in range(2)]
+    ids = cluster.enqueue(200, "sleep 0.05")
     running(cluster, 10)
     cluster.proxy.mode = "blackhole"
-    time.sleep(3 * LEASE)
+    time.sleep(60 if cluster.is_long else 3 * LEASE)
     before = len(cluster.ledger.starts())
     cluster.proxy.mode = "pass"
     healed = time.time()
     until(lambda: len(cluster.ledger.starts()) > before, "work goes on")
     resumed = time.time() - healed
     cluster.drain()
+    assert all(worker.poll() is None for worker in workers), "a worker ended"
+    assert cluster.total("recovered") == 0, "an outage was taken for a death"
+    assert len(cluster.ledger.starts()) == len(ids), f"{len(cluster.ledger.starts())} starts of {len(ids)} operations"
     return [resumed]
 
 
@@ -304,7 +280,7 @@ def stubborn(cluster):
     (id,) = cluster.enqueue(1, "trap '' TERM; sleep 30 & wait; sleep 30")
     running(cluster, 1)
     cluster.run("cancel", id, check=False)
-    worker.send_signal(signal.SIGTERM)
+    cluster.hit(worker, signal.SIGTERM)
     until(lambda: worker.poll() is not None, "the worker ends", 15)
     cluster.drain()
     assert cluster.records()[id]["state"] == "cancelled"
@@ -331,7 +307,7 @@ def rolling(cluster):
     for _ in range(5):
         for index in range(2):
             until(lambda: len(cluster.leased()) == 2, "both workers beat")
-            workers[index].send_signal(signal.SIGTERM)
+            cluster.hit(workers[index], signal.SIGTERM)
             code = workers[index].wait(timeout=30)
             assert code == 0, f"a drained worker ended with {code}"
             workers[index] = cluster.worker(4)
@@ -345,9 +321,9 @@ def hurried(cluster):
     ids = cluster.enqueue(4, "sleep 2")
     running(cluster, 4)
     other = cluster.worker(4)
-    victim.send_signal(signal.SIGTERM)
+    cluster.hit(victim, signal.SIGTERM)
     until(lambda: b"drain" in victim.log.read_bytes().lower() or victim.poll() is not None, "the first signal is heard")
-    victim.send_signal(signal.SIGTERM)
+    cluster.hit(victim, signal.SIGTERM)
     until(lambda: victim.poll() is not None, "the worker ends", 10)
     cluster.drain()
     for record in cluster.records().values():
@@ -376,10 +352,10 @@ def storm(cluster):
             time.sleep(chance.uniform(0.3, 2))
             what = chance.choice(["kill", "stop", "reset", "swallow", "blackhole", "flush", "pubsub"])
             if what == "kill":
-                supervised.any(chance).kill()
+                cluster.hit(supervised.any(chance))
             elif what == "stop":
                 worker, pause = supervised.any(chance), chance.uniform(0.2, 2 * LEASE)
-                worker.send_signal(signal.SIGSTOP)
+                cluster.hit(worker, signal.SIGSTOP)
                 threading.Timer(pause, lambda worker=worker: worker.poll() is None and worker.send_signal(signal.SIGCONT)).start()
             elif what == "reset":
                 cluster.proxy.reset_all()
@@ -395,32 +371,6 @@ def storm(cluster):
                 cluster.proxy.mode = "pass"
         time.sleep(2 * LEASE)
         cluster.drain(120)
-
-
-class Supervised:
-    """Workers that are started anew when they die."""
-
-    def __init__(self, cluster, count, through_proxy=False):
-        self.cluster, self.through_proxy = cluster, through_proxy
-        self.workers = [cluster.worker(4, through_proxy=through_proxy) for _ in range(count)]
-        self.is_over = threading.Event()
-        self.thread = threading.Thread(target=self._watch)
-
-    def __enter__(self):
-        self.thread.start()
-
-    def __exit__(self, *_):
-        self.is_over.set()
-        self.thread.join()
-
-    def any(self, chance):
-        return chance.choice(self.workers)
-
-    def _watch(self):
-        while not self.is_over.wait(0.1):
-            for index, worker in enumerate(self.workers):
-                if worker.poll() is not None:
-                    self.workers[index] = self.cluster.worker(4, through_proxy=self.through_proxy)
 
 
 def _descriptors(process):

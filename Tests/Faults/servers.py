@@ -1,0 +1,121 @@
+"""Scenarios with a second Redis, with another clock, and with settings under which Redis forgets."""
+import time
+
+from cluster import LEASE, RECOVERY, until
+from registry import running, scenario, while_holding
+
+
+@scenario("durability", "enqueue --durability wait:1 while the replica is cut off: stored, said to be unconfirmed, and run")
+def durability(cluster):
+    cluster.start_replica()
+    cluster.worker(2)
+    one = cluster.run("enqueue", "noop", "--durability", "wait:1")
+    assert "not yet confirmed" not in one.stderr, one.stderr
+    cluster.replica_link.mode = "blackhole"
+    cluster.faults += 1
+    begin = time.monotonic()
+    two = cluster.run("enqueue", "noop", "--durability", "wait:1")
+    assert "not yet confirmed" in two.stderr, f"said: {two.stderr}"
+    assert time.monotonic() - begin < 9, "it waited for longer than it says"
+    until(lambda: cluster.total("finished") == 2, "both ran")
+    cluster.replica_link.mode = "pass"
+    until(cluster.is_replicated, "the replica follows again", 90)
+
+
+@scenario("failover", "the master becomes a replica of its replica while operations run: nothing is missing", bound=5.0)
+def failover(cluster):
+    cluster.start_replica()
+    workers = [cluster.worker(4, through_proxy=True) for _ in range(2)]
+    ids = cluster.enqueue(200, "sleep 0.05")
+    running(cluster, 20)
+    # As Sentinel and an orderly FAILOVER do: no more writes first, so that the replica has all.
+    old = cluster.socket
+    cluster.command("CLIENT", "PAUSE", 5000, "WRITE")
+    until(cluster.is_replicated, "the replica has everything")
+    cluster.command("REPLICAOF", "NO", "ONE", at=cluster.replica_socket)
+    cluster.command("REPLICAOF", "127.0.0.1", "1")
+    cluster.command("CLIENT", "UNPAUSE")
+    # For a while all of them talk to the old one, which is read-only now.
+    time.sleep(LEASE / 2)
+    changed, before = time.time(), len(cluster.ledger.starts())
+    cluster.fail_over()
+    until(lambda: len(cluster.ledger.starts()) > before, "work goes on")
+    resumed = time.time() - changed
+    assert cluster.socket != old
+    cluster.drain()
+    assert all(worker.poll() is None for worker in workers), "a worker ended"
+    assert all(not record["errors"] for record in cluster.records().values()), "an operation was charged with a server's error"
+    assert len(cluster.ledger.starts()) == len(ids), f"{len(cluster.ledger.starts())} starts of {len(ids)} operations"
+    return [resumed]
+
+
+@scenario("late-replica", "the master dies, and its successor lacks the last second: what it has ends, nothing contradicts itself", loses=True)
+def late_replica(cluster):
+    cluster.start_replica()
+    workers = [cluster.worker(4, through_proxy=True) for _ in range(2)]
+    ids = cluster.enqueue(150, "sleep 0.05")
+    running(cluster, 20)
+    until(cluster.is_replicated, "the replica has everything", 10)
+    cluster.replica_link.mode = "blackhole"
+    missing = cluster.enqueue(20, "sleep 0.05")
+    time.sleep(1)
+    cluster.kill_redis()
+    cluster.fail_over()
+
+    def finished():
+        return sum(record["state"] == "finished" for record in cluster.records(ids).values())
+
+    until(lambda: finished() == len(ids), "what the replica had ends", 60)
+    assert all(worker.poll() is None for worker in workers), "a worker ended"
+    assert not cluster.records(missing), "the replica was not late: this proves nothing"
+    counts = {name: cluster.total(name) for name in ("finished", "dead", "cancelled", "expired", "recovered")}
+    assert all(count >= 0 for count in counts.values()), f"negative: {counts}"
+
+
+@scenario("evict", "Redis may throw operations away: a worker does not start, and warns if that comes later")
+def evict(cluster):
+    cluster.command("CONFIG", "SET", "maxmemory", "200mb")
+    cluster.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    refused = cluster.worker(1)
+    assert refused.wait(timeout=20) == 78, f"exit {refused.returncode}: {refused.log.read_text()[-300:]}"
+    cluster.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
+    worker = cluster.worker(2, "--watch-interval", "300ms")
+    cluster.enqueue(20)
+    running(cluster, 1)
+    cluster.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    until(lambda: b"allkeys-lru" in worker.log.read_bytes(), "it warns")
+    cluster.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
+    cluster.drain()
+    assert worker.poll() is None
+
+
+@scenario("clock", "the clock of Redis jumps ten minutes on and back again: nobody is taken for dead; a death after it is noticed in time",
+          bound=RECOVERY, clock=True)
+def clock(cluster):
+    victim = cluster.worker(4)
+    cluster.worker(4)
+    until(lambda: len(cluster.leased()) == 2, "both workers beat")
+    ids = cluster.enqueue(8, f"sleep {3 * LEASE}")
+    running(cluster, 8)
+    for offset in (600, 0):
+        cluster.set_clock(offset)
+        shown = int(cluster.command("TIME")[0]) - time.time()
+        assert abs(shown - offset) < 5, f"the clock of Redis is {shown:.0f} s ahead, not {offset} s: this proves nothing"
+        begin = time.monotonic()
+        while_holding(cluster, lambda: time.monotonic() - begin > LEASE * 1.2, "a lease passes", 30)
+    while_holding(cluster, lambda: cluster.ended() == len(ids), "all end", 30)
+    assert len(cluster.ledger.starts()) == len(ids), "something ran twice"
+    more = cluster.enqueue(8, "sleep 60")
+    running(cluster, 16)
+    cluster.worker(4)
+    until(lambda: len(cluster.leased()) == 3, "the third beats")
+    killed = time.time()
+    cluster.hit(victim)
+    until(lambda: cluster.total("recovered") == 4, "what it ran is handed back")
+    until(lambda: len(_again(cluster)) == 4, "it runs again")
+    cluster.run("cancel", *more, "--wait=20s")
+    return [line.time - killed for line in _again(cluster)]
+
+
+def _again(cluster):
+    return [line for line in cluster.ledger.starts() if line.delivery == 2]
