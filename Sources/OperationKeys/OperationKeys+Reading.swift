@@ -56,7 +56,7 @@ extension OperationKeys {
             let place = "\(source), line \(index + 1)"
             let (role, key) = try Self.key(words, place)
             guard !(keys[role] ?? []).contains(where: { $0.id == key.id }) else {
-                throw OperationKeysError(.duplicate, "\(place): a second \(role.rawValue) key with the id \(key.id)")
+                throw OperationKeysError(.duplicate, "\(place): a second \(role.rawValue) key with its id")
             }
             keys[role, default: []].append(key)
         }
@@ -75,9 +75,10 @@ extension OperationKeys {
         let length = role == .sign ? keyBytes...largestKeyBytes : keyBytes...keyBytes
         guard let secret = Data(base64Encoded: words[2]), length.contains(secret.count) else {
             let size = role == .sign ? "at least \(keyBytes)" : "\(keyBytes)"
+            // Without the id: in a line with its words swapped that is the secret.
             throw OperationKeysError(
                 .malformed,
-                "\(place): the key \(words[1]) is not \(size) bytes in base 64 (openssl rand -base64 \(keyBytes))"
+                "\(place): the key is not \(size) bytes in base 64 (openssl rand -base64 \(keyBytes))"
             )
         }
         return (role, Key(id: words[1], secret: SymmetricKey(data: secret)))

@@ -16,16 +16,18 @@ struct KeysTests {
         arguments: [
             "sign a", "sing a KEY", "sign a KEY more", "sign a! KEY", "sign a c2hvcnQ=", "encrypt a LONG",
             "sign a KEY!",
-            "KEY", "encrypt \(String(repeating: "i", count: 65)) KEY",
+            "sign HEX a", "encrypt HEX a", "KEY", "encrypt \(String(repeating: "i", count: 65)) KEY",
         ]
     )
     func malformed(line: String) {
         let (key, long) = (secret(7), secret(7, count: 48))
-        let text = "sign x \(secret(1))\n# a comment\n" + line.replacing("KEY", with: key).replacing("LONG", with: long)
+        let hex = String(repeating: "0a", count: 32)
+        let line = line.replacing("KEY", with: key).replacing("LONG", with: long).replacing("HEX", with: hex)
+        let text = "sign x \(secret(1))\n# a comment\n" + line
         let error = error(text)
         #expect(error?.code == .malformed)
         #expect(error?.message.hasPrefix("keys, line 3: ") == true)
-        for part in [key, long, "c2hvcnQ="] { #expect(error?.message.contains(part) == false) }
+        for part in [key, long, hex, "c2hvcnQ="] { #expect(error?.message.contains(part) == false) }
     }
 
     @Test("No key at all, and a second one of an id, are refused")
