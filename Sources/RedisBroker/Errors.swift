@@ -9,11 +9,17 @@ extension OperationsError {
                 switch error.code {
                 case .authentication, .permission, .tls: .denied
                 case .server where error.serverError?.code == .outOfMemory: .full
+                case .server where error.serverError?.isOfScript == true: .refused
                 default: .unavailable
                 }
             }
         self.init(code, error.description)
     }
+}
+
+extension RedisServerError {
+    /// A script of ours looked at what it was given and wants none of it, however often it is sent.
+    fileprivate var isOfScript: Bool { message.hasPrefix("ERR sluice: ") }
 }
 
 /// Runs a call and throws what it throws in the words of `Operations`.

@@ -74,6 +74,8 @@ extension RedisBroker {
                 if ContinuousClock.now >= deadline || Task.isCancelled { throw unknown }
                 try? await Task.sleep(for: .milliseconds(50))
                 reply = submit(call.arguments)
+            } catch let error as OperationsError where error.code == .refused {
+                throw unknown ?? error
             }
         }
     }

@@ -83,14 +83,25 @@ extension OperationEnvelope {
                 "tag \(OperationsError.quoted(tag)): use 1 to \(Defaults.tagBytes) bytes"
             )
         }
-        let size = OperationHeader.byteCount + arguments.count + name.utf8.count + 20
+        let size = OperationHeader.byteCount + byteCountNearLimit
         guard size <= Defaults.operationBytes else {
             throw OperationsError(
                 .tooLarge,
-                "\"\(name)\" has \(arguments.count) bytes of arguments; header and envelope may have \(Defaults.operationBytes): "
+                "\"\(name)\" has \(size) bytes, \(arguments.count) of them arguments; header and envelope may have \(Defaults.operationBytes): "
                     + "store the data elsewhere and pass its address"
             )
         }
+    }
+}
+
+extension OperationEnvelope {
+    /// More than everything but name and arguments ever takes: 16 tags of 64 bytes, each byte an escape, and some numbers.
+    private static let mostBesidesArguments = 16 << 10
+
+    /// The number of stored bytes, where it matters: far from the limit nothing is encoded just to be counted.
+    private var byteCountNearLimit: Int {
+        let size = arguments.count + name.utf8.count
+        return size + Self.mostBesidesArguments <= Defaults.operationBytes ? size : encoded().count
     }
 }
 

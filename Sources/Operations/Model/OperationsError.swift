@@ -12,7 +12,7 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         case malformed
         /// There is no such operation.
         case notFound
-        /// The operation's state forbids what was asked.
+        /// The operation's state forbids what was asked, or the broker takes no such operation.
         case refused
         /// The operation ended `dead`.
         case dead

@@ -1,0 +1,27 @@
+import Testing
+
+@testable import Operations
+
+@Suite("The limit of an operation's size")
+struct EnvelopeLimitTests {
+    /// With so many bytes of arguments, and tags of characters that JSON writes longer than they are.
+    private func envelope(_ count: Int) -> OperationEnvelope {
+        var envelope = OperationEnvelope(name: "large")
+        envelope.arguments = Array(repeating: UInt8(ascii: "1"), count: count)
+        envelope.tags = Array(repeating: String(repeating: "\u{1}", count: Defaults.tagBytes), count: Defaults.tags)
+        envelope.runTimeout = .seconds(1)
+        envelope.rerunOf = OperationID()
+        return envelope
+    }
+
+    @Test("is that of the bytes which are stored, tags and everything else included")
+    func exact() throws {
+        let rest = OperationHeader.byteCount + envelope(0).encoded().count
+        let largest = Defaults.operationBytes - rest
+        try envelope(largest).validate()
+        for count in [largest + 1, largest + rest - 100] {
+            let error = #expect(throws: OperationsError.self) { try envelope(count).validate() }
+            #expect(error?.code == .tooLarge)
+        }
+    }
+}
