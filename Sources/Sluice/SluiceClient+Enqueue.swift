@@ -22,7 +22,8 @@ extension SluiceClient {
     /// - Returns: a handle to wait for the result, follow or cancel.
     /// - Throws: `OperationsError`: `.invalidName`, `.invalidOption`, `.tooLarge`; `.unavailable` if Redis cannot be reached or
     ///   refuses; `.outcomeUnknown` if no answer came (repeat with the same `id`). With a buffer (see `EnqueueBuffering`) these two do not
-    ///   come: the operation is buffered, and `.bufferFull` says that there is no more room.
+    ///   come: the operation is buffered, and `.bufferFull` says that there is no more room. `CancellationError` if the task is cancelled
+    ///   while it waits for room.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
         _ operation: Body,

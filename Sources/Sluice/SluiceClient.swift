@@ -42,7 +42,7 @@ public struct SluiceClient: Sendable {
         self.broker = broker
         self.namespace = namespace
         seal = keys.map { OperationSeal($0, namespace: namespace) }
-        buffer = buffering.map { EnqueueBuffer($0, broker: broker, logger: logger) }
+        buffer = buffering.map { EnqueueBuffer($0, logger: logger) { try await broker.enqueue($0, queue: $1) } }
         self.onClose = onClose
     }
 

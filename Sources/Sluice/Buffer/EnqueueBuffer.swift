@@ -6,11 +6,16 @@ import Synchronization
 /// One call is under way at a time. A call whose outcome is unknown is repeated with the same operations: all have a record, so
 /// Redis says of those that it has that they are there already.
 final class EnqueueBuffer: Sendable {
+    /// Gives operations to the broker, as `Broker.enqueue` does.
+    typealias Sink = @Sendable (_ operations: [NewOperation], _ queue: String) async throws -> [EnqueueOutcome]
+
     private struct State {
         var line: EnqueueLine
         var isSending = false
         /// So many of the first ones are in a call that was not answered yet.
         var underWay = 0
+        /// So many of the first ones go each in a call of its own, because one among them was refused.
+        var single = 0
         var isAway = false
         var isClosed = false
     }
@@ -18,20 +23,20 @@ final class EnqueueBuffer: Sendable {
     private static let shortestPause: Duration = .milliseconds(50)
     private static let longestPause: Duration = .seconds(1)
     let limits: EnqueueBuffering
-    private let broker: any Broker
+    private let sink: Sink
     private let logger: Logger
     private let state: Mutex<State>
 
-    init(_ limits: EnqueueBuffering, broker: any Broker, logger: Logger) {
+    init(_ limits: EnqueueBuffering, logger: Logger, sink: @escaping Sink) {
         self.limits = limits
-        self.broker = broker
+        self.sink = sink
         self.logger = logger
         state = Mutex(State(line: EnqueueLine(limits)))
     }
 
     /// How many operations wait.
     var count: Int { state.withLock { $0.line.count } }
-    /// Redis did not answer when it was last tried.
+    /// Redis did not answer, or took nothing, when it was last tried.
     var isAway: Bool { state.withLock { $0.isAway } }
 
     // MARK: Producers
@@ -39,28 +44,46 @@ final class EnqueueBuffer: Sendable {
     /// Puts operations into the line and waits for Redis as long as the patience allows.
     ///
     /// - Returns: where each of them is told what became of it.
-    /// - Throws: `.bufferFull` if there is no room in time, `.unavailable` after `close`, or the refusal of Redis.
+    /// - Throws: `.bufferFull` if there is no room in time, `.unavailable` after `close`, or the refusal of Redis; `CancellationError`
+    ///   if the task is cancelled while there is no room.
     func enqueue(_ operations: [NewOperation], queue: String, progress: (Int) -> Void) async throws -> EnqueueReceipt {
         let receipt = EnqueueReceipt(count: operations.count)
-        // Of each operation: many go through a small buffer as long as Redis takes them.
-        var deadline = ContinuousClock.now + limits.patience
         for (index, operation) in operations.enumerated() {
-            var operation = operation
-            operation.tracked = true
-            let entry = EnqueueLine.Entry(
-                operation: operation,
-                queue: queue,
-                receipt: receipt,
-                index: index,
-                since: .now
-            )
-            while try !append(entry) { try await waitForRoom(until: deadline, admitted: index, of: operations.count) }
-            deadline = .now + limits.patience
+            do {
+                try await admit(operation, queue: queue, index, of: operations.count, receipt)
+            } catch {
+                throw end(receipt, admitted: index, of: operations.count, after: error)
+            }
         }
         progress(operations.count)
-        if await !receipt.wait(atMost: max(.zero, deadline - .now)) { noteBuffered(queue) }
+        if await !receipt.wait(atMost: limits.patience) { noteBuffered(queue) }
         if let error = receipt.close() { throw error }
         return receipt
+    }
+
+    private func admit(
+        _ operation: NewOperation,
+        queue: String,
+        _ index: Int,
+        of count: Int,
+        _ receipt: EnqueueReceipt
+    ) async throws {
+        var operation = operation
+        operation.tracked = true
+        let entry = EnqueueLine.Entry(operation: operation, queue: queue, receipt: receipt, index: index, since: .now)
+        // Of each operation: many go through a small buffer as long as Redis takes them.
+        let deadline = ContinuousClock.now + limits.patience
+        while try !append(entry) { try await waitForRoom(until: deadline, admitted: index, of: count) }
+    }
+
+    /// Ends an enqueue of which only the first ones are in the line: those are kept like any that are buffered.
+    ///
+    /// - Returns: what to throw: rather that some of these were refused, if there are such.
+    private func end(_ receipt: EnqueueReceipt, admitted: Int, of count: Int, after error: any Error) -> any Error {
+        let refusal = receipt.close()
+        let outcome = error as? OperationsError ?? OperationsError(.unavailable, "its enqueue was cancelled")
+        for index in admitted..<count { receipt.settle(index, .failure(outcome)) }
+        return refusal ?? error
     }
 
     /// - Returns: false if there is no room.
@@ -79,7 +102,8 @@ final class EnqueueBuffer: Sendable {
     }
 
     private func waitForRoom(until deadline: ContinuousClock.Instant, admitted: Int, of count: Int) async throws {
-        guard ContinuousClock.now < deadline, !Task.isCancelled else {
+        try Task.checkCancellation()
+        guard ContinuousClock.now < deadline else {
             let sent =
                 count == 1 ? "it was not enqueued" : "the first \(admitted) of \(count) were taken, the rest was not"
             throw OperationsError(
@@ -96,14 +120,14 @@ final class EnqueueBuffer: Sendable {
         var pause = Self.shortestPause
         while true {
             let head = state.withLock { state -> [EnqueueLine.Entry] in
-                let head = state.line.head()
+                let head = state.single > 0 ? state.line.head(atMost: 1) : state.line.head()
                 if head.isEmpty { state.isSending = false }
                 state.underWay = head.count
                 return head
             }
             guard let queue = head.first?.queue else { return }
             do {
-                let outcomes = try await broker.enqueue(head.map { $0.operation(at: .now) }, queue: queue)
+                let outcomes = try await sink(head.map { $0.operation(at: .now) }, queue)
                 confirm(head, outcomes)
                 pause = Self.shortestPause
             } catch {
@@ -122,6 +146,7 @@ final class EnqueueBuffer: Sendable {
             state.underWay = 0
             // After `close` has given them up they are not in the line any more.
             if !state.line.isEmpty { state.line.removeHead(head.count) }
+            state.single = max(0, state.single - head.count)
             return state.isAway
         }
         for (entry, outcome) in zip(head, outcomes) {
@@ -133,23 +158,61 @@ final class EnqueueBuffer: Sendable {
 
     /// - Returns: true if these operations stay first in the line, for another try after a pause.
     private func keep(_ head: [EnqueueLine.Entry], after error: OperationsError) -> Bool {
-        let (refused, isNews) = state.withLock { state -> ([EnqueueLine.Entry], Bool) in
-            state.underWay = 0
-            switch error.code {
-            case .unavailable, .outcomeUnknown:
-                if error.code == .outcomeUnknown { state.line.noteUncertain(head.count) }
-                defer { state.isAway = true }
-                return ([], !state.isAway)
-            case .full, .denied:
-                // Whoever still waits is told; what was promised to be kept is kept.
-                return (state.line.remove(amongFirst: head.count) { $0.receipt.isAwaited && !$0.isUncertain }, false)
-            default:
-                return (state.line.remove(amongFirst: head.count) { _ in true }, false)
-            }
+        switch error.code {
+        case .unavailable, .outcomeUnknown:
+            noteAway(head, after: error)
+            return true
+        case .full, .denied:
+            // Whoever still waits is told; what was promised to be kept is kept.
+            let refused = remove(head) { !$0.isUncertain && $0.receipt.refuse($0.index, error) }
+            if refused.isEmpty { noteAway(head, after: error) }
+            return refused.isEmpty
+        default:
+            refuse(head, error)
+            return false
         }
-        for entry in refused { entry.receipt.settle(entry.index, .failure(error)) }
+    }
+
+    private func noteAway(_ head: [EnqueueLine.Entry], after error: OperationsError) {
+        let isNews = state.withLock { state in
+            state.underWay = 0
+            if error.code == .outcomeUnknown { state.line.noteUncertain(head.count) }
+            defer { state.isAway = true }
+            return !state.isAway
+        }
         if isNews { logger.warning("Redis takes no operations", metadata: ["error": "\(error.message)"]) }
-        return refused.isEmpty
+    }
+
+    /// A refusal that no repeat changes is of the whole call: which one it means, each in a call of its own tells.
+    private func refuse(_ head: [EnqueueLine.Entry], _ error: OperationsError) {
+        guard head.count == 1 else {
+            state.withLock { state in
+                state.underWay = 0
+                state.single = head.count
+            }
+            return
+        }
+        for entry in remove(head, where: { _ in true }) where !entry.receipt.refuse(entry.index, error) {
+            entry.receipt.settle(entry.index, .failure(error))
+            logger.error(
+                "a buffered operation is lost: Redis refused it",
+                metadata: [
+                    "operation": "\(entry.operation.id)", "queue": "\(entry.queue)", "error": "\(error.message)",
+                ]
+            )
+        }
+    }
+
+    private func remove(
+        _ head: [EnqueueLine.Entry],
+        where condition: (EnqueueLine.Entry) -> Bool
+    ) -> [EnqueueLine.Entry] {
+        state.withLock { state in
+            state.underWay = 0
+            let removed = state.line.remove(amongFirst: head.count, where: condition)
+            state.single = max(0, state.single - removed.count)
+            return removed
+        }
     }
 
     private func noteBuffered(_ queue: String) {

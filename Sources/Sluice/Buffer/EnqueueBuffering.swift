@@ -11,7 +11,10 @@ public struct EnqueueBuffering: Sendable, Equatable {
     public var operations: Int
     /// Most bytes of headers and envelopes that wait at a time.
     public var bytes: Int
-    /// How long an enqueue waits for Redis before it leaves its operations in the buffer, and for room in a full one.
+    /// How long an enqueue waits for Redis before it leaves its operations in the buffer, and how long for room in a full one.
+    ///
+    /// The wait for room begins anew with each operation, and the wait for Redis when all are in: one operation waits at most twice
+    /// as long, and many wait on as long as room comes for the next one in time.
     public var patience: Duration
     /// How long `close()` waits for the buffer to become empty.
     public var closing: Duration
@@ -21,7 +24,7 @@ public struct EnqueueBuffering: Sendable, Equatable {
     /// - Parameters:
     ///   - operations: most operations that wait at a time, at least 1.
     ///   - bytes: most bytes that wait at a time, at least the 1 MiB that one operation may have.
-    ///   - patience: how long an enqueue waits for Redis, and for room in a full buffer.
+    ///   - patience: how long an enqueue waits for Redis, and how long each of its operations for room in a full buffer.
     ///   - closing: how long `close()` waits for the buffer to become empty.
     public init(
         operations: Int = 10_000,

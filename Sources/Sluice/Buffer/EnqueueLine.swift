@@ -33,10 +33,11 @@ struct EnqueueLine {
 
     /// The next call: what stands first and has the same queue.
     ///
+    /// - Parameter count: at most so many.
     /// - Returns: a copy: a slice would share the storage, and every append would copy all of it.
-    func head() -> [Entry] {
+    func head(atMost count: Int = Defaults.batch) -> [Entry] {
         guard let queue = entries.first?.queue else { return [] }
-        let run = entries.prefix(Defaults.batch).prefix { $0.queue == queue }
+        let run = entries.prefix(count).prefix { $0.queue == queue }
         var batches = EnqueueBatches(run.map(\.operation))
         return Array(run.prefix(batches.next()?.count ?? 0))
     }
@@ -52,14 +53,16 @@ struct EnqueueLine {
         for index in entries.indices.prefix(count) { entries[index].isUncertain = true }
     }
 
-    /// Takes out what fits the condition among the first ones.
+    /// Takes out what fits the condition, which is asked once of each, among the first ones.
     mutating func remove(amongFirst count: Int, where condition: (Entry) -> Bool) -> [Entry] {
-        let gone = entries.prefix(count).filter(condition)
+        var (gone, kept): ([Entry], [Entry]) = ([], [])
+        for entry in entries.prefix(count) {
+            if condition(entry) { gone.append(entry) } else { kept.append(entry) }
+        }
         guard !gone.isEmpty else { return [] }
-        let kept = entries.prefix(count).filter { !condition($0) }
         byteCount -= gone.reduce(0) { $0 + $1.operation.elementByteCount }
         entries = kept + entries.dropFirst(count)
-        return Array(gone)
+        return gone
     }
 }
 

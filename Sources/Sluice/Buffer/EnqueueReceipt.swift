@@ -5,7 +5,7 @@ final class EnqueueReceipt: Sendable {
     private struct State {
         var outcomes: [Result<EnqueueOutcome, OperationsError>?]
         var open: Int
-        /// The call that made it has not returned.
+        /// The call that made it has not returned: nobody has been told yet that these operations are buffered, so it may still fail.
         var isAwaited = true
         var lastWaiter = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -20,19 +20,32 @@ final class EnqueueReceipt: Sendable {
     /// nil = it is not known yet.
     func outcome(_ index: Int) -> Result<EnqueueOutcome, OperationsError>? { state.withLock { $0.outcomes[index] } }
 
-    /// Nobody has been told yet that these operations are buffered, so their enqueue may still fail.
-    var isAwaited: Bool { state.withLock { $0.isAwaited } }
-
     func settle(_ index: Int, _ outcome: Result<EnqueueOutcome, OperationsError>) {
-        let waiters = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
-            guard state.outcomes[index] == nil else { return [] }
-            state.outcomes[index] = outcome
-            state.open -= 1
-            guard state.open == 0 else { return [] }
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
+        let waiters = state.withLock { Self.settle(index, outcome, in: &$0) }
         for waiter in waiters { waiter.resume(returning: true) }
+    }
+
+    /// Refuses an operation whose enqueue can still throw that.
+    ///
+    /// - Returns: false if it was promised to be kept.
+    func refuse(_ index: Int, _ error: OperationsError) -> Bool {
+        let waiters = state.withLock { $0.isAwaited ? Self.settle(index, .failure(error), in: &$0) : nil }
+        for waiter in waiters ?? [] { waiter.resume(returning: true) }
+        return waiters != nil
+    }
+
+    /// - Returns: who waited for this to be the last one.
+    private static func settle(
+        _ index: Int,
+        _ outcome: Result<EnqueueOutcome, OperationsError>,
+        in state: inout State
+    ) -> [CheckedContinuation<Bool, Never>] {
+        guard state.outcomes[index] == nil else { return [] }
+        state.outcomes[index] = outcome
+        state.open -= 1
+        guard state.open == 0 else { return [] }
+        defer { state.waiters = [:] }
+        return Array(state.waiters.values)
     }
 
     /// Ends the enqueue: from now on its operations are buffered or stored.

@@ -176,6 +176,21 @@ struct BufferTests {
         await #expect(throws: OperationsError.self) { try await client.enqueue(Note(number: 2)) }
     }
 
+    @Test("What the script refuses for what is in it is refused for good, and does not stop what is behind it")
+    func refusedByScript() async throws {
+        let client = try await client(EnqueueBuffering(patience: .seconds(20)))
+        let large = NewOperation(envelope: Array(repeating: UInt8(ascii: " "), count: Defaults.operationBytes))
+        for _ in 0..<2 {
+            let error = await #expect(throws: OperationsError.self) {
+                try await client.enqueue([large], queue: "default")
+            }
+            #expect(error?.code == .refused)
+        }
+        try await client.enqueue(Note(number: 1))
+        #expect(try stored() == [1])
+        await client.close()
+    }
+
     @Test("A client without a buffer throws as before")
     func without() async throws {
         let client = try await SluiceClient.connect(
