@@ -1,7 +1,8 @@
 import Logging
 import NIOCore
 
-/// One search for a master: asks all sentinels at once and connects to the first server they name that says itself that it is one.
+/// One search for a master: asks all sentinels at once and connects to the most credible of the servers that they name and that say
+/// themselves that they are one.
 ///
 /// Every connection is preceded by a search, so after a failover whatever broke finds the new master by connecting again. A sentinel
 /// that has not heard of the failover yet names the old one: that says it is a replica, or does not answer, and the next name
@@ -12,9 +13,7 @@ final class SentinelSearch {
     private let connector: RedisConnector
     private let eventLoop: any EventLoop
     private let promise: EventLoopPromise<RedisConnection>
-    /// Sentinels that have not answered.
-    private var unanswered: Int
-    private var candidates: [Host] = []
+    private var poll: SentinelPoll?
     private var tried: [Host] = []
     private var isTrying = false
     private var isOver = false
@@ -27,38 +26,22 @@ final class SentinelSearch {
         self.connector = connector
         self.eventLoop = eventLoop
         promise = eventLoop.makePromise()
-        unanswered = sentinels.hosts.count
     }
 
     func run() -> EventLoopFuture<RedisConnection> {
-        for host in sentinels.hosts {
-            ask(host).assumeIsolated().whenComplete { result in
-                self.unanswered -= 1
-                switch result {
-                case .success(let master): self.candidates.append(master)
-                case .failure(let error): self.note(error, of: host)
-                }
-                self.proceed()
-            }
+        let poll = SentinelPoll(ways, master: sentinels.master, on: eventLoop) { error, sentinel in
+            self.note(error, of: sentinel.endpoint)
+        } changed: {
+            self.proceed()
         }
+        self.poll = poll
+        poll.run()
         return promise.futureResult
     }
 
-    // MARK: Sentinels
+    // MARK: Ways
 
-    private func ask(_ host: Host) -> EventLoopFuture<Host> {
-        let master = sentinels.master
-        return connector(to: host, asSentinel: true).connectDirectly(on: eventLoop).flatMap { connection in
-            connection.submit(RedisCommand("SENTINEL", "GET-MASTER-ADDR-BY-NAME", master)).always { _ in
-                connection.close()
-            }
-        }.flatMapThrowing { reply in
-            guard let parts = reply.array, parts.count == 2, let name = parts[0].string, let port = parts[1].int else {
-                throw RedisError(.unreachable, "it knows no master \"\(master)\"")
-            }
-            return Host(name, port: port)
-        }
-    }
+    private var ways: [RedisConnector] { sentinels.hosts.map { connector(to: $0, asSentinel: true) } }
 
     private func connector(to host: Host, asSentinel: Bool) -> RedisConnector {
         var connector = connector
@@ -74,13 +57,9 @@ final class SentinelSearch {
     // MARK: Masters
 
     private func proceed() {
-        guard !isOver, !isTrying else { return }
-        while let host = candidates.first {
-            candidates.removeFirst()
-            guard !tried.contains(host) else { continue }
-            return attempt(host)
-        }
-        if unanswered == 0 { finish(.failure(failure)) }
+        guard !isOver, !isTrying, let poll, poll.isReady else { return }
+        if let host = poll.vote.ranking.first(where: { !tried.contains($0) }) { return attempt(host) }
+        if poll.vote.isComplete { finish(.failure(failure)) }
     }
 
     private func attempt(_ host: Host) {
@@ -95,12 +74,12 @@ final class SentinelSearch {
                     SentinelWatch.begin(
                         over: connection,
                         to: host,
-                        sentinels: self.sentinels.hosts.map { self.connector(to: $0, asSentinel: true) },
+                        sentinels: self.ways,
                         master: self.sentinels.master
                     )
                     self.finish(.success(connection))
                 case .failure(let error):
-                    self.note(error, of: host)
+                    self.note(error, of: self.connector(to: host, asSentinel: false).endpoint)
                     self.proceed()
                 }
             }
@@ -124,10 +103,11 @@ final class SentinelSearch {
         promise.completeWith(result)
     }
 
-    private func note(_ error: any Error, of host: Host) {
+    private func note(_ error: any Error, of endpoint: RedisEndpoint) {
         let error = ConnectFailure.describe(error, during: .connect)
         if error.isRefusal || error.serverError != nil { refusal = refusal ?? error }
-        failures.append("\(host.name):\(host.port): \(error.message)")
+        guard case .tcp(let name, let port) = endpoint.address else { return }
+        failures.append("\(name):\(port): \(error.message)")
     }
 
     private var failure: RedisError {

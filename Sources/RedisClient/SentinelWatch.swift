@@ -15,7 +15,10 @@ final class SentinelWatch: Sendable {
 
     private let key: String
     private let master: String
+    private let sentinels: [RedisConnector]
+    private let eventLoop: any EventLoop
     private let subscribers: [RedisSubscriber]
+    private let review = Mutex(Review())
     private let connections = Mutex<[ObjectIdentifier: Watched]>([:])
 
     /// Watches over a connection until it ends.
@@ -39,11 +42,19 @@ final class SentinelWatch: Sendable {
         connection.closeFuture.whenComplete { _ in watch.forget(connection) }
     }
 
+    private struct Review {
+        var isUnderWay = false
+        /// Something was missed since it began.
+        var isWanted = false
+    }
+
     private init(_ key: String, _ sentinels: [RedisConnector], _ master: String) {
         self.key = key
         self.master = master
         // Not a connection's own loop: it may end before the watch does.
         let eventLoop = MultiThreadedEventLoopGroup.singleton.any()
+        self.eventLoop = eventLoop
+        self.sentinels = sentinels
         subscribers = sentinels.map {
             RedisSubscriber($0.endpoint, configuration: $0.configuration, on: eventLoop, logger: $0.logger)
         }
@@ -51,8 +62,12 @@ final class SentinelWatch: Sendable {
             subscriber.subscribe([Self.channel])
             Task { [weak self] in
                 for await event in subscriber.events {
-                    guard case .message(_, let payload) = event else { continue }
-                    self?.hear(String(decoding: payload, as: UTF8.self))
+                    switch event {
+                    case .message(_, let payload): self?.hear(String(decoding: payload, as: UTF8.self))
+                    // What was said in between is lost.
+                    case .subscribed, .overflow: self?.ask()
+                    case .disconnected, .refused: break
+                    }
                 }
             }
         }
@@ -62,7 +77,39 @@ final class SentinelWatch: Sendable {
     private func hear(_ message: String) {
         let words = message.split(separator: " ").map(String.init)
         guard words.count == 5, words[0] == master, let port = Int(words[4]) else { return }
-        let new = Host(words[3], port: port)
+        leaveAll(but: Host(words[3], port: port))
+    }
+
+    /// Asks for the master, once more if that is under way.
+    private func ask() {
+        let isFirst = review.withLock { review in
+            defer { (review.isWanted, review.isUnderWay) = (review.isUnderWay, true) }
+            return !review.isUnderWay
+        }
+        guard isFirst else { return }
+        eventLoop.execute {
+            var poll: SentinelPoll?
+            poll = SentinelPoll(self.sentinels, master: self.master, on: self.eventLoop) { _, _ in
+            } changed: {
+                guard let vote = poll?.vote else { return }
+                poll = nil
+                self.judge(vote)
+            }
+            poll?.run()
+        }
+    }
+
+    private func judge(_ vote: SentinelVote) {
+        // Less than most of them are no reason to leave a master that works.
+        if let master = vote.majority { leaveAll(but: master) }
+        let isWanted = review.withLock { review in
+            review.isUnderWay = false
+            return review.isWanted
+        }
+        if isWanted { ask() }
+    }
+
+    private func leaveAll(but new: Host) {
         let old = connections.withLock { $0.values.filter { $0.host != new } }
         for watched in old { watched.connection.close() }
     }

@@ -31,6 +31,58 @@ struct SentinelTests {
         }
     }
 
+    /// Sentinels that do not know each other, the first of another master than the two others.
+    private func divided() async throws -> (masters: [TestServer], sentinels: [TestServer], url: String) {
+        let masters = try (0..<2).map { _ in try TestServer.start(.init(port: freePort())) }
+        let sentinels = try [0, 1, 1].map { index in
+            let watching = "sentinel monitor \(TestSentinels.name) 127.0.0.1 \(masters[index].options.port) 2"
+            var options = TestServer.Options([watching, "protected-mode no"], port: try freePort())
+            options.isSentinel = true
+            return try TestServer.start(options)
+        }
+        let hosts = sentinels.map { "127.0.0.1:\($0.options.port)" }.joined(separator: ",")
+        return (masters, sentinels, "redis+sentinel://\(hosts)/\(TestSentinels.name)")
+    }
+
+    @Test("leads to the master that most sentinels name, however fast the others answer")
+    func majority() async throws {
+        let (masters, sentinels, url) = try await divided()
+        defer { for server in masters + sentinels { server.stop() } }
+        for _ in 0..<20 {
+            let link = try link(url)
+            #expect(try await port(link) == masters[1].options.port)
+            link.close()
+        }
+    }
+
+    @Test("is asked for again when what the sentinels said may have been missed")
+    func missed() async throws {
+        let (masters, sentinels, url) = try await divided()
+        defer { for server in masters + sentinels { server.stop() } }
+        let link = try link(url)
+        #expect(try await port(link) == masters[1].options.port)
+        for sentinel in sentinels {
+            try await eventually("the link hears the sentinel") {
+                try sentinel.ask(RedisCommand("CLIENT", "LIST", "TYPE", "pubsub"))[0].string?.contains(" sub=1 ")
+                    == true
+            }
+        }
+        // Nobody is told of this.
+        for sentinel in sentinels[1...] {
+            let replies = try sentinel.ask(
+                RedisCommand("SENTINEL", "REMOVE", TestSentinels.name),
+                RedisCommand("SENTINEL", "MONITOR", TestSentinels.name, "127.0.0.1", masters[0].options.port, 2)
+            )
+            for reply in replies { try reply.expectSuccess() }
+        }
+        #expect(try await port(link) == masters[1].options.port)
+        try sentinels[2].ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))[0].expectSuccess()
+        try await eventually("the link leads to the other master", within: .seconds(10)) {
+            (try? await port(link)) == masters[0].options.port
+        }
+        link.close()
+    }
+
     @Test("says who was asked and what they said when there is no master")
     func nobody() async throws {
         let group = try await Self.group.value

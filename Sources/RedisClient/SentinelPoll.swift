@@ -1,0 +1,106 @@
+import NIOCore
+
+/// Asks all sentinels at once for the master. Lives on its event loop.
+final class SentinelPoll {
+    typealias Host = RedisEndpoint.Sentinels.Host
+    /// How long the others are waited for after the first answer. One that is cut off often answers first.
+    private static let patience: TimeAmount = .milliseconds(500)
+    /// The same when most of them agree: one that leads a failover is ahead of them for moments.
+    private static let patienceInAgreement: TimeAmount = .milliseconds(50)
+
+    private let sentinels: [RedisConnector]
+    private let master: String
+    private let eventLoop: any EventLoop
+    private var failed: (any Error, RedisConnector) -> Void
+    private var changed: () -> Void
+    private(set) var vote: SentinelVote
+    /// Enough have answered, or those that did not were waited for.
+    private(set) var isReady = false
+    private var timers: [Scheduled<Void>] = []
+
+    /// - Parameters:
+    ///   - sentinels: ways to them.
+    ///   - master: the name under which they know it.
+    ///   - failed: called for each that names no master.
+    ///   - changed: called whenever it is or becomes ready and more is known.
+    init(
+        _ sentinels: [RedisConnector],
+        master: String,
+        on eventLoop: any EventLoop,
+        failed: @escaping (any Error, RedisConnector) -> Void,
+        changed: @escaping () -> Void
+    ) {
+        self.sentinels = sentinels
+        self.master = master
+        self.eventLoop = eventLoop
+        self.failed = failed
+        self.changed = changed
+        vote = SentinelVote(sentinelCount: sentinels.count)
+    }
+
+    func run() {
+        for sentinel in sentinels {
+            ask(sentinel).assumeIsolated().whenComplete { result in
+                switch result {
+                case .success(let answer): self.vote.add(answer.host, epoch: answer.epoch)
+                case .failure(let error):
+                    self.vote.addNothing()
+                    self.failed(error, sentinel)
+                }
+                self.proceed()
+            }
+        }
+    }
+
+    private func proceed() {
+        if vote.isComplete { beReady() }
+        if isReady { changed() }
+        if vote.isComplete { letGo() }
+        guard !isReady else { return }
+        if timers.isEmpty, !vote.ranking.isEmpty { wait(Self.patience) }
+        if timers.count == 1, vote.majority != nil { wait(Self.patienceInAgreement) }
+    }
+
+    private func wait(_ time: TimeAmount) {
+        let timer = eventLoop.assumeIsolated().scheduleTask(in: time) {
+            guard !self.isReady else { return }
+            self.beReady()
+            self.changed()
+        }
+        timers.append(timer)
+    }
+
+    private func beReady() {
+        isReady = true
+        for timer in timers { timer.cancel() }
+    }
+
+    /// Of whoever is told, and holds this.
+    private func letGo() {
+        failed = { _, _ in }
+        changed = {}
+    }
+
+    private func ask(_ sentinel: RedisConnector) -> EventLoopFuture<(host: Host, epoch: Int)> {
+        let master = master
+        return sentinel.connectDirectly(on: eventLoop).flatMap { connection in
+            connection.submit([
+                RedisCommand("SENTINEL", "GET-MASTER-ADDR-BY-NAME", master), RedisCommand("SENTINEL", "MASTER", master),
+            ]).always { _ in connection.close() }
+        }.flatMapThrowing { replies in
+            if let error = replies[0].error { throw RedisError(server: error) }
+            guard let parts = replies[0].array, parts.count == 2, let name = parts[0].string, let port = parts[1].int
+            else { throw RedisError(.unreachable, "it knows no master \"\(master)\"") }
+            return (Host(name, port: port), Self.epoch(replies[1]))
+        }
+    }
+
+    /// A user who may not ask for it, and old sentinels, leave it at the votes.
+    private static func epoch(_ reply: RedisValue) -> Int {
+        let words = reply.array ?? []
+        guard let index = words.firstIndex(where: { $0.string == "config-epoch" }), index + 1 < words.count else {
+            return 0
+        }
+        return words[index + 1].int ?? 0
+    }
+}

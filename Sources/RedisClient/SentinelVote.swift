@@ -1,0 +1,46 @@
+/// What sentinels answered so far when they were asked for the master. A pure value.
+///
+/// The highest epoch counts first: a failover gets a new one, and a sentinel that is cut off or slow keeps the old one. Among
+/// equals the address counts that most of them name, then the one that was named first.
+struct SentinelVote {
+    typealias Host = RedisEndpoint.Sentinels.Host
+    private typealias Name = (host: Host, epoch: Int, votes: Int)
+
+    private let sentinelCount: Int
+    private var answers = 0
+    private var names: [Name] = []
+
+    init(sentinelCount: Int) { self.sentinelCount = sentinelCount }
+
+    /// - Parameter epoch: of the failover that made this the master; 0 = not known.
+    mutating func add(_ host: Host, epoch: Int) {
+        answers += 1
+        guard let index = names.firstIndex(where: { $0.host == host }) else { return names.append((host, epoch, 1)) }
+        names[index].votes += 1
+        names[index].epoch = max(names[index].epoch, epoch)
+    }
+
+    /// One of them could not be asked, or knows no master.
+    mutating func addNothing() { answers += 1 }
+
+    /// All have answered.
+    var isComplete: Bool { answers == sentinelCount }
+
+    /// The addresses, the most credible first.
+    var ranking: [Host] { ranked.map(\.host) }
+
+    /// The most credible address, if more than half of all sentinels name it.
+    var majority: Host? {
+        guard let first = ranked.first, first.votes > sentinelCount / 2 else { return nil }
+        return first.host
+    }
+
+    private var ranked: [Name] {
+        names.enumerated().sorted { left, right in
+            // Ascending in the place only: earlier is better there.
+            (left.element.epoch, left.element.votes, right.offset) > (
+                right.element.epoch, right.element.votes, left.offset
+            )
+        }.map(\.element)
+    }
+}
