@@ -55,6 +55,19 @@ struct ExecTests {
         try await harness.stop()
     }
 
+    @Test("keeps the whole output of each of many programs that begin and end at once")
+    func many() async throws {
+        let harness = harness()
+        harness.start()
+        var ids: [OperationID] = []
+        for _ in 0..<60 { ids.append(try await harness.broker.put("exec", json("seq", "200"))) }
+        for id in ids {
+            #expect(try await harness.reaches(.finished, id))
+            #expect(try await lines(harness, id) == (1...200).map(String.init))
+        }
+        try await harness.stop()
+    }
+
     @Test("ends with the exit code, the signal or the reason why nothing started as error")
     func failures() async throws {
         let harness = harness()

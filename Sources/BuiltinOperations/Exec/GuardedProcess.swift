@@ -40,28 +40,35 @@ final class GuardedProcess: Sendable {
         onLine: @escaping @Sendable (String) -> Void,
         onEvent: (@Sendable (String) -> Void)? = nil
     ) throws {
+        let watch = try ReadWatch.shared()
         let plumbing = try Plumbing.connect(input: input, guardPath: guardPath, hasChannels: onEvent != nil)
         let course = Course()
         self.course = course
         guardian = plumbing.guardian
         control = ControlSocket(plumbing.control)
-        reports = PipeReader(plumbing.report) { line in
+        reports = PipeReader(plumbing.report, watch) { line in
             if let report = GuardReport(line) { course.note(report) }
         }
         if let channels = plumbing.channels, let onEvent {
             outputs = [
                 PipeReader(
                     plumbing.output,
+                    watch,
                     onBytes: { [captured, control] bytes in
                         // Whoever writes more than is kept would write for nothing, perhaps for ever.
                         if !captured.take(bytes) { control.send([GuardOrder.kill.rawValue]) }
                     }
                 ),
-                PipeReader(channels.errors, onLine: onLine),
-                PipeReader(channels.events, limit: Defaults.checkpointBytes + Defaults.logLineBytes, onLine: onEvent),
+                PipeReader(channels.errors, watch, onLine: onLine),
+                PipeReader(
+                    channels.events,
+                    watch,
+                    limit: Defaults.checkpointBytes + Defaults.logLineBytes,
+                    onLine: onEvent
+                ),
             ]
         } else {
-            outputs = [PipeReader(plumbing.output, onLine: onLine)]
+            outputs = [PipeReader(plumbing.output, watch, onLine: onLine)]
         }
         control.send(request.encoded)
     }

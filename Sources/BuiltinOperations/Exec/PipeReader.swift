@@ -6,52 +6,55 @@ import Synchronization
 /// Reads a pipe until its end, without blocking a thread, and hands on what comes.
 final class PipeReader: Sendable {
     private struct State {
+        /// From then on the descriptor's number may belong to somebody else.
+        var isClosed = false
         var hasEnded = false
         var waiter: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
-    /// Unsafe only to the compiler: Dispatch's sources may be used from any thread.
-    private nonisolated(unsafe) let source: any DispatchSourceRead
+    private let isStopped = Atomic(false)
+    /// All reading, and the close, happen here, one after the other.
+    private let queue = DispatchQueue(label: "sluice.lines")
+    private let watch: ReadWatch
     private let descriptor: Int32
     private let onBytes: @Sendable (ArraySlice<UInt8>) -> Void
     private let onEnd: @Sendable () -> Void
 
     /// - Parameters:
     ///   - descriptor: the read end; it is closed at the end.
+    ///   - watch: tells when there is something to read. Until the end, it keeps this object.
     ///   - onBytes: called with what was read, one call after the other.
     ///   - onEnd: called once, after the last bytes.
     init(
         _ descriptor: Int32,
+        _ watch: ReadWatch,
         onBytes: @escaping @Sendable (ArraySlice<UInt8>) -> Void,
         onEnd: @escaping @Sendable () -> Void = {}
     ) {
         self.descriptor = descriptor
+        self.watch = watch
         self.onBytes = onBytes
         self.onEnd = onEnd
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: DispatchQueue(label: "sluice.lines"))
-        source.setEventHandler { [weak self] in self?.readAvailable() }
-        source.setCancelHandler { [weak self] in
-            close(descriptor)
-            self?.end()
-        }
-        source.activate()
+        awaitMore()
     }
 
     /// Reads lines.
     ///
     /// - Parameters:
     ///   - descriptor: the read end; it is closed at the end.
+    ///   - watch: tells when there is something to read.
     ///   - limit: lines beyond so many bytes come in pieces.
     ///   - onLine: called for each line, without its newline.
     convenience init(
         _ descriptor: Int32,
+        _ watch: ReadWatch,
         limit: Int = Defaults.logLineBytes,
         onLine: @escaping @Sendable (String) -> Void
     ) {
         let splitter = LineSplitter(limit: limit, onLine: onLine)
-        self.init(descriptor, onBytes: splitter.take, onEnd: splitter.end)
+        self.init(descriptor, watch, onBytes: splitter.take, onEnd: splitter.end)
     }
 
     /// Waits for the end of the pipe.
@@ -66,28 +69,44 @@ final class PipeReader: Sendable {
     }
 
     /// Stops reading, whatever is still to come.
-    func stop() { source.cancel() }
+    func stop() {
+        isStopped.store(true, ordering: .relaxed)
+        queue.async { [self] in end() }
+    }
 
     private static let chunk = 64 << 10
 
-    /// Reads until nothing is left: when the other end is closed, Dispatch tells of data and end at once, and only once.
+    private func awaitMore() {
+        watch.whenReadable(descriptor) { [self] in
+            queue.async { [self] in readAvailable() }
+        }
+    }
+
     private func readAvailable() {
+        guard !state.withLock({ $0.isClosed }) else { return }
         var bytes = [UInt8](repeating: 0, count: Self.chunk)
         // Somebody who writes without a pause must not keep a stop from being seen.
-        while !source.isCancelled {
+        while !isStopped.load(ordering: .relaxed) {
             let count = read(descriptor, &bytes, bytes.count)
             if count > 0 {
                 onBytes(bytes[..<count])
-            } else if count < 0, errno == EINTR {
-                continue
-            } else {
-                if count == 0 || errno != EAGAIN { source.cancel() }
-                return
+            } else if count == 0 || (errno != EINTR && errno != EAGAIN) {
+                return end()
+            } else if errno == EAGAIN {
+                return awaitMore()
             }
         }
     }
 
+    /// On the queue: nobody reads meanwhile, and the watch has forgotten the number before somebody else can get it.
     private func end() {
+        let isFirst = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        guard isFirst else { return }
+        watch.forget(descriptor)
+        close(descriptor)
         onEnd()
         let waiter = state.withLock { state in
             defer {
