@@ -52,6 +52,10 @@ def _ticks(low, high):
     return [10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
 
 
+def _label(tick):
+    return f"{tick:,.0f}" if tick >= 1 else f"{tick:g}"
+
+
 def _chart(title, lines, x_name, y_name):
     points = [point for each in lines.values() for point in each]
     xs, ys = [max(p[0], 1e-3) for p in points], [max(p[1], 1e-3) for p in points]
@@ -75,11 +79,11 @@ def _chart(title, lines, x_name, y_name):
     for tick in x_ticks:
         x, _ = at((tick, y_ticks[0]))
         out.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#e4e4e4"/>')
-        out.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{tick:,g}</text>')
+        out.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{_label(tick)}</text>')
     for tick in y_ticks:
         _, y = at((x_ticks[0], tick))
         out.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#e4e4e4"/>')
-        out.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:,g}</text>')
+        out.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_label(tick)}</text>')
     out.append(f'<text x="{LEFT}" y="{HEIGHT - 12}">{escape(x_name)} (logarithmic)</text>')
     out.append(f'<text x="14" y="{HEIGHT - BOTTOM}" transform="rotate(-90 14 {HEIGHT - BOTTOM})">{escape(y_name)} (logarithmic)</text>')
     for index, (name, each) in enumerate((n, e) for n, e in lines.items() if e):

@@ -5,16 +5,24 @@ import RedisClient
 /// What it costs to do nothing.
 struct IdleCases: Sendable {
     let bench: Bench
+    /// Of its own: what the other groups have subscribed to sends PING now and then.
+    private let rig: BenchRig
+
+    init(bench: Bench) async throws {
+        self.bench = bench
+        rig = try await BenchRig.start()
+    }
 
     func run() async throws {
+        defer { rig.close() }
         try await one()
         try await thousand()
     }
 
     /// One idle worker: what it asks of Redis, its processor time and memory.
     private func one() async throws {
-        try await bench.rig.reset()
-        let worker = try await bench.rig.startWorker(slots: 10)
+        try await rig.reset()
+        let worker = try await rig.startWorker(slots: 10)
         let figures = ProcessFigures(worker.pid)
         let seconds = Double(bench.size.idleSeconds)
         bench.progress("an idle worker for \(bench.size.idleSeconds) s")
@@ -40,12 +48,12 @@ struct IdleCases: Sendable {
         )
         bench.report(Measurement(.idle, "resident", figures.residentMebibytes, .mebibytes, bounds: [.atMost(30)]))
         bench.report(Measurement(.idle, "resident, of its own", figures.anonymousMebibytes, .mebibytes))
-        try await bench.rig.stop([worker])
+        try await rig.stop([worker])
     }
 
     /// Commands of clients, without those that scripts call.
     private func clientCommands() async throws -> Double {
-        let work = try await bench.rig.commands()
+        let work = try await rig.commands()
         let outside = [
             "evalsha", "eval", "script|load", "blpop", "ping", "info", "client|setname", "subscribe", "hello",
         ]
@@ -57,7 +65,7 @@ struct IdleCases: Sendable {
         let count = 1000
         let seconds = min(10, bench.size.idleSeconds)
         bench.progress("the heartbeats of \(count) idle workers")
-        try await bench.rig.reset()
+        try await rig.reset()
         let workers = (0..<count).map { _ in WorkerID() }
         let before = try await redisCPU()
         let start = ContinuousClock.now
@@ -71,7 +79,7 @@ struct IdleCases: Sendable {
                 intervalMilliseconds: 5000,
                 info: Array("{}".utf8)
             )
-            _ = try bench.rig.broker.beat(beat, queue: BenchRig.queue)
+            _ = try rig.broker.beat(beat, queue: BenchRig.queue)
         }
         let elapsed = (ContinuousClock.now - start).inSeconds
         bench.report(
@@ -85,7 +93,7 @@ struct IdleCases: Sendable {
     }
 
     private func redisCPU() async throws -> Double {
-        let info = try await bench.rig.info("cpu")
+        let info = try await rig.info("cpu")
         return ["used_cpu_sys", "used_cpu_user"].reduce(0) { $0 + (info[$1].flatMap { Double($0) } ?? 0) }
     }
 }

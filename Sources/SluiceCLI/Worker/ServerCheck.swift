@@ -19,8 +19,8 @@ struct ServerCheck: Sendable, Equatable {
     static func ask(_ endpoint: RedisEndpoint, timeout: Duration) async -> ServerCheck? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                let commands = [RedisCommand("INFO", "server"), RedisCommand("INFO", "memory")]
-                let replies = try? RedisProbe.ask(endpoint, commands, timeout: timeout)
+                // One command for all sections: an idle worker has few to spare.
+                let replies = try? RedisProbe.ask(endpoint, [RedisCommand("INFO")], timeout: timeout)
                 continuation.resume(
                     returning: replies.map { ServerCheck(info: $0.compactMap(\.string).joined(separator: "\n")) }
                 )
