@@ -150,7 +150,6 @@ struct WaysTests {
                 $0.register(
                     .blocking("watch", options: LocalOperationOptions(retry: .never)) { (_: Int) in
                         while true {
-                            usleep(1000)
                             LocalOperation.current?.report(progress: 0.5, "turning")
                             try LocalOperation.current?.checkCancellation()
                         }
