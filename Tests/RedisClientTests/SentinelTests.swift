@@ -57,9 +57,17 @@ struct SentinelTests {
 
     @Test("is asked for again when what the sentinels said may have been missed")
     func missed() async throws {
+        // Also after it began to hear them a link asks what it may have missed before; sentinels that change in that moment are too early.
+        for _ in 0..<10 where try await missesAChange() { return }
+        Issue.record("the link followed each time before anything could be missed")
+    }
+
+    /// - Returns: false if the link already knew of the change before it was cut off.
+    private func missesAChange() async throws -> Bool {
         let (masters, sentinels, url) = try await divided()
         defer { for server in masters + sentinels { server.stop() } }
         let link = try link(url)
+        defer { link.close() }
         #expect(try await port(link) == masters[1].options.port)
         for sentinel in sentinels {
             try await eventually("the link hears the sentinel") {
@@ -75,12 +83,12 @@ struct SentinelTests {
             )
             for reply in replies { try reply.expectSuccess() }
         }
-        #expect(try await port(link) == masters[1].options.port)
+        guard (try? await port(link)) == masters[1].options.port else { return false }
         try sentinels[2].ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))[0].expectSuccess()
-        try await eventually("the link leads to the other master", within: .seconds(10)) {
+        try await eventually("the link leads to the other master") {
             (try? await port(link)) == masters[0].options.port
         }
-        link.close()
+        return true
     }
 
     @Test("says who was asked and what they said when there is no master")
