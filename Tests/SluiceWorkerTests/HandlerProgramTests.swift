@@ -248,6 +248,23 @@ struct HandlerProgramTests {
         try await harness.stop()
     }
 
+    @Test("that is open for writing is tried again, for moments")
+    func busy() async throws {
+        let harness = try harness("#!/bin/sh\nexit 0\n")
+        let writer = try #require(FileHandle(forUpdatingAtPath: folder.path("work")))
+        let id = try await harness.broker.put("work")
+        #expect(try await harness.reaches(.executing, id))
+        await takeTime(.milliseconds(100))
+        try writer.close()
+        #expect(try await harness.reaches(.finished, id))
+        let late = try #require(FileHandle(forUpdatingAtPath: folder.path("work")))
+        let refused = try await harness.broker.put("work", retry: .never)
+        #expect(try await harness.reaches(.dead, refused))
+        #expect(try await harness.error(refused)?.message.hasSuffix("Text file busy") == true)
+        try late.close()
+        try await harness.stop()
+    }
+
     @Test("that cannot be started says so")
     func missing() async throws {
         let harness = try harness("#!/no/such/interpreter\n")

@@ -117,6 +117,9 @@ private struct Guard {
 
     // MARK: Program
 
+    /// How often a program is tried again that is open for writing, a millisecond apart.
+    private static let busyRetries = 500
+
     /// Starts the program in a group of its own, or reports why not and ends.
     private func start(_ request: GuardRequest) -> pid_t {
         let path = Self.locate(request)
@@ -129,7 +132,7 @@ private struct Guard {
         let guardian = getpid()
         var noSignals = sigset_t()
         sigemptyset(&noSignals)
-        let (prctl, deathSignal) = (GNUCalls.prctl, GNUCalls.deathSignal)
+        let (prctl, deathSignal, busyRetries) = (GNUCalls.prctl, GNUCalls.deathSignal, Self.busyRetries)
         let events = hasEvents ? GuardDescriptor.events : -1
         let child = GNUCalls.fork()
         if child == 0 {
@@ -145,7 +148,15 @@ private struct Guard {
             signal(SIGQUIT, SIG_DFL)
             signal(SIGPIPE, SIG_DFL)
             sigprocmask(SIG_SETMASK, &noSignals, nil)
-            if chdir(directory!) == 0 { execve(program!, arguments, environment) }
+            if chdir(directory!) == 0 {
+                execve(program!, arguments, environment)
+                // Whoever wrote the program may have closed it, while a process that was forked in between holds it open until its
+                // own exec.
+                for _ in 0..<busyRetries where errno == ETXTBSY {
+                    poll(nil, 0, 1)
+                    execve(program!, arguments, environment)
+                }
+            }
             var reason = errno
             write(failure[1], &reason, MemoryLayout<Int32>.size)
             _exit(127)
