@@ -55,10 +55,7 @@ struct DrainTests {
         let toldAgain = ContinuousClock.now
         harness.worker.abandon()
         try await harness.ended()
-        let time = ContinuousClock.now - toldAgain
-        print("given back at once: ended after \(time)")
-        // A process that has the machine to itself is held to two seconds by StopTests; here seventy other tests run.
-        #expect(time < .seconds(4))
+        expectPrompt("given back at once", since: toldAgain, promised: .seconds(2))
         let record = try await harness.detail(id)?.record
         #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
         #expect(harness.log.messages.contains { $0.contains("did not listen") })
@@ -84,10 +81,7 @@ struct DrainTests {
         let toldAgain = ContinuousClock.now
         harness.worker.abandon()
         try await harness.ended()
-        let time = ContinuousClock.now - toldAgain
-        print("given back at once, without answers: ended after \(time)")
-        // A process that has the machine to itself is held to two seconds by StopTests; here seventy other tests run.
-        #expect(time < .seconds(4))
+        expectPrompt("given back at once, without answers", since: toldAgain, promised: .seconds(2))
         #expect(harness.log.messages.contains { $0.contains("could not be stored") })
         mute.speak()
     }

@@ -17,7 +17,7 @@ package final class TestCluster: Sendable {
             try node.ask(addSlots(slots(of: index)))[0].expectSuccess()
             try node.ask(RedisCommand("CLUSTER", "MEET", "127.0.0.1", nodes[0].options.port))[0].expectSuccess()
         }
-        try await eventually("all slots are known to all nodes", within: .seconds(60)) {
+        try await eventually("all slots are known to all nodes") {
             try nodes.allSatisfy { try cluster.isComplete($0) }
         }
         return cluster

@@ -23,7 +23,7 @@ package final class TestSentinels: Sendable {
             return try TestServer.start(options)
         }
         let all = TestSentinels(servers: [master, replica], sentinels: sentinels)
-        try await eventually("the sentinels know all", within: .seconds(30)) {
+        try await eventually("the sentinels know all") {
             try sentinels.allSatisfy { sentinel in
                 let fields = try all.about(sentinel)
                 return fields["num-other-sentinels"] == "2" && fields["num-slaves"] == "1"
@@ -59,7 +59,7 @@ package final class TestSentinels: Sendable {
 
     /// Waits until all sentinels name another server than this one, and that one says itself that it is the master.
     package func awaitMaster(otherThan before: TestServer) async throws {
-        try await eventually("there is another master", within: .seconds(30)) {
+        try await eventually("there is another master") {
             let named = try sentinels.map { try about($0)["port"] ?? "" }
             guard Set(named).count == 1, named[0] != "\(before.options.port)" else { return false }
             return try master().info("role") == "master"

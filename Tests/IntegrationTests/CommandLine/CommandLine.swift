@@ -60,7 +60,7 @@ struct CommandLine: Sendable {
     /// Starts a worker and waits until it has its first lease.
     func worker(_ arguments: String..., environment: [String: String] = [:]) async throws -> Program {
         let worker = try start(["worker", "-v"] + arguments, environment: environment)
-        try await eventually("the worker is known", within: .seconds(30)) {
+        try await eventually("the worker is known") {
             guard let suffix = worker.errors.firstMatch(of: /worker \S*?([0-9A-Z]{6}) pid/)?.1 else { return false }
             return try await snapshots().contains { $0.workers.contains { $0.worker.hasSuffix(suffix) } }
         }
@@ -96,7 +96,7 @@ struct CommandLine: Sendable {
     func state(_ id: String) async throws -> String { try await detail(id)?.state.rawValue ?? "none" }
 
     /// Waits until an operation is in a state.
-    func reaches(_ state: String, _ id: String, within limit: Duration = .seconds(30)) async throws {
+    func reaches(_ state: String, _ id: String, within limit: Duration = .seconds(60)) async throws {
         try await eventually("\(id) is \(state)", within: limit) { try await self.state(id) == state }
     }
 

@@ -13,7 +13,7 @@ extension CommandLineTests {
             let server = try TestServer.start(.init(["save \"\""], port: port))
             let sluice = CommandLine(server.endpoint)
             let replica = try TestServer.start(.init(["replicaof 127.0.0.1 \(port)"]))
-            try await eventually("the replica follows", within: .seconds(30)) {
+            try await eventually("the replica follows") {
                 try server.info("slave0")?.contains("state=online") == true
             }
             let confirmed = try await sluice.json("enqueue", "noop", "--durability", "wait:1")

@@ -33,7 +33,7 @@ extension CommandLineTests {
                 "enqueue", "--attempts", "3", "--follow", "--", "sh", "-c", "echo try $SLUICE_ATTEMPT; exit 3",
             ])
             var states: [String] = []
-            try await eventually("it is dead", within: .seconds(60)) {
+            try await eventually("it is dead") {
                 guard let id = follow.errors.split(separator: "\n").first.map(String.init) else { return false }
                 guard let detail = try await sluice.detail(id) else { return false }
                 let state = "\(detail.state.rawValue) \(detail.record.attempt)"
@@ -79,7 +79,7 @@ extension CommandLineTests {
             }
             func start(_ name: String) async throws -> (id: String, child: Int32) {
                 let outcome = await (try sluice.start(["enqueue", "--quiet"] + tree(name))).outcome()
-                try await eventually("the program runs", within: .seconds(30)) {
+                try await eventually("the program runs") {
                     FileManager.default.fileExists(atPath: folder.path(name))
                 }
                 let text = try String(contentsOfFile: folder.path(name), encoding: .utf8)

@@ -14,7 +14,7 @@ extension CommandLineTests {
             let supervisor = try sluice.start(
                 ["worker", "-v", "--processes", "\(processes)", "-c", "1", "--lease", Self.lease] + arguments
             )
-            try await eventually("all processes are known", within: .seconds(30)) {
+            try await eventually("all processes are known") {
                 try await infos().count == processes
             }
             return supervisor
@@ -47,7 +47,7 @@ extension CommandLineTests {
             let again = try #require(record.milliseconds("startedAt"))
             print("started again after \(again - killed) ms")
             #expect(again - killed < 2000, "started again after \(again - killed) ms")
-            try await eventually("there are two again", within: .seconds(20)) { try await infos().count == 2 }
+            try await eventually("there are two again") { try await infos().count == 2 }
             supervisor.send(SIGTERM)
             let end = await supervisor.outcome()
             #expect(end.code == 0, "\(end.errors)")
@@ -66,7 +66,7 @@ extension CommandLineTests {
             let supervisor = try await start("--allow", "exec")
             let outcome = await (try sluice.start(["enqueue", "--quiet", "--", "sh", "-c", script])).outcome()
             let id = String(outcome.output.dropLast())
-            try await eventually("the program runs", within: .seconds(20)) {
+            try await eventually("the program runs") {
                 FileManager.default.fileExists(atPath: file)
             }
             // A guard that cannot act yet: whoever does not wait for it starts the second run beside the first program.
@@ -74,7 +74,7 @@ extension CommandLineTests {
             let guardian = try #require(try children(of: worker).first)
             #expect(kill(guardian, SIGSTOP) == 0)
             #expect(kill(worker, SIGKILL) == 0)
-            try await eventually("its successor works", within: .seconds(20)) {
+            try await eventually("its successor works") {
                 let pids = try await infos().map(\.pid)
                 return pids.count == 3 && pids.contains(worker)
             }
@@ -122,7 +122,7 @@ extension CommandLineTests {
             #expect(await supervisor.outcome().code == 137)
             try await sluice.reaches("finished", id)
             #expect(try await sluice.json("show", id)["delivery"]?.intValue == 1)
-            try await eventually("they have given up their leases", within: .seconds(20)) {
+            try await eventually("they have given up their leases") {
                 try await infos().isEmpty
             }
         }
@@ -147,7 +147,7 @@ extension CommandLineTests {
             let port = try #require(
                 supervisor.errors.firstMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\//).flatMap { Int($0.1) }
             )
-            try await eventually("both are ready", within: .seconds(20)) {
+            try await eventually("both are ready") {
                 let answer = try HTTPProbe.get(port: port, "/ready")
                 return answer.status == 200
                     && String(decoding: answer.body, as: UTF8.self).contains("2 of 2 processes are ready")

@@ -81,7 +81,7 @@ extension CommandLineTests {
             #expect(try await sluice.lines("logs", id, "--attempt", "2") == ["one", "2 2"])
             #expect(try await sluice("logs", id, "--attempt", "3").errors.contains("these have: 1, 2"))
             #expect(try await sluice("retry", id).code == 0)
-            try await eventually("it is dead again", within: .seconds(30)) {
+            try await eventually("it is dead again") {
                 try await sluice.detail(id)?.errors.count == 4
             }
             #expect(try await sluice.lines("logs", id, "--attempt", "2") == ["one", "2 2", "one", "2 4"])
@@ -94,7 +94,7 @@ extension CommandLineTests {
         func newQueues() async throws {
             let events = try sluice.start(["events"])
             for queue in ["first", "second"] {
-                try await eventually("\(queue) is heard of", within: .seconds(20)) {
+                try await eventually("\(queue) is heard of") {
                     _ = try await sluice.enqueue("noop", "-q", queue)
                     return events.output.contains("\"queue\":\"\(queue)\"")
                 }

@@ -22,14 +22,14 @@ extension CommandLineTests {
         )
         func free() async throws {
             let worker = try await sluice.worker("-c", "1", "--test-operations", "--cancel-grace", "100ms")
-            let id = try await spin(8)
+            let id = try await spin(15)
             try await sluice.reaches("dead", id)
             #expect(try await error(id)?.contains(#""type":"stuck""#) == true)
             try await sluice.reaches("finished", try await sluice.enqueue("noop"))
-            try await eventually("the worker tells of it", within: .seconds(7)) {
+            try await eventually("the worker tells of it", within: .seconds(14)) {
                 try await sluice.json("workers", "ls")["workers"]?.arrayValue?.first?["stuck"]?.intValue == 1
             }
-            try await eventually("the body returns", within: .seconds(30)) {
+            try await eventually("the body returns") {
                 worker.errors.contains("a stuck body has returned")
             }
             let record = try await sluice.json("show", id)
@@ -66,7 +66,7 @@ extension CommandLineTests {
             ])
             var ids: [String] = []
             for _ in 0..<threads { ids.append(try await spin(600)) }
-            try await eventually("its successor runs it", within: .seconds(60)) {
+            try await eventually("its successor runs it") {
                 try await sluice.detail(ids[0])?.record.header.delivery ?? 0 >= 2
             }
             supervisor.send(SIGTERM)

@@ -48,22 +48,22 @@ struct FailoverTests {
             try await eventually("there is work") { confirmed.count >= 50 }
             try await group.failOver()
             // The only other server must follow the new master before anything can be confirmed again.
-            try await eventually("the old master follows", within: .seconds(30)) {
+            try await eventually("the old master follows") {
                 try old.info("master_link_status") == "up"
             }
             let before = confirmed.count
-            try await eventually("the client goes on", within: .seconds(20)) { confirmed.count >= before + 50 }
+            try await eventually("the client goes on") { confirmed.count >= before + 50 }
             tasks.cancelAll()
         }
         let ids = confirmed.ids.map(\.description)
-        try await installation.awaitStates("finished", of: ids, within: .seconds(30))
+        try await installation.awaitStates("finished", of: ids)
 
         let second = try group.master()
         #expect(second !== old)
         second.crash()
         try await group.awaitMaster(otherThan: second)
         let last = try await client.enqueue(name: "noop")
-        try await installation.awaitStates("finished", of: [last.id.description], within: .seconds(30))
+        try await installation.awaitStates("finished", of: [last.id.description])
         let doctor = try await installation.sluice("doctor", "--deep")
         #expect(doctor.code == 0, "\(doctor.output) \(doctor.errors)")
         #expect(try await installation.counts().values.allSatisfy { $0 >= 0 })

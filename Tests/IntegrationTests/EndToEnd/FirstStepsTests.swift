@@ -41,12 +41,12 @@ struct FirstStepsTests {
         let worker = try installation.worker()
         let id = try await installation.enqueue("--attempts", "3", "--", "sh", "-c", "echo hi; exit 3")
         for attempt in 1...2 {
-            try await eventually("attempt \(attempt) has failed", within: .seconds(20)) {
+            try await eventually("attempt \(attempt) has failed") {
                 let shown = try await installation.show(id)
                 return shown.state == "retrying" && shown.errors.count == attempt && shown.dueAt != nil
             }
         }
-        try await installation.awaitState("dead", of: id, within: .seconds(20))
+        try await installation.awaitState("dead", of: id)
         let shown = try await installation.show(id)
         #expect(shown.errors.map(\.attempt) == [1, 2, 3])
         #expect(shown.errors.allSatisfy { $0.details?["exitCode"] == 3 && $0.delivery == 1 })

@@ -21,17 +21,17 @@ struct LostWorkerTests {
         let killedAt = Date().timeIntervalSince1970
         first.send(SIGKILL)
         #expect(await first.outcome().code == 128 + SIGKILL)
-        try await eventually("no child is left", within: .seconds(2)) {
+        try await eventually("no child is left") {
             let pids = try installation.ledger.starts().map(\.pid) + family.members().map(\.pid)
             return !pids.contains(where: isAlive)
         }
         #expect(try installation.ledger.ends().isEmpty)
 
-        try await eventually("all run again", within: .seconds(30)) {
+        try await eventually("all run again") {
             try installation.ledger.starts().count { $0.delivery == 2 } == 4
         }
         try installation.ledger.open("all")
-        try await installation.awaitStates("finished", of: ids, within: .seconds(30))
+        try await installation.awaitStates("finished", of: ids)
         let again = try installation.ledger.starts().filter { $0.delivery == 2 }
         let latest = Double(again.map(\.at).max() ?? 0) / 1000 - killedAt
         print("kill -9: everything ran again after \(latest) s, bound \(Installation.recovery)")
@@ -77,7 +77,7 @@ struct LostWorkerTests {
         )
         var workers = [observer]
         for _ in 0..<3 { workers.append(try installation.worker(slots: 1)) }
-        try await installation.awaitState("dead", of: poison, within: .seconds(40))
+        try await installation.awaitState("dead", of: poison)
         let shown = try await installation.show(poison)
         #expect(shown.errors.count == 1)
         #expect(shown.errors.first?.type == "lost")
@@ -101,7 +101,7 @@ struct LostWorkerTests {
         }
         first.send(SIGSTOP)
         let second = try installation.worker(slots: 3)
-        try await eventually("the others run what it held", within: .seconds(20)) {
+        try await eventually("the others run what it held") {
             try installation.ledger.starts().count { $0.delivery == 2 } == 2
         }
         // The short one's program ends meanwhile; its worker does not see that yet.
@@ -116,7 +116,7 @@ struct LostWorkerTests {
         try await eventually("the first program of the long one is gone") { !isAlive(lost) }
         try installation.ledger.open("long")
         let ids = [short, long, asleep]
-        try await installation.awaitStates("finished", of: ids, within: .seconds(30))
+        try await installation.awaitStates("finished", of: ids)
         for shown in try await installation.show(ids) {
             #expect(shown.delivery == 2)
             #expect(shown.attempt == 1)
