@@ -26,10 +26,11 @@ struct ConnectionFactory: Sendable {
         )
     }
 
-    /// A connection that does not mend itself.
-    func single(_ purpose: String) async throws -> RedisConnection {
+    /// A connection that does not mend itself, to the server that has a key.
+    func single(_ purpose: String, near key: String) async throws -> RedisConnection {
         try await RedisConnection.connect(
             endpoint,
+            near: key,
             configuration: connection(purpose, configuration.commandDeadline),
             on: MultiThreadedEventLoopGroup.singleton.any(),
             logger: logger

@@ -9,6 +9,8 @@ extension OperationsError {
                 switch error.code {
                 case .authentication, .permission, .tls: .denied
                 case .server where error.serverError?.code == .outOfMemory: .full
+                // A cluster that the URL does not call one: no other try helps.
+                case .server where error.serverError?.code == .moved || error.serverError?.code == .ask: .invalidOption
                 case .server where error.serverError?.isOfScript == true: .refused
                 default: .unavailable
                 }

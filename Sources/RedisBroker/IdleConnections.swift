@@ -1,17 +1,22 @@
 import RedisClient
 import Synchronization
 
-/// Connections that nobody uses at the moment.
+/// Connections that nobody uses at the moment, each for one place.
 final class IdleConnections: Sendable {
-    private let state = Mutex<(connections: [RedisConnection], isClosed: Bool)>(([], false))
+    private typealias Idle = (connection: RedisConnection, place: String)
+    private let state = Mutex<(connections: [Idle], isClosed: Bool)>(([], false))
 
-    func pop() -> RedisConnection? { state.withLock { $0.connections.popLast() } }
+    func pop(_ place: String) -> RedisConnection? {
+        state.withLock { state in
+            state.connections.lastIndex { $0.place == place }.map { state.connections.remove(at: $0).connection }
+        }
+    }
 
     /// - Returns: false if there are enough.
-    func push(_ connection: RedisConnection, limit: Int) -> Bool {
+    func push(_ connection: RedisConnection, _ place: String, limit: Int) -> Bool {
         state.withLock { state in
             guard !state.isClosed, state.connections.count < limit else { return false }
-            state.connections.append(connection)
+            state.connections.append((connection, place))
             return true
         }
     }
@@ -20,7 +25,7 @@ final class IdleConnections: Sendable {
     func close() -> [RedisConnection] {
         state.withLock { state in
             defer { state = ([], true) }
-            return state.connections
+            return state.connections.map(\.connection)
         }
     }
 }

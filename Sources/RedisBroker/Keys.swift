@@ -13,6 +13,11 @@ struct Keys: Sendable {
     /// The key that every script is called with.
     func meta(_ queue: String) -> String { prefix(queue) + "meta" }
 
+    /// In a cluster, scripts name this key as well. It never exists; so while a slot is on its way to another node, and some of a
+    /// queue's keys are here and some there, Redis refuses the whole call (TRYAGAIN) before it has done anything. With the meta key
+    /// alone, the script would begin, and fail at the first key that is not there.
+    func never(_ queue: String) -> String { prefix(queue) + "never" }
+
     func totals(_ queue: String) -> String { prefix(queue) + "totals" }
     func lane(_ queue: String, _ number: String) -> String { prefix(queue) + "lane:\(number)" }
     func bell(_ queue: String) -> String { prefix(queue) + "bell" }

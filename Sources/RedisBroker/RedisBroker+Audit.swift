@@ -52,16 +52,23 @@ extension RedisBroker: BrokerAudit {
         return audit
     }
 
+    /// The cursor is the server's own behind the mark of the server. While slots are on their way from one to another, a walk may
+    /// miss some keys, or see them twice.
     package func auditKeys(cursor: String?, limit: Int) async throws -> KeyAudit {
-        let command = RedisCommand("SCAN", cursor ?? "0", "MATCH", keys.pattern, "COUNT", String(limit))
-        let reply = try await translated { try await link.send(command).expectArray("a part of the keys") }
-        let names = reply.last?.array ?? []
-        return KeyAudit(
-            cursor: reply.first?.string.flatMap { $0 == "0" ? nil : $0 },
-            keys: names.compactMap(\.string).compactMap { name in
-                keys.classify(name).map { KeyAudit.Key(queue: $0.queue, kind: $0.kind, name: name) }
-            }
-        )
+        try await translated {
+            let words = cursor?.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+            let mark = if let words { words[0] } else { try await link.parts().first?.mark ?? "" }
+            let (part, next) = try await link.part(mark)
+            let command = RedisCommand("SCAN", words?[1] ?? "0", "MATCH", keys.pattern, "COUNT", String(limit))
+            let reply = try await link.send(command, to: part).expectArray("a part of the keys")
+            let position = reply.first?.string ?? "0"
+            return KeyAudit(
+                cursor: position == "0" ? next.map { "\($0.mark):0" } : "\(part.mark):\(position)",
+                keys: (reply.last?.array ?? []).compactMap(\.string).compactMap { name in
+                    keys.classify(name).map { KeyAudit.Key(queue: $0.queue, kind: $0.kind, name: name) }
+                }
+            )
+        }
     }
 
     private func audit(_ script: RedisScript, _ arguments: RedisArguments, count: Int) async throws -> [RedisValue] {
@@ -75,17 +82,24 @@ extension RedisBroker: BrokerAudit {
 // MARK: - The server
 
 extension RedisBroker {
-    package func auditServer() async throws -> ServerAudit {
+    package func auditServers() async throws -> [ServerAudit] {
+        var audits: [ServerAudit] = []
+        for part in try await translated({ try await link.parts() }) { audits.append(try await audit(part)) }
+        return audits
+    }
+
+    private func audit(_ part: RedisPart) async throws -> ServerAudit {
         var audit = ServerAudit()
+        audit.name = part.name
         audit.hiredisVersion = HiredisVersion.text
-        audit.info = Self.fields(of: try await ask("INFO", "all")?.string ?? "")
-        audit.user = try await ask("ACL", "WHOAMI")?.string
+        audit.info = Self.fields(of: try await ask(part, "INFO", "all")?.string ?? "")
+        audit.user = try await ask(part, "ACL", "WHOAMI")?.string
         for parameter in ["save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "maxclients"] {
-            guard let reply = try await ask("CONFIG", "GET", parameter)?.array, reply.count == 2 else { continue }
+            guard let reply = try await ask(part, "CONFIG", "GET", parameter)?.array, reply.count == 2 else { continue }
             audit.configuration[parameter] = reply[1].string
         }
         let sentAt = Date()
-        if let time = try await ask("TIME")?.array, let seconds = time.first?.int, let micros = time.last?.int {
+        if let time = try await ask(part, "TIME")?.array, let seconds = time.first?.int, let micros = time.last?.int {
             let roundTrip = Date().timeIntervalSince(sentAt)
             let here = (sentAt.timeIntervalSince1970 + roundTrip / 2) * 1000
             audit.clockAhead = Int64(seconds) * 1000 + Int64(micros) / 1000 - Int64(here)
@@ -111,11 +125,11 @@ extension RedisBroker {
     }
 
     /// One command; nil where this user may not send it.
-    private func ask(_ words: String...) async throws -> RedisValue? {
+    private func ask(_ part: RedisPart, _ words: String...) async throws -> RedisValue? {
         var command = RedisCommand(words[0])
         for word in words.dropFirst() { command.append(word) }
         do {
-            return try await link.send(command).expectSuccess()
+            return try await link.send(command, to: part).expectSuccess()
         } catch let error as RedisError {
             guard error.serverError != nil else { throw OperationsError(error) }
             return nil
@@ -137,6 +151,9 @@ extension RedisBroker {
             case .unix(let path): "-s \(path)"
             case .tcp(let host, let port): "-h \(host) -p \(port)" + (link.endpoint.tls == nil ? "" : " --tls")
             case .sentinels: "-h MASTER"
+            case .cluster(let hosts):
+                "-c" + (hosts.first.map { " -h \($0.name) -p \($0.port)" } ?? "")
+                    + (link.endpoint.tls == nil ? "" : " --tls")
             }
         let database = link.endpoint.database == 0 ? "" : " -n \(link.endpoint.database)"
         return repair.split(separator: "&&")

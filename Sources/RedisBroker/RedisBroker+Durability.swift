@@ -9,10 +9,10 @@ extension RedisBroker: DurableBroker {
         _ body: () async throws -> Result
     ) async throws -> (result: Result, isConfirmed: Bool) {
         // The same connection before and after: one that has not broken meanwhile leads to the server that took the write.
-        let connection = try await translated { try await confirmations.take(durability) }
+        let connection = try await translated { try await confirmations.take(durability, near: keys.meta(queue)) }
         let result: Result
         do { result = try await body() } catch {
-            confirmations.put(connection)
+            confirmations.put(connection, near: keys.meta(queue))
             throw error
         }
         let isConfirmed = await isConfirmed(durability, queue, connection)
@@ -31,7 +31,7 @@ extension RedisBroker: DurableBroker {
             connection.close()
             return false
         }
-        confirmations.put(connection)
+        confirmations.put(connection, near: keys.meta(queue))
         return durability.isMet(by: replies[1])
     }
 }
@@ -81,29 +81,35 @@ final class Confirmations: Sendable {
 
     init(_ connections: ConnectionFactory) { self.connections = connections }
 
-    /// A connection whose server can be asked.
-    func take(_ durability: Durability) async throws -> RedisConnection {
-        while let connection = idle.pop() {
+    /// A connection to the server that has a key, which can be asked for this.
+    func take(_ durability: Durability, near key: String) async throws -> RedisConnection {
+        while let connection = idle.pop(place(key)) {
             if let reply = try? await connection.send([durability.probe])[0] {
-                return try checked(connection, reply, durability)
+                return try checked(connection, reply, durability, key)
             }
             connection.close()
         }
-        let connection = try await connections.single("durability")
-        return try checked(connection, try await connection.send([durability.probe])[0], durability)
+        let connection = try await connections.single("durability", near: key)
+        return try checked(connection, try await connection.send([durability.probe])[0], durability, key)
     }
 
     private func checked(
         _ connection: RedisConnection,
         _ reply: RedisValue,
-        _ durability: Durability
+        _ durability: Durability,
+        _ key: String
     ) throws -> RedisConnection {
         guard let error = reply.error else { return connection }
-        put(connection)
+        put(connection, near: key)
         throw durability.refusal(error)
     }
 
-    func put(_ connection: RedisConnection) { if !idle.push(connection, limit: Self.kept) { connection.close() } }
+    func put(_ connection: RedisConnection, near key: String) {
+        if !idle.push(connection, place(key), limit: Self.kept) { connection.close() }
+    }
+
+    /// Where there is one server, every connection will do.
+    private func place(_ key: String) -> String { connections.endpoint.isCluster ? key : "" }
 
     func close() { idle.close().forEach { $0.close() } }
 }

@@ -89,13 +89,7 @@ extension RedisBroker {
     }
 
     package func ring(queue: String) async throws {
-        // Exactly one token: a second one would only wake somebody for nothing, so a plain conditional push would do, but
-        // pushing and trimming is one round trip on any server version.
-        try await translated {
-            for reply in try await link.send([
-                RedisCommand("RPUSH", keys.bell(queue), "1"), RedisCommand("LTRIM", keys.bell(queue), 0, 0),
-            ]) { try reply.expectSuccess() }
-        }
+        try await translated { try await doorbell.ring(queue) }
     }
 
     package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {

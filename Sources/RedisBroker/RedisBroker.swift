@@ -8,7 +8,8 @@ import Synchronization
 /// The queue server in Redis: one typed call per script.
 ///
 /// It has up to four connections: commands, heartbeat (a thread of its own), doorbell and pub/sub; the last three are made
-/// when they are first used, so a producer has one.
+/// when they are first used, so a producer has one. In a cluster, commands and heartbeat have one for each node that is needed, and
+/// the doorbell one for each queue.
 package final class RedisBroker: Broker, BrokerInspection {
     package let namespace: String
     let keys: Keys
@@ -20,6 +21,7 @@ package final class RedisBroker: Broker, BrokerInspection {
     let confirmations: Confirmations
     let ledger = CallLedger()
     let configuration: RedisBrokerConfiguration
+    private let isCluster: Bool
     private let registered = Mutex<Set<String>>([])
 
     /// Begins to connect; calls wait for the connection until their deadline.
@@ -29,6 +31,7 @@ package final class RedisBroker: Broker, BrokerInspection {
         logger: Logger
     ) {
         self.configuration = configuration
+        isCluster = endpoint.isCluster
         namespace = configuration.namespace
         keys = Keys(namespace: configuration.namespace)
         scripts = ScriptLibrary(testClock: configuration.testClock, edit: configuration.scriptEdit)
@@ -95,7 +98,8 @@ package final class RedisBroker: Broker, BrokerInspection {
 
     /// The arguments of a script call on a queue, to be appended to.
     func arguments(_ queue: String, capacity: Int = 128) -> RedisArguments {
-        RedisArguments(keys: [keys.meta(queue)], capacity: capacity)
+        guard isCluster else { return RedisArguments(keys: [keys.meta(queue)], capacity: capacity) }
+        return RedisArguments(keys: [keys.meta(queue), keys.never(queue)], capacity: capacity)
     }
 
     /// Runs a script; its error reply is thrown.

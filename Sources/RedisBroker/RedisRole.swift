@@ -52,8 +52,10 @@ package enum RedisRole: String, Sendable, CaseIterable {
         }
     }
 
-    /// Every connection of ours.
-    private static let connecting: Set = ["ping", "select", "client|setname", "evalsha", "script|load", "role"]
+    /// Every connection of ours; the last three in a cluster.
+    private static let connecting: Set = [
+        "ping", "select", "client|setname", "evalsha", "script|load", "role", "cluster|slots", "cluster|info", "asking",
+    ]
 
     private var plain: Set<String> {
         switch self {

@@ -5,10 +5,11 @@ extension CommandQueue {
     func submit(
         _ payload: Submission.Payload,
         _ deadline: NIODeadline,
+        near: UInt16? = nil,
         mayWait: Bool = false
     ) -> EventLoopFuture<RedisValue> {
         let promise = eventLoop.makePromise(of: RedisValue.self)
-        enqueue(Submission(payload: payload, sink: .promise(promise), deadline: deadline), mayWait: mayWait)
+        enqueue(Submission(payload: payload, sink: .promise(promise), near: near, deadline: deadline), mayWait: mayWait)
         return promise.futureResult
     }
 
@@ -22,9 +23,16 @@ extension CommandQueue {
         return promise.futureResult
     }
 
-    func send(_ payload: Submission.Payload, _ deadline: NIODeadline) async throws -> RedisValue {
+    func send(
+        _ payload: Submission.Payload,
+        _ deadline: NIODeadline,
+        near: UInt16? = nil
+    ) async throws -> RedisValue {
         try await withCheckedThrowingContinuation { continuation in
-            enqueue(Submission(payload: payload, sink: .continuation(continuation), deadline: deadline), mayWait: true)
+            enqueue(
+                Submission(payload: payload, sink: .continuation(continuation), near: near, deadline: deadline),
+                mayWait: true
+            )
         }
     }
 

@@ -23,9 +23,15 @@ final class CommandQueue: Sendable {
         var closed: RedisError?
     }
 
+    /// Who takes what is admitted.
+    enum Writer {
+        case connection(CommandHandler)
+        case cluster(ClusterRouter)
+    }
+
     /// Belongs to the event loop.
     private struct LoopState {
-        var writer: CommandHandler?
+        var writer: Writer?
         var expiry: Scheduled<Void>?
         var expiryDeadline: NIODeadline = .distantFuture
         /// What a submission is told that waited here until its deadline.
@@ -103,7 +109,7 @@ final class CommandQueue: Sendable {
 
     // MARK: Event loop
 
-    func attach(_ writer: CommandHandler) {
+    func attach(_ writer: Writer) {
         loop.value.writer = writer
         pump()
     }
@@ -114,11 +120,14 @@ final class CommandQueue: Sendable {
 
     /// Hands everything admitted to the writer, in order, as one write; without a writer watches the deadlines.
     func pump() {
-        // A writer that failed is about to be detached; what came meanwhile is for the next one.
-        if let writer = loop.value.writer, writer.failure == nil {
-            for submission in take() { writer.perform(submission, from: self) }
-            writer.flush()
-        } else {
+        switch loop.value.writer {
+        // A connection that failed is about to be detached; what came meanwhile is for the next one.
+        case .connection(let handler)? where handler.failure == nil:
+            for submission in take() { handler.perform(submission, from: self) }
+            handler.flush()
+        case .cluster(let router)?:
+            for submission in take() { router.perform(submission, from: self) }
+        default:
             state.withLock { $0.pumpScheduled = false }
         }
         armExpiry()

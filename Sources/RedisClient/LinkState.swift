@@ -5,6 +5,8 @@ struct LinkState {
     enum Phase {
         case down
         case up(RedisConnection, since: NIODeadline)
+        /// The nodes of a cluster have links of their own.
+        case routing(ClusterRouter)
         case closed
     }
 

@@ -118,6 +118,13 @@ package struct RedisCommand: Sendable {
         arguments.append(contentsOf: tail)
     }
 
+    /// - Parameter prefix: the name and the first arguments.
+    init(prefix: RedisArguments, tail: RedisArguments) {
+        arguments = RedisArguments(capacity: prefix.bytes.count + tail.bytes.count)
+        arguments.append(contentsOf: prefix)
+        arguments.append(contentsOf: tail)
+    }
+
     package mutating func append(_ value: String) { arguments.append(value) }
     package mutating func append(_ value: [UInt8]) { arguments.append(value) }
     package mutating func append(_ value: ArraySlice<UInt8>) { arguments.append(value) }

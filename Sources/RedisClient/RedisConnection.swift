@@ -20,7 +20,7 @@ package final class RedisConnection: Sendable {
         self.channel = channel
         self.handler = handler
         queue = CommandQueue(eventLoop: channel.eventLoop, limits: connector.configuration.queueLimits)
-        queue.attach(handler)
+        queue.attach(.connection(handler))
         let queue = queue
         channel.closeFuture.whenComplete { _ in
             queue.close(handler.notSent(handler.failure ?? RedisError(.closed, "the connection was closed")))
@@ -28,15 +28,18 @@ package final class RedisConnection: Sendable {
     }
 
     /// Connects and greets the server within the configured connect time-out.
+    /// - Parameter key: in a cluster, the node is chosen that has this key; nil takes any.
     /// - Returns: a connection that has answered a PING, or ``RedisError``: `unreachable`, `timeout`, `tls`,
     ///   `authentication`, `permission`, or `server` (for example LOADING).
     package static func connect(
         _ endpoint: RedisEndpoint,
+        near key: String? = nil,
         configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
         on eventLoop: any EventLoop,
         logger: Logger
     ) -> EventLoopFuture<RedisConnection> {
-        RedisConnector(endpoint: endpoint, configuration: configuration, logger: logger).connect(on: eventLoop)
+        RedisConnector(endpoint: endpoint, configuration: configuration, logger: logger)
+            .connect(on: eventLoop, near: key.map(KeySlot.of))
     }
 
     /// Sends one command. Fails at once as `overloaded` when too much is pending.

@@ -11,9 +11,26 @@ struct RedisConnector: Sendable {
     /// A connection counts as made when PING was answered; a probe wants to talk to a server that is LOADING, too.
     var greetsWithPing = true
 
-    func connect(on eventLoop: any EventLoop) -> EventLoopFuture<RedisConnection> {
-        guard case .sentinels(let sentinels) = endpoint.address else { return connectDirectly(on: eventLoop) }
-        return eventLoop.flatSubmit { SentinelSearch(sentinels, connector: self, on: eventLoop).run() }
+    /// - Parameter slot: in a cluster, of the node that is wanted; nil takes any.
+    func connect(on eventLoop: any EventLoop, near slot: UInt16? = nil) -> EventLoopFuture<RedisConnection> {
+        switch endpoint.address {
+        case .tcp, .unix: connectDirectly(on: eventLoop)
+        case .sentinels(let sentinels):
+            eventLoop.flatSubmit { SentinelSearch(sentinels, connector: self, on: eventLoop).run() }
+        case .cluster: eventLoop.flatSubmit { connectToNode(of: slot, on: eventLoop) }
+        }
+    }
+
+    private func connectToNode(of slot: UInt16?, on eventLoop: any EventLoop) -> EventLoopFuture<RedisConnection> {
+        ClusterSearch(self, on: eventLoop).run().flatMap { found in
+            guard let slot, let owner = found.map[slot], owner != found.host else {
+                return eventLoop.makeSucceededFuture(found.connection)
+            }
+            found.connection.close()
+            var connector = self
+            connector.endpoint = endpoint.at(owner)
+            return connector.connectDirectly(on: eventLoop)
+        }
     }
 
     /// To the server that the endpoint names.
@@ -83,7 +100,7 @@ struct RedisConnector: Sendable {
         switch endpoint.address {
         case .unix(let path): return bootstrap.connect(unixDomainSocketPath: path)
         case .tcp(let host, let port): return withSocketOptions(bootstrap).connect(host: host, port: port)
-        case .sentinels: preconditionFailure("sentinels are asked for an address before")
+        case .sentinels, .cluster: preconditionFailure("who knows the address is asked before")
         }
     }
 

@@ -2,11 +2,15 @@ extension RedisEndpoint {
     /// Parses `redis://[user[:password]@]host[:port][/database]`, the same with `rediss://` for TLS (`?cacert=FILE` names
     /// the certificate authorities), `unix://[user[:password]@]/path[?db=N]`, and
     /// `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`, the same with `rediss+sentinel://`
-    /// (`?sentinel_user=…&sentinel_password=…` are for the sentinels themselves).
+    /// (`?sentinel_user=…&sentinel_password=…` are for the sentinels themselves), and
+    /// `redis+cluster://[user[:password]@]host[:port][,host[:port]…]` for some nodes of a cluster, the same with
+    /// `rediss+cluster://`.
     /// - Throws: ``RedisError`` with the code `badURL`; its message names what is wrong and never the password.
     package init(url: String) throws(RedisError) {
         guard let separator = url.firstRange(of: "://") else {
-            throw Self.bad("has no scheme; expected redis://, rediss://, unix:// or redis+sentinel://")
+            throw Self.bad(
+                "has no scheme; expected redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
+            )
         }
         let rest = url[separator.upperBound...]
         switch url[..<separator.lowerBound].lowercased() {
@@ -15,7 +19,12 @@ extension RedisEndpoint {
         case "unix": try self.init(unix: rest)
         case "redis+sentinel": try self.init(sentinels: rest, tls: nil)
         case "rediss+sentinel": try self.init(sentinels: rest, tls: TLS())
-        case let scheme: throw Self.bad("has the scheme \"\(scheme)\"; expected redis, rediss, unix or redis+sentinel")
+        case "redis+cluster": try self.init(cluster: rest, tls: nil)
+        case "rediss+cluster": try self.init(cluster: rest, tls: TLS())
+        case let scheme:
+            throw Self.bad(
+                "has the scheme \"\(scheme)\"; expected redis, rediss, unix, redis+sentinel or redis+cluster"
+            )
         }
     }
 
@@ -46,11 +55,7 @@ extension RedisEndpoint {
         let (location, query) = Self.split(text, at: "?")
         let (authority, path) = Self.split(location, at: "/")
         let (credentials, list) = Self.splitCredentials(authority)
-        var hosts: [Sentinels.Host] = []
-        for host in list.split(separator: ",", omittingEmptySubsequences: false) {
-            let (name, port) = try Self.parseHost(host, port: Sentinels.port)
-            hosts.append(Sentinels.Host(name, port: port))
-        }
+        let hosts = try Self.parseHosts(list, port: Sentinels.port)
         let (master, database) = Self.split(path ?? "", at: "/")
         guard !master.isEmpty else {
             throw Self.bad("names no master; expected for example redis+sentinel://h1:26379,h2:26379/mymaster/0")
@@ -62,6 +67,19 @@ extension RedisEndpoint {
         (user, password) = try Self.parseCredentials(credentials)
         if let database, !database.isEmpty { self.database = try Self.parseDatabase(database) }
         try apply(query)
+    }
+
+    private init(cluster text: Substring, tls: TLS?) throws(RedisError) {
+        let (location, query) = Self.split(text, at: "?")
+        let (authority, path) = Self.split(location, at: "/")
+        let (credentials, list) = Self.splitCredentials(authority)
+        self.init(address: .cluster(try Self.parseHosts(list, port: 6379)), tls: tls)
+        (user, password) = try Self.parseCredentials(credentials)
+        if let path, !path.isEmpty { database = try Self.parseDatabase(path) }
+        try apply(query)
+        guard database == 0 else {
+            throw Self.bad("names the database \(database), but a cluster has database 0 only; namespaces keep apart")
+        }
     }
 
     private mutating func apply(_ query: Substring?) throws(RedisError) {
@@ -82,6 +100,15 @@ extension RedisEndpoint {
             default: throw Self.bad("has an unknown option; known are db and, with rediss://, cacert")
             }
         }
+    }
+
+    private static func parseHosts(_ list: Substring, port: Int) throws(RedisError) -> [Host] {
+        var hosts: [Host] = []
+        for text in list.split(separator: ",", omittingEmptySubsequences: false) {
+            let (name, port) = try parseHost(text, port: port)
+            hosts.append(Host(name, port: port))
+        }
+        return hosts
     }
 
     private static func parseHost(_ text: Substring, port standard: Int = 6379) throws(RedisError) -> (String, Int) {

@@ -5,20 +5,26 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
         case unix(path: String)
         /// Wherever these say that the master is, asked before every connection.
         case sentinels(Sentinels)
+        /// The nodes of a Redis Cluster: these, and whichever they name. Each has a part of the keys.
+        case cluster([Host])
+    }
+
+    /// A name or an address, and a port.
+    package struct Host: Sendable, Hashable, CustomStringConvertible {
+        package var name: String
+        package var port: Int
+
+        package init(_ name: String, port: Int) {
+            self.name = name
+            self.port = port
+        }
+
+        /// As in a URL.
+        package var description: String { name.contains(":") ? "[\(name)]:\(port)" : "\(name):\(port)" }
     }
 
     /// Redis Sentinels and the name under which they watch a master.
     package struct Sentinels: Sendable, Equatable {
-        package struct Host: Sendable, Equatable {
-            package var name: String
-            package var port: Int
-
-            package init(_ name: String, port: Int = Sentinels.port) {
-                self.name = name
-                self.port = port
-            }
-        }
-
         package static let port = 26_379
         package var hosts: [Host]
         package var master: String
@@ -82,9 +88,12 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
             }
         switch address {
         case .tcp(let host, let port):
-            return "\(tls == nil ? "redis" : "rediss")://\(credentials)\(Self.shown(host, port))/\(database)"
+            return "\(tls == nil ? "redis" : "rediss")://\(credentials)\(Host(host, port: port))/\(database)"
+        case .cluster(let hosts):
+            let list = hosts.map(\.description).joined(separator: ",")
+            return "\(tls == nil ? "redis+cluster" : "rediss+cluster")://\(credentials)\(list)/"
         case .sentinels(let sentinels):
-            let hosts = sentinels.hosts.map { Self.shown($0.name, $0.port) }.joined(separator: ",")
+            let hosts = sentinels.hosts.map(\.description).joined(separator: ",")
             let scheme = tls == nil ? "redis+sentinel" : "rediss+sentinel"
             return "\(scheme)://\(credentials)\(hosts)/\(sentinels.master)/\(database)"
         case .unix(let path):
@@ -92,7 +101,15 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    private static func shown(_ host: String, _ port: Int) -> String {
-        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    /// Whether keys are spread over several servers.
+    package var isCluster: Bool {
+        if case .cluster = address { true } else { false }
+    }
+
+    /// One server, with the same user, password and TLS.
+    func at(_ host: Host) -> RedisEndpoint {
+        var endpoint = self
+        endpoint.address = .tcp(host: host.name, port: host.port)
+        return endpoint
     }
 }

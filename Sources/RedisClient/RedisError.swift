@@ -62,8 +62,17 @@ package struct RedisError: Error, Sendable, CustomStringConvertible {
             case .noPermission: .permission
             default: .server
             }
-        self.init(code, error.message, endpoint: endpoint)
+        self.init(code, Self.explained(error), endpoint: endpoint)
         self.serverError = error
+    }
+
+    /// Whoever speaks to a cluster as such follows these answers and never shows them.
+    private static func explained(_ error: RedisServerError) -> String {
+        switch error.code {
+        case .moved, .ask:
+            "the server is a node of a Redis Cluster (it says \(error.message)): use redis+cluster://HOST:PORT as its URL"
+        default: error.message
+        }
     }
 
     package var description: String {

@@ -2,7 +2,8 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// A supervised connection that comes back by itself, for ever, until `close()`.
+/// A supervised connection that comes back by itself, for ever, until `close()`. To a cluster it has one to every node that is
+/// needed, and each call goes to the node that has its key, in the order of the calls about the same slot.
 ///
 /// While it is down, calls wait in their order until their own deadlines, then fail as `unreachable` with what was
 /// tried. A call that was written and whose reply was lost fails as `closed` or `timeout` with an unknown outcome: it is
@@ -19,6 +20,8 @@ package final class RedisLink: Sendable {
     let queue: CommandQueue
     private let connector: RedisConnector
     private let onConnect: ConnectHook?
+    /// Called on the event loop when a connection has come, or none (nil: come).
+    private let onChange: (@Sendable (RedisError?) -> Void)?
     private let logger: Logger
     private let epochs = Atomic<Int>(0)
     private let connected = Atomic<Bool>(false)
@@ -28,7 +31,7 @@ package final class RedisLink: Sendable {
     /// - Parameters:
     ///   - scripts: loaded on every connection before anything else.
     ///   - onConnect: runs after the scripts are loaded; a failure counts as a failed try.
-    package init(
+    package convenience init(
         _ endpoint: RedisEndpoint,
         configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
         on eventLoop: any EventLoop,
@@ -36,7 +39,30 @@ package final class RedisLink: Sendable {
         logger: Logger,
         onConnect: ConnectHook? = nil
     ) {
+        self.init(
+            endpoint,
+            configuration: configuration,
+            on: eventLoop,
+            scripts: scripts,
+            logger: logger,
+            onConnect: onConnect,
+            onChange: nil
+        )
+    }
+
+    /// - Parameter onChange: called on the event loop with nil for every new connection, and with the reason for every one that
+    ///   ended or failed to come.
+    init(
+        _ endpoint: RedisEndpoint,
+        configuration: RedisConnectionConfiguration,
+        on eventLoop: any EventLoop,
+        scripts: RedisScriptSet,
+        logger: Logger,
+        onConnect: ConnectHook?,
+        onChange: (@Sendable (RedisError?) -> Void)?
+    ) {
         self.eventLoop = eventLoop
+        self.onChange = onChange
         self.configuration = configuration
         self.scripts = scripts
         self.onConnect = onConnect
@@ -52,6 +78,7 @@ package final class RedisLink: Sendable {
     /// The number of the current connection; grows with every new one. 0 before the first.
     package var epoch: Int { epochs.load(ordering: .acquiring) }
 
+    /// In a cluster: to any node.
     package var isConnected: Bool { connected.load(ordering: .acquiring) }
 
     /// See ``RedisConnection/submit(_:deadline:)-(RedisCommand,_)``.
@@ -90,6 +117,7 @@ package final class RedisLink: Sendable {
     private func connect() {
         guard case .down = loop.value.phase else { return }
         loop.value.tries += 1
+        if endpoint.isCluster { return findCluster() }
         connector.connect(on: eventLoop)
             .flatMap { connection in self.prepare(connection) }
             .whenComplete { result in
@@ -124,11 +152,12 @@ package final class RedisLink: Sendable {
             "connected to Redis",
             metadata: ["redis": "\(endpoint)", "epoch": "\(epoch)"]
         )
+        onChange?(nil)
         connection.handler.onRefusal = { self.leave(connection, because: RedisError(server: $0)) }
         connection.closeFuture.whenComplete { _ in
             self.leave(connection, because: connection.handler.failure ?? RedisError(.closed, "the connection ended"))
         }
-        queue.attach(connection.handler)
+        queue.attach(.connection(connection.handler))
     }
 
     /// The current connection is no longer the one to use: what it still owes is answered or fails, nothing new goes in.
@@ -155,16 +184,62 @@ package final class RedisLink: Sendable {
         if configuration.failsFastWhenRefused, error.isRefusal { queue.failHeld(error) }
         loop.value.retry = eventLoop.scheduleTask(in: TimeAmount(pause)) { self.connect() }
         queue.pump()
+        onChange?(error)
     }
 
     private func end(_ error: RedisError) {
         loop.value.retry?.cancel()
-        if case .up(let connection, _) = loop.value.phase {
+        switch loop.value.phase {
+        case .up(let connection, _):
             queue.detach()
             connection.handler.giveUp(error)
+        case .routing(let router):
+            queue.detach()
+            router.close(error)
+        case .down, .closed: break
         }
         connected.store(false, ordering: .releasing)
         loop.value.phase = .closed
+    }
+
+    // MARK: A cluster (event loop)
+
+    private func findCluster() {
+        if let map = ClusterSearch.lastMap(of: endpoint) { return route(map) }
+        ClusterSearch(connector, on: eventLoop).run().assumeIsolated().whenComplete { result in
+            switch result {
+            case .success(let found):
+                found.connection.close()
+                self.route(found.map)
+            case .failure(let error): self.failed(ConnectFailure.describe(error, during: .connect))
+            }
+        }
+    }
+
+    private func route(_ map: SlotMap) {
+        guard case .down = loop.value.phase else { return }
+        let router = ClusterRouter(map, connector: connector, on: eventLoop) { endpoint, onChange in
+            RedisLink(
+                endpoint,
+                configuration: self.configuration,
+                on: self.eventLoop,
+                scripts: self.scripts,
+                logger: self.logger,
+                onConnect: self.onConnect,
+                onChange: onChange
+            )
+        } changed: { isConnected in
+            if isConnected { self.epochs.add(1, ordering: .acquiringAndReleasing) }
+            self.connected.store(isConnected, ordering: .releasing)
+        }
+        loop.value.phase = .routing(router)
+        queue.attach(.cluster(router))
+    }
+
+    /// On the event loop; empty as long as the cluster was not found.
+    var clusterMap: SlotMap {
+        guard case .routing(let router) = loop.value.phase else { return SlotMap() }
+        return router.map
     }
 
     private func absence() -> RedisError { loop.value.absence(endpoint: endpoint.description) }

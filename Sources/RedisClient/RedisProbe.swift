@@ -30,6 +30,20 @@ package enum RedisProbe {
         }.wait()
     }
 
+    /// The same of every server that has keys: all masters of a cluster, else the one.
+    /// - Returns: the replies of each.
+    package static func askAll(
+        _ endpoint: RedisEndpoint,
+        _ commands: [RedisCommand],
+        timeout: Duration = .seconds(2)
+    ) throws -> [[RedisValue]] {
+        guard endpoint.isCluster else { return [try ask(endpoint, commands, timeout: timeout)] }
+        // To reach any of its nodes, a cluster is searched, and the map remembered.
+        _ = try ask(endpoint, [], timeout: timeout)
+        let map = ClusterSearch.lastMap(of: endpoint) ?? SlotMap()
+        return try map.parts.map { try ask(endpoint.at($0.host), commands, timeout: timeout) }
+    }
+
     private static func closed(_ connection: RedisConnection) -> EventLoopFuture<Void> {
         connection.close()
         return connection.closeFuture

@@ -2,7 +2,7 @@ import NIOCore
 
 /// Asks all sentinels at once for the master. Lives on its event loop.
 final class SentinelPoll {
-    typealias Host = RedisEndpoint.Sentinels.Host
+    typealias Host = RedisEndpoint.Host
     /// How long the others are waited for after the first answer. One that is cut off often answers first.
     private static let patience: TimeAmount = .milliseconds(500)
     /// The same when most of them agree: one that leads a failover is ahead of them for moments.

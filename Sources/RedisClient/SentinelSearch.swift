@@ -8,7 +8,7 @@ import NIOCore
 /// that has not heard of the failover yet names the old one: that says it is a replica, or does not answer, and the next name
 /// counts. Lives on its event loop.
 final class SentinelSearch {
-    private typealias Host = RedisEndpoint.Sentinels.Host
+    private typealias Host = RedisEndpoint.Host
     private let sentinels: RedisEndpoint.Sentinels
     private let connector: RedisConnector
     private let eventLoop: any EventLoop

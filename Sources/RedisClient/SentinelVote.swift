@@ -3,7 +3,7 @@
 /// The highest epoch counts first: a failover gets a new one, and a sentinel that is cut off or slow keeps the old one. Among
 /// equals the address counts that most of them name, then the one that was named first.
 struct SentinelVote {
-    typealias Host = RedisEndpoint.Sentinels.Host
+    typealias Host = RedisEndpoint.Host
     private typealias Name = (host: Host, epoch: Int, votes: Int)
 
     private let sentinelCount: Int

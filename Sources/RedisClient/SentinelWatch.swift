@@ -8,7 +8,7 @@ import Synchronization
 /// An old master that is still alive takes writes for seconds after a failover, until the sentinels make it a replica, and all of them are lost
 /// then. There is one watch for all connections of a process through the same sentinels, as long as there is one of them.
 final class SentinelWatch: Sendable {
-    typealias Host = RedisEndpoint.Sentinels.Host
+    typealias Host = RedisEndpoint.Host
     private typealias Watched = (connection: RedisConnection, host: Host)
     private static let channel = "+switch-master"
     private static let all = Mutex<[String: SentinelWatch]>([:])

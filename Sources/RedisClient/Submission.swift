@@ -15,11 +15,22 @@ struct Submission: Sendable {
         case continuation(CheckedContinuation<RedisValue, any Error>)
         case continuationOfAll(CheckedContinuation<[RedisValue], any Error>)
         case callback(@Sendable (Result<RedisValue, RedisError>) -> Void)
+        /// Of a pipeline's last command.
+        case callbackOfLast(@Sendable (Result<RedisValue, RedisError>) -> Void)
     }
 
     var payload: Payload
     var sink: Sink
+    /// In a cluster, the slot whose node gets a command that has no key of its own.
+    var near: UInt16?
     var deadline: NIODeadline
+
+    init(payload: Payload, sink: Sink, near: UInt16? = nil, deadline: NIODeadline) {
+        self.payload = payload
+        self.sink = sink
+        self.near = near
+        self.deadline = deadline
+    }
 
     /// Bytes on the wire, near enough for accounting.
     var weight: Int {
@@ -42,7 +53,7 @@ extension Submission.Sink {
         case .promiseOfAll(let promise): promise.fail(error)
         case .continuation(let continuation): continuation.resume(throwing: error)
         case .continuationOfAll(let continuation): continuation.resume(throwing: error)
-        case .callback(let callback): callback(.failure(error))
+        case .callback(let callback), .callbackOfLast(let callback): callback(.failure(error))
         }
     }
 
@@ -54,7 +65,7 @@ extension Submission.Sink {
         case .promiseOfAll(let promise): promise.succeed([value])
         case .continuation(let continuation): continuation.resume(returning: value)
         case .continuationOfAll(let continuation): continuation.resume(returning: [value])
-        case .callback(let callback): callback(.success(value))
+        case .callback(let callback), .callbackOfLast(let callback): callback(.success(value))
         }
     }
 
@@ -63,6 +74,9 @@ extension Submission.Sink {
         switch self {
         case .promiseOfAll(let promise): promise.succeed(values)
         case .continuationOfAll(let continuation): continuation.resume(returning: values)
+        case .callbackOfLast(let callback):
+            let last = values.last ?? .null
+            callback(last.error.map { .failure(RedisError(server: $0)) } ?? .success(last))
         default: preconditionFailure("a pipeline has a sink of many values")
         }
     }

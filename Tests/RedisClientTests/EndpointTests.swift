@@ -33,19 +33,36 @@ struct EndpointTests {
                 "redis+sentinel://a,b:1,[::1]:2/shop",
                 RedisEndpoint(
                     address: .sentinels(
-                        .init(hosts: [.init("a"), .init("b", port: 1), .init("::1", port: 2)], master: "shop")
+                        .init(
+                            hosts: [.init("a", port: 26_379), .init("b", port: 1), .init("::1", port: 2)],
+                            master: "shop"
+                        )
                     )
                 )
             ),
             (
                 "rediss+sentinel://u:p@a/shop/3?cacert=/c&sentinel_user=v&sentinel_password=q%40",
                 RedisEndpoint(
-                    address: .sentinels(.init(hosts: [.init("a")], master: "shop", user: "v", password: "q@")),
+                    address: .sentinels(
+                        .init(hosts: [.init("a", port: 26_379)], master: "shop", user: "v", password: "q@")
+                    ),
                     user: "u",
                     password: "p",
                     database: 3,
                     tls: .init(caCertificateFile: "/c")
                 )
+            ),
+            (
+                "redis+cluster://u:p@a,b:1,[::1]:2",
+                RedisEndpoint(
+                    address: .cluster([.init("a", port: 6379), .init("b", port: 1), .init("::1", port: 2)]),
+                    user: "u",
+                    password: "p"
+                )
+            ),
+            (
+                "rediss+cluster://a/0?cacert=/c",
+                RedisEndpoint(address: .cluster([.init("a", port: 6379)]), tls: .init(caCertificateFile: "/c"))
             ),
             ("unix:///run/r.sock?db=5", .unix(path: "/run/r.sock", database: 5)),
             (
@@ -81,6 +98,10 @@ struct EndpointTests {
             ("redis+sentinel://a:99999/shop", "port"),
             ("redis+sentinel://a/shop/x", "database"),
             ("redis://a?sentinel_password=s3cr3t", "redis+sentinel://"),
+            ("redis+cluster://a,", "no host"),
+            ("redis+cluster://a:x", "port"),
+            ("redis+cluster://:s3cr3t@a/1", "database 0 only"),
+            ("redis+cluster://a?db=2", "database 0 only"),
             ("unix://h/run/r.sock", "absolute path"),
         ]
     )
@@ -103,6 +124,7 @@ struct EndpointTests {
                 "redis+sentinel://u:secret@a,[::1]:2/shop?sentinel_password=secret",
                 "redis+sentinel://u:***@a:26379,[::1]:2/shop/0"
             ),
+            ("redis+cluster://u:secret@a,[::1]:2", "redis+cluster://u:***@a:6379,[::1]:2/"),
         ]
     )
     func masked(url: String, description: String) throws {

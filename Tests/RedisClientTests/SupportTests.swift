@@ -5,8 +5,8 @@ import Testing
 @Suite("What the tests stand on")
 struct SupportTests {
     @Test("three cluster nodes share the slots, and each key has its owner")
-    func cluster() async throws {
-        let cluster = try await TestCluster.start()
+    func cluster() throws {
+        let cluster = try TestCluster.start()
         defer { cluster.stop() }
         for index in 0..<20 {
             let key = "{ns/q\(index)}:k"

@@ -71,7 +71,7 @@ final class ProxyLink: @unchecked Sendable {
             switch upstream.address {
             case .tcp(let host, let port): bootstrap.connect(host: host, port: port)
             case .unix(let path): bootstrap.connect(unixDomainSocketPath: path)
-            case .sentinels: preconditionFailure("a proxy stands before one server")
+            case .sentinels, .cluster: preconditionFailure("a proxy stands before one server")
             }
         connecting.whenComplete { result in
             switch result {

@@ -1,42 +1,123 @@
 import Foundation
 import RedisClient
 
-/// Three cluster nodes on loopback ports, which share all slots.
+/// Three cluster nodes on loopback ports, which share all slots; on demand each with a replica.
 package final class TestCluster: Sendable {
     package let nodes: [TestServer]
+    /// In the order of their masters at the beginning; empty unless asked for.
+    package let replicas: [TestServer]
 
     private static let slotCount = 16_384
 
-    private init(nodes: [TestServer]) { self.nodes = nodes }
+    private init(nodes: [TestServer], replicas: [TestServer]) {
+        self.nodes = nodes
+        self.replicas = replicas
+    }
 
     /// Starts the nodes and waits until each of them says that the cluster is complete.
-    package static func start() async throws -> TestCluster {
-        let nodes = try (0..<3).map { _ in try startNode() }
-        let cluster = TestCluster(nodes: nodes)
-        for (index, node) in nodes.enumerated() {
-            try node.ask(addSlots(slots(of: index)))[0].expectSuccess()
-            try node.ask(RedisCommand("CLUSTER", "MEET", "127.0.0.1", nodes[0].options.port))[0].expectSuccess()
+    /// - Parameters:
+    ///   - replicated: each of the three has a replica, which takes its place a second or two after it has died.
+    ///   - lines: more of redis.conf, for each.
+    package static func start(replicated: Bool = false, _ lines: [String] = []) throws -> TestCluster {
+        let timeout = "cluster-node-timeout \(replicated ? 1000 : 5000)"
+        let all = try (0..<(replicated ? 6 : 3)).map { _ in try startNode(lines + [timeout]) }
+        let cluster = TestCluster(nodes: Array(all[..<3]), replicas: Array(all[3...]))
+        // Different from the start, so that nodes that meet have no epochs to sort out.
+        for (index, node) in all.enumerated() {
+            try node.ask(RedisCommand("CLUSTER", "SET-CONFIG-EPOCH", index + 1))[0].expectSuccess()
+            if index < 3 { try node.ask(addSlots(slots(of: index)))[0].expectSuccess() }
+            try node.ask(RedisCommand("CLUSTER", "MEET", "127.0.0.1", all[0].options.port))[0].expectSuccess()
         }
-        try await eventually("all slots are known to all nodes") {
-            try nodes.allSatisfy { try cluster.isComplete($0) }
+        try cluster.await("all slots are known to all nodes") { try all.allSatisfy { try cluster.isComplete($0) } }
+        for (replica, master) in zip(cluster.replicas, cluster.nodes) {
+            let id = try master.ask(RedisCommand("CLUSTER", "MYID"))[0].expectString()
+            try replica.ask(RedisCommand("CLUSTER", "REPLICATE", id))[0].expectSuccess()
+        }
+        try cluster.await("every replica follows its master") {
+            try cluster.replicas.allSatisfy { try $0.info("master_link_status") == "up" }
         }
         return cluster
     }
 
     package func stop() {
-        for node in nodes { node.stop() }
+        for node in nodes + replicas { node.stop() }
     }
 
-    /// The node that owns a key's slot, as the cluster itself says.
+    /// `redis+cluster://…` of the first node; the others are found.
+    package var endpoint: RedisEndpoint {
+        RedisEndpoint(address: .cluster([RedisEndpoint.Host("127.0.0.1", port: nodes[0].options.port)]))
+    }
+
+    /// The same of all nodes.
+    package var endpointOfAll: RedisEndpoint {
+        RedisEndpoint(
+            address: .cluster((nodes + replicas).map { RedisEndpoint.Host("127.0.0.1", port: $0.options.port) })
+        )
+    }
+
+    /// The slot of a key, as the cluster itself says.
+    package func slot(of key: String) throws -> Int {
+        try nodes[0].ask(RedisCommand("CLUSTER", "KEYSLOT", key))[0].expectInt()
+    }
+
+    /// The node that had a key's slot at the beginning.
     package func node(for key: String) throws -> TestServer {
-        let slot = try nodes[0].ask(RedisCommand("CLUSTER", "KEYSLOT", key))[0].expectInt()
+        let slot = try slot(of: key)
         for index in nodes.indices where Self.slots(of: index).contains(slot) { return nodes[index] }
         throw CommandFailed(description: "no node owns the slot \(slot)")
     }
 
+    // MARK: Moving
+
+    /// Says on both sides that a slot is on its way.
+    package func beginMove(slot: Int, from source: TestServer, to target: TestServer) throws {
+        try target.ask(RedisCommand("CLUSTER", "SETSLOT", slot, "IMPORTING", try id(source)))[0].expectSuccess()
+        try source.ask(RedisCommand("CLUSTER", "SETSLOT", slot, "MIGRATING", try id(target)))[0].expectSuccess()
+    }
+
+    /// Moves up to so many of a slot's keys.
+    /// - Returns: how many there were.
+    @discardableResult
+    package func moveKeys(slot: Int, from source: TestServer, to target: TestServer, count: Int) throws -> Int {
+        let keys = try source.ask(RedisCommand("CLUSTER", "GETKEYSINSLOT", slot, count))[0].expectArray()
+        guard !keys.isEmpty else { return 0 }
+        var command = RedisCommand("MIGRATE", "127.0.0.1", target.options.port, "", 0, 5000, "KEYS")
+        for key in keys { command.append(try key.expectBytes()) }
+        try source.ask(command)[0].expectSuccess()
+        return keys.count
+    }
+
+    /// Ends a move: the target has the slot from now on.
+    package func endMove(slot: Int, from source: TestServer, to target: TestServer) throws {
+        let id = try id(target)
+        for node in [target, source] + nodes where node.isRunning {
+            try node.ask(RedisCommand("CLUSTER", "SETSLOT", slot, "NODE", id))[0].expectSuccess()
+        }
+    }
+
+    /// All of a slot.
+    package func move(slot: Int, from source: TestServer, to target: TestServer) throws {
+        try beginMove(slot: slot, from: source, to: target)
+        while try moveKeys(slot: slot, from: source, to: target, count: 100) > 0 {}
+        try endMove(slot: slot, from: source, to: target)
+    }
+
+    private func id(_ node: TestServer) throws -> String {
+        try node.ask(RedisCommand("CLUSTER", "MYID"))[0].expectString()
+    }
+
+    // MARK: Starting
+
+    private func await(_ what: String, _ condition: () throws -> Bool) throws {
+        guard try comesTrueBlocking(within: .seconds(120), condition) else {
+            throw NotInTime(description: "\(what): not within two minutes")
+        }
+    }
+
     private func isComplete(_ node: TestServer) throws -> Bool {
         let info = try node.ask(RedisCommand("CLUSTER", "INFO"))[0].expectString()
-        return info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3")
+        return info.contains("cluster_state:ok")
+            && info.contains("cluster_known_nodes:\(nodes.count + replicas.count)\r")
             && info.contains("cluster_slots_ok:\(Self.slotCount)")
     }
 
@@ -51,12 +132,15 @@ package final class TestCluster: Sendable {
     }
 
     /// Another process may take a port between the look and the start; then other ports are tried.
-    private static func startNode() throws -> TestServer {
+    private static func startNode(_ more: [String]) throws -> TestServer {
         var lastError: any Error = CommandFailed(description: "no free port")
         for _ in 0..<5 {
             let port = try freePort()
-            let lines = ["cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 5000"]
-            do { return try TestServer.start(.init(lines, port: port)) } catch { lastError = error }
+            let lines = [
+                "cluster-enabled yes", "cluster-config-file nodes.conf", "repl-diskless-sync yes",
+                "repl-diskless-sync-delay 0", "repl-ping-replica-period 1",
+            ]
+            do { return try TestServer.start(.init(lines + more, port: port)) } catch { lastError = error }
         }
         throw lastError
     }

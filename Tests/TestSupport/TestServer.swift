@@ -65,6 +65,8 @@ package final class TestServer: Sendable {
 
     // MARK: Life
 
+    package var isRunning: Bool { process.withLock { !$0.isEnded } }
+
     package var pid: Int32 { process.withLock { $0.pid } }
 
     /// Sends a signal to the server itself: SIGKILL, SIGSTOP, SIGCONT, SIGTERM.

@@ -2,8 +2,8 @@
 ///
 /// A part is looked at in one step, so what a call finds was wrong at that instant, whatever else was going on.
 package protocol BrokerAudit: Sendable {
-    /// What the server says about itself, and what this connection may do.
-    func auditServer() async throws -> ServerAudit
+    /// What each server that has keys says about itself, and what this connection may do.
+    func auditServers() async throws -> [ServerAudit]
 
     /// Counters, leases and sizes of a queue.
     func auditQueue(_ queue: String) async throws -> QueueAudit
@@ -88,6 +88,8 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
 }
 
 package struct ServerAudit: Sendable {
+    /// Host and port, where there are several servers.
+    package var name: String?
     /// The fields of INFO.
     package var info: [String: String] = [:]
     /// What CONFIG GET tells; empty where it is forbidden.

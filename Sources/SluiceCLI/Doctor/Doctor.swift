@@ -38,7 +38,7 @@ struct Doctor: Sendable {
     let progress: @Sendable (String) -> Void
     var chart = Chart()
     var coverage = Coverage()
-    var server = ServerAudit()
+    var servers: [ServerAudit] = []
 
     init(_ broker: any Broker, budget: Budget, progress: @escaping @Sendable (String) -> Void) {
         self.broker = broker
@@ -47,8 +47,8 @@ struct Doctor: Sendable {
     }
 
     mutating func run() async throws {
-        server = try await broker.auditServer()
-        for diagnosis in ServerExamination(server).diagnoses { chart.add(diagnosis) }
+        servers = try await broker.auditServers()
+        for server in servers { for diagnosis in ServerExamination(server).diagnoses { chart.add(diagnosis) } }
         let before = try await broker.queues()
         var walk = try await walkKeys()
         // A queue is made known before its first key is written, so the list is read again after the keys.

@@ -1,3 +1,4 @@
+import Foundation
 import Operations
 import SluiceMonitor
 
@@ -13,7 +14,21 @@ struct ServerExamination {
 
     var diagnoses: [Diagnosis] {
         guard !server.info.isEmpty else { return [Self.blind("INFO is forbidden")] }
-        return version + parser + eviction + persistence + connections + clock
+        return (version + parser + eviction + persistence + connections + clock).map(located)
+    }
+
+    /// Of several servers it is said which one is meant.
+    private func located(_ diagnosis: Diagnosis) -> Diagnosis {
+        guard let name = server.name else { return diagnosis }
+        var diagnosis = diagnosis
+        diagnosis.subject = "\(name) \(diagnosis.subject)"
+        diagnosis.fix = diagnosis.fix?.replacingOccurrences(of: "redis-cli ", with: "redis-cli \(Self.options(name)) ")
+        return diagnosis
+    }
+
+    private static func options(_ name: String) -> String {
+        let colon = name.lastIndex(of: ":") ?? name.endIndex
+        return "-h \(name[..<colon].filter { !"[]".contains($0) }) -p \(name[colon...].dropFirst())"
     }
 
     /// This user may not look.

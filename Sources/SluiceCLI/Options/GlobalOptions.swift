@@ -9,7 +9,10 @@ extension TimeStyle: ExpressibleByArgument {}
 package struct GlobalOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("Redis: redis://, rediss://, unix:// or redis+sentinel:// URL.", valueName: "url")
+        help: ArgumentHelp(
+            "Redis: redis://, rediss://, unix://, redis+sentinel:// or redis+cluster:// URL.",
+            valueName: "url"
+        )
     )
     var redis: String?
 

@@ -79,6 +79,7 @@ package enum ErrorTranslation {
             sentinels.hosts.first.map {
                 "redis-cli -h \($0.name) -p \($0.port) sentinel get-master-addr-by-name \(sentinels.master)"
             } ?? ""
+        case .cluster(let hosts)?: hosts.first.map { "redis-cli -h \($0.name) -p \($0.port) cluster info" } ?? ""
         case nil: "\(Program.name) redis status"
         }
     }

@@ -100,8 +100,8 @@ package struct Settings: Sendable {
                     origin == .flag("--redis") ? .usage : .badConfiguration,
                     error.message,
                     notes: ["from: \(origin)"],
-                    fix: "redis://localhost:6379/0, rediss://user:password@host/0, unix:///path/to/socket or "
-                        + "redis+sentinel://h1,h2,h3/mymaster"
+                    fix: "redis://localhost:6379/0, rediss://user:password@host/0, unix:///path/to/socket, "
+                        + "redis+sentinel://h1,h2,h3/mymaster or redis+cluster://h1,h2,h3"
                 )
             }
         }

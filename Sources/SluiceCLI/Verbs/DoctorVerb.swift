@@ -143,19 +143,29 @@ struct DoctorReport {
         ]
     }
 
+    /// Of a cluster: the sum or the worst of all masters, and what differs in the order of their slots.
     private var server: JSONValue {
-        let server = doctor.server
+        let servers = doctor.servers
+        let first = servers.first
         return [
-            "version": JSONValue(server.info["valkey_version"] ?? server.info["redis_version"]),
-            "hiredis": .string(server.hiredisVersion),
-            "user": JSONValue(server.user),
-            "keys": JSONValue(server.keyCount),
-            "connections": JSONValue(server.info["connected_clients"].flatMap { Int($0) }),
-            "usedBytes": JSONValue(server.info["used_memory"].flatMap { Int($0) }),
-            "appendOnly": .bool(server.info["aof_enabled"] == "1"),
-            "maxmemoryPolicy": JSONValue(server.info["maxmemory_policy"]),
-            "clockAheadMilliseconds": .number(server.clockAhead),
+            "version": JSONValue(first?.info["valkey_version"] ?? first?.info["redis_version"]),
+            "hiredis": .string(first?.hiredisVersion ?? ""),
+            "user": JSONValue(first?.user),
+            "keys": .number(servers.reduce(0) { $0 + $1.keyCount }),
+            "connections": JSONValue(sum("connected_clients")),
+            "usedBytes": JSONValue(sum("used_memory")),
+            "appendOnly": .bool(servers.allSatisfy { $0.info["aof_enabled"] == "1" }),
+            "maxmemoryPolicy": JSONValue(
+                servers.compactMap { $0.info["maxmemory_policy"] }.max { $0 == "noeviction" && $1 != "noeviction" }
+            ),
+            "clockAheadMilliseconds": .number(servers.map(\.clockAhead).max { abs($0) < abs($1) } ?? 0),
+            "masters": .array(servers.compactMap(\.name).map { .string($0) }),
         ]
+    }
+
+    private func sum(_ field: String) -> Int? {
+        let numbers = doctor.servers.compactMap { $0.info[field].flatMap { Int($0) } }
+        return numbers.isEmpty ? nil : numbers.reduce(0, +)
     }
 
     private static func object(_ diagnosis: Diagnosis) -> JSONValue {

@@ -12,21 +12,30 @@ struct ServerCheck: Sendable, Equatable {
     var evictionPolicy: String
     /// Bytes; 0 = no limit.
     var maxMemory: Int64
+    /// A node of a cluster that was named as if it were the only server.
+    var isLoneNode = false
 
-    /// Asks the server.
+    /// Asks the server, or each master of a cluster.
     ///
-    /// - Returns: nil if it does not answer, or not to everybody; whoever works with it will find out more.
+    /// - Returns: what the one says that is the least safe; nil if one does not answer, or not to everybody: whoever works with it
+    ///   will find out more.
     static func ask(_ endpoint: RedisEndpoint, timeout: Duration) async -> ServerCheck? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 // One command for all sections: an idle worker has few to spare.
-                let replies = try? RedisProbe.ask(endpoint, [RedisCommand("INFO")], timeout: timeout)
-                continuation.resume(
-                    returning: replies.map { ServerCheck(info: $0.compactMap(\.string).joined(separator: "\n")) }
-                )
+                let replies = try? RedisProbe.askAll(endpoint, [RedisCommand("INFO")], timeout: timeout)
+                let checks = replies.map { $0.map { ServerCheck(info: $0[0].string ?? "", endpoint) } }
+                continuation.resume(returning: checks?.max { $0.trouble < $1.trouble })
             }
         }
     }
+
+    private init(info: String, _ endpoint: RedisEndpoint) {
+        self.init(info: info)
+        isLoneNode = !endpoint.isCluster && info.contains("redis_mode:cluster")
+    }
+
+    private var trouble: Int { refusal != nil ? 3 : danger != nil ? 2 : warning != nil ? 1 : 0 }
 
     init(info: String) {
         var values: [String: String] = [:]
@@ -57,8 +66,12 @@ struct ServerCheck: Sendable, Equatable {
 
     /// Why nothing would work.
     var refusal: String? {
+        if isLoneNode { return "the server is a node of a Redis Cluster, which has other nodes for other queues" }
         let parts = version.split(separator: ".").compactMap { Int($0) }
         guard parts.count >= 2, (parts[0], parts[1]) < Self.oldest else { return nil }
         return "Redis \(version) is too old: \(Self.oldest.major).\(Self.oldest.minor) is needed"
     }
+
+    /// What to use in place of a server that is refused.
+    var remedy: String { isLoneNode ? "redis+cluster://HOST:PORT" : "a newer Redis, or Valkey 7.2" }
 }

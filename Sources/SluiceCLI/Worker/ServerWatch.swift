@@ -28,7 +28,7 @@ struct ServerWatch: Sendable {
     /// - Throws: `CLIError` with `.badConfiguration`.
     private func judge(_ server: ServerCheck) throws(CLIError) {
         if let refusal = server.refusal {
-            throw CLIError(.badConfiguration, refusal, fix: "a newer Redis, or Valkey 7.2")
+            throw CLIError(.badConfiguration, refusal, fix: server.remedy)
         }
         if let danger = server.danger, !allowsEviction {
             throw CLIError(

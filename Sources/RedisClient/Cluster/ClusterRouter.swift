@@ -1,0 +1,217 @@
+import NIOCore
+
+/// Hands every call to the link of the node that has its slot, and sends it again where a node has refused it for another.
+///
+/// A command that is answered with MOVED, ASK, TRYAGAIN or CLUSTERDOWN was not executed. Calls about one slot keep their order: with
+/// the first such answer, later ones are held until everything about the slot that is under way has been answered.
+///
+/// Sendable because everything here runs on the event loop, which owns all of its state.
+final class ClusterRouter: @unchecked Sendable {
+    typealias Host = RedisEndpoint.Host
+    typealias MakeLink = (RedisEndpoint, _ onChange: @escaping @Sendable (RedisError?) -> Void) -> RedisLink
+
+    /// A link, and how many calls it has.
+    private struct Node {
+        let link: RedisLink
+        var calls = 0
+    }
+
+    private(set) var map: SlotMap
+    private let connector: RedisConnector
+    private let eventLoop: any EventLoop
+    private var makeLink: MakeLink?
+    private var changed: ((Bool) -> Void)?
+    private var nodes: [Host: Node] = [:]
+    /// Calls that a node has, by slot.
+    private var underWay: [UInt16: Int] = [:]
+    private var turns: [UInt16: SlotTurn] = [:]
+    private var isAsking = false
+    /// Something happened since the map was asked for.
+    private var isDoubtful = false
+    private var end: RedisError?
+
+    /// - Parameters:
+    ///   - makeLink: makes the link to a node.
+    ///   - changed: told whether there is a connection to any node, whenever one has come or ended.
+    init(
+        _ map: SlotMap,
+        connector: RedisConnector,
+        on eventLoop: any EventLoop,
+        makeLink: @escaping MakeLink,
+        changed: @escaping (Bool) -> Void
+    ) {
+        self.map = map
+        self.connector = connector
+        self.eventLoop = eventLoop
+        self.makeLink = makeLink
+        self.changed = changed
+    }
+
+    // MARK: Calls
+
+    func perform(_ submission: Submission, from queue: CommandQueue) {
+        eventLoop.assertInEventLoop()
+        if let end {
+            queue.release(commands: submission.replyCount, bytes: submission.weight)
+            return submission.sink.fail(end)
+        }
+        guard case .pipeline(let commands) = submission.payload else {
+            return send(RoutedCall(submission, queue))
+        }
+        let gathering = PipelineGathering(submission, queue)
+        for (index, command) in commands.enumerated() {
+            let sink = Submission.Sink.callback { gathering.take($0, at: index) }
+            let part = Submission(
+                payload: .command(command),
+                sink: sink,
+                near: submission.near,
+                deadline: submission.deadline
+            )
+            send(RoutedCall(part, nil))
+        }
+    }
+
+    private func send(_ call: RoutedCall) {
+        guard let slot = call.slot, turns[slot] != nil else { return dispatch(call) }
+        turns[slot]?.held.append(call)
+    }
+
+    private func dispatch(_ call: RoutedCall) {
+        guard let host = target(of: call) else {
+            // Nobody has the slot, as far as is known: asked again, and again.
+            guard let slot = call.slot else { return call.fail(noNode) }
+            refresh()
+            refuse(call, .later(noNode), slot)
+            return resume(slot)
+        }
+        let link = link(to: host)
+        nodes[host]?.calls += 1
+        if let slot = call.slot { underWay[slot, default: 0] += 1 }
+        link.queue.enqueue(
+            Submission(
+                payload: call.payload,
+                sink: call.payload.sink { self.answered(call, by: host, $0) },
+                deadline: call.submission.deadline
+            ),
+            mayWait: true
+        )
+    }
+
+    private func target(of call: RoutedCall) -> Host? {
+        if let other = call.asking { return other }
+        if let slot = call.slot { return map[slot] }
+        let hosts = map.parts.map(\.host)
+        // One that was not tried yet is better than one that is away.
+        return hosts.first { nodes[$0]?.link.isConnected == true } ?? hosts.filter { nodes[$0] == nil }.randomElement()
+            ?? hosts.randomElement()
+    }
+
+    private var noNode: RedisError {
+        RedisError(.unreachable, "no node of the cluster has the slot", endpoint: connector.endpoint.description)
+    }
+
+    // MARK: Answers
+
+    private func answered(_ call: RoutedCall, by host: Host, _ result: Result<RedisValue, RedisError>) {
+        nodes[host]?.calls -= 1
+        let refusal = Refusal(result, from: host)
+        guard let slot = call.slot else {
+            if case .lookAgain? = refusal, end == nil { return dispatch(call) }
+            return call.settle(result, endpoint: host)
+        }
+        underWay[slot, default: 1] -= 1
+        if let refusal, end == nil { refuse(call, refusal, slot) } else { call.settle(result, endpoint: host) }
+        if underWay[slot] == 0 {
+            underWay[slot] = nil
+            resume(slot)
+        }
+    }
+
+    private func refuse(_ call: RoutedCall, _ refusal: Refusal, _ slot: UInt16) {
+        switch refusal {
+        case .elsewhere(.moved(let slot, let host)):
+            map.assign(slot, to: host)
+            refresh()
+        case .later(let error) where error.serverError?.code != .tryAgain: refresh()
+        default: break
+        }
+        turns[slot, default: SlotTurn()].take(call, refusal)
+    }
+
+    /// Sends again what was refused, and then what came meanwhile, once nothing about the slot is under way.
+    private func resume(_ slot: UInt16) {
+        guard let turn = turns[slot], underWay[slot] == nil, !turn.isPausing else { return }
+        guard let pause = turn.pause(random: .random(in: 0..<1)) else { return finish(slot) }
+        turns[slot]?.isPausing = true
+        eventLoop.assumeIsolated().scheduleTask(in: pause) { self.finish(slot) }
+    }
+
+    private func finish(_ slot: UInt16) {
+        guard let turn = turns.removeValue(forKey: slot) else { return }
+        let now = NIODeadline.now()
+        for call in turn.calls {
+            if let end { call.fail(end) } else if let late = call.lateness(now) { call.fail(late) } else { send(call) }
+        }
+    }
+
+    // MARK: Nodes
+
+    private func link(to host: Host) -> RedisLink {
+        if let node = nodes[host] { return node.link }
+        guard let makeLink else { preconditionFailure("a router that was closed makes no links") }
+        let link = makeLink(connector.endpoint.at(host)) { [weak self] error in self?.nodeChanged(host, error) }
+        nodes[host] = Node(link: link)
+        return link
+    }
+
+    private func nodeChanged(_ host: Host, _ error: RedisError?) {
+        guard end == nil else { return }
+        changed?(nodes.contains { $0.value.link.isConnected })
+        guard error != nil else { return }
+        // What any node can do, another one may.
+        nodes[host]?.link.queue.failHeld(Refusal.signal)
+        refresh()
+    }
+
+    /// Looks which node has what now. What happens meanwhile makes it look once more.
+    private func refresh() {
+        guard end == nil else { return }
+        if isAsking {
+            isDoubtful = true
+            return
+        }
+        (isAsking, isDoubtful) = (true, false)
+        ClusterSearch(connector, on: eventLoop).run().assumeIsolated().whenComplete { result in
+            self.isAsking = false
+            if case .success(let found) = result {
+                found.connection.close()
+                self.adopt(found.map)
+            }
+            if self.isDoubtful { self.refresh() }
+        }
+    }
+
+    private func adopt(_ new: SlotMap) {
+        guard end == nil else { return }
+        let isNew = new != map
+        map = new
+        let current = Set(new.parts.map(\.host))
+        for (host, node) in nodes {
+            let isGone = !current.contains(host)
+            // What waits there for a connection may be for another node by now.
+            if isNew || isGone, !node.link.isConnected { node.link.queue.failHeld(Refusal.signal) }
+            guard isGone, nodes[host]?.calls == 0 else { continue }
+            nodes[host] = nil
+            node.link.close()
+        }
+    }
+
+    func close(_ error: RedisError) {
+        guard end == nil else { return }
+        end = error
+        for node in nodes.values { node.link.close() }
+        nodes = [:]
+        for slot in turns.keys { finish(slot) }
+        (makeLink, changed) = (nil, nil)
+    }
+}

@@ -1,0 +1,143 @@
+import Logging
+import NIOCore
+import Synchronization
+
+/// One look for a cluster: asks some of its nodes at once which node has which slots.
+///
+/// The first answer counts of a node that says that the cluster works: one that is cut off from the others does not say so. If
+/// none says so, the first map counts that came. Lives on its event loop.
+final class ClusterSearch {
+    typealias Host = RedisEndpoint.Host
+    /// A node that answered; the connection is for whoever gets it.
+    typealias Found = (map: SlotMap, host: Host, connection: RedisConnection)
+
+    /// Nodes asked at once.
+    private static let breadth = 6
+    /// The last map of each cluster that this process has found, by URL: it names more nodes than the URL does.
+    private static let known = Mutex<[String: SlotMap]>([:])
+
+    private let connector: RedisConnector
+    private let eventLoop: any EventLoop
+    private let promise: EventLoopPromise<Found>
+    private var candidates: [Host]
+    private var unanswered = 0
+    private var second: Found?
+    private var isOver = false
+    private var failures: [String] = []
+    /// What is more telling than that somebody could not be reached.
+    private var refusal: RedisError?
+
+    init(_ connector: RedisConnector, on eventLoop: any EventLoop) {
+        self.connector = connector
+        self.eventLoop = eventLoop
+        promise = eventLoop.makePromise()
+        guard case .cluster(let seeds) = connector.endpoint.address else {
+            preconditionFailure("only a cluster is looked for")
+        }
+        let known = Self.lastMap(of: connector.endpoint)?.hosts ?? []
+        candidates = known.filter { !seeds.contains($0) }.shuffled() + seeds.shuffled()
+    }
+
+    static func lastMap(of endpoint: RedisEndpoint) -> SlotMap? { known.withLock { $0[endpoint.description] } }
+
+    static func remember(_ map: SlotMap, of endpoint: RedisEndpoint) {
+        known.withLock { $0[endpoint.description] = map }
+    }
+
+    func run() -> EventLoopFuture<Found> {
+        for _ in 0..<Self.breadth { askNext() }
+        return promise.futureResult
+    }
+
+    private func askNext() {
+        guard !isOver, let host = candidates.popLast() else { return }
+        unanswered += 1
+        var connector = connector
+        connector.endpoint = connector.endpoint.at(host)
+        connector.connectDirectly(on: eventLoop)
+            .flatMap { connection in Self.ask(connection).map { (connection, $0) } }
+            .assumeIsolated().whenComplete { result in
+                self.unanswered -= 1
+                switch result {
+                case .success((let connection, let replies)): self.take(replies, host, connection)
+                case .failure(let error): self.note(error, host)
+                }
+                self.proceed()
+            }
+    }
+
+    /// What to send for a map.
+    static let questions = [RedisCommand("CLUSTER", "SLOTS"), RedisCommand("CLUSTER", "INFO")]
+
+    /// - Returns: the map, and whether the node says that the cluster works. A user who may not ask that has to believe it.
+    static func read(_ replies: [RedisValue], from host: Host) throws -> (map: SlotMap, isWhole: Bool) {
+        if let error = replies[0].error { throw notOfCluster(error) }
+        guard let map = SlotMap(replies[0], from: host) else {
+            throw RedisError(.unreachable, "it knows of no node that has slots")
+        }
+        return (map, replies[1].string?.contains("cluster_state:ok") ?? true)
+    }
+
+    private static func ask(_ connection: RedisConnection) -> EventLoopFuture<[RedisValue]> {
+        connection.submit(questions, deadline: connection.configuration.connectTimeout)
+            .flatMapErrorThrowing { error in
+                connection.close()
+                throw error
+            }
+    }
+
+    private static func notOfCluster(_ error: RedisServerError) -> RedisError {
+        var failure = RedisError(server: error)
+        if error.message.contains("cluster support disabled") {
+            failure.code = .badURL
+            failure.message = "the server is no node of a cluster: use redis:// in place of redis+cluster://"
+        }
+        return failure
+    }
+
+    private func take(_ replies: [RedisValue], _ host: Host, _ connection: RedisConnection) {
+        do {
+            let (map, isWhole) = try Self.read(replies, from: host)
+            if isOver || (!isWhole && second != nil) { return connection.close() }
+            if isWhole { finish((map, host, connection)) } else { second = (map, host, connection) }
+        } catch {
+            connection.close()
+            note(error, host)
+        }
+    }
+
+    private func proceed() {
+        guard !isOver else { return }
+        if unanswered < Self.breadth { askNext() }
+        guard unanswered == 0 else { return }
+        if let second {
+            self.second = nil
+            finish(second)
+        } else {
+            isOver = true
+            promise.fail(failure)
+        }
+    }
+
+    private func finish(_ found: Found) {
+        isOver = true
+        second?.connection.close()
+        Self.remember(found.map, of: connector.endpoint)
+        promise.succeed(found)
+    }
+
+    private func note(_ error: any Error, _ host: Host) {
+        let error = ConnectFailure.describe(error, during: .connect)
+        if error.isRefusal || error.serverError != nil { refusal = refusal ?? error }
+        failures.append("\(host): \(error.message)")
+    }
+
+    private var failure: RedisError {
+        if let refusal { return refusal }
+        return RedisError(
+            .unreachable,
+            "no node of the cluster says where its slots are: \(failures.joined(separator: "; "))",
+            endpoint: connector.endpoint.description
+        )
+    }
+}

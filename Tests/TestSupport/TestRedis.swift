@@ -1,0 +1,57 @@
+import Foundation
+import Logging
+import NIOPosix
+import RedisClient
+
+/// The Redis that a test works with: one server, or a cluster.
+package enum TestRedis: Sendable {
+    case server(TestServer)
+    case cluster(TestCluster)
+
+    /// What tests run against that need nothing special: one server, or with `SLUICE_TEST_TOPOLOGY=cluster` three nodes. One per test
+    /// process, where tests keep apart by namespaces.
+    package static let shared: TestRedis = {
+        guard isCluster else { return .server(.shared) }
+        do { return .cluster(try TestCluster.start()) } catch { fatalError("the tests need a cluster: \(error)") }
+    }()
+
+    /// Whether `shared` is a cluster. Tests with a server of their own say why a cluster says nothing new: `.enabled(if: …, "why")`.
+    package static let isCluster: Bool = {
+        switch ProcessInfo.processInfo.environment["SLUICE_TEST_TOPOLOGY"] ?? "single" {
+        case "single": return false
+        case "cluster": return true
+        case let other: fatalError("SLUICE_TEST_TOPOLOGY is single or cluster, not \(other)")
+        }
+    }()
+
+    package static let isSingle = !isCluster
+
+    package var endpoint: RedisEndpoint {
+        switch self {
+        case .server(let server): server.endpoint
+        case .cluster(let cluster): cluster.endpoint
+        }
+    }
+
+    package var url: String { endpoint.description }
+
+    /// All that have keys.
+    package var servers: [TestServer] {
+        switch self {
+        case .server(let server): [server]
+        case .cluster(let cluster): cluster.nodes
+        }
+    }
+
+    /// Sends commands, each to whoever has its key, from a thread that may block; error replies stay in their places.
+    @discardableResult
+    package func ask(_ commands: RedisCommand...) throws -> [RedisValue] {
+        let link = RedisLink(
+            endpoint,
+            on: MultiThreadedEventLoopGroup.singleton.any(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        defer { link.close() }
+        return try link.submit(commands).wait()
+    }
+}
