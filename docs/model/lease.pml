@@ -3,7 +3,8 @@
  * Every script is one atomic step, as in Redis. docs/model.md says what is modelled and what is not; scripts/model runs it.
  *
  * -D breaks one rule each, and must make the search find an error: NO_FENCE NO_INFLIGHT NO_SWEEPER NO_RECONCILE NO_EPOCH
- * NO_SELF_FENCE NO_HOLD NO_LAPSE_EPOCH NO_ORDER NO_OUTBOX NO_CAP.
+ * NO_SELF_FENCE NO_HOLD NO_LAPSE_EPOCH NO_ORDER NO_OUTBOX NO_CAP NO_FLOOR ABANDON_ALIVE ABANDON_KEEPS_LEASE NO_FENCE_MARK
+ * NO_SEQUENCE_MARK NO_BURIED.
  */
 
 #ifndef OPS
@@ -32,6 +33,18 @@
 #ifndef RETRIES
 #define RETRIES 0
 #endif
+/* Redis is out of everybody's reach. */
+#ifndef OUTAGES
+#define OUTAGES 0
+#endif
+/* A supervisor that knows of the death of its worker. */
+#ifndef ABANDONS
+#define ABANDONS 0
+#endif
+/* Cancels of the whole queue; there may be one. */
+#ifndef WIPES
+#define WIPES 0
+#endif
 
 #define WORKERS 2
 #define ROOM 2            /* entries of a worker's in-flight hash that fit here; the slots allow one */
@@ -53,11 +66,16 @@ mtype state[OPS];         /* of the record */
 byte failed[OPS];         /* attempts that failed */
 byte delivery[OPS];
 bool intent[OPS];         /* a cancel for an operation without a record */
+byte grave[OPS];          /* what the cancel of the whole queue has renamed away: references and elements */
+bool isBelow[OPS];        /* its sequence is not above cancelledSequence */
+bool isGap;               /* nobody has beaten for so long that a lease may have lapsed: the next beat notices */
+bool isFloor;             /* leaseFloor has not passed: nobody is taken for dead */
 
 typedef Hash {
     byte fence[ROOM];     /* 0 = no entry */
     byte op[ROOM];
     bool order[ROOM];     /* a cancel is requested */
+    bool isBelow[ROOM];   /* the fence is not above cancelledFence */
     bool isStarted[ROOM]; /* for the properties: its body was started */
 }
 Hash inflight[WORKERS];
@@ -93,12 +111,17 @@ byte lateWorker, lateEpoch, lateFence, lateOp;
 
 /* ---- What may still break ---- */
 byte lost = LOST, mutes = MUTES, deaths = DEATHS, returns = RETURNS, cancels = CANCELS, retries = RETRIES;
+byte outages = OUTAGES, abandons = ABANDONS, wipes = WIPES;
+bool isOut;               /* nothing reaches Redis now */
 
 /* ---- What only the properties look at ---- */
 bool wasAsked[OPS];       /* a cancel was answered "requested" or "cancelled" */
 
 /* Scratch, outside the state: whatever uses it is one d_step, so that nothing reads a value left by another branch. */
 hidden byte i, j, held, proof, fence, wasRemoved, wasOrdered;
+
+/* It waits in the grave: it counts as cancelled, and nobody has cleared it away yet. */
+#define IS_BURIED(o) (grave[o] > 0 && isBelow[o] && (state[o] == ready || state[o] == retrying || state[o] == untracked))
 
 /* An operation is in exactly one place, and a record says which. */
 inline check() {
@@ -109,10 +132,10 @@ inline check() {
                 held = held + (inflight[0].fence[j] != 0 && inflight[0].op[j] == i);
                 held = held + (inflight[1].fence[j] != 0 && inflight[1].op[j] == i)
             }
-            assert(lane[i] + held + isDelayed[i] + endings[i] == 1);
-            assert(state[i] != ready || lane[i] == 1);
+            assert(lane[i] + held + isDelayed[i] + endings[i] + IS_BURIED(i) == 1);
+            assert(state[i] != ready || lane[i] + IS_BURIED(i) == 1);
             assert(state[i] != executing || held == 1);
-            assert(state[i] != retrying || isDelayed[i]);
+            assert(state[i] != retrying || isDelayed[i] + IS_BURIED(i) == 1);
             assert((state[i] != finished && state[i] != dead && state[i] != cancelled) || endings[i] == 1);
             assert(delivery[i] <= MAX_DELIVERIES && failed[i] <= MAX_ATTEMPTS)
         }
@@ -135,6 +158,12 @@ inline check() {
 
 /* ---- Parts of scripts ---- */
 
+#ifdef NO_FENCE_MARK
+#define FENCE_MARK(me, j) false
+#else
+#define FENCE_MARK(me, j) inflight[me].isBelow[j]
+#endif
+
 /* HDEL: the proof that the caller owns the operation. */
 inline release(me, itsFence, itsOp) {
     wasRemoved = false;
@@ -143,10 +172,11 @@ inline release(me, itsFence, itsOp) {
         if
         :: itsFence != 0 && inflight[me].fence[j] == itsFence ->
             wasRemoved = true;
-            wasOrdered = inflight[me].order[j];
+            wasOrdered = inflight[me].order[j] || FENCE_MARK(me, j);
             inflight[me].fence[j] = 0;
             inflight[me].op[j] = 0;
             inflight[me].order[j] = false;
+            inflight[me].isBelow[j] = false;
             inflight[me].isStarted[j] = false
         :: else
         fi
@@ -258,13 +288,13 @@ inline takeGhost(itsOp) {
 /* The order within the lanes does not matter here, so a claim may take any. */
 inline doClaim(me, itsEpoch, heard) {
     if
-    :: lease[me] != valid ->
+    :: lease[me] == absent || (lease[me] == lapsed && !isFloor) ->
         if
         :: heard -> w[me].refusal = absent
         :: else
         fi
 #ifndef NO_EPOCH
-    :: lease[me] == valid && epochOf[me] > itsEpoch ->
+    :: (lease[me] == valid || (lease[me] == lapsed && isFloor)) && epochOf[me] > itsEpoch ->
         if
         :: heard -> w[me].refusal = lapsed
         :: else
@@ -323,6 +353,25 @@ inline recover(me, itsOp) {
 
 inline doSweep(me) {
     d_step {
+#if MUTES == 0
+        assert(!w[me].isAlive);                      /* an outage of all is no death */
+#endif
+        handBack(me);
+        lease[me] = absent
+    }
+}
+
+/* Of a worker whose process is known to have ended, whatever its lease and the floor say. */
+inline doAbandon(me) {
+    d_step {
+        handBack(me);
+#ifndef ABANDON_KEEPS_LEASE
+        lease[me] = absent
+#endif
+    }
+}
+
+inline handBack(me) {
         for (i : 0 .. ROOM - 1) {
             if
             :: inflight[me].fence[i] != 0 ->
@@ -333,28 +382,34 @@ inline doSweep(me) {
             :: else
             fi
         }
-        lease[me] = absent
-    }
 }
 
 /* Waiting ones end at once. For a running one the order is stored under its fence; what has no record gets an intent. */
 inline doCancel(itsOp) {
     d_step {
         if
-        :: state[itsOp] == ready ->
+#ifdef NO_BURIED
+        :: isBelow[itsOp] && (state[itsOp] == ready || state[itsOp] == retrying) ->
+            if
+            :: state[itsOp] == ready -> ghostCount++
+            :: else
+            fi;
+            endAs(itsOp, cancelled)
+#endif
+        :: state[itsOp] == ready && !isBelow[itsOp] ->
             lane[itsOp]--;
             ghosts[itsOp]++;
             ghostCount++;
             endAs(itsOp, cancelled);
             wasAsked[itsOp] = true
-        :: state[itsOp] == retrying ->
+        :: state[itsOp] == retrying && !isBelow[itsOp] ->
             isDelayed[itsOp] = false;
             endAs(itsOp, cancelled);
             wasAsked[itsOp] = true
         :: state[itsOp] == untracked && lane[itsOp] == 1 ->
             intent[itsOp] = true;
             wasAsked[itsOp] = true
-        :: lane[itsOp] + isDelayed[itsOp] + endings[itsOp] == 0 ->
+        :: lane[itsOp] + isDelayed[itsOp] + endings[itsOp] + IS_BURIED(itsOp) == 0 ->
             wasAsked[itsOp] = true;
 #ifndef NO_ORDER
             for (i : 0 .. WORKERS - 1) {
@@ -366,16 +421,60 @@ inline doCancel(itsOp) {
                 }
             }
 #endif
-        :: else                                      /* it has ended */
+        :: else                                      /* it has ended, or lies in the grave */
         fi;
         i = 0
+    }
+}
+
+/* The whole queue: lanes and sets are renamed, the counters of sequence and fence say what is meant. */
+inline doWipe() {
+    d_step {
+        for (i : 0 .. OPS - 1) {
+            grave[i] = grave[i] + lane[i] + ghosts[i] + isDelayed[i];
+            lane[i] = 0;
+            ghosts[i] = 0;
+            isDelayed[i] = false;
+            isBelow[i] = true;
+            wasAsked[i] = wasAsked[i] || endings[i] == 0
+        }
+        ghostCount = 0;
+        for (i : 0 .. WORKERS - 1) {
+            for (j : 0 .. ROOM - 1) {
+                inflight[i].isBelow[j] = (inflight[i].fence[j] != 0)
+            }
+        }
+        i = 0;
+        j = 0
+    }
+}
+
+#ifdef NO_SEQUENCE_MARK
+#define SEQUENCE_MARK(o) true
+#else
+#define SEQUENCE_MARK(o) isBelow[o]
+#endif
+
+/* Clears one reference or element of the grave away; one that an operator has made ready again meanwhile is not meant. */
+inline doBury(itsOp) {
+    d_step {
+        if
+        :: state[itsOp] == untracked -> endings[itsOp]++     /* it was counted when the queue was cancelled */
+        :: (state[itsOp] == ready || state[itsOp] == retrying) && SEQUENCE_MARK(itsOp) -> endAs(itsOp, cancelled)
+        :: else
+        fi;
+        grave[itsOp]--
     }
 }
 
 /* An operator's retry: a new revision, so references left behind stay ghosts. */
 inline doRetry(itsOp) {
     d_step {
-        endings[itsOp]--;
+        if
+        :: endings[itsOp] > 0 -> endings[itsOp]--
+        :: else                                      /* in the grave */
+        fi;
+        isBelow[itsOp] = false;                      /* a new sequence */
         lane[itsOp]++;
         state[itsOp] = ready;
         failed[itsOp] = 0;
@@ -525,10 +624,10 @@ inline giveUp(me) {
 }
 
 #define HASH_SIZE(me) ((inflight[me].fence[0] != 0) + (inflight[me].fence[1] != 0))
-#define ORDERED(me) ((inflight[me].fence[0] == w[me].fence && inflight[me].order[0]) \
-    || (inflight[me].fence[1] == w[me].fence && inflight[me].order[1]))
+#define ORDERED(me) ((inflight[me].fence[0] == w[me].fence && (inflight[me].order[0] || inflight[me].isBelow[0])) \
+    || (inflight[me].fence[1] == w[me].fence && (inflight[me].order[1] || inflight[me].isBelow[1])))
 /* What a heartbeat would change; others are left out, so that every run of the model ends. */
-#define LEASE_NEWS(me) (lease[me] != valid || !w[me].believes)
+#define LEASE_NEWS(me) (lease[me] != valid || !w[me].believes || isGap)
 #define COUNT_NEWS(me) (w[me].call == none && !w[me].needsReconcile && HASH_SIZE(me) != (w[me].fence != 0))
 #define CANCEL_NEWS(me) (w[me].fence != 0 && w[me].phase != over && !w[me].isCancelled && ORDERED(me))
 
@@ -552,6 +651,10 @@ inline beat(me) {
     :: CANCEL_NEWS(me) -> w[me].isCancelled = true
     :: else
     fi;
+#ifndef NO_FLOOR
+    isFloor = isFloor || isGap;
+#endif
+    isGap = false;
     lease[me] = valid;
     w[me].believes = true;
     if
@@ -592,9 +695,9 @@ end:
     do
     /* The heartbeat, on a thread of its own. */
 #ifdef NO_RECONCILE
-    :: atomic { w[me].isAlive && !w[me].isMute && (LEASE_NEWS(me) || CANCEL_NEWS(me)) -> beat(me) }
+    :: atomic { w[me].isAlive && !w[me].isMute && !isOut && (LEASE_NEWS(me) || CANCEL_NEWS(me)) -> beat(me) }
 #else
-    :: atomic { w[me].isAlive && !w[me].isMute && (LEASE_NEWS(me) || COUNT_NEWS(me) || CANCEL_NEWS(me)) -> beat(me) }
+    :: atomic { w[me].isAlive && !w[me].isMute && !isOut && (LEASE_NEWS(me) || COUNT_NEWS(me) || CANCEL_NEWS(me)) -> beat(me) }
 #endif
     /* Bodies. */
     :: atomic { w[me].isAlive && w[me].phase == waiting && !w[me].isCancelled && MAY_START(me) -> start(me) }
@@ -617,7 +720,7 @@ end:
     :: atomic {
         MAY_CALL(me) && !w[me].needsReconcile && w[me].phase == nothing && SOMETHING_READY -> send(me, claim)
         }
-    :: atomic { w[me].call != none && !w[me].isAnswered -> execute(me); check() }
+    :: atomic { w[me].call != none && !w[me].isAnswered && !isOut -> execute(me); check() }
     :: atomic { w[me].isAlive && w[me].isAnswered -> accept(me) }
     :: atomic { w[me].isAlive && w[me].call != none && lost > 0 -> giveUp(me) }
     od
@@ -625,24 +728,44 @@ end:
 
 /* ---- What else happens ---- */
 
+#define MAY_SWEEP (!isFloor && !isGap && !isOut)
+
 proctype Server() {
 end:
     do
-    :: atomic { lateCall != none -> executeLate(); check() }
+    :: atomic { lateCall != none && !isOut -> executeLate(); check() }
     :: atomic { lateCall != none -> forgetLate() }
     :: atomic { isDelayed[0] -> isDelayed[0] = false; lane[0]++; state[0] = ready; check() }
 #if OPS > 1
     :: atomic { isDelayed[1] -> isDelayed[1] = false; lane[1]++; state[1] = ready; check() }
 #endif
 #ifndef NO_SWEEPER
-    :: atomic { lease[0] == lapsed -> doSweep(0); check() }
-    :: atomic { lease[1] == lapsed -> doSweep(1); check() }
+    /* Asked for by a worker that has just beaten. */
+    :: atomic { lease[0] == lapsed && MAY_SWEEP -> doSweep(0); check() }
+    :: atomic { lease[1] == lapsed && MAY_SWEEP -> doSweep(1); check() }
+#endif
+#if ABANDONS > 0
+#ifdef ABANDON_ALIVE
+    :: atomic { abandons > 0 && !isOut -> abandons--; doAbandon(0); check() }
+#else
+    :: atomic { abandons > 0 && !isOut && !w[0].isAlive -> abandons--; doAbandon(0); check() }
+#endif
+#endif
+#if WIPES > 0
+    :: atomic { wipes > 0 -> wipes--; doWipe(); check() }
+    :: atomic { grave[0] > 0 -> doBury(0); check() }
+#if OPS > 1
+    :: atomic { grave[1] > 0 -> doBury(1); check() }
+#endif
 #endif
     :: atomic { cancels > 0 -> cancels--; doCancel(0); check() }
 #if OPS > 1
     :: atomic { cancels > 0 -> cancels--; doCancel(1); check() }
 #endif
-    :: atomic { retries > 0 && (state[0] == cancelled || state[0] == dead) -> retries--; doRetry(0); check() }
+    :: atomic {
+        retries > 0 && (state[0] == cancelled || state[0] == dead || (state[0] != untracked && IS_BURIED(0))) ->
+            retries--; doRetry(0); check()
+        }
     od
 }
 
@@ -656,6 +779,8 @@ inline kill(me) {
     forgetCall(me);
     forgetHeld(me)
 }
+
+#define HAS_BEATEN(me) (!w[me].isAlive || w[me].isMute || lease[me] == valid)
 
 /* By its own clock a worker stops believing before Redis' clock lets the lease lapse. */
 proctype Misfortune() {
@@ -671,10 +796,20 @@ end:
     :: atomic { w[1].isMute && w[1].believes -> w[1].believes = false }
     :: atomic { (w[0].isMute || !w[0].isAlive) && !w[0].believes && lease[0] == valid -> lease[0] = lapsed }
     :: atomic { (w[1].isMute || !w[1].isAlive) && !w[1].believes && lease[1] == valid -> lease[1] = lapsed }
+#if OUTAGES > 0
+    :: atomic { outages > 0 && !isOut -> outages--; isOut = true }
+    :: atomic { isOut -> isOut = false }
+    :: atomic { isOut && w[0].believes -> w[0].believes = false }
+    :: atomic { isOut && w[1].believes -> w[1].believes = false }
+    :: atomic { isOut && !w[0].believes && lease[0] == valid -> lease[0] = lapsed; isGap = true }
+    :: atomic { isOut && !w[1].believes && lease[1] == valid -> lease[1] = lapsed; isGap = true }
+    /* One lease has passed: whoever could beat has beaten. */
+    :: atomic { isFloor && !isOut && HAS_BEATEN(0) && HAS_BEATEN(1) -> isFloor = false }
+#endif
     :: atomic { deaths > 0 -> kill(0) }              /* the workers are alike, so it may always be this one */
     :: atomic {
-        lost + mutes + deaths + returns + cancels + retries > 0 ->
-            lost = 0; mutes = 0; deaths = 0; returns = 0; cancels = 0; retries = 0
+        lost + mutes + deaths + returns + cancels + retries + outages + wipes > 0 ->
+            lost = 0; mutes = 0; deaths = 0; returns = 0; cancels = 0; retries = 0; outages = 0; wipes = 0
         }
     od
 }
@@ -685,7 +820,9 @@ proctype Judge() {
         assert(endings[0] == 1);
 #if OPS > 1
         assert(endings[1] == 1);
+        assert(grave[1] == 0);
 #endif
+        assert(grave[0] == 0);
         assert(HASH_SIZE(0) + HASH_SIZE(1) == 0)
 }
 
