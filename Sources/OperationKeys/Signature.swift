@@ -51,7 +51,9 @@ enum Signature {
             )
             let parts = value.split(separator: ":", omittingEmptySubsequences: false)
             guard parts.count == 2, NameRule.allows(String(parts[0])), parts[1].utf8.count == macCharacters,
-                let code = Data(base64Encoded: String(parts[1])), code.count == SHA256.byteCount
+                let code = Data(base64Encoded: String(parts[1])), code.count == SHA256.byteCount,
+                // The last character has bits to spare, which decoding ignores; here there is one way to write a signature.
+                code.base64EncodedString() == parts[1]
             else { return nil }
             return (envelope[..<start], String(parts[0]), code)
         }

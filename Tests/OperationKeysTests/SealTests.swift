@@ -63,6 +63,23 @@ struct SealTests {
         }
     }
 
+    @Test("Bits of a signature's last character that say nothing may not be others either")
+    func spareBits() throws {
+        let seal = try seal("sign a \(secret(1))")
+        // Every ending that a signature may have: the character before the "=" has four of its six bits.
+        for _ in 0..<64 {
+            let id = OperationID()
+            let sealed = try seal.seal(envelope.encoded(), id: id, queue: "mail")
+            let last = try #require(sealed.lastIndex(of: UInt8(ascii: "="))) - 1
+            for other in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
+            where other != sealed[last] {
+                var changed = sealed
+                changed[last] = other
+                #expect(failure(seal, changed, id: id) != nil)
+            }
+        }
+    }
+
     @Test("It belongs to its id, queue and namespace")
     func place() throws {
         for keys in ["sign a \(secret(1))", "encrypt a \(secret(1))"] {
