@@ -141,7 +141,7 @@ struct MonitorTests {
         #expect(try await site.run("monitor", "--until-idle").code == 0)
         let worker = try site.worker()
         defer { worker.send(SIGKILL) }
-        #expect(try await site.run("enqueue", "sleep", "seconds:=2").code == 0)
+        #expect(try await site.run("enqueue", "sleep", "seconds:=8").code == 0)
         let lines = try await site.run("monitor", "--until-idle", "-i", "250ms")
         #expect(lines.code == 0)
         #expect(lines.output.contains(/[1-9][0-9]?%/), "\(lines.output)")
