@@ -10,6 +10,7 @@ import subprocess
 import time
 
 from ledger import Ledger
+from pace import Pace
 from proxy import Proxy
 
 LEASE = 3.0
@@ -25,7 +26,7 @@ class TimedOut(Exception):
     pass
 
 
-def until(condition, what, seconds=30):
+def until(condition, what, seconds=90):
     """Waits for a condition that others bring about; returns how long it took."""
     begin, seconds = time.monotonic(), min(seconds, patience)
     while not condition():
@@ -56,6 +57,11 @@ class Cluster:
         self.clock_library = clock
         self.start_redis()
         self.proxy = Proxy(self.socket)
+        self.pace = Pace(self._is_there)
+
+    def within(self, seconds, since):
+        """Whether so much time has not passed since then, with what the machine itself was late."""
+        return time.time() - since < seconds + self.pace.delay(since)
 
     # Redis
     def start_redis(self):
@@ -102,6 +108,11 @@ class Cluster:
         self.command("REPLICAOF", "NO", "ONE", at=self.replica_socket)
         self.proxy.target = self.socket = self.replica_socket
         self.proxy.reset_all()
+
+    def _is_there(self):
+        """A connection and nothing else: a server that is stopped or paused is none of the machine's delays."""
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as link:
+            link.connect(self.socket)
 
     def _answers(self):
         try:
@@ -191,6 +202,7 @@ class Cluster:
         return until(lambda: self.ended() >= len(self.ids), f"{len(self.ids)} operations end", seconds)
 
     def close(self):
+        self.pace.close()
         for worker in self.workers:
             if worker.poll() is None:
                 with contextlib.suppress(ProcessLookupError):

@@ -3,15 +3,20 @@ seconds.
 
 A scenario raises, or leaves operations that the ledger and the records do not explain, if something does not hold.
 """
+import datetime
 import threading
 
-from cluster import until
+from cluster import LEASE, until
 
 SCENARIOS = {}
 
 
 class Skipped(Exception):
     """Something that a scenario needs is not installed."""
+
+
+class TooSlow(Exception):
+    """What happened says nothing: the machine stood still. The scenario is run again."""
 
 
 def scenario(code, what, bound=None, redis=(), may_return=False, loses=False, clock=False):
@@ -40,13 +45,33 @@ def first_start_elsewhere(cluster, ids, delivery=2):
     return {line.id: line.time for line in cluster.ledger.starts() if line.delivery >= delivery}
 
 
-def while_holding(cluster, condition, what, seconds):
+def redelivered(cluster, ids, since):
+    """The times from then until each was handed out again, by the clock of Redis; all of them have started, too."""
+    first_start_elsewhere(cluster, ids)
+    records = cluster.records(ids)
+    return [cluster.pace.took(since, seconds(records[id]["startedAt"])) for id in ids]
+
+
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def while_holding(cluster, condition, what, seconds, lease=LEASE):
     """Waits as long for the condition, and fails at once if a live worker is taken for dead."""
     def either():
-        assert cluster.total("recovered") == 0, "a live worker was taken for dead"
+        nobody_died(cluster, lease)
         return condition()
 
     until(either, what, seconds)
+
+
+def nobody_died(cluster, lease=LEASE):
+    """No live worker was taken for dead, unless the machine itself kept it from beating for as long as that takes."""
+    if cluster.total("recovered") == 0:
+        return
+    if (delay := cluster.pace.delay(0)) > lease / 2:
+        raise TooSlow(f"the machine stood still for {delay:.1f} s")
+    raise AssertionError("a live worker was taken for dead")
 
 
 class Supervised:

@@ -17,7 +17,7 @@ import scenarios  # noqa: F401 (each of these adds its own)
 import crowds  # noqa: F401
 import servers  # noqa: F401
 from ledger import findings
-from registry import SCENARIOS, Skipped
+from registry import SCENARIOS, Skipped, TooSlow
 
 # Each breaks one rule (see ScriptMutants.swift) and must make this scenario fail.
 MUTANTS = {
@@ -72,7 +72,7 @@ def measure(scenario, options):
         print(f"{scenario.code:14} {scenario.what} …", end="", flush=True)
         begin = time.monotonic()
         try:
-            wrong = once(scenario, options, number, row)
+            wrong = steadily(scenario, options, number, row)
         except Skipped as reason:
             print(f" skipped: {reason}", flush=True)
             break
@@ -83,6 +83,16 @@ def measure(scenario, options):
         for text in wrong[:10]:
             print(f"    {text}", flush=True)
     return row
+
+
+def steadily(scenario, options, number, row):
+    """A run on a machine that stands still for seconds says nothing: it is done again."""
+    for _ in range(3):
+        try:
+            return once(scenario, options, number, row)
+        except TooSlow as reason:
+            print(f" again: {reason} …", end="", flush=True)
+    raise Skipped("the machine stands still again and again")
 
 
 def recovery(row):
@@ -120,8 +130,14 @@ def once(scenario, options, number, row, mutant=None):
         found = findings(under_test.ledger, under_test.ids, records, scenario.may_return)
         wrong += [text for text in found if not scenario.loses or contradicts(text)]
         if scenario.bound:
-            wrong += [f"recovery took {each:.2f} s, bound {scenario.bound:.2f} s" for each in recoveries if each > scenario.bound]
+            wrong += [
+                f"recovery took {each:.2f} s, bound {scenario.bound:.2f} s (the machine itself was late by {each.delay:.2f} s)"
+                for each in recoveries if each > scenario.bound + each.delay
+            ]
         wrong += doctor(under_test)
+    except TooSlow:
+        wrong = []
+        raise
     except Exception as error:
         wrong.append("".join(traceback.format_exception_only(error)).strip())
     finally:
@@ -175,7 +191,8 @@ def report(rows, options):
         "- *Lost*: not ended, or said to have ended although it did not. *Unexplained*: two starts under one fence or as one delivery, or a start beyond",
         "  what the record tells. *Other*: anything else that a scenario asks for and did not hold.",
         f"- *Recovery*: from the fault (or its end, for outages) until what it hit starts again. The lease was {LEASE:.0f} s here (15 s by default): a dead worker's",
-        "  operations are promised within lease + one beat + 1 s.",
+        "  operations are promised within lease + one beat + 1 s. What the machine itself is late meanwhile, measured by starting processes that",
+        "  have nothing to do with Sluice, may come on top of a bound.",
         "",
         "| scenario | runs | operations | faults | starts | lost | unexplained | other | recovery p50 / p99 / max | bound |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---|---|",

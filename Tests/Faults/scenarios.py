@@ -6,7 +6,7 @@ import threading
 import time
 
 from cluster import LEASE, RECOVERY, until
-from registry import Supervised, first_start_elsewhere, running, scenario
+from registry import Supervised, first_start_elsewhere, nobody_died, redelivered, running, scenario
 
 
 @scenario("none", "nothing is broken")
@@ -27,9 +27,9 @@ def kill_worker(cluster):
     until(lambda: len(cluster.leased()) == 3, "three workers beat")
     killed = time.time()
     cluster.hit(victim)
-    again = first_start_elsewhere(cluster, ids)
-    cluster.run("cancel", *ids, "--wait=20s")
-    return [again[id] - killed for id in ids]
+    times = redelivered(cluster, ids, killed)
+    cluster.run("cancel", *ids, "--wait=60s")
+    return times
 
 
 @scenario("kill-loop", "kill -9 of a random worker every second, a new one in its place")
@@ -65,25 +65,25 @@ def stop_worker(cluster):
     until(lambda: len(cluster.leased()) == 2, "both workers beat")
     stopped = time.time()
     cluster.hit(victim, signal.SIGSTOP)
-    again = first_start_elsewhere(cluster, ids)
+    times = redelivered(cluster, ids, stopped)
     time.sleep(max(0, stopped + 3 * LEASE - time.time()))
     victim.send_signal(signal.SIGCONT)
     cluster.drain()
     until(lambda: b"no longer owns" in victim.log.read_bytes(), "the worker that came back says that it lost them")
     for record in cluster.records().values():
         assert record["delivery"] == 2 and record["fence"] > 2, f"stored by the wrong run: {record['fence']}"
-    return [again[id] - stopped for id in ids]
+    return times
 
 
 @scenario("late", "a completion travels longer than the lease, and arrives while another worker runs the operation", bound=RECOVERY)
 def late(cluster):
     cluster.worker(1, through_proxy=True)
-    (id,) = cluster.enqueue(1, "[ $SLUICE_DELIVERY = 1 ] && sleep 1 || sleep 4")
+    (id,) = cluster.enqueue(1, "[ $SLUICE_DELIVERY = 1 ] && sleep 1 || sleep 10")
     running(cluster, 1)
     cluster.proxy.mode = "blackhole"
     held = time.time()
     cluster.worker(1)
-    again = first_start_elsewhere(cluster, [id])
+    times = redelivered(cluster, [id], held)
     cluster.proxy.mode = "pass"
     until(lambda: len(cluster.leased()) == 2, "both workers beat")
     record = cluster.records()[id]
@@ -91,21 +91,22 @@ def late(cluster):
     cluster.drain()
     record = cluster.records()[id]
     assert (record["delivery"], record["fence"]) == (2, 2), f"stored by delivery {record['delivery']}, fence {record['fence']}"
-    return [again[id] - held]
+    return times
 
 
-@scenario("burn", "all slots and a niced burner compute for three leases: nobody is taken for dead")
+@scenario("burn", "all slots and a niced burner compute for three leases (ten in the long form): nobody is taken for dead")
 def burn(cluster):
     cluster.worker(4), cluster.worker(4)
     burners = [subprocess.Popen(["nice", "-n", "-5", "bash", "-c", "while :; do :; done"], stderr=subprocess.DEVNULL) for _ in range(2)]
     try:
-        cluster.enqueue(8, f"end=$((SECONDS + {3 * LEASE:.0f})); while [ $SECONDS -lt $end ]; do :; done")
-        cluster.drain(120)
+        leases = 10 if cluster.is_long else 3
+        cluster.enqueue(8, f"end=$((SECONDS + {leases * LEASE:.0f})); while [ $SECONDS -lt $end ]; do :; done")
+        cluster.drain(300)
     finally:
         for burner in burners:
             burner.kill()
             burner.wait()
-    assert cluster.total("recovered") == 0, "a live worker was taken for dead"
+    nobody_died(cluster)
     assert len(cluster.ledger.starts()) == 8
 
 
@@ -120,10 +121,10 @@ def blackhole(cluster):
     cluster.proxy.mode = "pass"
     healed = time.time()
     until(lambda: len(cluster.ledger.starts()) > before, "work goes on")
-    resumed = time.time() - healed
+    resumed = cluster.pace.took(healed, time.time())
     cluster.drain()
     assert all(worker.poll() is None for worker in workers), "a worker ended"
-    assert cluster.total("recovered") == 0, "an outage was taken for a death"
+    nobody_died(cluster)
     assert len(cluster.ledger.starts()) == len(ids), f"{len(cluster.ledger.starts())} starts of {len(ids)} operations"
     return [resumed]
 
@@ -138,7 +139,7 @@ def reset(cluster):
         time.sleep(1)
         cluster.proxy.reset_all()
     cluster.drain()
-    until(lambda: _descriptors(worker) <= before + 2, f"no descriptor is left open (had {before})", 10)
+    until(lambda: _descriptors(worker) <= before + 2, f"no descriptor is left open (had {before})")
 
 
 @scenario("swallow", "the replies of claims and completions vanish, again and again")
@@ -195,10 +196,10 @@ def redis_kill(cluster):
 def redis_late(cluster):
     cluster.kill_redis()
     worker = cluster.worker(2)
-    begin = time.monotonic()
+    begin = time.time()
     done = cluster.run("enqueue", "noop", check=False)
     assert done.returncode == 69, f"exit {done.returncode}: {done.stderr}"
-    assert time.monotonic() - begin < 5, "longer than the connect time-out"
+    assert cluster.within(5, since=begin), "longer than the connect time-out"
     assert worker.poll() is None, "the worker gave up"
     cluster.start_redis()
     cluster.enqueue(20)
@@ -227,12 +228,12 @@ def full(cluster):
     assert refused.returncode not in (0, 69), f"exit {refused.returncode}: {refused.stderr}"
     # It begins now: neither its queue's name nor anything else may need memory.
     worker = cluster.worker(4)
-    cluster.run("cancel", ids[-1], "--wait=20s")
+    cluster.run("cancel", ids[-1], "--wait=60s")
     cluster.drain()
     assert worker.poll() is None
 
 
-@scenario("pubsub", "subscriptions are cut a hundred times while operations are cancelled")
+@scenario("pubsub", "subscriptions are cut a hundred times while operations are cancelled", bound=LEASE / 3 + 2)
 def pubsub(cluster):
     cluster.worker(20)
     ids = cluster.enqueue(20, "sleep 60")
@@ -247,12 +248,11 @@ def pubsub(cluster):
 
     cutter = threading.Thread(target=cut_on)
     cutter.start()
-    begin = time.monotonic()
-    cluster.run("cancel", *ids, "--wait=20s")
-    took = time.monotonic() - begin
+    begin = time.time()
+    cluster.run("cancel", *ids, "--wait=60s")
+    took = cluster.pace.took(begin, time.time())
     cuts.set()
     cutter.join()
-    assert took < LEASE / 3 + 1 + 1, f"cancelled after {took:.1f} s"
     return [took]
 
 
@@ -262,7 +262,7 @@ def cancel_race(cluster):
     ids = cluster.enqueue(300, "sleep 0.02")
     victims = cluster.random.sample(ids, 100)
     for start in range(0, 100, 10):
-        cluster.run("cancel", *victims[start : start + 10], "--wait=10s", check=False)
+        cluster.run("cancel", *victims[start : start + 10], "--wait=60s", check=False)
     cluster.drain()
     records, starts = cluster.records(), cluster.ledger.by_id()
     for id in victims:
@@ -281,7 +281,7 @@ def stubborn(cluster):
     running(cluster, 1)
     cluster.run("cancel", id, check=False)
     cluster.hit(worker, signal.SIGTERM)
-    until(lambda: worker.poll() is not None, "the worker ends", 15)
+    until(lambda: worker.poll() is not None, "the worker ends", 60)
     cluster.drain()
     assert cluster.records()[id]["state"] == "cancelled"
 
@@ -293,7 +293,7 @@ def poison(cluster):
         # The guard's parent is the worker.
         (id,) = cluster.enqueue(1, "kill -9 $(ps -o ppid= -p $PPID); sleep 5")
         good = cluster.enqueue(100, "sleep 0.01")
-        cluster.drain(90)
+        cluster.drain(180)
     records = cluster.records()
     assert records[id]["state"] == "dead" and records[id]["delivery"] == 3, f"{records[id]['state']}, {records[id]['delivery']}"
     others = [records[each] for each in good if records[each]["state"] != "finished"]
@@ -308,7 +308,7 @@ def rolling(cluster):
         for index in range(2):
             until(lambda: len(cluster.leased()) == 2, "both workers beat")
             cluster.hit(workers[index], signal.SIGTERM)
-            code = workers[index].wait(timeout=30)
+            code = workers[index].wait(timeout=90)
             assert code == 0, f"a drained worker ended with {code}"
             workers[index] = cluster.worker(4)
     cluster.drain()
@@ -324,7 +324,7 @@ def hurried(cluster):
     cluster.hit(victim, signal.SIGTERM)
     until(lambda: b"drain" in victim.log.read_bytes().lower() or victim.poll() is not None, "the first signal is heard")
     cluster.hit(victim, signal.SIGTERM)
-    until(lambda: victim.poll() is not None, "the worker ends", 10)
+    until(lambda: victim.poll() is not None, "the worker ends", 60)
     cluster.drain()
     for record in cluster.records().values():
         assert (record["attempt"], record["delivery"]) == (1, 1), f"{record['attempt']}/{record['delivery']}"
@@ -370,7 +370,7 @@ def storm(cluster):
                     cluster.proxy.reset_all()
                 cluster.proxy.mode = "pass"
         time.sleep(2 * LEASE)
-        cluster.drain(120)
+        cluster.drain(300)
 
 
 def _descriptors(process):
