@@ -44,6 +44,7 @@ final class Heartbeat: Sendable {
     private let core: WorkerCore
     private let hasStarted = Atomic<Bool>(false)
     private let ended = Signal()
+    private let idleness = Mutex(IdleWatch())
 
     init(_ core: WorkerCore) { self.core = core }
 
@@ -101,6 +102,7 @@ final class Heartbeat: Sendable {
         core.checkThreads()
         let about = core.info()
         core.checkMemory(about.residentBytes)
+        giveBackMemory(about)
         let info = about.encoded()
         var isWell = true
         var changedAt = ContinuousClock.now
@@ -118,6 +120,16 @@ final class Heartbeat: Sendable {
         }
         core.change { _, _ in }
         return isWell
+    }
+
+    /// Nobody looks at the memory of a worker that works.
+    private func giveBackMemory(_ about: WorkerInfo) {
+        let ended = about.finished + about.failed + about.cancelled
+        let interval = core.configuration.beatInterval
+        let isIdle = idleness.withLock {
+            $0.hasBecomeIdle(ended: ended, busy: about.busy, at: .now, after: interval)
+        }
+        if isIdle { ProgramPages.giveBack() }
     }
 
     private func beat(_ index: Int, _ name: String, _ info: [UInt8]) throws {

@@ -9,6 +9,21 @@ extension CommandLineTests {
     struct WorkerTests {
         private let sluice = CommandLine()
 
+        @Test("one that waits gives back the memory of the code that started it, and works on")
+        func idle() async throws {
+            let worker = try await sluice.worker("--lease", "6s")
+            func resident(_ field: String) throws -> Int {
+                let status = try String(contentsOfFile: "/proc/\(worker.identifier)/status", encoding: .utf8)
+                let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(field) })
+                return try #require(Int(line.split(separator: " ").dropLast().last ?? ""))
+            }
+            let started = try resident("RssFile:")
+            try await eventually("its memory shrinks") { try resident("RssFile:") < started * 3 / 4 }
+            try await sluice.reaches("finished", try await sluice.enqueue("noop"))
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
         @Test("SIGTERM lets what runs end; attempt and delivery are those of one run")
         func drain() async throws {
             let worker = try await sluice.worker("-c", "1")
