@@ -5,7 +5,6 @@ extension RedisBroker {
     package func snapshot(queue: String, executingRows: Int) async throws -> QueueSnapshot {
         var arguments = arguments(queue)
         arguments.append(min(max(executingRows, 0), 200))
-        arguments.append(0)
         return try QueueSnapshot(reply: try await evaluate(scripts.snapshot, arguments), queue: queue)
     }
 }

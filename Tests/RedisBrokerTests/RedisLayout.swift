@@ -41,7 +41,6 @@ struct RedisLayout {
         for worker in workers { layout.append(worker.description) }
         var snapshot = redis.arguments(queue)
         snapshot.append(200)
-        snapshot.append(0)
         var details = redis.arguments(queue)
         for id in ids { details.append(id) }
         let replies = [

@@ -21,12 +21,13 @@ local worker, untracked, ids = ARGV[1], tonumber(ARGV[5]), tonumber(ARGV[6])
 local inflight = PREFIX .. 'inflight:' .. worker
 local outcomes, done, all = {}, 0, true
 
--- A worker that was never swept owns what it was given, so one HDEL settles the batch; otherwise each fence is asked for.
+-- A worker that was never swept owns what it was given, so one HDEL settles the batch. Otherwise, and where nothing is known of
+-- it any more, each fence is asked for.
 local function settle_untracked()
   if untracked == 0 then return end
   local last = FIRST + untracked - 1
-  local swept = call('HGET', PREFIX .. 'worker:' .. worker, 'swept')
-  if ARGV[2] ~= '1' and not swept then
+  local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'number', 'swept')
+  if ARGV[2] ~= '1' and about[1] and not about[2] then
     done = call('HDEL', inflight, unpack(ARGV, FIRST, last))
     for i = 1, untracked do outcomes[i] = '1' end
     if done == untracked then return end

@@ -1,6 +1,6 @@
 -- Everything that a screen shows of one queue, in one step; bounded by the workers (200) and the executing rows asked for.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  executing rows, at most 200  ARGV[2] for how many ms events shall be kept whole because somebody watches, 0 = nobody
+-- ARGV[1]  executing rows, at most 200
 -- Output   time, ready, scheduled, retrying, finished, dead, cancelled, expired, milliseconds that the oldest ready has waited
 --          (-1 none), meta fields, totals, workers (id, lease until, in flight, beat at, info, …), executing rows (worker, fence,
 --          element or record cut to 1 KiB, 1 if it is a record, extras …)
@@ -47,7 +47,6 @@ for i = 1, #leases, 2 do
   end
 end
 
-if ARGV[2] ~= '0' then call('HSET', META, 'watchedUntil', format('%d', now + tonumber(ARGV[2]))) end
 return {
   format('%d', now), ready, call('ZCARD', PREFIX .. 'scheduled'), call('ZCARD', PREFIX .. 'retrying'),
   call('ZCARD', PREFIX .. 'ended:f'), call('ZCARD', PREFIX .. 'ended:d'), call('ZCARD', PREFIX .. 'ended:c'),

@@ -10,7 +10,7 @@ import Operations
 package enum BrokerConformance {
     package static let all: [ConformanceCheck] =
         enqueueing + claiming + bounding + ordering + settling + repeating + staleWrites + leasing + sweeping
-        + abandoning
+        + abandoning + reusing
         + cancelling
         + cancellingQueues + operating + ending + reading + listening + losing
 }

@@ -207,8 +207,7 @@ extension QueueModel {
 
     private mutating func admitsUntracked(_ element: LaneElement) -> Bool {
         if element.header.expiresAt > 0, element.header.expiresAt <= now {
-            adopt(element)
-            end(element.id, as: .expired)
+            if adopt(element) { end(element.id, as: .expired) }
             return false
         }
         return !obeysIntent(element)
@@ -217,7 +216,7 @@ extension QueueModel {
     /// Ends an operation whose cancel came before it.
     private mutating func obeysIntent(_ element: LaneElement) -> Bool {
         guard let intent = intents.removeValue(forKey: element.id) else { return false }
-        if !element.header.tracked { adopt(element) }
+        guard hasRecord(element) else { return true }
         operations[element.id]?.cancel = intent
         end(element.id, as: .cancelled)
         return true

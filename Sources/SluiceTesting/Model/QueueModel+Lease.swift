@@ -114,8 +114,9 @@ extension QueueModel {
         guard let (element, order) = release(fence, of: worker, id: nil) else { return }
         let isLast = element.header.delivery >= Defaults.maxDeliveries
         let cancels = isCancelled(fence: fence, order: order)
-        if !element.header.tracked, cancels || isLast { adopt(element) }
-        operations[element.id]?.record.fence = 0
+        let isRecorded = cancels || element.header.delivery + 1 >= Defaults.maxDeliveries
+        if isRecorded, !hasRecord(element) { return }
+        if isRecorded || element.header.tracked { operations[element.id]?.record.fence = 0 }
         if cancels {
             endCancelled(element.id, order: order, usesAttempt: true)
         } else if isLast {
@@ -136,7 +137,6 @@ extension QueueModel {
         guard delivery == Defaults.maxDeliveries else {
             return putBack(element, delivery: delivery, keepsExpiry: false)
         }
-        if !element.header.tracked { adopt(element) }
         let number = Int64(element.id.description.suffix(4), radix: 36) ?? 0
         let due = now + number * 7919 % Self.lastDeliverySpreadMilliseconds
         operations[element.id]?.record.header.delivery = delivery

@@ -56,7 +56,7 @@ extension QueueModel {
             return repeated(failure.fence, failure.id, states: [.retrying, .dead, .cancelled])
         }
         if !element.header.tracked {
-            adopt(element, fence: failure.fence)
+            guard adopt(element, fence: failure.fence) else { return .stale }
             operations[element.id]?.record.startedAt = now
         }
         keepError(failure.error, of: element.id)
@@ -105,7 +105,7 @@ extension QueueModel {
         }
         add("returned")
         if isCancelled(fence: given.fence, order: order) {
-            if !element.header.tracked { adopt(element) }
+            guard hasRecord(element) else { return .stale }
             endCancelled(element.id, order: order, usesAttempt: false)
             return .done(.cancelled)
         }
@@ -114,6 +114,7 @@ extension QueueModel {
             putBack(element, delivery: element.header.delivery, keepsExpiry: true)
             return .done(.ready)
         case .later(let milliseconds):
+            guard hasRecord(element) else { return .stale }
             schedule(element, after: milliseconds)
             return .done(.scheduled)
         }
@@ -121,7 +122,6 @@ extension QueueModel {
 
     private mutating func schedule(_ element: LaneElement, after milliseconds: Int64) {
         let id = element.id
-        if !element.header.tracked { adopt(element) }
         operations[id]?.record.state = .scheduled
         operations[id]?.record.header.readyAt = now + milliseconds
         scheduled.insert(id, score: now + milliseconds)

@@ -157,8 +157,12 @@ extension QueueModel {
         record.state.isWaiting && record.header.sequence <= cancelledSequence ? .cancelled : record.state
     }
 
-    /// The record of an untracked operation that leaves the fast path.
-    mutating func adopt(_ element: LaneElement, fence: Int64 = 0) {
+    /// The record of an untracked operation that leaves the fast path. If its id has one, that stands, and the operation is dropped.
+    mutating func adopt(_ element: LaneElement, fence: Int64 = 0) -> Bool {
+        guard operations[element.id] == nil else {
+            add("removed")
+            return false
+        }
         var header = element.header
         header.tracked = true
         let record = OperationRecord(
@@ -169,7 +173,11 @@ extension QueueModel {
             envelope: element.envelope
         )
         operations[element.id] = StoredOperation(record: record)
+        return true
     }
+
+    /// Whether there is a record to write to.
+    mutating func hasRecord(_ element: LaneElement) -> Bool { element.header.tracked || adopt(element) }
 
     mutating func revise(_ id: OperationID) {
         guard let revision = operations[id]?.record.header.revision else { return }

@@ -7,7 +7,9 @@ local function obey_intent(id, head, failed)
   if not intent then return false end
   call('HDEL', PREFIX .. 'intents', id)
   local at, by, reason = string.match(intent, '^(%d+) (%S*) ?(.*)$')
-  end_record(id, head(), 'c', failed)
+  local record = head()
+  if not record then return true end
+  end_record(id, record, 'c', failed)
   call('HSET', extras_key(id), 'cancelAt', at, 'cancelBy', by, 'cancelReason', reason)
   return true
 end
@@ -33,7 +35,8 @@ end
 
 local function admit_untracked(element, intents)
   if sub(element, 19, 27) ~= ZERO9 and tonumber(sub(element, 19, 27), 36) <= now then
-    end_record(sub(element, 39, 64), adopt(element, 'r'), 'e', sub(element, 5, 7))
+    local head = adopt(element, 'r')
+    if head then end_record(sub(element, 39, 64), head, 'e', sub(element, 5, 7)) end
     return nil
   end
   local function head() return adopt(element, 'r') end

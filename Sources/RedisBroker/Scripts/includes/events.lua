@@ -3,7 +3,7 @@
 local event_count, event_kinds, event_text = 0, {}, {}
 local event_durable = false
 
--- durable: also kept in the capped stream when nobody watches (all but plain starts and finishes of tracked operations).
+-- durable: also kept in the capped stream (all but plain starts and finishes).
 local function event(id, kind, durable)
   event_count = event_count + 1
   event_kinds[kind] = (event_kinds[kind] or 0) + 1
@@ -26,7 +26,7 @@ local function flush_events()
   for kind, n in pairs(event_kinds) do counts[#counts + 1] = kind .. '=' .. n end
   local text = format('%d %d ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. concat(event_text, ' ')
   call('PUBLISH', PREFIX .. 'events', text)
-  if event_durable or tonumber(call('HGET', META, 'watchedUntil') or 0) > now then
+  if event_durable then
     call('XADD', PREFIX .. 'stream', 'MAXLEN', '~', 10000, '*', 'e', text)
   end
 end

@@ -19,7 +19,8 @@ local function is_cancelled(fence, order)
   return tonumber(fence) <= cancelled_fence
 end
 
--- The record's head of a released element. An untracked one gets its record here; nil = a tracked one was erased.
+-- The record's head of a released element. An untracked one gets its record here; nil = a tracked one was erased, or
+-- the id of an untracked one belongs to another record.
 local function head_for(element, state)
   if not is_reference(element) then return adopt(element, state) end
   return head_of(sub(element, 39, 64))

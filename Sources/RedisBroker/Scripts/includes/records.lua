@@ -47,11 +47,15 @@ local function state_of(head)
 end
 
 -- A record that had none so far: an untracked operation that leaves the fast path. `element` is header + envelope.
+-- nil = its id has a record: somebody enqueued under the id of another operation. That one's record stands, this one is dropped.
 local function adopt(element, state)
   local header = sub(element, 1, 1) .. '1' .. sub(element, 3, 64)
   local id = sub(element, 39, 64)
   -- Never delayed, so it is ready since it was enqueued.
   local record = new_record(header, state, sub(element, 10, 18), sub(element, 65))
-  call('SET', record_key(id), record)
+  if not call('SET', record_key(id), record, 'NX') then
+    add('removed', 1)
+    return nil
+  end
   return sub(record, 1, HEAD)
 end

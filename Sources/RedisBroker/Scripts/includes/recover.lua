@@ -18,12 +18,14 @@ end
 local function put_off(element, delivery)
   local id = sub(element, 39, 64)
   local head = head_for(element, 'x')
+  if not head then return 0 end
   -- Multiplied, so that ids which count upwards are spread too.
   local due = now + tonumber(sub(id, 23, 26), 36) * 7919 % LAST_DELIVERY_SPREAD_MS
   call('SETRANGE', record_key(id), 7, format('%02d', delivery) .. time36(due) .. ZERO9 .. sub(head, 28, 64) .. 's')
   call('ZADD', PREFIX .. 'scheduled', due, id)
   earliest = min(earliest or due, due)
   event(id, 's', true)
+  return 1
 end
 
 local function recover(worker, fence)
@@ -37,16 +39,17 @@ local function recover(worker, fence)
   end
   if is_cancelled(fence, order) then
     local head = head_for(element, 'x')
+    if not head then return end
     cancel_released(element, head, order, format('%03d', tonumber(sub(head, 5, 7)) + 1))
   elseif delivery >= MAX_DELIVERIES then
     local head = head_for(element, 'x')
+    if not head then return end
     call('RPUSH', PREFIX .. 'errors:' .. id, lost_error(head, delivery))
     call('LTRIM', PREFIX .. 'errors:' .. id, -ERRORS_KEPT, -1)
     end_record(id, head, 'd', format('%03d', tonumber(sub(head, 5, 7)) + 1))
     dead = dead + 1
   elseif delivery + 1 == MAX_DELIVERIES then
-    put_off(element, delivery + 1)
-    recovered = recovered + 1
+    recovered = recovered + put_off(element, delivery + 1)
   else
     put_back(element, tracked, format('%02d', delivery + 1), false)
     recovered, ready = recovered + 1, true

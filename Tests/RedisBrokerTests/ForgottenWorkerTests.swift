@@ -1,0 +1,29 @@
+import Operations
+import RedisClient
+
+import TestSupport
+import Testing
+
+@testable import RedisBroker
+@testable import SluiceTesting
+
+/// What is known of a worker is kept for an hour after its last beat or its sweep. What comes later must not be believed.
+@Suite("A worker of whom nothing is known any more")
+struct ForgottenWorkerTests {
+    @Test("is not told that its untracked operation is done, once somebody else has it")
+    func late() async throws {
+        let broker = try await ClockedBroker(queue: "bench")
+        defer { broker.close() }
+        let bench = BrokerBench(broker.redis) { try await broker.advance(by: $0) }
+        let (worker, other) = (try bench.worker(), try bench.worker())
+        let claimed = try await bench.running(worker, tracked: false)
+        try await bench.lapse(allBut: other)
+        _ = try await bench.sweepAll()
+        let key = "{\(broker.redis.namespace)/bench}:worker:\(worker)"
+        #expect(try TestServer.shared.ask(RedisCommand("DEL", key))[0].expectInt() == 1)
+        #expect(try await bench.complete(claimed, worker) == .stale)
+        #expect(try await bench.snapshot().totals["finished"] == nil)
+        let again = try await bench.claimOne(other)
+        #expect(try await bench.complete(again, other) == .done(.finished))
+    }
+}
