@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Glibc
 import Operations
 import Synchronization
@@ -14,8 +15,10 @@ final class GuardedProcess: Sendable {
         case guardLost
     }
 
-    /// Time to read what is left in the pipe: at most 64 KiB, unless somebody goes on writing.
-    private static let rest: Duration = .seconds(1)
+    /// Time to read what is left in the pipe: at most 64 KiB, unless somebody goes on writing. Where a guard has said how the
+    /// program ended, nobody is left to do so.
+    private static let rest: Duration = .seconds(10)
+    private static let restAfterGuard: Duration = .seconds(1)
     private let guardian: pid_t
     private let course: Course
     private let control: ControlSocket
@@ -23,6 +26,7 @@ final class GuardedProcess: Sendable {
     /// Of the program's own descriptors.
     private let outputs: [PipeReader]
     private let captured = CapturedOutput(limit: Defaults.resultBytes)
+    private let onLine: @Sendable (String) -> Void
 
     /// Starts the guard, which starts the program.
     ///
@@ -44,6 +48,7 @@ final class GuardedProcess: Sendable {
         let plumbing = try Plumbing.connect(input: input, guardPath: guardPath, hasChannels: onEvent != nil)
         let course = Course()
         self.course = course
+        self.onLine = onLine
         guardian = plumbing.guardian
         control = ControlSocket(plumbing.control)
         reports = PipeReader(plumbing.report, watch) { line in
@@ -90,6 +95,9 @@ final class GuardedProcess: Sendable {
     /// What it wrote to standard output, where that is captured; nil if that was more than a result may have, and then it was killed.
     var result: [UInt8]? { captured.bytes }
 
+    /// Whether not all of its standard output could be read.
+    var isCut: Bool { outputs[0].isCut }
+
     /// SIGTERM to the program's group; after the grace, SIGKILL to everything that it has started.
     private func terminate(grace: Duration) {
         course.terminate()
@@ -107,19 +115,23 @@ final class GuardedProcess: Sendable {
         control.close()
         let (end, group) = course.outcome
         if end == nil, let group { kill(-group, SIGKILL) }
-        await readRest()
+        await readRest(within: end == nil ? Self.restAfterGuard : Self.rest)
         return end ?? .guardLost
     }
 
     /// What the program wrote is in the pipe by now. Whoever still holds its other end has escaped a guard that was killed, and may
     /// do so for hours: it is not waited for.
-    private func readRest() async {
+    private func readRest(within time: Duration) async {
         let limit = Task { [outputs] in
-            try await Task.sleep(for: Self.rest)
+            try await Task.sleep(for: time)
             for output in outputs { output.stop() }
         }
         for output in outputs { await output.waitForEnd() }
         limit.cancel()
+        if outputs.contains(where: \.isCut) {
+            let words = time.formatted(.units(allowed: [.seconds]))
+            onLine("[its output was cut here: \(words) after its end somebody still held it open]")
+        }
     }
 
     /// The guard has closed its reports, so it is about to exit, or gone.

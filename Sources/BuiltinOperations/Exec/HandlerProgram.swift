@@ -40,6 +40,7 @@ private struct ProgramRun {
         do { _ = try ExecFailure.check(end, program: path) } catch let failure as ExecFailure {
             throw channel.error.map { ProgramFailure($0, exit: failure) } ?? failure
         }
+        if process.isCut { throw ProgramFailure(cutFrom: path) }
         return try result(output)
     }
 
@@ -84,6 +85,13 @@ struct ProgramFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         description =
             "\(path) wrote more than \(Defaults.resultBytes) bytes to standard output and was killed: "
             + "store the result elsewhere and print its address"
+    }
+
+    /// It may be half a result.
+    init(cutFrom path: String) {
+        failureType = "result"
+        description = "what \(path) wrote to standard output could not be read to its end"
+        isRetryable = true
     }
 
     /// What it said itself.

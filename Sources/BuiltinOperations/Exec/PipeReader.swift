@@ -6,6 +6,7 @@ import Synchronization
 /// Reads a pipe until its end, without blocking a thread, and hands on what comes.
 final class PipeReader: Sendable {
     private struct State {
+        var isCut = false
         /// From then on the descriptor's number may belong to somebody else.
         var isClosed = false
         var hasEnded = false
@@ -71,8 +72,11 @@ final class PipeReader: Sendable {
     /// Stops reading, whatever is still to come.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
-        queue.async { [self] in end() }
+        queue.async { [self] in end(isCut: true) }
     }
+
+    /// Whether it was stopped before the end of the pipe.
+    var isCut: Bool { state.withLock { $0.isCut } }
 
     private static let chunk = 64 << 10
 
@@ -99,10 +103,11 @@ final class PipeReader: Sendable {
     }
 
     /// On the queue: nobody reads meanwhile, and the watch has forgotten the number before somebody else can get it.
-    private func end() {
+    private func end(isCut: Bool = false) {
         let isFirst = state.withLock { state in
-            defer { state.isClosed = true }
-            return !state.isClosed
+            guard !state.isClosed else { return false }
+            (state.isClosed, state.isCut) = (true, isCut)
+            return true
         }
         guard isFirst else { return }
         watch.forget(descriptor)
