@@ -77,11 +77,25 @@ extension WorkerCore {
     private func replace() {
         guard stopping.replace() else { return }
         logger.error("replacing this process: an operation is stuck")
-        let deadline = Instant.now + configuration.drainTimeout + configuration.cancelGrace + Self.patience
+        let deadline = drainDeadline
+        exit { [self] in Instant.now >= deadline || pool.blockedFor() >= Self.patience }
+    }
+
+    /// Makes sure that a process which was told to stop ends although bodies that never yield hold every thread: once its drain
+    /// should be over, nothing else can end it.
+    func endIfBlocked() {
+        let deadline = drainDeadline
+        exit { [self] in pool.blockedFor() >= Self.patience && Instant.now >= deadline }
+    }
+
+    private var drainDeadline: Instant {
+        Instant.now + configuration.drainTimeout + configuration.cancelGrace + Self.patience
+    }
+
+    /// Exits as soon as the condition holds, unless the worker has ended by then. On a thread of its own: there may be no other.
+    private func exit(once condition: @escaping @Sendable () -> Bool) {
         let thread = Thread { [self] in
-            while !deadlines.hasStopped, Instant.now < deadline, pool.blockedFor() < Self.patience {
-                Thread.sleep(forTimeInterval: 0.1)
-            }
+            while !deadlines.hasStopped, !condition() { Thread.sleep(forTimeInterval: 0.1) }
             guard !deadlines.hasStopped else { return }
             logger.error("this process cannot end in order: it exits, and what it holds is handed back")
             exitNow(Self.replacedStatus)

@@ -86,6 +86,13 @@ public final class WorkerService: Service {
     /// Begins a graceful shutdown; `run()` returns when it is over. May be called from any thread.
     public func stop() { stopping.request(.drain) }
 
+    /// The same for a process that is this worker and nothing else. If bodies that never yield hold every thread when the drain should be
+    /// over (its time-out, the cancel grace and two seconds), the process exits with status 75: nothing in it could end it otherwise.
+    package func stopProcess() {
+        stop()
+        core.endIfBlocked()
+    }
+
     /// Gives everything back now; `run()` returns within two seconds, even if bodies do not listen. They go on until the process
     /// exits, and what they write is refused. May be called from any thread.
     public func abandon() { stopping.request(.abandon) }

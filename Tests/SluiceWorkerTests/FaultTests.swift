@@ -200,6 +200,44 @@ struct FaultTests {
         #expect(try await harness.reaches(.finished, id))
         try await harness.stop()
     }
+
+    @Test(
+        "charges nobody with a lapse: a body that could not get its fence is given back, and its next run is the same attempt"
+    )
+    func lapsedFence() async throws {
+        let gate = Gate()
+        let asked = Mutex<[Bool]>([])
+        let broker = InMemoryBroker()
+        let switchable = DeafHeartbeat(broker)
+        let harness = Harness(
+            broker: broker,
+            connection: { _ in switchable },
+            configuration: .quick(lease: .seconds(2)),
+            handlers: [
+                OperationHandler(name: "hold") { _, context in
+                    try await gate.pass(context)
+                    let fence = Result { try context.fence }
+                    asked.withLock { $0.append((try? fence.get()) != nil) }
+                    _ = try fence.get()
+                    return []
+                }
+            ]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        switchable.isDeaf.withLock { $0 = true }
+        #expect(await comesTrue { harness.worker.core.queue.withLock { !$0.members[0].hasLease(.now) } })
+        gate.open()
+        #expect(await comesTrue { asked.withLock { $0 == [false] } })
+        switchable.isDeaf.withLock { $0 = false }
+        #expect(try await harness.reaches(.finished, id))
+        #expect(asked.withLock { $0 } == [false, true])
+        let detail = try await harness.detail(id)
+        #expect(detail?.errors.isEmpty == true && detail?.record.attempt == 1)
+        #expect(detail?.record.header.delivery == 1)
+        try await harness.stop()
+    }
 }
 
 /// Loses the answer to the first claim.

@@ -101,7 +101,7 @@ struct WorkerRun: Sendable {
     private func heed(_ service: WorkerService) {
         Leash.watch {
             logger.warning("the supervisor has ended")
-            service.stop()
+            service.stopProcess()
         }
     }
 
@@ -150,7 +150,7 @@ struct WorkerRun: Sendable {
                     "draining, up to \(drain); once more (Ctrl-C) gives everything back now, the try is not counted"
                 )
             }
-            service.stop()
+            service.stopProcess()
         } abandon: {
             service.abandon()
         }

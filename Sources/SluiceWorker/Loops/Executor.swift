@@ -168,8 +168,17 @@ private struct Run {
             core.logger.info("given back", metadata: operation.metadata(name))
             return (.returned(.front), error)
         case .runTimeout: return failed(with: RunTimeoutFailure(limit: limit ?? .zero))
+        case nil where isLapse(error):
+            core.logger.info("its lease lapsed; given back", metadata: operation.metadata(name))
+            return (.returned(.front), error)
         case nil: return failed(with: error)
         }
+    }
+
+    /// The body asked for its fence while nobody could say whether the operation is still its own. That is no failure of it.
+    private func isLapse(_ error: any Error) -> Bool {
+        guard let error = error as? OperationsError else { return false }
+        return error.code == .leaseLost && error.id == operation.claimed.id
     }
 
     private func failed(with error: any Error) -> Outcome {

@@ -39,6 +39,41 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
+        /// Every thread held by bodies that never yield, for ten minutes.
+        private func blockedWorker(_ options: String...) async throws -> Program {
+            let threads = ProcessInfo.processInfo.activeProcessorCount
+            let worker = try sluice.start(
+                ["worker", "-v", "-c", "\(threads)", "--test-operations", "--cancel-grace", "100ms", "--lease", "10m"]
+                    + options
+            )
+            for _ in 0..<threads { _ = try await sluice.enqueue("test.spin", "seconds:=600") }
+            try await eventually("all threads compute") { try await sluice.count(.executing) == threads }
+            return worker
+        }
+
+        @Test("--stuck free when every thread is held: told to stop, the process ends once its drain should be over")
+        func blockedDrain() async throws {
+            let worker = try await blockedWorker("--drain-timeout", "500ms")
+            let begin = ContinuousClock.now
+            worker.send(SIGTERM)
+            let end = await worker.outcome()
+            #expect(end.code == 75 && end.errors.contains("exits, and what it holds"), "\(end.code) \(end.errors)")
+            // 2.6 s, and what a busy machine adds to each of the steps.
+            #expect(ContinuousClock.now - begin < .seconds(20))
+        }
+
+        @Test("--stuck free when every thread is held: told twice, the process ends within two seconds")
+        func blockedTwice() async throws {
+            let worker = try await blockedWorker("--drain-timeout", "10m")
+            worker.send(SIGTERM)
+            try await eventually("the first signal is heard") { worker.errors.contains("draining") }
+            let begin = ContinuousClock.now
+            worker.send(SIGTERM)
+            let end = await worker.outcome()
+            #expect(end.code == 143, "\(end.code) \(end.errors)")
+            #expect(ContinuousClock.now - begin < .seconds(3), "two seconds, and what this test needs to see it")
+        }
+
         @Test("--stuck replace: the worker drains and exits with 75, although the body still computes")
         func replace() async throws {
             let worker = try await sluice.worker(
