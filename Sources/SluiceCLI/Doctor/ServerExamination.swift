@@ -226,25 +226,3 @@ struct ServerVersion: Comparable, Sendable {
 
     static func < (left: Self, right: Self) -> Bool { left.parts.lexicographicallyPrecedes(right.parts) }
 }
-
-/// A fault of released servers.
-struct KnownFault: Sendable {
-    var text: String
-    /// Concerned: from the first of a pair to below the second.
-    var ranges: [(from: ServerVersion, to: ServerVersion)]
-
-    func concerns(_ version: ServerVersion) -> Bool { ranges.contains { $0.from <= version && version < $0.to } }
-
-    /// From the advisories of the Redis project.
-    static let all = [
-        KnownFault(
-            text:
-                "whoever may send scripts may run code on the server (CVE-2025-49844); fixed in 6.2.20, 7.2.11, 7.4.6, 8.0.4 and 8.2.2",
-            ranges: [
-                (ServerVersion(0, 0, 0), ServerVersion(6, 2, 20)), (ServerVersion(7, 0, 0), ServerVersion(7, 2, 11)),
-                (ServerVersion(7, 4, 0), ServerVersion(7, 4, 6)), (ServerVersion(8, 0, 0), ServerVersion(8, 0, 4)),
-                (ServerVersion(8, 2, 0), ServerVersion(8, 2, 2)),
-            ]
-        )
-    ]
-}
