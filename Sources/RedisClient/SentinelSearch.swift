@@ -105,8 +105,12 @@ final class SentinelSearch {
 
     private func note(_ error: any Error, of endpoint: RedisEndpoint) {
         let error = ConnectFailure.describe(error, during: .connect)
-        if error.isRefusal || error.serverError != nil { refusal = refusal ?? error }
         guard case .tcp(let name, let port) = endpoint.address else { return }
+        if error.isRefusal || error.serverError != nil, refusal == nil {
+            refusal = error
+            // Sentinels and master have passwords of their own: whose is wrong?
+            refusal?.message = "\(name):\(port): \(error.message)"
+        }
         failures.append("\(name):\(port): \(error.message)")
     }
 

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("An endpoint behind sentinels", .serialized)
 struct SentinelTests {
-    private static let group = Task { try await TestSentinels.start() }
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private func link(_ url: String) throws -> RedisLink {
@@ -14,13 +13,14 @@ struct SentinelTests {
         return RedisLink(endpoint, on: MultiThreadedEventLoopGroup.singleton.any(), logger: logger)
     }
 
-    private func port(_ link: RedisLink) async throws -> Int? {
-        try await link.send(RedisCommand("CONFIG", "GET", "port")).array?.last?.int
+    private func port(_ link: RedisLink, tls: Bool = false) async throws -> Int? {
+        try await link.send(RedisCommand("CONFIG", "GET", tls ? "tls-port" : "port")).array?.last?.int
     }
 
     @Test("leads to the master, also when some of the sentinels are not there or know nothing of it")
     func discovery() async throws {
-        let group = try await Self.group.value
+        let group = try await TestSentinels.start()
+        defer { group.stop() }
         let stranger = try TestServer.start(.init(port: freePort()))
         let known = "127.0.0.1:\(group.sentinels[2].options.port)"
         let hosts = "127.0.0.1:\(try freePort()),127.0.0.1:\(stranger.options.port),\(known)"
@@ -93,9 +93,10 @@ struct SentinelTests {
 
     @Test("says who was asked and what they said when there is no master")
     func nobody() async throws {
-        let group = try await Self.group.value
+        let (masters, sentinels, _) = try await divided()
+        defer { for server in masters + sentinels { server.stop() } }
         let dead = try freePort()
-        let url = "redis+sentinel://127.0.0.1:\(dead),127.0.0.1:\(group.sentinels[0].options.port)/other"
+        let url = "redis+sentinel://127.0.0.1:\(dead),127.0.0.1:\(sentinels[0].options.port)/other"
         let link = try link(url)
         let error = await #expect(throws: RedisError.self) {
             try await link.send(RedisCommand("PING"), deadline: .seconds(1))
@@ -130,6 +131,67 @@ struct SentinelTests {
             (try? await port(link)) == old.options.port
         }
         try await link.send(RedisCommand("SET", "k", "2")).expectSuccess()
+        link.close()
+    }
+
+    /// What sentinels and servers ask for.
+    private static func guarding(tls: Bool) throws -> TestSentinels.Guarding {
+        let certificates = try tls ? TestCertificates(in: makeTemporaryFolder()) : nil
+        return .init(sentinelPassword: "of-sentinels", masterPassword: "of-the-master", certificates: certificates)
+    }
+
+    @Test(
+        "that asks for passwords, the sentinels for one and the master for another, is found and found again, with and without TLS",
+        arguments: [false, true]
+    )
+    func passwords(tls: Bool) async throws {
+        let group = try await TestSentinels.start(Self.guarding(tls: tls))
+        defer { group.stop() }
+        let link = try link(group.url)
+        #expect(try await port(link, tls: tls) == group.master().options.port)
+        try await link.send(RedisCommand("SET", "k", "1")).expectSuccess()
+        try await group.failOver()
+        let next = try group.master()
+        try await eventually("the link leads to the new master", within: .seconds(20)) {
+            (try? await port(link, tls: tls)) == next.options.port
+        }
+        #expect(try await link.send(RedisCommand("GET", "k")).string == "1")
+        link.close()
+    }
+
+    @Test("says which of the two passwords is wrong, and shows neither")
+    func wrongPasswords() async throws {
+        let group = try await TestSentinels.start(Self.guarding(tls: false))
+        defer { group.stop() }
+        let (sentinel, master) = ("of-sentinels", "of-the-master")
+        let cases: [(sentinel: String?, master: String?, code: String)] = [
+            (nil, master, "NOAUTH"), ("mistaken", master, "WRONGPASS"), (sentinel, nil, "NOAUTH"),
+            (sentinel, "mistaken", "WRONGPASS"),
+        ]
+        for (sentinelPassword, masterPassword, code) in cases {
+            let link = try link(group.url(sentinelPassword: sentinelPassword, masterPassword: masterPassword))
+            let error = await #expect(throws: RedisError.self) {
+                try await link.send(RedisCommand("PING"), deadline: .seconds(2))
+            }
+            let text = "\(error?.description ?? "")"
+            #expect(text.contains(code), "\(sentinelPassword ?? "none"), \(masterPassword ?? "none"): \(text)")
+            let isOfMaster = group.servers.contains { text.contains(":\($0.options.port): ") }
+            #expect(isOfMaster == (sentinelPassword == sentinel), "it names the wrong server: \(text)")
+            for word in [sentinel, master, "mistaken"] { #expect(!text.contains(word), "\(text)") }
+            link.close()
+        }
+    }
+
+    @Test("whose certificate nobody signed is refused by sentinels and master alike")
+    func untrusted() async throws {
+        let group = try await TestSentinels.start(Self.guarding(tls: true))
+        defer { group.stop() }
+        let url = try #require(group.url.firstMatch(of: /(.*)&cacert=.*/)?.1)
+        let link = try link(String(url))
+        let error = await #expect(throws: RedisError.self) {
+            try await link.send(RedisCommand("PING"), deadline: .seconds(3))
+        }
+        #expect(error.map { "\($0)" }?.lowercased().contains("certificate") == true, "\(error.map { "\($0)" } ?? "")")
         link.close()
     }
 

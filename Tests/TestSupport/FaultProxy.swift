@@ -60,6 +60,7 @@ package final class FaultProxy: Sendable {
             .bind(host: "127.0.0.1", port: 0).get()
         var endpoint = upstream
         endpoint.address = .tcp(host: "127.0.0.1", port: listener.localAddress?.port ?? 0)
+        if upstream.user == TestUsers.tester { TestUsers.add(address: listener.localAddress?.port ?? 0) }
         return FaultProxy(endpoint: endpoint, listener: listener, state: state)
     }
 

@@ -30,7 +30,10 @@ package final class Program: Sendable {
     ) throws {
         folder = try TemporaryDirectory()
         let program = name.hasPrefix("/") ? name : Self.directory.appendingPathComponent(name).path
-        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let variables = TestUsers.environment(
+            ProcessInfo.processInfo.environment.merging(environment) { $1 },
+            for: arguments
+        )
         if let input { try Data(input.utf8).write(to: folder.url.appendingPathComponent("input")) }
         let streams = [
             (try Self.open(input == nil ? "/dev/null" : folder.path("input"), O_RDONLY), STDIN_FILENO),
@@ -41,7 +44,7 @@ package final class Program: Sendable {
         running = Running(
             pid: try Spawning.spawn(
                 program,
-                arguments,
+                TestUsers.arguments(arguments),
                 environment: variables.map { "\($0.key)=\($0.value)" },
                 descriptors: streams,
                 isSessionLeader: false

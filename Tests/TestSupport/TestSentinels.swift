@@ -6,23 +6,63 @@ package final class TestSentinels: Sendable {
     /// The first is the master at the beginning.
     package let servers: [TestServer]
     package let sentinels: [TestServer]
+    private let guarding: Guarding
 
-    private init(servers: [TestServer], sentinels: [TestServer]) {
+    /// What protects the servers.
+    package struct Guarding: Sendable {
+        package var sentinelPassword: String?
+        package var masterPassword: String?
+        /// All talk TLS, among themselves as well.
+        package var certificates: TestCertificates?
+
+        package init(
+            sentinelPassword: String? = nil,
+            masterPassword: String? = nil,
+            certificates: TestCertificates? = nil
+        ) {
+            self.sentinelPassword = sentinelPassword
+            self.masterPassword = masterPassword
+            self.certificates = certificates
+        }
+
+        func server(_ lines: [String]) throws -> TestServer.Options {
+            try options(lines + (masterPassword.map { ["requirepass \($0)", "masterauth \($0)"] } ?? []))
+        }
+
+        func sentinel(_ lines: [String]) throws -> TestServer.Options {
+            var all = lines + (sentinelPassword.map { ["requirepass \($0)"] } ?? [])
+            if let masterPassword { all.append("sentinel auth-pass \(name) \(masterPassword)") }
+            if masterPassword == nil, TestUsers.areOn {
+                all.append("sentinel auth-user \(name) \(TestUsers.tester)")
+                all.append("sentinel auth-pass \(name) \(TestUsers.password)")
+            }
+            var options = try options(all)
+            options.isSentinel = true
+            return options
+        }
+
+        private func options(_ lines: [String]) throws -> TestServer.Options {
+            let replication = certificates == nil ? [] : ["tls-replication yes"]
+            var options = TestServer.Options(lines + replication, port: try freePort())
+            options.certificates = certificates
+            return options
+        }
+    }
+
+    private init(servers: [TestServer], sentinels: [TestServer], _ guarding: Guarding) {
         self.servers = servers
         self.sentinels = sentinels
+        self.guarding = guarding
     }
 
     /// Starts them and waits until the sentinels know each other and the replica, so that a failover is possible.
-    package static func start() async throws -> TestSentinels {
-        let master = try TestServer.start(.init(replication, port: freePort()))
+    package static func start(_ guarding: Guarding = Guarding()) async throws -> TestSentinels {
+        let master = try TestServer.start(guarding.server(replication))
         let port = master.options.port
-        let replica = try TestServer.start(.init(replication + ["replicaof 127.0.0.1 \(port)"], port: freePort()))
-        let sentinels = try (0..<3).map { _ in
-            var options = TestServer.Options(watching(port), port: try freePort())
-            options.isSentinel = true
-            return try TestServer.start(options)
-        }
-        let all = TestSentinels(servers: [master, replica], sentinels: sentinels)
+        let replica = try TestServer.start(guarding.server(replication + ["replicaof 127.0.0.1 \(port)"]))
+        let sentinels = try (0..<3).map { _ in try TestServer.start(guarding.sentinel(watching(port))) }
+        if master.hasUsers { for sentinel in sentinels { TestUsers.add(address: sentinel.options.port) } }
+        let all = TestSentinels(servers: [master, replica], sentinels: sentinels, guarding)
         try await eventually("the sentinels know all") {
             try sentinels.allSatisfy { sentinel in
                 let fields = try all.about(sentinel)
@@ -44,10 +84,21 @@ package final class TestSentinels: Sendable {
         ]
     }
 
-    /// `redis+sentinel://…` of all of them.
+    /// `redis+sentinel://…` of all of them, with what they ask for.
     package var url: String {
+        url(sentinelPassword: guarding.sentinelPassword, masterPassword: guarding.masterPassword)
+    }
+
+    /// The same with other passwords.
+    package func url(sentinelPassword: String?, masterPassword: String?) -> String {
         let hosts = sentinels.map { "127.0.0.1:\($0.options.port)" }.joined(separator: ",")
-        return "redis+sentinel://\(hosts)/\(Self.name)"
+        let scheme = guarding.certificates == nil ? "redis+sentinel" : "rediss+sentinel"
+        let options =
+            (sentinelPassword.map { ["sentinel_password=\($0)"] } ?? [])
+            + (guarding.certificates.map { ["cacert=\($0.authority)"] } ?? [])
+        let credentials = masterPassword.map { ":\($0)@" } ?? ""
+        let query = options.isEmpty ? "" : "?" + options.joined(separator: "&")
+        return "\(scheme)://\(credentials)\(hosts)/\(Self.name)\(query)"
     }
 
     /// Asks for a failover, and waits until all sentinels name the other server.

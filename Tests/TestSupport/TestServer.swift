@@ -14,6 +14,10 @@ package final class TestServer: Sendable {
         package var port: Int
         /// Run as a sentinel, which does not do what a server does.
         package var isSentinel = false
+        /// Whether it has the users of ``TestUsers`` when those are on. Without them a test makes its own.
+        package var hasUsers = true
+        /// With these the port speaks TLS only.
+        package var certificates: TestCertificates?
         /// How long a start may take.
         package var patience: Duration
 
@@ -21,6 +25,12 @@ package final class TestServer: Sendable {
             self.lines = lines
             self.port = port
             self.patience = patience
+        }
+
+        /// A password of its own, or nodes that know nothing of each other's users, go before.
+        fileprivate var withUsers: Bool {
+            TestUsers.areOn && hasUsers && !isSentinel
+                && !lines.contains { $0.hasPrefix("requirepass ") || $0.hasPrefix("cluster-enabled ") }
         }
 
         /// Append-only file, written at every command: what was acknowledged survives a `kill -9`.
@@ -37,9 +47,14 @@ package final class TestServer: Sendable {
     private let process: Mutex<Watched>
 
     package var socketPath: String { directory + "/redis.sock" }
-    package var endpoint: RedisEndpoint { .unix(path: socketPath) }
+    package var endpoint: RedisEndpoint { withUser(.unix(path: socketPath)) }
     /// The TCP side, when a port was asked for.
-    package var tcpEndpoint: RedisEndpoint { .tcp(host: "127.0.0.1", port: options.port) }
+    package var tcpEndpoint: RedisEndpoint { withUser(.tcp(host: "127.0.0.1", port: options.port)) }
+
+    /// A URL for what comes as this role, if roles count.
+    package func url(as role: TestUsers.Role) -> String { TestUsers.url("unix://\(socketPath)", as: role) }
+
+    var hasUsers: Bool { options.withUsers }
 
     private struct Watched: Sendable {
         /// Its standard input is the leash: when it closes, the watchdog ends the server.
@@ -60,6 +75,7 @@ package final class TestServer: Sendable {
         let directory = try makeTemporaryFolder()
         let server = TestServer(directory: directory, options: options, watched: try launch(in: directory, options))
         try server.awaitPong()
+        if server.hasUsers { TestUsers.add(server) }
         return server
     }
 
@@ -73,7 +89,10 @@ package final class TestServer: Sendable {
     package func signal(_ number: Int32) { kill(pid, number) }
 
     /// `kill -9`, and waits until it is gone. The folder stays, so that `restart()` finds the data.
-    package func crash() { process.withLock { Self.end(&$0) } }
+    package func crash() {
+        if hasUsers, process.withLock({ !$0.isEnded }) { TestUsers.collect(from: self) }
+        process.withLock { Self.end(&$0) }
+    }
 
     /// Starts it again in the same folder.
     package func restart() throws {
@@ -107,8 +126,22 @@ package final class TestServer: Sendable {
         return line.map { String($0.dropFirst(field.count + 1)) }
     }
 
+    /// ACL LOG, which is empty after that.
+    func takeAccessLog() throws -> [RedisValue] {
+        let commands = [RedisCommand("ACL", "LOG", 128), RedisCommand("ACL", "LOG", "RESET")]
+        return try RedisProbe.ask(administrator, commands, timeout: .seconds(2))[0].expectArray()
+    }
+
+    private func withUser(_ endpoint: RedisEndpoint) -> RedisEndpoint {
+        guard hasUsers else { return endpoint }
+        var endpoint = endpoint
+        (endpoint.user, endpoint.password) = (TestUsers.tester, TestUsers.password)
+        return endpoint
+    }
+
     /// With the password of the `requirepass` line, if there is one.
     private var administrator: RedisEndpoint {
+        guard !hasUsers else { return endpoint }
         var endpoint = endpoint
         let prefix = "requirepass "
         endpoint.password = options.lines.first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
@@ -150,13 +183,15 @@ package final class TestServer: Sendable {
 
     private static func lines(_ directory: String, _ options: Options) -> [String] {
         var lines = [
-            "port \(options.port)", "bind 127.0.0.1", "unixsocket \(directory)/redis.sock", "unixsocketperm 700",
+            "port \(options.certificates == nil ? options.port : 0)", "bind 127.0.0.1",
+            "unixsocket \(directory)/redis.sock", "unixsocketperm 700",
             "dir \(directory)", "logfile \(directory)/redis.log",
         ]
+        lines += options.certificates?.lines(port: options.port) ?? []
         if options.isSentinel { return lines + options.lines }
         lines += ["save \"\"", "maxmemory-policy noeviction"]
         if majorVersion >= 7 { lines.append("enable-debug-command yes") }
-        return lines + options.lines
+        return lines + (options.withUsers ? TestUsers.lines : []) + options.lines
     }
 
     /// Of the installed redis-server.

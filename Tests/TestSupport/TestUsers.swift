@@ -1,0 +1,146 @@
+import Foundation
+import RedisClient
+import Synchronization
+
+/// The users with least rights that `sluice config acl` prints, in every test server: with `SLUICE_TEST_USERS=1`.
+///
+/// Then each program of a test comes as the role that its command is for, what a test does itself comes as `tester`, and who
+/// names no user is not let in. What Redis refuses stands in its ACL LOG, which has to be empty: ``refusals()``.
+package enum TestUsers {
+    package enum Role: String, Sendable, CaseIterable { case producer, worker, monitor, `operator` }
+
+    package static let areOn = ProcessInfo.processInfo.environment["SLUICE_TEST_USERS"] == "1"
+    static let tester = "tester"
+    static let password = "of-the-tests"
+
+    /// Lines of redis.conf. The rules are those of one namespace, with a pattern in its place: tests have one each.
+    static let lines: [String] = {
+        let program = Program.directory.appendingPathComponent("sluice").path
+        let namespace = "namespace-of-a-test"
+        let printed: String
+        do { printed = try run(program, ["config", "acl", "-N", namespace]) } catch { fatalError("no users: \(error)") }
+        let rules = printed.replacing(namespace, with: "*").replacing(">PASSWORD", with: ">\(password)")
+        return [
+            // It keeps its rights, although nobody can come as it: Redis 7.0 replays its append-only file as this user.
+            "user default off ~* &* +@all", "user \(tester) on >\(password) ~* &* +@all",
+            // For replicas, which carry their master's users.
+            "masteruser \(tester)", "masterauth \(password)",
+        ] + rules.split(separator: "\n").map(String.init)
+    }()
+
+    // MARK: Who comes as whom
+
+    /// The role that a command of `sluice` is for; `operator` for whatever changes things.
+    static func role(of arguments: [String]) -> Role {
+        let words = arguments.filter { !$0.hasPrefix("-") }
+        switch words.first {
+        case "worker": return .worker
+        case "enqueue", "wait", "result": return .producer
+        case "list", "ls", "show", "stats", "stat", "monitor", "logs", "events", nil: return .monitor
+        case "queue", "workers": return ["ls", "list", "show"].contains(words.dropFirst().first) ? .monitor : .operator
+        default: return .operator
+        }
+    }
+
+    /// A URL with the user of a role, if it is one of a server with users and names none, or the tester.
+    package static func url(_ url: String, as role: Role) -> String {
+        guard areOn, let (scheme, credentials, rest) = parts(of: url), credentials.isEmpty || isTester(credentials),
+            known.withLock({ $0.addresses.contains { rest.contains($0) } })
+        else { return url }
+        return "\(scheme)://sluice-\(role.rawValue):\(password)@\(rest)"
+    }
+
+    /// What a program of a test is started with.
+    package static func environment(_ environment: [String: String], for arguments: [String]) -> [String: String] {
+        var environment = environment
+        for name in ["SLUICE_REDIS_URL", "REDIS_URL"] {
+            environment[name] = environment[name].map { url($0, as: role(of: arguments)) }
+        }
+        return environment
+    }
+
+    /// For programs that take no URL.
+    package static func credentials(of role: Role) -> [String: String] {
+        areOn ? ["SLUICE_REDIS_USER": "sluice-\(role.rawValue)", "SLUICE_REDIS_PASSWORD": password] : [:]
+    }
+
+    /// A line for a shell that calls `redis-cli`, as the tester.
+    package static func commandLine(_ line: String) -> String {
+        areOn ? line.replacing("redis-cli ", with: "REDISCLI_AUTH=\(password) redis-cli --user \(tester) ") : line
+    }
+
+    static func arguments(_ arguments: [String]) -> [String] {
+        areOn ? arguments.map { url($0, as: role(of: arguments)) } : arguments
+    }
+
+    private static func isTester(_ credentials: Substring) -> Bool { credentials.hasPrefix(tester + ":") }
+
+    private static func parts(of url: String) -> (scheme: Substring, credentials: Substring, rest: Substring)? {
+        guard let separator = url.firstRange(of: "://") else { return nil }
+        let rest = url[separator.upperBound...]
+        guard let at = rest.lastIndex(of: "@") else { return (url[..<separator.lowerBound], "", rest) }
+        return (url[..<separator.lowerBound], rest[..<at], rest[rest.index(after: at)...])
+    }
+
+    // MARK: Servers with users
+
+    private struct Known: Sendable {
+        /// As they stand in URLs: of servers, and of what leads to them.
+        var addresses: Set<String> = []
+        var servers: [Reference] = []
+        var refusals: [String] = []
+    }
+
+    private struct Reference: Sendable { weak var server: TestServer? }
+
+    private static let known = Mutex(Known())
+
+    static func add(_ server: TestServer) {
+        known.withLock { known in
+            known.servers.removeAll { $0.server == nil }
+            known.servers.append(Reference(server: server))
+            known.addresses.insert(server.socketPath)
+            if server.options.port != 0 { known.addresses.insert("127.0.0.1:\(server.options.port)") }
+        }
+    }
+
+    /// Something that leads to a server with users: a proxy, a sentinel.
+    static func add(address port: Int) {
+        known.withLock { _ = $0.addresses.insert("127.0.0.1:\(port)") }
+    }
+
+    // MARK: What was refused
+
+    /// What Redis refused to the users of `config acl` since the last call, and to itself, replaying as the default user.
+    package static func refusals() -> [String] {
+        let servers = known.withLock { $0.servers.compactMap(\.server) }
+        for server in servers { collect(from: server) }
+        return known.withLock { known in
+            defer { known.refusals = [] }
+            return known.refusals
+        }
+    }
+
+    /// Also before the end of a server, with which its log goes.
+    static func collect(from server: TestServer) {
+        guard server.hasUsers, let log = try? server.takeAccessLog() else { return }
+        let entries = log.compactMap(describe)
+        known.withLock { $0.refusals += entries }
+    }
+
+    /// A test may make users of its own that are refused something.
+    private static func describe(_ entry: RedisValue) -> String? {
+        let words = entry.array ?? []
+        var fields: [String: String] = [:]
+        for index in stride(from: 0, to: words.count - 1, by: 2) {
+            fields[words[index].string ?? ""] = words[index + 1].string ?? words[index + 1].int.map { "\($0)" }
+        }
+        let user = fields["username"] ?? ""
+        guard user.hasPrefix("sluice-") || user == "default" else { return nil }
+        let client = (fields["client-info"] ?? "").split(separator: " ")
+            .filter { $0.hasPrefix("name=") || $0.hasPrefix("cmd=") }
+        return
+            "\(user) was refused \(fields["reason"] ?? "?") \(fields["object"] ?? "?") (\(fields["context"] ?? "?"), "
+            + "\(fields["count"] ?? "?") times, \(client.joined(separator: " ")))"
+    }
+}
