@@ -3,7 +3,8 @@
 
 usage: producer.py SOCKET|HOST:PORT NAMESPACE QUEUE NAME JSON_ARGUMENTS [COUNT]
 
-The enqueue script is read from the environment variable SLUICE_ENQUEUE_LUA (the output of `sluice redis script enqueue`).
+The enqueue script is read from the environment variable SLUICE_ENQUEUE_LUA (the output of `sluice redis script enqueue`),
+user and password of Redis from SLUICE_REDIS_USER and SLUICE_REDIS_PASSWORD if they are set.
 Prints the ids of the operations. docs/wire-format.md explains every byte.
 """
 import json
@@ -29,6 +30,8 @@ class Redis:
             self.socket.settimeout(10)
             self.socket.connect(address)
         self.file = self.socket.makefile("rb")
+        if "SLUICE_REDIS_PASSWORD" in os.environ:
+            self.call("AUTH", os.environ.get("SLUICE_REDIS_USER", "default"), os.environ["SLUICE_REDIS_PASSWORD"])
 
     def call(self, *arguments):
         parts = [a if isinstance(a, bytes) else str(a).encode() for a in arguments]

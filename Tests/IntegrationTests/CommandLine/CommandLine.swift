@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// All tests that start the built program, one after the other: they measure times, and each starts several processes.
-@Suite("Command line", .serialized)
+@Suite("Command line", .serialized, .nothingRefused)
 enum CommandLineTests {}
 
 /// The built `sluice` in a namespace of its own, and a look at what it does that is faster than another process.

@@ -113,7 +113,7 @@ extension CommandLineTests {
         func brokenPipe() async throws {
             for _ in 0..<3 { _ = try await sluice.enqueue("noop") }
             let program = Program.directory.appendingPathComponent("sluice").path
-            let url = sluice.endpoint.description
+            let url = TestUsers.url(sluice.endpoint.description, as: .monitor)
             let text = try run(
                 "sh",
                 [

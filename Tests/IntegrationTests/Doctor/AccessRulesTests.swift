@@ -11,7 +11,11 @@ extension CommandLineTests {
         private let server: TestServer
         private let namespace = uniqueNamespace("acl")
 
-        init() throws { server = try TestServer.start() }
+        init() throws {
+            var options = TestServer.Options()
+            options.hasUsers = false
+            server = try TestServer.start(options)
+        }
 
         /// Makes the users that `config acl` prints.
         private func makeUsers() async throws {

@@ -152,7 +152,7 @@ extension CommandLineTests {
                 }
                 if left.isEmpty { return }
                 for fix in left.compactMap({ $0["fix"]?.stringValue }) where fix.hasPrefix("redis-cli") {
-                    try run("sh", ["-c", fix])
+                    try run("sh", ["-c", TestUsers.commandLine(fix)])
                 }
             }
             let rest = try await sluice("doctor", "--deep").output

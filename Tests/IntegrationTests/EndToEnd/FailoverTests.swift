@@ -35,7 +35,7 @@ struct FailoverTests {
         defer { group.stop() }
         let installation = try Installation(url: group.url)
         let client = try await SluiceClient.connect(
-            to: group.url,
+            to: TestUsers.url(group.url, as: .producer),
             namespace: installation.namespace,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

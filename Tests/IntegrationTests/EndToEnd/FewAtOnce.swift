@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 /// Each of these tests runs a handful of processes, and some of them look at the time: only so many run at once.
@@ -14,9 +15,38 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         guard testCase != nil else { return try await function() }
         await Self.places.take()
-        defer { Self.places.free() }
+        defer {
+            Self.places.free()
+            expectNothingRefused()
+        }
         try await function()
     }
+}
+
+/// The rights that `config acl` prints suffice: where tests run as those users, ACL LOG is empty after each.
+///
+/// An entry may be of another test that runs at the same time; it names the command or key and the connection.
+struct NothingRefused: SuiteTrait, TestTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        defer { if testCase != nil { expectNothingRefused() } }
+        try await function()
+    }
+}
+
+private func expectNothingRefused() {
+    guard TestUsers.areOn else { return }
+    for refusal in TestUsers.refusals() { Issue.record("ACL LOG: \(refusal)") }
+}
+
+extension Trait where Self == NothingRefused {
+    /// Nothing may be refused to the users with least rights.
+    static var nothingRefused: NothingRefused { NothingRefused() }
 }
 
 extension Trait where Self == FewAtOnce {

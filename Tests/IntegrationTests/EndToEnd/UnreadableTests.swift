@@ -8,7 +8,7 @@ import Testing
 
 @testable import SluiceWorker
 
-@Suite("An element that cannot be read")
+@Suite("An element that cannot be read", .nothingRefused)
 struct UnreadableTests {
     private let namespace = uniqueNamespace("unreadable")
     private let broker: RedisBroker

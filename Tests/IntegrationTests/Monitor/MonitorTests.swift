@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("sluice monitor, the program")
+@Suite("sluice monitor, the program", .nothingRefused)
 struct MonitorTests {
     /// A namespace with a worker in it.
     private struct Site {
@@ -24,13 +24,19 @@ struct MonitorTests {
             try Program("sluice", ["worker", "-c", "\(slots)", "--name", "tester"], environment: environment)
         }
 
-        func monitor(_ arguments: String..., width: Int = 80, height: Int = 24) throws -> TerminalProgram {
+        /// - Parameter role: An operator's keys cancel, too.
+        func monitor(
+            _ arguments: String...,
+            width: Int = 80,
+            height: Int = 24,
+            as role: TestUsers.Role = .monitor
+        ) throws -> TerminalProgram {
             try TerminalProgram(
                 "sluice",
                 ["monitor"] + arguments,
                 width: width,
                 height: height,
-                environment: environment
+                environment: environment.merging(["SLUICE_REDIS_URL": server.url(as: role)]) { $1 }
             )
         }
     }
@@ -41,7 +47,7 @@ struct MonitorTests {
         let worker = try site.worker()
         defer { worker.send(SIGKILL) }
         for _ in 0..<2 { #expect(try await site.run("enqueue", "sleep", "seconds:=60").code == 0) }
-        let monitor = try site.monitor()
+        let monitor = try site.monitor(as: .operator)
         try await monitor.shows("EXECUTING 2")
         try await monitor.shows("tester")
         #expect(monitor.isFullScreen)

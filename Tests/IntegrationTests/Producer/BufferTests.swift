@@ -27,7 +27,7 @@ struct BufferTests {
         -> SluiceClient
     {
         try await SluiceClient.connect(
-            to: server.endpoint.description,
+            to: server.url(as: .producer),
             namespace: namespace,
             timeout: .seconds(1),
             buffering: buffering,
@@ -84,7 +84,7 @@ struct BufferTests {
         let proxy = try await FaultProxy.start(to: server.endpoint)
         defer { proxy.stop() }
         let client = try await SluiceClient.connect(
-            to: proxy.endpoint.description,
+            to: TestUsers.url(proxy.endpoint.description, as: .producer),
             namespace: namespace,
             buffering: EnqueueBuffering(patience: .milliseconds(200)),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -194,7 +194,7 @@ struct BufferTests {
     @Test("A client without a buffer throws as before")
     func without() async throws {
         let client = try await SluiceClient.connect(
-            to: server.endpoint.description,
+            to: server.url(as: .producer),
             namespace: namespace,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

@@ -49,13 +49,14 @@ private struct Setup {
 
     init() async throws {
         let namespace = uniqueNamespace("prod")
-        let endpoint = TestServer.shared.endpoint
+        let server = TestServer.shared
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        sluice = try await SluiceClient.connect(to: endpoint.description, namespace: namespace, logger: logger)
+        sluice = try await SluiceClient.connect(to: server.url(as: .producer), namespace: namespace, logger: logger)
         var registry = OperationRegistry()
         registry.register(Resize.self)
         registry.register(Endless.self)
         registry.register(Broken.self)
+        let endpoint = try RedisEndpoint(url: server.url(as: .worker))
         let broker = RedisBroker(endpoint, configuration: .init(namespace: namespace), logger: logger)
         let worker = WorkerService(broker: broker, registry: registry, logger: logger)
         self.worker = worker
@@ -72,7 +73,7 @@ private struct Setup {
     }
 }
 
-@Suite("A producer's client")
+@Suite("A producer's client", .nothingRefused)
 struct ProducerTests {
     @Test("A handle's value is what main returned")
     func value() async throws {
