@@ -22,7 +22,7 @@ extension Claim {
         var operations: [ClaimedOperation] = []
         operations.reserveCapacity(fields.count - 4)
         for (index, element) in fields.dropFirst(4).enumerated() {
-            guard let operation = ClaimedOperation(fence: Int64(fence + 1 + index), element: element) else { continue }
+            guard let operation = ClaimedOperation(fence: Int64(fence + 1 + index), taken: element) else { continue }
             operations.append(operation)
         }
         self.init(
@@ -35,6 +35,13 @@ extension Claim {
 }
 
 extension ClaimedOperation {
+    /// Reads what a claim took: an element, or the record of a tracked operation.
+    init?(fence: Int64, taken: RedisValue) {
+        guard let bytes = taken.bytes else { return nil }
+        let isRecord = bytes.count >= OperationRecord.headByteCount && bytes[1] != UInt8(ascii: "0")
+        self.init(fence: fence, element: bytes, headByteCount: isRecord ? OperationRecord.headByteCount : nil)
+    }
+
     init?(fence: Int64, element: RedisValue) {
         guard let bytes = element.bytes else { return nil }
         self.init(fence: fence, element: bytes)

@@ -1,3 +1,4 @@
+import Foundation
 import RedisClient
 
 /// The scripts, assembled from the embedded `.lua` files: a line `-- include: name` is replaced by `includes/name.lua`.
@@ -68,8 +69,16 @@ private struct ScriptAssembler {
     }
 
     func script(_ name: String, _ source: [UInt8]) -> RedisScript {
-        let source = expand(source)
+        let source = nest(expand(source))
         return RedisScript(name: name, source: edit?(source) ?? source)
+    }
+
+    /// Puts everything behind the base and the limits into a function. A function that refers to a local of the chunk it stands in
+    /// makes Lua search all such locals one by one, each time it is made; one that refers to locals further out does not.
+    private func nest(_ source: String) -> String {
+        let end = "-- end of the base\n"
+        guard let base = source.range(of: end, options: .backwards) else { return source }
+        return source[..<base.upperBound] + "return (function()\n" + source[base.upperBound...] + "\nend)()\n"
     }
 
     private func expand(_ source: [UInt8]) -> String {

@@ -181,21 +181,22 @@ final class WorkerCore: Sendable {
         -> HeldOperation?
     {
         let now = Instant.now
-        let (next, signals, isSpent) = queue.withLock { queue -> (HeldOperation?, [Signal], Bool) in
+        let (next, own, signals, isSpent) = queue.withLock { queue -> (HeldOperation?, Signal?, [Signal], Bool) in
             queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt)
             let isSpent = queue.age(by: settlement)
-            if let next = queue.startNext(now) { return (next, [], isSpent) }
+            // What has ended may wait for the call under way: its answer looks at the outbox again.
+            let own = queue.members[operation.queue].hasCall(now) ? queue.members[operation.queue].signal : nil
+            if let next = queue.startNext(now) { return (next, own, [], isSpent) }
             let signals = queue.distribute(now).map { queue.members[$0].signal }
-            return (nil, queue.phase == .running ? signals : [calm], isSpent)
+            return (nil, own, queue.phase == .running ? signals : [calm], isSpent)
         }
         if isSpent, let limit = configuration.maxOperations {
             recycle("operations that ended here", ["ended": "\(limit)", "limit": "\(limit)"])
         }
         if reportsAreBusy {
             reporter.finish(operation) { [self] in settle(operation, settlement) }
-        } else {
-            signal(operation.queue).raise()
         }
+        own?.raise()
         for signal in signals { signal.raise() }
         return next
     }

@@ -17,6 +17,8 @@ struct ScriptLibraryTests {
             return Int64(line.split(separator: " ").last ?? "")
         }
         #expect(value("MAX_DELIVERIES") == Int64(Defaults.maxDeliveries))
+        #expect(value("BATCH") == Int64(Defaults.batch))
+        #expect(value("TRACKED_BATCH") == Int64(Defaults.trackedBatch))
         #expect(value("ERRORS_KEPT") == Int64(Defaults.errorsKept))
         #expect(value("LOG_LINES") == Int64(Defaults.logLines))
         #expect(value("LOG_BYTES") == Int64(Defaults.logBytes))

@@ -15,8 +15,10 @@ struct LocalQueueTests {
         return queue
     }
 
-    private func claimed(_ fences: ClosedRange<Int64>) -> [ClaimedOperation] {
-        fences.map { ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: []) }
+    private func claimed(_ fences: ClosedRange<Int64>, tracked: Bool = true) -> [ClaimedOperation] {
+        fences.map { fence in
+            ClaimedOperation(fence: fence, header: OperationHeader(id: OperationID(), tracked: tracked), envelope: [])
+        }
     }
 
     private func exchange(_ queue: inout LocalQueue, _ instant: ContinuousClock.Instant? = nil) -> LocalQueue.Exchange?
@@ -29,9 +31,10 @@ struct LocalQueueTests {
     @Test("claims for its free slots, and for no more while that claim is under way")
     func claimsForFreeSlots() {
         var queue = queue()
-        #expect(exchange(&queue)?.capacity == 2)
+        let first = exchange(&queue)
+        #expect(first?.capacity == 2)
         #expect(exchange(&queue) == nil)
-        queue.finishExchange(0)
+        queue.finish(first, 0)
         queue.accept(Claim(status: .ok, operations: claimed(1...1), more: true), 0, ties: .none, now)
         let started = queue.startAll(now)
         #expect(started.count == 1)
@@ -68,7 +71,7 @@ struct LocalQueueTests {
             Issue.record("no reconciliation after a lapse")
             return
         }
-        queue.finishExchange(0)
+        queue.finish(nil, 0)
         let lost = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: epoch, 0, ties: .none)
         #expect(lost.map(\.fence) == [1])
         #expect(queue.startAll(lapsed).map(\.fence) == [2])
@@ -85,7 +88,7 @@ struct LocalQueueTests {
         // Redis answers, then the worker is stopped for so long that it loses its lease; the heartbeat is first to be answered.
         let lapsed = now + .seconds(61)
         queue.renew(0, until: lapsed + .seconds(10), Self.quiet(inFlight: 0), lapsed)
-        queue.finishExchange(0)
+        queue.finish(nil, 0)
         let found = Reconciliation(found: claimed(1...1), lost: [], more: false)
         _ = queue.reconcile(found, epoch: epoch, 0, ties: .none)
         #expect(queue.startAll(lapsed).isEmpty)
@@ -100,8 +103,7 @@ struct LocalQueueTests {
     func refusedClaim() {
         var queue = queue()
         queue.take(claimed(1...1), 0, ties: .none)
-        _ = exchange(&queue)
-        queue.finishExchange(0)
+        queue.finish(exchange(&queue), 0)
         queue.accept(Claim(status: .noLease, operations: [], more: false), 0, ties: .none, now)
         queue.renew(0, until: now + .seconds(10), Self.quiet(inFlight: 0), now)
         #expect(queue.startAll(now).isEmpty)
@@ -121,14 +123,14 @@ struct LocalQueueTests {
         queue.end(operation, .finished(result: []), ranFor: .zero)
         guard let first = exchange(&queue) else { return }
         #expect(first.ended.count == 1 && first.capacity > 0 && !first.isRepeat)
-        queue.finishExchange(0)
+        queue.finish(first, 0)
         queue.unanswered(first.ended, hadClaim: true, 0)
         guard case .reconcile(_, let epoch) = queue.nextStep(0, now) else {
             Issue.record("no reconciliation after a claim of unknown outcome")
             return
         }
         #expect(epoch == first.epoch + 1)
-        queue.finishExchange(0)
+        queue.finish(nil, 0)
         _ = queue.reconcile(Reconciliation(found: [], lost: [], more: false), epoch: epoch, 0, ties: .none)
         let second = exchange(&queue)
         #expect(second?.isRepeat == true && second?.capacity == 0 && second?.ended.count == 1)
@@ -157,15 +159,19 @@ struct LocalQueueTests {
         #expect(queue.members[0].outbox.count == 1)
     }
 
-    @Test("sends at most a batch and a mebibyte at a time, in order")
+    @Test("sends at most a batch and a mebibyte at a time, and fewer of what costs more, in order")
     func batches() {
-        var queue = queue(slots: 2000)
-        queue.take(claimed(1...1200), 0, ties: .none)
-        let started = queue.startAll(now)
-        for operation in started { queue.end(operation, .finished(result: []), ranFor: .zero) }
-        #expect(exchange(&queue)?.ended.map(\.operation.fence) == Array(1...500))
-        queue.finishExchange(0)
-        #expect(exchange(&queue)?.ended.count == 500)
+        func firstTwo(tracked: Bool, _ settlement: Settlement) -> [[Int64]?] {
+            var queue = queue(slots: 2000)
+            queue.take(claimed(1...1200, tracked: tracked), 0, ties: .none)
+            for operation in queue.startAll(now) { queue.end(operation, settlement, ranFor: .zero) }
+            let first = exchange(&queue)
+            queue.finish(first, 0)
+            return [first, exchange(&queue)].map { $0?.ended.map(\.operation.fence) }
+        }
+        #expect(firstTwo(tracked: false, .finished(result: [])) == [Array(1...500), Array(501...1000)])
+        #expect(firstTwo(tracked: true, .finished(result: [])) == [Array(1...200), Array(201...400)])
+        #expect(firstTwo(tracked: false, .returned(.front)) == [Array(1...100), Array(101...200)])
 
         var large = self.queue(slots: 10)
         large.take(claimed(1...5), 0, ties: .none)
@@ -173,6 +179,102 @@ struct LocalQueueTests {
             large.end(operation, .finished(result: [UInt8](repeating: 0, count: 400_000)), ranFor: .zero)
         }
         #expect(exchange(&large)?.ended.count == 2)
+    }
+
+    /// One with so many that have ended.
+    private func queue(ended count: Int64, tracked: Bool = false) -> LocalQueue {
+        var queue = queue(slots: 2000)
+        queue.take(claimed(1...count, tracked: tracked), 0, ties: .none)
+        for operation in queue.startAll(now) { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        return queue
+    }
+
+    @Test("sends a further call only with much in it, and only so many at once")
+    func severalCalls() {
+        var queue = queue(ended: 1200)
+        queue.members[0].hasWork = false
+        let sent = (0..<3).map { _ in exchange(&queue) }
+        let (counts, capacities) = (sent.map { $0?.ended.count ?? 0 }, sent.map { $0?.capacity ?? 0 })
+        #expect(counts == [500, 500, 0])
+        #expect(capacities == [500, 500, 0])
+        #expect(queue.members[0].requested == 1000)
+        queue.finish(sent[1], 0)
+        // 200 are left: they wait for the call under way.
+        #expect(exchange(&queue) == nil)
+        queue.finish(sent[0], 0)
+        #expect(queue.members[0].requested == 0)
+        #expect(exchange(&queue)?.ended.count == 200)
+    }
+
+    @Test("sends more at once where calls travel long, fewer when that is over")
+    func longWay() {
+        var member = LocalQueue.Member(QueueShare("default"))
+        #expect(member.callsAtOnce == 2)
+        member.note(roundTrip: .milliseconds(5))
+        member.note(roundTrip: .milliseconds(9))
+        #expect(member.callsAtOnce == 4)
+        member.note(roundTrip: .milliseconds(1))
+        #expect(member.callsAtOnce == 2)
+        for _ in 0..<10 { member.doubtRoundTrip() }
+        member.note(roundTrip: .milliseconds(9))
+        #expect(member.callsAtOnce == 4)
+    }
+
+    @Test("asks what it owns only when no other call is under way, and sends nothing meanwhile")
+    func reconcilesAlone() {
+        var queue = queue(ended: 1400)
+        let (first, second) = (exchange(&queue), exchange(&queue))
+        #expect(first != nil && second != nil)
+        queue.finish(first, 0)
+        queue.unanswered(first?.ended ?? [], hadClaim: true, 0)
+        guard case .wait = queue.nextStep(0, now) else {
+            Issue.record("it asks while a claim is under way")
+            return
+        }
+        queue.confirm(second?.ended ?? [], 0)
+        queue.finish(second, 0)
+        queue.accept(Claim(status: .ok, operations: claimed(5001...5002)), 0, of: second, ties: .none, now)
+        guard case .reconcile(let known, let epoch) = queue.nextStep(0, now) else {
+            Issue.record("it does not ask")
+            return
+        }
+        var expected = Set<Int64>(1...500)
+        expected.formUnion(Set<Int64>(1001...1400))
+        expected.formUnion([5001, 5002] as Set<Int64>)
+        #expect(Set(known) == expected)
+        guard case .wait = queue.nextStep(0, now) else {
+            Issue.record("it sends while it asks")
+            return
+        }
+        queue.finish(nil, 0)
+        _ = queue.reconcile(Reconciliation(found: [], lost: [], more: false), epoch: epoch, 0, ties: .none)
+        let repeated = exchange(&queue)
+        #expect(repeated?.isRepeat == true && repeated?.ended.count == 500)
+        // What is repeated goes alone.
+        #expect(exchange(&queue) == nil)
+    }
+
+    @Test("believes the answer to the later call, whichever comes first, and a ring more than both")
+    func answersOutOfOrder() {
+        var queue = queue(ended: 1000)
+        guard let first = exchange(&queue), let second = exchange(&queue) else {
+            Issue.record("there are not two calls")
+            return
+        }
+        var rung = queue
+        queue.finish(second, 0)
+        queue.accept(Claim(status: .ok, operations: claimed(2001...2002)), 0, of: second, ties: .none, now)
+        queue.finish(first, 0)
+        queue.accept(Claim(status: .ok, operations: claimed(2003...2003), more: true), 0, of: first, ties: .none, now)
+        #expect(!queue.members[0].hasWork)
+        #expect(queue.members[0].waiting.count == 3)
+
+        _ = rung.rang(0, now)
+        rung.finish(first, 0)
+        rung.accept(Claim(status: .ok), 0, of: first, ties: .none, now)
+        rung.finish(second, 0)
+        rung.accept(Claim(status: .ok), 0, of: second, ties: .none, now)
+        #expect(rung.members[0].hasWork)
     }
 
     @Test("claims very short operations ahead, long ones never")

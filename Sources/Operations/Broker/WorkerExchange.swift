@@ -12,7 +12,7 @@ package struct ClaimRequest: Sendable, Equatable {
     package var worker: WorkerID
     /// The worker's connection epoch: it grows whenever the outcome of a claim is unknown, so that a late one takes nothing.
     package var epoch: Int
-    /// Most operations to take, 1 to `Defaults.batch`.
+    /// Most operations to take, 1 to `Defaults.batch`; of tracked ones no more than `Defaults.trackedBatch` are handed out.
     package var capacity: Int
 
     package init(worker: WorkerID, epoch: Int, capacity: Int) {
@@ -39,13 +39,14 @@ package struct ClaimedOperation: Sendable, Equatable {
 
     /// Reads an element. One that is not as it should be does not keep others of the same reply from being run.
     ///
+    /// - Parameter headByteCount: bytes before the envelope, if there are more than those of the header.
     /// - Returns: nil if not even an id can be found in it.
-    package init?(fence: Int64, element: [UInt8]) {
+    package init?(fence: Int64, element: [UInt8], headByteCount: Int? = nil) {
         guard let (header, fault) = OperationHeader.salvage(element) else { return nil }
         self.init(
             fence: fence,
             header: header,
-            envelope: Array(element.dropFirst(OperationHeader.byteCount)),
+            envelope: Array(element.dropFirst(headByteCount ?? OperationHeader.byteCount)),
             fault: fault
         )
     }

@@ -2,7 +2,8 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] its epoch  ARGV[3] capacity, 1 to 500
 -- Output   status (ok | paused | noLease | staleEpoch), first fence − 1, milliseconds until the next due (−1 = none),
---          1 if more is ready, then the elements: header + envelope; the n-th has the fence "first − 1 + n"
+--          1 if more is ready, then what was taken, of which the n-th has the fence "first − 1 + n": of an untracked operation its
+--          element (header + envelope), of a tracked one its record as it was before (header, 43 more bytes, envelope)
 -- Events   x for each, e and c for those that may no longer start, r for promoted ones
 -- include: base
 -- include: limits

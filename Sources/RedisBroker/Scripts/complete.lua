@@ -2,7 +2,8 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] 1 = a repeat  ARGV[3] epoch  ARGV[4] capacity to claim, 0 = none
 -- ARGV[5]  number u of untracked operations  ARGV[6] number of their ids that follow, at most 50
--- ARGV[7…] u fences, the ids for the event, then for each tracked one: fence, id, result ('' = none)
+-- ARGV[7…] u fences, the ids for the event, then for each tracked one: fence, id, result ('' = none); at most 200 of these keep
+--          the call short
 -- Output   1: '' = all are done, or a character for each, untracked first: 1 done, 2 already, 0 stale
 --          2: the reply of a claim, or an empty array
 -- Events   f for each that ended
@@ -44,16 +45,17 @@ end
 
 -- The finished record's state and end, next to each other, are all that changes in it.
 local FINISHED = 'f' .. NOW36
+local unnamed = 0
 local function finish_record(id, result)
   local key = record_key(id)
-  if call('SETRANGE', key, 64, FINISHED) < HEAD then
+  if call('SETRANGE', key, '64', FINISHED) < HEAD then
     -- There was no record: an update never makes one.
     call('DEL', key)
     return
   end
   if result ~= '' then call('HSET', extras_key(id), 'result', result) end
   note_end(id, 'f')
-  event(id, 'f', false)
+  if event_count < 50 then event(id, 'f', false) else unnamed = unnamed + 1 end
 end
 
 local function repeated(fence, id)
@@ -91,9 +93,10 @@ local plain = done
 for i = from, from + ids - 1 do
   if i - from < plain then event(ARGV[i], 'f', false) end
 end
-for _ = ids + 1, plain do event('', 'f', false) end
+unnamed = unnamed + max(0, plain - ids)
 add('finished', plain)
 settle_tracked(from + ids)
+events_unnamed('f', unnamed)
 local cancelling = PREFIX .. 'cancelling:' .. worker
 if call('EXISTS', cancelling) == 1 then
   if untracked > 0 then call('HDEL', cancelling, unpack(ARGV, FIRST, from - 1)) end

@@ -17,6 +17,7 @@
 local FIRST = 4
 local producer, number, lowest = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local calls = PREFIX .. 'calls:' .. producer
+local floor_now = lowest
 if producer ~= '' then
   if not string.find(ARGV[2], '^%d+$') or not string.find(ARGV[3], '^%d+$') or lowest > number then
     return redis.error_reply('ERR sluice: call and floor must be numbers, the floor not above the call')
@@ -27,6 +28,7 @@ if producer ~= '' then
   if known[2] and number < tonumber(known[2]) then
     return redis.error_reply('ERR sluice: call ' .. ARGV[2] .. ' was answered before')
   end
+  floor_now = tonumber(known[2] or lowest)
 end
 
 -- Anybody may call this script, so what it stores is checked as a whole before anything is written.
@@ -42,7 +44,7 @@ if largest > ELEMENT_BYTES then return redis.error_reply('ERR sluice: an element
 
 -- An adding command comes first: it is refused as a whole when Redis is full.
 local n = #ARGV - FIRST + 1
-local sequence = call('HINCRBY', META, 'sequence', n) - n
+local sequence = call('HINCRBY', META, 'sequence', format('%d', n)) - n
 note_large(largest)
 
 -- 1. What is to be stored, its durations made instants: for untracked operations the lane element, for tracked ones (and what
@@ -118,11 +120,11 @@ if earliest then announce_due(earliest) end
 
 local answer = concat(outcomes)
 if producer ~= '' then
-  local floor_now = tonumber(call('HGET', calls, 'floor') or ARGV[3])
-  local floor_next = max(floor_now, min(lowest, floor_now + 500))
-  for number = floor_now, floor_next - 1 do call('HDEL', calls, format('%d', number)) end
+  local floor_next, answered = max(floor_now, min(lowest, floor_now + 500)), {}
+  for past = floor_now, floor_next - 1 do answered[#answered + 1] = format('%d', past) end
+  if #answered > 0 then call('HDEL', calls, unpack(answered)) end
   call('HSET', calls, 'floor', format('%d', floor_next), ARGV[2], answer)
-  call('PEXPIRE', calls, 600000)
+  call('PEXPIRE', calls, '600000')
 end
 flush()
 return answer

@@ -223,6 +223,40 @@ extension BrokerConformance {
             try await bench.advance(.seconds(3))
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ready + early + late, "the order")
         },
+        ConformanceCheck("A claim hands out a bounded number of tracked operations, and says that there are more") {
+            bench in
+            let worker = try bench.worker()
+            let cheap = try await bench.enqueue(120, tracked: false)
+            let ids = try await bench.enqueue(Defaults.trackedBatch + 30)
+            let first = try await bench.claim(worker, Defaults.batch)
+            try bench.expect(first.operations.map(\.id), cheap + ids[..<Defaults.trackedBatch], "the first part")
+            try bench.expect(first.more, true, "more after the first")
+            let second = try await bench.claim(worker, Defaults.batch)
+            try bench.expect(second.operations.map(\.id), Array(ids[Defaults.trackedBatch...]), "the rest")
+            try bench.expect(second.more, false, "more after the second")
+        },
+        ConformanceCheck("A claim promotes a bounded part of what is due, and says that the next instant is now") {
+            bench in
+            let worker = try bench.worker()
+            var ids: [OperationID] = []
+            for _ in 0..<3 { ids += try await bench.enqueue(150, delay: 1000) }
+            let expiring = try await bench.enqueue(70, delay: 60_000, expires: 1000)
+            try await bench.advance(.seconds(2))
+            var taken: [OperationID] = []
+            for number in 1...3 {
+                let claim = try await bench.claim(worker, Defaults.batch)
+                taken += claim.operations.map(\.id)
+                try bench.expect(taken.count, min(200 * number, 450), "promoted by claim \(number)")
+                try bench.expect(
+                    claim.nextDueMilliseconds,
+                    number < 3 ? 0 : nil,
+                    "the next instant after claim \(number)"
+                )
+            }
+            try bench.expect(Set(taken), Set(ids), "what was promoted")
+            // Deadlines do not wait for the others.
+            try bench.expect(try await bench.snapshot().counts[.expired], expiring.count, "expired")
+        },
         ConformanceCheck("Those given back to the front keep their order, before all others") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(5)

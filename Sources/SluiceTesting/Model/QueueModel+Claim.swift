@@ -73,21 +73,24 @@ extension QueueModel {
     /// The next instant at which something is due, deadlines included.
     var nextDue: Int64? { [scheduled, retrying, expiring].compactMap { $0.first?.score }.min() }
 
-    /// At most 200 scheduled, then 200 retrying ones go to the tails of their lanes, ready since they were due; then at most 200
-    /// that were not started in time expire.
+    /// Scheduled, then retrying ones go to the tails of their lanes, ready since they were due; then those expire that were not
+    /// started in time. At most 200 in all, but each place may promote 50 although the others have filled that.
     private mutating func promote() {
-        for entry in scheduled.upTo(now, limit: Self.promoteLimit) {
-            scheduled.remove(entry.id)
-            makeDueReady(entry)
-        }
-        for entry in retrying.upTo(now, limit: Self.promoteLimit) {
-            retrying.remove(entry.id)
-            makeDueReady(entry)
-        }
-        for entry in expiring.upTo(now, limit: Self.promoteLimit) {
+        let due = scheduled.upTo(now, limit: Self.promoteLimit)
+        for entry in due { scheduled.remove(entry.id) }
+        makeDueReady(due)
+        let again = retrying.upTo(now, limit: max(Self.promoteLeast, Self.promoteLimit - due.count))
+        for entry in again { retrying.remove(entry.id) }
+        makeDueReady(again)
+        let rest = Self.promoteLimit - due.count - again.count
+        for entry in expiring.upTo(now, limit: max(Self.promoteLeast, rest)) {
             expiring.remove(entry.id)
             expire(entry.id)
         }
+    }
+
+    private mutating func makeDueReady(_ entries: [ScoredSet.Entry]) {
+        for entry in entries { makeDueReady(entry) }
     }
 
     private mutating func makeDueReady(_ entry: ScoredSet.Entry) {
@@ -111,6 +114,7 @@ extension QueueModel {
 private struct ClaimBasket {
     var elements: [LaneElement] = []
     var bytes = 0
+    var tracked = 0
     /// How many elements may still be looked at.
     var budget: Int
     /// How many are popped at once: the fewer, the larger they may be, since what was popped must be handed out.
@@ -121,11 +125,15 @@ private struct ClaimBasket {
         self.step = step
     }
 
-    var hasRoom: Bool { budget > 0 && bytes < QueueModel.replyBytes }
+    var hasRoom: Bool { budget > 0 && !isFull }
+    var isFull: Bool { bytes >= QueueModel.replyBytes || tracked >= Defaults.trackedBatch }
+    /// How many may be popped at once.
+    var portion: Int { min(step, Defaults.trackedBatch - tracked) }
 
     mutating func add(_ element: LaneElement, envelope: Int) {
         elements.append(element)
         bytes += OperationHeader.byteCount + envelope
+        if element.header.tracked { tracked += 1 }
     }
 }
 
@@ -134,7 +142,7 @@ extension QueueModel {
     /// an old backlog holds up what is urgent, nor does a stream of urgent ones starve the rest.
     ///
     /// At most `2 · capacity + 100` elements, and 600, are looked at, so that a lane full of references left behind costs no more; and what
-    /// is taken stays near 256 KiB.
+    /// is taken stays near 256 KiB, with at most 200 tracked ones.
     private mutating func collect(capacity: Int) -> (taken: [LaneElement], more: Bool) {
         let step = max(1, Self.replyBytes / max(Self.usualBytes, largest))
         var basket = ClaimBasket(budget: min(2 * capacity + 100, 600), step: step)
@@ -153,8 +161,8 @@ extension QueueModel {
 
     private mutating func take(_ wanted: Int, from lane: Int, into basket: inout ClaimBasket) {
         var wanted = wanted
-        while wanted > 0, basket.bytes < Self.replyBytes, !lanes[lane].isEmpty {
-            for _ in 0..<min(wanted, basket.step) {
+        while wanted > 0, !basket.isFull, !lanes[lane].isEmpty {
+            for _ in 0..<min(wanted, basket.portion) {
                 guard let element = lanes[lane].popFirst() else { break }
                 wanted -= 1
                 basket.budget -= 1

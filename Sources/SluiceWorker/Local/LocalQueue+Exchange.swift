@@ -1,6 +1,6 @@
 import Operations
 
-/// The one script call of a queue that is under way at a time: what goes out, and what its answer changes.
+/// The script calls of a queue: what goes out, and what the answers change.
 extension LocalQueue {
     /// What a queue's loop does next.
     enum Step {
@@ -15,34 +15,52 @@ extension LocalQueue {
         /// Operations to claim; 0 = none.
         var capacity: Int
         var epoch: Int
+        /// Grows with each call.
+        var number = 0
+        /// Slots that it uses, and what it asks for beyond them.
+        var slots = 0
+        var ahead = 0
+        /// How often the bell had rung when it was sent.
+        var rings = 0
 
         var isRepeat: Bool { ended.first?.isRepeat ?? false }
+
+        /// So much is in it that what ends meanwhile may fill another one.
+        var isLarge: Bool {
+            capacity >= Member.furtherCallOfTracked || ended.count >= Member.furtherCallOfTracked
+        }
     }
 
     /// Decides the next call of a queue. Without a valid lease nothing is sent: what has ended waits for the next heartbeat.
     mutating func nextStep(_ index: Int, _ now: Instant) -> Step {
-        guard !members[index].isExchanging, members[index].hasLease(now) else { return .wait }
+        guard members[index].hasCall(now) else { return .wait }
         if members[index].needsReconcile {
-            members[index].isExchanging = true
+            members[index].calls += 1
             return .reconcile(known: Array(members[index].held.keys), epoch: members[index].epoch)
         }
-        let ended = takeBatch(index)
-        let isRepeat = ended.first?.isRepeat ?? false
-        let capacity = isRepeat ? 0 : takeCapacity(index, isFused: !ended.isEmpty, now)
-        if ended.isEmpty && capacity == 0 { return .wait }
-        members[index].isExchanging = true
-        return .exchange(Exchange(ended: ended, capacity: capacity, epoch: members[index].epoch))
+        var exchange = Exchange(ended: takeBatch(index), capacity: 0, epoch: members[index].epoch)
+        if !exchange.isRepeat { takeCapacity(index, for: &exchange) }
+        if exchange.ended.isEmpty && exchange.capacity == 0 { return .wait }
+        members[index].calls += 1
+        members[index].lastSent += 1
+        exchange.number = members[index].lastSent
+        exchange.rings = members[index].rings
+        members[index].isRepeating = exchange.isRepeat
+        return .exchange(exchange)
     }
 
-    /// At most a batch and 1 MiB from the outbox. Repeats go first and by themselves.
+    /// At most a batch and 1 MiB from the outbox, and no more tracked ones than keep the server's answer short: what fails or goes
+    /// back costs as much as two that finish. Repeats go first and by themselves.
     private mutating func takeBatch(_ index: Int) -> [Ended] {
         let outbox = members[index].outbox
         guard let first = outbox.first else { return [] }
         var bytes = 0
+        var effort = 0
         var count = 0
         while count < min(outbox.count, Defaults.batch), outbox[count].isRepeat == first.isRepeat {
             bytes += outbox[count].byteCount
-            if count > 0, bytes > Defaults.operationBytes { break }
+            effort += outbox[count].effort
+            if count > 0, bytes > Defaults.operationBytes || effort > Defaults.trackedBatch { break }
             count += 1
         }
         if count == outbox.count {
@@ -54,40 +72,58 @@ extension LocalQueue {
     }
 
     /// Slots to claim for. With completions the claim is free, so it is made also where nothing is known to be ready.
-    private mutating func takeCapacity(_ index: Int, isFused: Bool, _ now: Instant) -> Int {
-        guard phase == .running, !members[index].needsReconcile else { return 0 }
-        var wanted = members[index].granted
-        members[index].requested += wanted
-        members[index].granted = 0
+    private mutating func takeCapacity(_ index: Int, for exchange: inout Exchange) {
+        guard phase == .running, !members[index].needsReconcile else { return }
+        let isFused = !exchange.ended.isEmpty
+        exchange.slots = min(members[index].granted, Defaults.batch)
+        members[index].granted -= exchange.slots
+        members[index].requested += exchange.slots
         if isFused && !members[index].hasWork {
             var room = countRoom()
-            while wanted < Defaults.batch, maySpend(index, room) {
+            while exchange.slots < Defaults.batch, maySpend(index, room) {
                 spend(index, &room)
                 members[index].requested += 1
-                wanted += 1
+                exchange.slots += 1
             }
         }
-        guard members[index].hasWork, isFused || wanted > 0 else { return min(wanted, Defaults.batch) }
-        let ahead = members[index].pace.prefetch(slots: slots) - members[index].waiting.count
-        return min(wanted + max(0, ahead), Defaults.batch)
+        exchange.capacity = exchange.slots
+        guard members[index].hasWork, isFused || exchange.slots > 0 else { return }
+        let free =
+            members[index].pace.prefetch(slots: slots) - members[index].waiting.count - members[index].requestedAhead
+        exchange.ahead = min(max(0, free), Defaults.batch - exchange.slots)
+        members[index].requestedAhead += exchange.ahead
+        exchange.capacity += exchange.ahead
     }
 
     // MARK: Answers
 
     /// The claim of an exchange was answered.
-    mutating func accept(_ claim: Claim, _ index: Int, ties: QueueTies, _ now: Instant) {
-        members[index].requested = 0
+    ///
+    /// - Parameter exchange: the one that it went out with; nil = the last.
+    mutating func accept(_ claim: Claim, _ index: Int, of exchange: Exchange? = nil, ties: QueueTies, _ now: Instant) {
+        if exchange.map({ $0.number > members[index].lastAnswered }) ?? true {
+            members[index].lastAnswered = exchange?.number ?? members[index].lastSent
+            learn(claim, index, rangMeanwhile: exchange.map { $0.rings != members[index].rings } ?? false, now)
+        } else if claim.status == .staleEpoch {
+            raiseEpoch(index)
+        }
+        take(claim.operations, index, ties: ties)
+    }
+
+    /// What an answer says about the queue.
+    private mutating func learn(_ claim: Claim, _ index: Int, rangMeanwhile: Bool, _ now: Instant) {
         members[index].isPaused = claim.status == .paused
         members[index].nextDue = claim.nextDueMilliseconds.map { now + .milliseconds($0) }
         switch claim.status {
-        case .ok: members[index].hasWork = claim.more || members[index].rangMeanwhile
+        case .ok:
+            // A claim promotes a bounded part of what is due: the next one goes on at once.
+            let moreIsDue = claim.nextDueMilliseconds == 0
+            members[index].hasWork = claim.more || moreIsDue || rangMeanwhile
         case .paused: members[index].hasWork = false
         case .noLease: members[index].leaseUntil = nil
         case .staleEpoch: raiseEpoch(index)
         }
-        members[index].rangMeanwhile = false
         if !members[index].hasWork { members[index].granted = 0 }
-        take(claim.operations, index, ties: ties)
     }
 
     /// Adds operations that Redis has handed out.
@@ -112,10 +148,14 @@ extension LocalQueue {
         for each in ended { members[index].held[each.operation.fence] = nil }
     }
 
-    /// The call is over, whatever came of it.
-    mutating func finishExchange(_ index: Int) {
-        members[index].isExchanging = false
-        members[index].requested = 0
+    /// A call is over, whatever came of it.
+    ///
+    /// - Parameter exchange: nil for a reconciliation.
+    mutating func finish(_ exchange: Exchange?, _ index: Int) {
+        members[index].calls -= 1
+        members[index].isRepeating = false
+        members[index].requested -= exchange?.slots ?? 0
+        members[index].requestedAhead -= exchange?.ahead ?? 0
     }
 
     /// A part of an exchange was not answered: it goes first next time. After a claim whose outcome is unknown, Redis has to be
@@ -165,6 +205,7 @@ extension LocalQueue {
             raiseEpoch(index)
         }
         members[index].leaseUntil = max(until, members[index].leaseUntil ?? until)
+        members[index].doubtRoundTrip()
         members[index].earlyCancels.removeAll()  // this reply repeats those that still count
         if reply.startable { members[index].hasWork = true }
         let isEqual = reply.inFlight == members[index].held.count || members[index].isExchanging
@@ -178,7 +219,7 @@ extension LocalQueue {
     mutating func rang(_ index: Int, _ now: Instant) -> Bool {
         let canStart = phase == .running && members[index].hasLease(now) && maySpend(index, countRoom())
         members[index].hasWork = true
-        if members[index].isExchanging { members[index].rangMeanwhile = true }
+        members[index].rings += 1
         return canStart
     }
 

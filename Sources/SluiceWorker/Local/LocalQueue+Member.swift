@@ -24,10 +24,20 @@ extension LocalQueue {
         var isListening = false
         /// Ended here, not confirmed by Redis.
         var outbox: [Ended] = []
-        /// A script call of this queue is under way.
-        var isExchanging = false
-        /// The bell rang during that call: what its answer says about work is older than the ring.
-        var rangMeanwhile = false
+        /// Calls of this queue that are under way, and how many may be: more where each of them travels long.
+        var calls = 0
+        var callsAtOnce = Member.fewestCallsAtOnce
+        /// The shortest call of late.
+        var shortest: Duration?
+        /// What is repeated is under way, alone.
+        var isRepeating = false
+        /// The number of the last call that was sent, and the highest that was answered: what an earlier one says about work is old.
+        var lastSent = 0
+        var lastAnswered = 0
+        /// Operations without a slot for which claims are under way.
+        var requestedAhead = 0
+        /// How often the bell rang: what the answer to a call says about work that was sent before is older than the ring.
+        var rings = 0
         var epoch = 1
         var needsReconcile = false
         /// A lease has lapsed and Redis was not asked since: what is held may be somebody else's, so nothing of it starts.
@@ -59,10 +69,36 @@ extension LocalQueue {
 
         func mayStart(_ now: Instant) -> Bool { hasLease(now) && !hasLapsed }
 
-        /// True if the queue's loop has something to send.
+        var isExchanging: Bool { calls > 0 }
+
+        /// One is always worked on by the server while another one is written or read here.
+        static let fewestCallsAtOnce = 2
+        static let mostCallsAtOnce = 4
+        /// A further call starts only with so much in it: small ones are gathered until the one under way is answered.
+        static let furtherCall = Defaults.batch / 2
+        static let furtherCallOfTracked = Defaults.trackedBatch / 2
+
+        /// True if the queue's loop has something to send. What was lost is cleared up, and Redis is asked, by one call at a time.
         func hasCall(_ now: Instant) -> Bool {
-            !isExchanging && hasLease(now) && (needsReconcile || !outbox.isEmpty || granted > 0)
+            guard hasLease(now) else { return false }
+            if calls == 0 { return needsReconcile || !outbox.isEmpty || granted > 0 }
+            guard calls < callsAtOnce, !isStuck, !isRepeating else { return false }
+            if granted >= Self.furtherCall { return true }
+            guard let first = outbox.first else { return false }
+            return outbox.count >= (first.effort == 0 ? Self.furtherCall : Self.furtherCallOfTracked)
         }
+
+        /// Takes note of how long a call took: the shortest tell how long one travels, the others what the server did meanwhile.
+        mutating func note(roundTrip: Duration) {
+            shortest = min(roundTrip, shortest ?? roundTrip)
+            callsAtOnce = min(
+                Self.mostCallsAtOnce,
+                Self.fewestCallsAtOnce + Int((shortest ?? .zero) / .milliseconds(2))
+            )
+        }
+
+        /// The way may have become longer.
+        mutating func doubtRoundTrip() { shortest = shortest.map { $0 * 1.25 } }
 
         func canClaim(_ now: Instant) -> Bool { hasWork && !isStuck && hasLease(now) }
 

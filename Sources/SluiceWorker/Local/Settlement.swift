@@ -32,4 +32,13 @@ struct Ended: Sendable {
         case .returned: 64
         }
     }
+
+    /// How much time it takes the server, where a tracked operation that finishes counts 1 and an untracked one, which is many times
+    /// cheaper, nothing.
+    var effort: Int {
+        switch settlement {
+        case .finished: operation.claimed.header.tracked ? 1 : 0
+        case .failed, .returned: 2
+        }
+    }
 }

@@ -1,11 +1,13 @@
 import Logging
 import Operations
+import Synchronization
 
-/// The exchange with one queue: sends what has ended and claims in the same call, one call at a time (group commit).
+/// The exchange with one queue: sends what has ended and claims in the same call (group commit).
 ///
 /// One pass:
 /// 1. Waits until something has ended, slots may be filled, or Redis has to be asked what this worker owns.
-/// 2. Sends failures and returns, then completions together with the claim; whatever ends meanwhile goes with the next pass.
+/// 2. Sends failures and returns, then completions together with the claim; whatever ends meanwhile goes with the next pass. While a
+///    large call is under way the next pass begins, so that neither the server nor the way there leaves the other one idle.
 /// 3. Starts what was handed out. What was not answered stays in the outbox and is repeated under the same fence, after a pause.
 struct QueueLoop: Sendable {
     let core: WorkerCore
@@ -14,37 +16,38 @@ struct QueueLoop: Sendable {
 
     func run() async {
         let signal = core.queue.withLock { $0.members[index].signal }
-        var backoff = Backoff()
-        while !Task.isCancelled {
-            do {
-                if try await !runOnce() { await signal.wait() }
-                backoff.reset()
-            } catch {
-                let pause = backoff.pause()
-                core.logger.warning(
-                    "the broker did not answer; trying again",
-                    metadata: ["queue": "\(name)", "error": "\(error)", "pause": "\(pause.wholeMilliseconds) ms"]
-                )
-                try? await Task.sleep(for: pause)
+        let recovery = Recovery()
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                await recovery.wait()
+                switch core.queue.withLock({ $0.nextStep(index, .now) }) {
+                case .wait: await signal.wait()
+                case .reconcile(let known, let epoch): await attempt(recovery) { try await reconcile(known, epoch) }
+                case .exchange(let exchange) where exchange.isLarge:
+                    group.addTask { await attempt(recovery) { try await send(exchange) } }
+                case .exchange(let exchange): await attempt(recovery) { try await send(exchange) }
+                }
             }
         }
     }
 
-    /// One pass.
-    ///
-    /// - Returns: false if there was nothing to do.
-    func runOnce() async throws -> Bool {
-        switch core.queue.withLock({ $0.nextStep(index, .now) }) {
-        case .wait: return false
-        case .reconcile(let known, let epoch): try await reconcile(known, epoch)
-        case .exchange(let exchange): try await send(exchange)
+    private func attempt(_ recovery: Recovery, _ call: () async throws -> Void) async {
+        do {
+            try await call()
+            recovery.succeeded()
+        } catch {
+            let pause = recovery.failed()
+            core.logger.warning(
+                "the broker did not answer; trying again",
+                metadata: ["queue": "\(name)", "error": "\(error)", "pause": "\(pause.wholeMilliseconds) ms"]
+            )
         }
-        return true
     }
 
     // MARK: Sending
 
     private func send(_ exchange: LocalQueue.Exchange) async throws {
+        let sentAt = ContinuousClock.now
         let parts = Parts(exchange.ended)
         var open = Set(parts.all)
         do {
@@ -62,17 +65,19 @@ struct QueueLoop: Sendable {
                 confirm(parts.returns.map(\.ended), outcomes, exchange.isRepeat)
                 open.remove(.returns)
             }
-            try await completeAndClaim(parts, exchange)
+            try await completeAndClaim(parts, exchange, sentAt)
         } catch {
             core.change { queue, _ in
-                queue.finishExchange(index)
+                queue.finish(exchange, index)
                 queue.unanswered(parts.ended(open), hadClaim: exchange.capacity > 0, index)
             }
             throw error
         }
     }
 
-    private func completeAndClaim(_ parts: Parts, _ exchange: LocalQueue.Exchange) async throws {
+    private func completeAndClaim(_ parts: Parts, _ exchange: LocalQueue.Exchange, _ sentAt: ContinuousClock.Instant)
+        async throws
+    {
         let request =
             exchange.capacity > 0
             ? ClaimRequest(worker: core.id, epoch: exchange.epoch, capacity: exchange.capacity) : nil
@@ -90,17 +95,18 @@ struct QueueLoop: Sendable {
         } else if let request {
             claim = try await core.broker.claim(request, queue: name)
         }
-        accept(claim)
+        accept(claim, of: exchange, sentAt)
     }
 
-    private func accept(_ claim: Claim?) {
+    private func accept(_ claim: Claim?, of exchange: LocalQueue.Exchange, _ sentAt: ContinuousClock.Instant) {
         if claim != nil { core.pulse.claimed() }
         if claim?.status == .noLease { core.beatNow.request() }
         noteFaults(claim?.operations ?? [])
         let ties = core.ties(index)
         core.change { queue, now in
-            queue.finishExchange(index)
-            if let claim { queue.accept(claim, index, ties: ties, now) }
+            queue.finish(exchange, index)
+            queue.members[index].note(roundTrip: now - sentAt)
+            if let claim { queue.accept(claim, index, of: exchange, ties: ties, now) }
         }
     }
 
@@ -123,13 +129,13 @@ struct QueueLoop: Sendable {
         do {
             answer = try await core.broker.reconcile(known: known, worker: core.id, epoch: epoch, queue: name)
         } catch {
-            core.change { queue, _ in queue.finishExchange(index) }
+            core.change { queue, _ in queue.finish(nil, index) }
             throw error
         }
         noteFaults(answer.found)
         let ties = core.ties(index)
         let lost = core.change { queue, _ in
-            queue.finishExchange(index)
+            queue.finish(nil, index)
             return queue.reconcile(answer, epoch: epoch, index, ties: ties)
         }
         if !answer.found.isEmpty {
@@ -145,6 +151,29 @@ struct QueueLoop: Sendable {
         for claimed in operations {
             guard let fault = claimed.fault else { continue }
             core.noteMalformed(claimed, fault, queue: name)
+        }
+    }
+}
+
+/// The pauses between tries to reach the broker, for all calls of a queue.
+private final class Recovery: Sendable {
+    private let state = Mutex((backoff: Backoff(), until: ContinuousClock.Instant?.none))
+
+    func succeeded() { state.withLock { $0 = (Backoff(), nil) } }
+
+    /// - Returns: how long nothing is sent.
+    func failed() -> Duration {
+        state.withLock { state in
+            let pause = state.backoff.pause()
+            state.until = .now + pause
+            return pause
+        }
+    }
+
+    /// Waits for the end of a pause.
+    func wait() async {
+        while let until = state.withLock({ $0.until }), until > .now, !Task.isCancelled {
+            try? await Task.sleep(until: until, clock: .continuous)
         }
     }
 }

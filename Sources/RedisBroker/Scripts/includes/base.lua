@@ -30,3 +30,4 @@ local added = {}
 local function add(field, n)
   added[field] = (added[field] or 0) + n
 end
+-- end of the base

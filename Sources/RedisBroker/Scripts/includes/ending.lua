@@ -25,7 +25,7 @@ end
 -- Ends the record. `failed` is its number of used attempts, three digits; `revision` changes where a reference stays behind.
 -- `is_known`: its end was counted and announced before.
 local function end_record(id, head, state, failed, revision, is_known)
-  call('SETRANGE', record_key(id), 3,
+  call('SETRANGE', record_key(id), '3',
     (revision or sub(head, 4, 4)) .. failed .. sub(head, 8, 64) .. state .. NOW36)
   note_end(id, state)
   if is_known then
@@ -60,10 +60,10 @@ end
 -- Removes at most `limit` ended operations that are too old, then those beyond the count.
 local function trim(state, limit)
   local key = PREFIX .. 'ended:' .. state
-  local ids = call('ZRANGEBYSCORE', key, '-inf', now - RETENTION_MS[state], 'LIMIT', 0, limit)
+  local ids = call('ZRANGEBYSCORE', key, '-inf', format('%d', now - RETENTION_MS[state]), 'LIMIT', '0', format('%d', limit))
   local over = min(call('ZCARD', key) - RETENTION_COUNT[state], limit)
   if over > #ids then
-    ids = call('ZRANGEBYSCORE', key, '-inf', now - RETENTION_LEAST_MS, 'LIMIT', 0, over)
+    ids = call('ZRANGEBYSCORE', key, '-inf', format('%d', now - RETENTION_LEAST_MS), 'LIMIT', '0', format('%d', over))
   end
   ids = without_awaited(ids)
   if #ids == 0 then return end

@@ -19,9 +19,24 @@ local function event_of(element, kind, durable)
   if durable then event_durable = true end
 end
 
+-- More of them, only counted.
+local function events_unnamed(kind, n)
+  if n == 0 then return end
+  event_count = event_count + n
+  event_kinds[kind] = (event_kinds[kind] or 0) + n
+end
+
+-- The same for many elements.
+local function events_of(elements, kind)
+  local n = #elements
+  local named = min(50 - event_count, n)
+  for i = 1, named do event(sub(elements[i], 39, 64), kind, false) end
+  events_unnamed(kind, n - max(0, named))
+end
+
 local function flush_events()
   if event_count == 0 then return end
-  local last = call('HINCRBY', META, 'eventSequence', event_count)
+  local last = call('HINCRBY', META, 'eventSequence', format('%d', event_count))
   local counts = {}
   for kind, n in pairs(event_kinds) do counts[#counts + 1] = kind .. '=' .. n end
   local text = format('%d %d ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. concat(event_text, ' ')

@@ -25,12 +25,13 @@ local function most_aged(heads)
   return best
 end
 
--- Takes up to `capacity` elements from the lanes, and no more once they have 256 KiB: copying
--- keeps the server busy too. What is popped must be handed out, so at most `step` are popped at once. Also returns whether a lane still has something.
+-- Takes up to `capacity` elements from the lanes, and no more once they have 256 KiB or TRACKED_BATCH of them are tracked: the
+-- server does nothing else meanwhile. What is popped must be handed out, so at most `step` are popped at once. Also returns whether a lane still has something.
 local function collect(capacity, fence, intents, step)
-  local taken, heads, budget, bytes = { references = {}, keys = {} }, {}, min(2 * capacity + 100, 600), 0
-  for lane = 0, 4 do heads[lane] = call('LINDEX', PREFIX .. 'lane:' .. lane, 0) end
-  while #taken < capacity and budget > 0 and bytes < REPLY_BYTES do
+  local taken, heads, bytes = { references = {}, keys = {}, tracked = 0 }, {}, 0
+  local budget = min(2 * capacity + 100, 600)
+  for lane = 0, 4 do heads[lane] = call('LINDEX', PREFIX .. 'lane:' .. lane, '0') end
+  while #taken < capacity and budget > 0 and bytes < REPLY_BYTES and taken.tracked < TRACKED_BATCH do
     local top, aged = highest(heads), most_aged(heads)
     if not top then return taken, false end
     local lane, wanted = top, min(capacity - #taken, budget)
@@ -39,13 +40,13 @@ local function collect(capacity, fence, intents, step)
       if before_aged == 0 then lane, wanted = aged, 1 else wanted = min(wanted, before_aged) end
     end
     local key = PREFIX .. 'lane:' .. lane
-    while wanted > 0 and bytes < REPLY_BYTES do
-      local elements = call('LPOP', key, min(wanted, step))
+    while wanted > 0 and bytes < REPLY_BYTES and taken.tracked < TRACKED_BATCH do
+      local elements = call('LPOP', key, format('%d', min(wanted, step, TRACKED_BATCH - taken.tracked)))
       if not elements then break end
       wanted, budget = wanted - #elements, budget - #elements
       bytes = bytes + admit(elements, taken, intents)
     end
-    heads[lane] = call('LINDEX', key, 0)
+    heads[lane] = call('LINDEX', key, '0')
   end
   return taken, highest(heads) ~= nil
 end

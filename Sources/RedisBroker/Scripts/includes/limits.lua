@@ -6,10 +6,13 @@ local ERRORS_KEPT = 10
 local LOG_LINES = 1000
 local LOG_BYTES = 262144
 local PROMOTE_LIMIT = 200
+local PROMOTE_LEAST = 50
 local SWEEP_LIMIT = 200
 local REPLY_BYTES = 262144
 local USUAL_BYTES = 4096
 local BATCH = 500
+-- Tracked ones cost several times as much: a claim hands out no more of them.
+local TRACKED_BATCH = 200
 local ELEMENT_BYTES = 1048576
 -- The last instant that nine digits of base 36 can say.
 local LATEST = 101559956668415
@@ -21,3 +24,4 @@ local RETENTION_COUNT = { f = 100000, c = 10000, e = 10000, d = 100000 }
 -- Never removed earlier than this after their end, and while somebody waited for them within that long.
 local RETENTION_LEAST_MS = 10000
 local AWAITED_MS = 60000
+-- end of the base

@@ -22,7 +22,7 @@ local function worker_of(head) return call('HGET', PREFIX .. 'numbers', sub(head
 
 -- The record's head, or nil.
 local function head_of(id)
-  local head = call('GETRANGE', record_key(id), 0, HEAD - 1)
+  local head = call('GETRANGE', record_key(id), '0', '106')
   if #head < HEAD then return nil end
   return head
 end

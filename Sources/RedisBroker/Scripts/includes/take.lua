@@ -21,26 +21,25 @@ end
 
 -- A hash whose values have up to 64 bytes starts as a list that each HSET walks; one longer value makes it a table at once.
 local PADDING = ' '
-local NOT_ENDED = 'x' .. ZERO9 .. NOW36
+local STARTED = 'x' .. ZERO9 .. NOW36 .. '%011x'
 
 -- Hands the elements out: fences, the in-flight hash, the records of tracked ones.
 local function hand_out(worker, number, taken)
   local n = #taken
   if n == 0 then return 0 end
-  local fence = call('HINCRBY', META, 'fence', n) - n
-  local inflight = {}
+  local fence = call('HINCRBY', META, 'fence', format('%d', n)) - n
+  local inflight, started = {}, STARTED .. number
   for i = 1, n do
-    local element = taken[i]
     inflight[2 * i - 1] = format('%d', fence + i)
     local reference = taken.references[i]
     if reference then
-      inflight[2 * i] = reference .. PADDING
-      call('SETRANGE', taken.keys[i], 64, NOT_ENDED .. format('%011x', fence + i) .. number)
+      inflight[2 * i] = i == 1 and reference .. PADDING or reference
+      call('SETRANGE', taken.keys[i], '64', format(started, fence + i))
     else
-      inflight[2 * i] = element
+      inflight[2 * i] = taken[i]
     end
-    event_of(element, 'x', false)
   end
+  events_of(taken, 'x')
   call('HSET', PREFIX .. 'inflight:' .. worker, unpack(inflight))
   add('started', n)
   add('executing', n)
@@ -68,7 +67,8 @@ local function watch(worker, is_free, m)
   return max(0, due - now) + 1000
 end
 
--- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready, elements…
+-- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready, elements… (of a tracked one
+-- its record as it was before)
 local function take(worker, epoch, capacity)
   local refused, m = refusal(worker, epoch)
   if refused then
