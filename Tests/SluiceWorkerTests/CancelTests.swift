@@ -42,6 +42,16 @@ struct CancelTests {
         try await harness.stop()
     }
 
+    @Test("is acknowledged before a running body hears of it, so that one which ends at once has three times, too")
+    func immediate() {
+        let claimed = ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: [])
+        let operation = HeldOperation(claimed, queue: 0, ties: .none)
+        #expect(operation.begin(in: Runner()))
+        #expect(operation.cancel(reason: "test"))
+        #expect(operation.end()?.reportsAreBusy == true)
+        #expect(operation.takeReports().map(\.content) == [.cancelAcknowledged])
+    }
+
     @Test("arrives with the next heartbeat when its message is lost")
     func messageLost() async throws {
         let gate = Gate()

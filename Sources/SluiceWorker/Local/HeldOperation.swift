@@ -124,16 +124,18 @@ final class HeldOperation: OperationLink {
     var isSettled: Bool { state.withLock { $0.isSettled } }
     var hasEnded: Bool { state.withLock { $0.phase == .ended } }
 
-    /// Asks the operation to end as cancelled.
+    /// Asks the operation to end as cancelled. Where its body runs, that is acknowledged: before the body hears of it, which may
+    /// end at once, and then nothing is reported any more.
     ///
     /// - Returns: true the first time, while it has not ended.
     func cancel(reason: String) -> Bool {
-        let runner = state.withLock { state -> Runner?? in
-            guard state.cancelReason == nil, state.phase != .ended else { return nil }
+        let (runner, isNew) = state.withLock { state -> (Runner??, Bool) in
+            guard state.cancelReason == nil, state.phase != .ended else { return (nil, false) }
             state.cancelReason = reason
-            return .some(state.runner)
+            return (.some(state.runner), state.phase == .running && state.reports.add(.cancelAcknowledged))
         }
         guard let runner else { return false }
+        if isNew { ties.reportsWaiting(self) }
         ties.toldToEnd(self)
         runner?.cancel()
         return true
