@@ -166,6 +166,10 @@ class Cluster:
             raise RuntimeError(f"sluice {' '.join(arguments)}: {done.returncode}\n{done.stderr}")
         return done
 
+    def cancel(self, *ids, check=True):
+        """Cancels, and waits until what runs has stopped."""
+        return self.run("cancel", *ids, f"--wait={min(60, patience):.0f}s", check=check, timeout=120)
+
     def enqueue(self, count, body=":", name="exec", args=None, **fields):
         line = json.dumps({"name": name, "args": args or {"argv": self.ledger.argv(body)}, **fields}) + "\n"
         ids = self.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=line * count).stdout.split()

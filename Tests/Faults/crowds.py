@@ -48,7 +48,7 @@ def processes(cluster):
     cluster.faults += 1
     os.kill(pid, signal.SIGKILL)
     times = redelivered(cluster, lost, killed)
-    cluster.run("cancel", *ids, "--wait=60s")
+    cluster.cancel(*ids)
     return times
 
 

@@ -28,7 +28,7 @@ def kill_worker(cluster):
     killed = time.time()
     cluster.hit(victim)
     times = redelivered(cluster, ids, killed)
-    cluster.run("cancel", *ids, "--wait=60s")
+    cluster.cancel(*ids)
     return times
 
 
@@ -228,7 +228,7 @@ def full(cluster):
     assert refused.returncode not in (0, 69), f"exit {refused.returncode}: {refused.stderr}"
     # It begins now: neither its queue's name nor anything else may need memory.
     worker = cluster.worker(4)
-    cluster.run("cancel", ids[-1], "--wait=60s")
+    cluster.cancel(ids[-1])
     cluster.drain()
     assert worker.poll() is None
 
@@ -249,7 +249,7 @@ def pubsub(cluster):
     cutter = threading.Thread(target=cut_on)
     cutter.start()
     begin = time.time()
-    cluster.run("cancel", *ids, "--wait=60s")
+    cluster.cancel(*ids)
     took = cluster.pace.took(begin, time.time())
     cuts.set()
     cutter.join()
@@ -262,7 +262,7 @@ def cancel_race(cluster):
     ids = cluster.enqueue(300, "sleep 0.02")
     victims = cluster.random.sample(ids, 100)
     for start in range(0, 100, 10):
-        cluster.run("cancel", *victims[start : start + 10], "--wait=60s", check=False)
+        cluster.cancel(*victims[start : start + 10], check=False)
     cluster.drain()
     records, starts = cluster.records(), cluster.ledger.by_id()
     for id in victims:

@@ -114,7 +114,7 @@ def clock(cluster):
     until(lambda: cluster.total("recovered") == 4, "what it ran is handed back")
     until(lambda: len(_again(cluster)) == 4, "it runs again")
     times = redelivered(cluster, [line.id for line in _again(cluster)], killed)
-    cluster.run("cancel", *more, "--wait=60s")
+    cluster.cancel(*more)
     return times
 
 
