@@ -12,8 +12,9 @@ extension SluiceClient {
     ///
     /// - Parameters:
     ///   - url: `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for TLS with a verified certificate
-    ///     (`?cacert=FILE` names the authorities), `unix:///path/to/socket`, or
-    ///     `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`.
+    ///     (`?cacert=FILE` names the authorities), `unix:///path/to/socket`,
+    ///     `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`, or for a cluster
+    ///     `redis+cluster://[user[:password]@]host[:port][,host[:port]…]`; the last two also with `rediss+`.
     ///   - namespace: everything happens inside it; two namespaces never see each other.
     ///   - timeout: longest time to wait for the first answer.
     ///   - keys: sign and encrypt what is enqueued; nil = nothing is.

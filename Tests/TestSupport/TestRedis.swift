@@ -26,6 +26,17 @@ package enum TestRedis: Sendable {
 
     package static let isSingle = !isCluster
 
+    /// One of the same kind for a test alone, to be stopped at its end.
+    /// - Parameter withUsers: see ``TestUsers``; nodes of a cluster never have them.
+    package static func start(withUsers: Bool = true) throws -> TestRedis {
+        if isCluster { return .cluster(try TestCluster.start()) }
+        var options = TestServer.Options()
+        options.hasUsers = withUsers
+        return .server(try TestServer.start(options))
+    }
+
+    package func stop() { for server in servers { server.stop() } }
+
     package var endpoint: RedisEndpoint {
         switch self {
         case .server(let server): server.endpoint
@@ -33,7 +44,21 @@ package enum TestRedis: Sendable {
         }
     }
 
-    package var url: String { endpoint.description }
+    /// Without a user.
+    package var url: String {
+        switch self {
+        case .server(let server): "unix://\(server.socketPath)"
+        case .cluster(let cluster): cluster.endpoint.description
+        }
+    }
+
+    /// A URL for what comes as this role, if roles count.
+    package func url(as role: TestUsers.Role) -> String { TestUsers.url(url, as: role) }
+
+    /// For somebody whose password may be seen.
+    package func url(user: String, password: String) -> String {
+        url.replacingOccurrences(of: "://", with: "://\(user):\(password)@")
+    }
 
     /// All that have keys.
     package var servers: [TestServer] {

@@ -12,7 +12,7 @@ final class ClusterSearch {
     typealias Found = (map: SlotMap, host: Host, connection: RedisConnection)
 
     /// Nodes asked at once.
-    private static let breadth = 6
+    private static let breadth = 3
     /// The last map of each cluster that this process has found, by URL: it names more nodes than the URL does.
     private static let known = Mutex<[String: SlotMap]>([:])
 

@@ -16,7 +16,7 @@ struct CommandLine: Sendable {
     let endpoint: RedisEndpoint
     let broker: RedisBroker
 
-    init(_ endpoint: RedisEndpoint = TestServer.shared.endpoint) {
+    init(_ endpoint: RedisEndpoint = TestRedis.shared.endpoint) {
         namespace = uniqueNamespace("cli")
         self.endpoint = endpoint
         broker = RedisBroker(

@@ -5,7 +5,13 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    @Suite("durability")
+    @Suite(
+        "durability",
+        .enabled(
+            if: TestRedis.isSingle,
+            "it is about one server and its replica; ClusterTests wait for those of a cluster"
+        )
+    )
     struct DurabilityTests {
         @Test("wait:1 is confirmed by a replica; without one it is stored, exit 0, and the warning says so")
         func replicas() async throws {

@@ -7,7 +7,8 @@ extension CommandLineTests {
     @Suite("health")
     struct HealthTests {
         @Test(
-            "--health PORT: live always, ready while Redis answers, 503 with the reason while it does not, ready again after it"
+            "--health PORT: live always, ready while Redis answers, 503 with the reason while it does not, ready again after it",
+            .enabled(if: TestRedis.isSingle, "it is about a server that is stopped")
         )
         func port() async throws {
             let server = try TestServer.start(.durable)

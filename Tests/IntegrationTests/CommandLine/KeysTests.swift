@@ -34,7 +34,7 @@ struct KeysTests {
     func encrypted() async throws {
         let id = try await installation.enqueue("--keys-file", keys, "--", "printf", Self.words)
         let record = "{\(installation.namespace)/default}:\(id)"
-        let stored = try installation.server.ask(RedisCommand("GET", record))[0].expectString()
+        let stored = try installation.redis.ask(RedisCommand("GET", record))[0].expectString()
         #expect(!stored.contains(Self.words) && stored.contains(#""enc":"k1","sig":"k1:"#))
         #expect(try await installation.succeed("show", id).contains(#"encrypted with the key "k1""#))
         let hidden = try await json("show", id)
@@ -59,9 +59,9 @@ struct KeysTests {
         )
         let forged = try await installation.enqueue("--keys-file", keys, "--", "touch", installation.folder.path("ran"))
         let record = "{\(installation.namespace)/default}:\(forged)"
-        let stored = try installation.server.ask(RedisCommand("GET", record))[0].expectString()
+        let stored = try installation.redis.ask(RedisCommand("GET", record))[0].expectString()
         let changed = stored.replacing(#""enc":"k1""#, with: #""enc":"k2""#)
-        try installation.server.ask(RedisCommand("SET", record, changed))[0].expectSuccess()
+        try installation.redis.ask(RedisCommand("SET", record, changed))[0].expectSuccess()
         let good = try await installation.enqueue("--keys-file", keys, "--", "true")
         let worker = try installation.worker(more: "--keys-file", keys, "--burst")
         let outcome = await worker.outcome()

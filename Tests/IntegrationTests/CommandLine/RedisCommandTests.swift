@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    @Suite("the embedded server")
+    @Suite("the embedded server", .enabled(if: TestRedis.isSingle, "it is one server"))
     struct RedisCommandTests {
         @Test("It is started by the first command, said once, shared by the others, and stopped without a trace")
         func life() async throws {

@@ -174,7 +174,13 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("A refused password is 77, a wrong setting 78")
+        @Test(
+            "A refused password is 77, a wrong setting 78",
+            .enabled(
+                if: TestRedis.isSingle,
+                "it is about one server's password; AccessRulesTests have users of a cluster"
+            )
+        )
         func deniedAndMisconfigured() async throws {
             let server = try TestServer.start(.init(["requirepass right"]))
             let url = "unix://:wrong@\(server.socketPath)"

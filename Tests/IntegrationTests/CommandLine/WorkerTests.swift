@@ -118,7 +118,10 @@ extension CommandLineTests {
             }
         }
 
-        @Test("A Redis that goes away and comes back: the worker waits and goes on by itself, and nothing is lost")
+        @Test(
+            "A Redis that goes away and comes back: the worker waits and goes on by itself, and nothing is lost",
+            .enabled(if: TestRedis.isSingle, "a server crashes and comes back; ClusterTests kill a node")
+        )
         func outage() async throws {
             let server = try TestServer.start(.durable)
             let sluice = CommandLine(server.endpoint)
@@ -155,7 +158,10 @@ extension CommandLineTests {
             #expect(outcome.errors.contains("recycling: the limit of resident memory"), "\(outcome.errors)")
         }
 
-        @Test("A Redis that throws operations away is refused; --allow-eviction works there, loudly")
+        @Test(
+            "A Redis that throws operations away is refused; --allow-eviction works there, loudly",
+            .enabled(if: TestRedis.isSingle, "it is about one server's settings; ClusterTests have those of a node")
+        )
         func evictingServer() async throws {
             let server = try TestServer.start(.init(["maxmemory 100mb", "maxmemory-policy allkeys-lru"]))
             let sluice = CommandLine(server.endpoint)
@@ -168,7 +174,10 @@ extension CommandLineTests {
             #expect(loud.errors.contains("error   Redis throws operations away"), "\(loud.errors)")
         }
 
-        @Test("A Redis that was away at the start and throws operations away is refused when it comes")
+        @Test(
+            "A Redis that was away at the start and throws operations away is refused when it comes",
+            .enabled(if: TestRedis.isSingle, "it is about one server's settings")
+        )
         func evictingWhenItComes() async throws {
             let server = try TestServer.start(.init(["maxmemory 100mb", "maxmemory-policy allkeys-lru"]))
             server.crash()
@@ -180,7 +189,10 @@ extension CommandLineTests {
             #expect(end.errors.contains("--allow-eviction"), "\(end.errors)")
         }
 
-        @Test("A Redis that begins to throw operations away while a worker runs is warned about, once")
+        @Test(
+            "A Redis that begins to throw operations away while a worker runs is warned about, once",
+            .enabled(if: TestRedis.isSingle, "it is about one server's settings")
+        )
         func evictingLater() async throws {
             let server = try TestServer.start(.init(["maxmemory 100mb"]))
             let sluice = CommandLine(server.endpoint)

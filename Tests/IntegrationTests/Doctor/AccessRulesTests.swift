@@ -8,14 +8,10 @@ extension CommandLineTests {
     @Suite("access rules")
     struct AccessRulesTests {
         private static let password = "p4ss"
-        private let server: TestServer
+        private let redis: TestRedis
         private let namespace = uniqueNamespace("acl")
 
-        init() throws {
-            var options = TestServer.Options()
-            options.hasUsers = false
-            server = try TestServer.start(options)
-        }
+        init() throws { redis = try TestRedis.start(withUsers: false) }
 
         /// Makes the users that `config acl` prints.
         private func makeUsers() async throws {
@@ -26,12 +22,12 @@ extension CommandLineTests {
                 for word in line.split(separator: " ").dropFirst() {
                     command.append(word == ">PASSWORD" ? ">" + Self.password : String(word))
                 }
-                try server.ask(command)[0].expectSuccess()
+                for server in redis.servers { try server.ask(command)[0].expectSuccess() }
             }
         }
 
         private func start(_ role: RedisRole, _ arguments: [String]) throws -> Program {
-            let url = "unix://sluice-\(role.rawValue):\(Self.password)@\(server.socketPath)"
+            let url = redis.url(user: "sluice-\(role.rawValue)", password: Self.password)
             return try Program(
                 "sluice",
                 arguments,
@@ -71,8 +67,10 @@ extension CommandLineTests {
             worker.send(15)
             let end = await worker.outcome()
             #expect(end.code == 0, "\(end.errors)")
-            let log = try server.ask(RedisCommand("ACL", "LOG"))[0].expectArray()
-            #expect(log.isEmpty, "\(log)")
+            for server in redis.servers {
+                let log = try server.ask(RedisCommand("ACL", "LOG"))[0].expectArray()
+                #expect(log.isEmpty, "\(log)")
+            }
         }
 
         @Test("A monitor cannot write, also not by a script; a producer claims nothing; nobody sees another namespace")

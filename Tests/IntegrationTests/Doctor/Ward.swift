@@ -6,7 +6,7 @@ import TestSupport
 /// A queue with an operation in every place, all of it in order, and the means to damage it.
 struct Ward: Sendable {
     let queue: String
-    let server: TestServer
+    let redis: TestRedis
     let prefix: String
     let worker = WorkerID()
     private(set) var ready: [OperationID] = []
@@ -15,9 +15,9 @@ struct Ward: Sendable {
     private(set) var executingFence: Int64 = 0
     private(set) var finished = OperationID()
 
-    init(_ queue: String, _ broker: RedisBroker, server: TestServer = .shared) async throws {
+    init(_ queue: String, _ broker: RedisBroker, redis: TestRedis = .shared) async throws {
         self.queue = queue
-        self.server = server
+        self.redis = redis
         prefix = "{\(broker.namespace)/\(queue)}:"
         let info = WorkerInfo(
             host: "h",
@@ -80,7 +80,7 @@ struct Ward: Sendable {
     func damage(_ name: String, _ key: String, _ arguments: any CustomStringConvertible...) throws -> RedisValue {
         var command = RedisCommand(name, prefix + key)
         for argument in arguments { command.append(argument.description) }
-        return try server.ask(command)[0].expectSuccess()
+        return try redis.ask(command)[0].expectSuccess()
     }
 
     /// The reference of a ready operation: the beginning of its record.

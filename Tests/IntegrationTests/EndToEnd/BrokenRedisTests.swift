@@ -8,13 +8,18 @@ import Testing
 struct BrokenRedisTests {
     @Test("While every subscription is killed again and again, a cancel still arrives within a heartbeat and a second")
     func noSubscriptions() async throws {
-        let server = try TestServer.start()
-        let installation = try Installation(server: server)
+        let redis = try TestRedis.start()
+        defer { redis.stop() }
+        let installation = try Installation(redis)
         let worker = try installation.worker(slots: 20)
         let ids = try await installation.enqueue(batch: #"{"name":"sleep","args":{"seconds":600}}"#, count: 20)
         try await installation.awaitStates("executing", of: ids)
         let killer = Task {
-            try await repeatedly { try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))[0].expectInt() }
+            try await repeatedly {
+                try redis.servers.reduce(0) {
+                    try $0 + $1.ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub"))[0].expectInt()
+                }
+            }
         }
         var slowest = 0
         for part in 0..<4 {
@@ -38,12 +43,13 @@ struct BrokenRedisTests {
 
     @Test("With all scripts flushed again and again no error reaches an operation or a command, and all finish")
     func noScripts() async throws {
-        let server = try TestServer.start()
-        let installation = try Installation(server: server)
+        let redis = try TestRedis.start()
+        defer { redis.stop() }
+        let installation = try Installation(redis)
         let worker = try installation.worker(slots: 8)
         let flusher = Task {
             try await repeatedly {
-                try server.ask(RedisCommand("SCRIPT", "FLUSH"))[0].expectSuccess()
+                for server in redis.servers { try server.ask(RedisCommand("SCRIPT", "FLUSH"))[0].expectSuccess() }
                 return 1
             }
         }
@@ -59,11 +65,12 @@ struct BrokenRedisTests {
     }
 
     @Test(
-        "Redis is killed and started again while workers work: no error reaches an operation, each runs once and finishes"
+        "Redis is killed and started again while workers work: no error reaches an operation, each runs once and finishes",
+        .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node")
     )
     func restart() async throws {
         let server = try TestServer.start(.durable)
-        let installation = try Installation(server: server)
+        let installation = try Installation(.server(server))
         let workers = try (0..<2).map { _ in try installation.worker(slots: 4) }
         var ids = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 0.2), count: 80)
         for round in 1...2 {
@@ -86,11 +93,12 @@ struct BrokenRedisTests {
     }
 
     @Test(
-        "Redis away for longer than a lease is nobody's death: what runs goes on and ends once, as its first delivery"
+        "Redis away for longer than a lease is nobody's death: what runs goes on and ends once, as its first delivery",
+        .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node")
     )
     func longOutage() async throws {
         let server = try TestServer.start(.durable)
-        let installation = try Installation(server: server)
+        let installation = try Installation(.server(server))
         let workers = try (0..<2).map { _ in try installation.worker(slots: 2) }
         let long = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 9), count: 2)
         let short = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 3), count: 2)
@@ -107,14 +115,17 @@ struct BrokenRedisTests {
         withExtendedLifetime(workers) {}
     }
 
-    @Test("While replies of claims are lost, every operation starts within two beats and nothing waits for a lease")
+    @Test(
+        "While replies of claims are lost, every operation starts within two beats and nothing waits for a lease",
+        .enabled(if: TestRedis.isSingle, "its server is behind a proxy, and nodes name each other past it")
+    )
     func lostClaims() async throws {
         let server = try TestServer.start()
         let proxy = try await FaultProxy.start(to: server.endpoint)
         defer { proxy.stop() }
         // The lease is so long that what waited for it would be seen.
         let lease = 9
-        let installation = try Installation(server: server, workerURL: "\(proxy.endpoint)")
+        let installation = try Installation(.server(server), workerURL: "\(proxy.endpoint)")
         let worker = try installation.worker(slots: 4, lease: lease)
         try await installation.awaitWorkers(1)
         var slowest = 0
@@ -138,23 +149,29 @@ struct BrokenRedisTests {
         withExtendedLifetime(worker) {}
     }
 
-    @Test("A Redis that accepts and never answers is given up within the connect time-out too")
+    @Test(
+        "A Redis that accepts and never answers is given up within the connect time-out too",
+        .enabled(if: TestRedis.isSingle, "its server is behind a proxy, and nodes name each other past it")
+    )
     func silent() async throws {
         let server = try TestServer.start()
         let proxy = try await FaultProxy.start(to: server.endpoint)
         defer { proxy.stop() }
         proxy.set(.blackhole)
-        let installation = try Installation(server: server, url: "\(proxy.endpoint)")
+        let installation = try Installation(.server(server), url: "\(proxy.endpoint)")
         let sent = ContinuousClock.now
         let outcome = try await installation.sluice("list", "--connect-timeout", "1s")
         #expect(outcome.code == 69, "\(outcome.errors)")
         expectPrompt("a Redis that never answers", since: sent, promised: .seconds(1))
     }
 
-    @Test("Workers wait for Redis, also one that starts before it, and go on by themselves; a burst does not wait")
+    @Test(
+        "Workers wait for Redis, also one that starts before it, and go on by themselves; a burst does not wait",
+        .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node")
+    )
     func waiting() async throws {
         let server = try TestServer.start(.durable)
-        let installation = try Installation(server: server)
+        let installation = try Installation(.server(server))
         let early = try installation.worker()
         let first = try await installation.enqueue("noop")
         try await installation.awaitState("finished", of: first)
@@ -202,6 +219,6 @@ extension Installation {
         try #require(printed.code == 0, "\(printed.errors)")
         // The command ends its output with a newline that is not the script's.
         let source = String(printed.output.dropLast())
-        return try server.ask(RedisCommand("SCRIPT", "LOAD", source))[0].expectString()
+        return try redis.ask(RedisCommand("SCRIPT", "LOAD", source))[0].expectString()
     }
 }

@@ -6,7 +6,11 @@ import TestSupport
 import Testing
 
 /// Workers and clients that reach Redis through sentinels.
-@Suite("A failover", .fewAtOnce)
+@Suite(
+    "A failover",
+    .fewAtOnce,
+    .enabled(if: TestRedis.isSingle, "sentinels watch one master; ClusterTests have a cluster's")
+)
 struct FailoverTests {
     /// Operations that a replica had before the next one was enqueued.
     private final class Confirmed: Sendable {

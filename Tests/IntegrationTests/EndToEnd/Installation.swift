@@ -5,7 +5,7 @@ import Testing
 
 /// What one user has: a Redis, a namespace, a state folder, and the programs as they were built.
 final class Installation: Sendable {
-    let server: TestServer
+    let redis: TestRedis
     let namespace = uniqueNamespace()
     let folder: TemporaryDirectory
     let ledger: Ledger
@@ -13,12 +13,12 @@ final class Installation: Sendable {
     private let workerURL: String
 
     /// - Parameters:
-    ///   - server: Nobody stops or reconfigures the shared one.
+    ///   - redis: Nobody stops or reconfigures the shared one.
     ///   - url: How the programs reach it, if not directly.
     ///   - workerURL: How `worker(…)` reaches it, if not like the others.
-    init(server: TestServer = .shared, url: String? = nil, workerURL: String? = nil) throws {
-        self.server = server
-        self.url = url ?? "unix://\(server.socketPath)"
+    init(_ redis: TestRedis = .shared, url: String? = nil, workerURL: String? = nil) throws {
+        self.redis = redis
+        self.url = url ?? redis.url
         self.workerURL = workerURL ?? self.url
         folder = try TemporaryDirectory()
         ledger = Ledger(path: folder.path("ledger"))

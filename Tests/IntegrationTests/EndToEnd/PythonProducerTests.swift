@@ -2,7 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A producer in another language", .fewAtOnce)
+@Suite(
+    "A producer in another language",
+    .fewAtOnce,
+    .enabled(if: TestRedis.isSingle, "the Python producer is a short example that follows no redirections")
+)
 struct PythonProducerTests {
     @Test("What the Python producer enqueues is listed, run by a worker, and its arguments arrive byte for byte")
     func produced() async throws {
@@ -15,7 +19,7 @@ struct PythonProducerTests {
         let made = try await Program.run(
             "/usr/bin/env",
             [
-                "python3", producer, installation.server.socketPath, installation.namespace, "mail", "exec", arguments,
+                "python3", producer, TestServer.shared.socketPath, installation.namespace, "mail", "exec", arguments,
                 "600",
             ],
             environment: ["SLUICE_ENQUEUE_LUA": script].merging(TestUsers.credentials(of: .producer)) { $1 }

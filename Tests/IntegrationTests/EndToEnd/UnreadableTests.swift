@@ -15,7 +15,7 @@ struct UnreadableTests {
 
     init() {
         broker = RedisBroker(
-            TestServer.shared.endpoint,
+            TestRedis.shared.endpoint,
             configuration: RedisBrokerConfiguration(namespace: namespace),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
@@ -30,7 +30,7 @@ struct UnreadableTests {
         let header = NewOperation(tracked: false, envelope: noop)
         var element = header.element
         element[0] = UInt8(ascii: "2")
-        try TestServer.shared.ask(RedisCommand("RPUSH", "{\(namespace)/q}:lane:2", element))[0].expectSuccess()
+        try TestRedis.shared.ask(RedisCommand("RPUSH", "{\(namespace)/q}:lane:2", element))[0].expectSuccess()
         let last = (0..<5).map { _ in NewOperation(tracked: tracked, envelope: noop) }
         _ = try await broker.enqueue(last, queue: "q")
         return ((first + last).map(\.id), [body.id, header.id])

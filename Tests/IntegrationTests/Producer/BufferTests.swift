@@ -16,7 +16,11 @@ private struct Note: DistributedOperation {
 }
 
 /// A client with a buffer of a server that is stopped and started.
-@Suite("A client's buffer", .fewAtOnce)
+@Suite(
+    "A client's buffer",
+    .fewAtOnce,
+    .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node")
+)
 struct BufferTests {
     private let server: TestServer
     private let namespace = uniqueNamespace("buffer")

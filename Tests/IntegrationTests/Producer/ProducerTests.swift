@@ -49,14 +49,14 @@ private struct Setup {
 
     init() async throws {
         let namespace = uniqueNamespace("prod")
-        let server = TestServer.shared
+        let redis = TestRedis.shared
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        sluice = try await SluiceClient.connect(to: server.url(as: .producer), namespace: namespace, logger: logger)
+        sluice = try await SluiceClient.connect(to: redis.url(as: .producer), namespace: namespace, logger: logger)
         var registry = OperationRegistry()
         registry.register(Resize.self)
         registry.register(Endless.self)
         registry.register(Broken.self)
-        let endpoint = try RedisEndpoint(url: server.url(as: .worker))
+        let endpoint = try RedisEndpoint(url: redis.url(as: .worker))
         let broker = RedisBroker(endpoint, configuration: .init(namespace: namespace), logger: logger)
         let worker = WorkerService(broker: broker, registry: registry, logger: logger)
         self.worker = worker

@@ -1,0 +1,171 @@
+import Foundation
+import Logging
+import RedisClient
+import Sluice
+import Synchronization
+import TestSupport
+import Testing
+
+/// Workers and clients on a Redis Cluster whose slots move and whose masters die. The other tests run on a quiet one as well, with
+/// `SLUICE_TEST_TOPOLOGY=cluster`.
+@Suite("A cluster", .fewAtOnce)
+struct ClusterTests {
+    /// Names of queues, so many that every master has some.
+    private static let queues = (0..<6).map { "q\($0)" }
+
+    /// Operations that were enqueued, and told to be.
+    private final class Enqueued: Sendable {
+        private let state = Mutex<[OperationID]>([])
+        var ids: [OperationID] { state.withLock { $0 } }
+        var count: Int { ids.count }
+        func add(_ id: OperationID) { state.withLock { $0.append(id) } }
+    }
+
+    private static func client(_ url: String, _ installation: Installation) async throws -> SluiceClient {
+        try await SluiceClient.connect(
+            to: url,
+            namespace: installation.namespace,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// Enqueues into one queue after the other until its task is cancelled.
+    private static func produce(_ client: SluiceClient, _ enqueued: Enqueued, _ durability: Durability) async {
+        for number in 0... {
+            if Task.isCancelled { return }
+            let queue = queues[number % queues.count]
+            let options = EnqueueOptions(durability: durability)
+            guard let reference = try? await client.enqueue(name: "noop", queue: queue, options: options) else {
+                continue
+            }
+            if reference.isConfirmed != false { enqueued.add(reference.id) }
+        }
+    }
+
+    /// All of them ran, each once, and nothing is wrong with what is left of them.
+    private static func expectAllFinished(_ enqueued: Enqueued, _ installation: Installation) async throws {
+        let ids = enqueued.ids.map(\.description)
+        for start in stride(from: 0, to: ids.count, by: 500) {
+            try await installation.awaitStates("finished", of: Array(ids[start..<min(start + 500, ids.count)]))
+        }
+        let doctor = try await installation.sluice("doctor", "--deep")
+        #expect(doctor.code == 0, "\(doctor.output) \(doctor.errors)")
+        #expect(try await installation.counts().values.allSatisfy { $0 >= 0 })
+    }
+
+    @Test("Slots move to and fro while producers and workers go on: all run once, in no queue is anything lost")
+    func movingSlots() async throws {
+        let cluster = try TestCluster.start()
+        defer { cluster.stop() }
+        let installation = try Installation(.cluster(cluster))
+        let client = try await Self.client(cluster.endpoint.description, installation)
+        let worker = try installation.worker(slots: 8, more: "-q", Self.queues.joined(separator: ","))
+        try await installation.awaitWorkers(1)
+        let enqueued = Enqueued()
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await Self.produce(client, enqueued, .none) }
+            tasks.addTask { await Self.produce(client, enqueued, .none) }
+            let keys =
+                Self.queues.map { "{\(installation.namespace)/\($0)}:meta" } + ["\(installation.namespace):queues"]
+            for key in keys {
+                let slot = try cluster.slot(of: key)
+                let home = try cluster.node(for: key)
+                let away = try #require(cluster.nodes.first { $0 !== home })
+                for (from, to) in [(home, away), (away, home)] {
+                    let before = enqueued.count
+                    try cluster.beginMove(slot: slot, from: from, to: to)
+                    // One key at a time, so that calls meet every state in between.
+                    while try cluster.moveKeys(slot: slot, from: from, to: to, count: 1) > 0 {}
+                    try cluster.endMove(slot: slot, from: from, to: to)
+                    try await eventually("the producers go on") { enqueued.count >= before + 20 }
+                }
+            }
+            tasks.cancelAll()
+        }
+        try await Self.expectAllFinished(enqueued, installation)
+        let totals = try await installation.totals()
+        #expect(totals["started"] == totals["finished"], "\(totals)")
+        await client.close()
+        worker.send(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+    }
+
+    @Test(
+        "A master dies and its replica takes over: nothing that it had confirmed is lost, work goes on without a restart"
+    )
+    func masterDies() async throws {
+        let cluster = try TestCluster.start(replicated: true)
+        defer { cluster.stop() }
+        let installation = try Installation(.cluster(cluster), url: cluster.endpointOfAll.description)
+        let client = try await Self.client(cluster.endpointOfAll.description, installation)
+        let worker = try installation.worker(slots: 8, more: "-q", Self.queues.joined(separator: ","))
+        try await installation.awaitWorkers(1)
+        let confirmed = Enqueued()
+        let victim = try cluster.node(for: "{\(installation.namespace)/q0}:meta")
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await Self.produce(client, confirmed, .replicas(1)) }
+            try await eventually("there is work") { confirmed.count >= 60 }
+            victim.crash()
+            tasks.cancelAll()
+        }
+        // The dead one's successor has no replica, so nothing of its queues is confirmed any more, but all is taken.
+        let later = Enqueued()
+        for queue in Self.queues {
+            try await eventually("\(queue) takes operations again") {
+                guard let reference = try? await client.enqueue(name: "noop", queue: queue) else { return false }
+                later.add(reference.id)
+                return true
+            }
+        }
+        try await Self.expectAllFinished(confirmed, installation)
+        try await Self.expectAllFinished(later, installation)
+        await client.close()
+        worker.send(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+    }
+
+    @Test("An idle worker is rung by any of its queues, wherever they are, and tells what is wrong with any node")
+    func bells() async throws {
+        let cluster = try TestCluster.start()
+        defer { cluster.stop() }
+        let installation = try Installation(.cluster(cluster))
+        let worker = try installation.worker(lease: 60, more: "-q", Self.queues.joined(separator: ","))
+        try await installation.awaitWorkers(1)
+        for queue in Self.queues + Self.queues {
+            let start = ContinuousClock.now
+            try await installation.succeed("enqueue", "noop", "-q", queue, "--wait", "--quiet")
+            // A lost ring would cost a beat: 20 s.
+            expectPrompt("an operation of \(queue)", since: start, promised: .seconds(1))
+        }
+        let bad = cluster.nodes[1]
+        try bad.ask(
+            RedisCommand("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"),
+            RedisCommand("CONFIG", "SET", "maxmemory", "100mb")
+        )
+        let doctor = try await installation.sluice("doctor")
+        #expect(doctor.code == 1)
+        #expect(doctor.output.contains("127.0.0.1:\(bad.options.port) maxmemory-policy"), "\(doctor.output)")
+        let refused = try await installation.sluice("worker")
+        #expect(refused.code == 78, "\(refused.errors)")
+        worker.send(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+    }
+
+    @Test("A node that is taken for the only server is refused, with the URL to use")
+    func plainURL() async throws {
+        let cluster = try TestCluster.start()
+        defer { cluster.stop() }
+        let installation = try Installation(.server(cluster.nodes[0]))
+        let worker = try await installation.sluice("worker")
+        #expect(worker.code == 78)
+        #expect(worker.errors.contains("redis+cluster://"), "\(worker.errors)")
+        // Some of these are another node's.
+        let enqueued = try await withThrowingTaskGroup(of: Program.Outcome.self) { group in
+            for queue in Self.queues { group.addTask { try await installation.sluice("enqueue", "noop", "-q", queue) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let refused = enqueued.filter { $0.code != 0 }
+        #expect(!refused.isEmpty)
+        for outcome in refused { #expect(outcome.errors.contains("redis+cluster://"), "\(outcome.errors)") }
+    }
+}
