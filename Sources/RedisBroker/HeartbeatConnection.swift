@@ -16,9 +16,14 @@ final class HeartbeatConnection: Sendable {
 
     init(_ connections: ConnectionFactory) { self.connections = connections }
 
-    /// Runs a script and blocks the calling thread for its reply.
-    func evaluate(_ script: RedisScript, _ arguments: RedisArguments) throws -> RedisValue {
-        try link().submit(script, tail: arguments).wait().expectSuccess()
+    /// Sends a script, whose reply the calling thread may wait for.
+    /// - Parameter deadline: nil is that of every command.
+    func evaluate(
+        _ script: RedisScript,
+        _ arguments: RedisArguments,
+        deadline: Duration? = nil
+    ) throws -> EventLoopFuture<RedisValue> {
+        try link().submit(script, tail: arguments, deadline: deadline)
     }
 
     @discardableResult

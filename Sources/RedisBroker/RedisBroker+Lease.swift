@@ -3,19 +3,25 @@ import RedisClient
 
 extension RedisBroker {
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply {
+        do {
+            try registerBlocking(queue)
+            return try Self.beatReply(heartbeat.evaluate(scripts.beat, arguments(beat, queue)).wait())
+        } catch let error as RedisError {
+            throw OperationsError(error)
+        }
+    }
+
+    private func arguments(_ beat: Beat, _ queue: String) -> RedisArguments {
         var arguments = arguments(queue, capacity: 256 + beat.info.count)
         arguments.append(beat.worker.description)
         arguments.append(beat.leaseMilliseconds)
         arguments.append(beat.intervalMilliseconds)
         arguments.append(beat.epoch)
         arguments.append(beat.info)
-        let reply: RedisValue
-        do {
-            try registerBlocking(queue)
-            reply = try heartbeat.evaluate(scripts.beat, arguments)
-        } catch let error as RedisError {
-            throw OperationsError(error)
-        }
+        return arguments
+    }
+
+    private static func beatReply(_ reply: RedisValue) throws(OperationsError) -> BeatReply {
         guard let fields = reply.array, fields.count >= 4, let inFlight = fields[0].int, let through = fields[3].int
         else {
             throw OperationsError(.malformed, "the reply of a heartbeat cannot be read")
@@ -30,6 +36,35 @@ extension RedisBroker {
             cancels: cancels,
             cancelledThroughFence: Int64(through)
         )
+    }
+
+    package func beats(_ beats: [(beat: Beat, queue: String)]) -> [Result<BeatReply, any Error>] {
+        // What keeps one queue from being registered keeps all others, too.
+        var isRegistryAway: (any Error)?
+        let sent = beats.map { beat, queue in
+            Result {
+                if let isRegistryAway, !isRegistered(queue) { throw isRegistryAway }
+                do { try registerBlocking(queue) } catch {
+                    isRegistryAway = error
+                    throw error
+                }
+                // No longer than until the next beat, which is for the other queues as well.
+                let patience = min(
+                    configuration.commandDeadline,
+                    max(.seconds(1), .milliseconds(beat.intervalMilliseconds))
+                )
+                return try heartbeat.evaluate(scripts.beat, arguments(beat, queue), deadline: patience)
+            }
+        }
+        return sent.map { reply in
+            Result {
+                do {
+                    return try Self.beatReply(reply.get().wait())
+                } catch let error as RedisError {
+                    throw OperationsError(error)
+                }
+            }
+        }
     }
 
     package func reconcile(known: [Int64], worker: WorkerID, epoch: Int, queue: String) async throws -> Reconciliation {

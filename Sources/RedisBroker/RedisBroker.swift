@@ -10,7 +10,7 @@ import Synchronization
 /// It has up to four connections: commands, heartbeat (a thread of its own), doorbell and pub/sub; the last three are made
 /// when they are first used, so a producer has one. In a cluster, commands and heartbeat have one for each node that is needed, and
 /// the doorbell one for each queue.
-package final class RedisBroker: Broker, BrokerInspection {
+package final class RedisBroker: SpreadBroker, BrokerInspection {
     package let namespace: String
     let keys: Keys
     let scripts: ScriptLibrary
@@ -21,7 +21,7 @@ package final class RedisBroker: Broker, BrokerInspection {
     let confirmations: Confirmations
     let ledger = CallLedger()
     let configuration: RedisBrokerConfiguration
-    private let isCluster: Bool
+    package let isSpread: Bool
     private let registered = Mutex<Set<String>>([])
 
     /// Begins to connect; calls wait for the connection until their deadline.
@@ -31,7 +31,7 @@ package final class RedisBroker: Broker, BrokerInspection {
         logger: Logger
     ) {
         self.configuration = configuration
-        isCluster = endpoint.isCluster
+        isSpread = endpoint.isCluster
         namespace = configuration.namespace
         keys = Keys(namespace: configuration.namespace)
         scripts = ScriptLibrary(testClock: configuration.testClock, edit: configuration.scriptEdit)
@@ -72,7 +72,7 @@ package final class RedisBroker: Broker, BrokerInspection {
 
     /// Makes a queue known to the namespace, once per process, before its first use.
     func register(_ queue: String) async throws {
-        guard !registered.withLock({ $0.contains(queue) }) else { return }
+        guard !isRegistered(queue) else { return }
         try NameRule.check(queue, role: "queue")
         do {
             try await translated { try await link.send(RedisCommand("SADD", keys.queues, queue)).expectSuccess() }
@@ -83,9 +83,11 @@ package final class RedisBroker: Broker, BrokerInspection {
         _ = registered.withLock { $0.insert(queue) }
     }
 
+    func isRegistered(_ queue: String) -> Bool { registered.withLock { $0.contains(queue) } }
+
     /// The same from the heartbeat's thread, which blocks.
     func registerBlocking(_ queue: String) throws {
-        guard !registered.withLock({ $0.contains(queue) }) else { return }
+        guard !isRegistered(queue) else { return }
         try NameRule.check(queue, role: "queue")
         do {
             try heartbeat.send(RedisCommand("SADD", keys.queues, queue))
@@ -98,7 +100,7 @@ package final class RedisBroker: Broker, BrokerInspection {
 
     /// The arguments of a script call on a queue, to be appended to.
     func arguments(_ queue: String, capacity: Int = 128) -> RedisArguments {
-        guard isCluster else { return RedisArguments(keys: [keys.meta(queue)], capacity: capacity) }
+        guard isSpread else { return RedisArguments(keys: [keys.meta(queue)], capacity: capacity) }
         return RedisArguments(keys: [keys.meta(queue), keys.never(queue)], capacity: capacity)
     }
 

@@ -74,3 +74,15 @@ package protocol Broker: Sendable {
     /// Messages to this worker, for ever, whatever the connection does.
     func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage>
 }
+
+/// A broker whose queues may be on several servers. One of these that is away must not keep a worker from beating for the queues of
+/// the others.
+package protocol SpreadBroker: Broker {
+    /// Whether they are.
+    var isSpread: Bool { get }
+
+    /// Renews the leases of many queues at once. Blocks the calling thread as `beat(_:queue:)` does, and for no longer.
+    ///
+    /// - Returns: what each beat would have returned or thrown, in order.
+    func beats(_ beats: [(beat: Beat, queue: String)]) -> [Result<BeatReply, any Error>]
+}

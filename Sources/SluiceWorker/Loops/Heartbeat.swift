@@ -41,6 +41,8 @@ final class Heartbeat: Sendable {
     /// What replies have changed takes effect after so long at the latest: looking at a thousand queues after each of a thousand
     /// replies would take longer than the beats themselves.
     private static let patience: Duration = .milliseconds(10)
+    /// Beats under way at once, where queues are on several servers.
+    private static let together = 64
     private let core: WorkerCore
     private let hasStarted = Atomic<Bool>(false)
     private let ended = Signal()
@@ -104,16 +106,13 @@ final class Heartbeat: Sendable {
         core.checkMemory(about.residentBytes)
         giveBackMemory(about)
         let info = about.encoded()
+        if let broker = core.broker as? any SpreadBroker, broker.isSpread { return beatTogether(broker, info) }
         var isWell = true
         var changedAt = ContinuousClock.now
         for (index, name) in core.queueNames.enumerated() where !core.beatNow.hasStopped {
-            do {
-                try beat(index, name, info)
-            } catch {
-                core.logger.warning("a heartbeat failed", metadata: ["queue": "\(name)", "error": "\(error)"])
-                core.leaseUnrenewed()
-                isWell = false
-            }
+            let sentAt = ContinuousClock.now
+            let reply = Result { try core.broker.beat(beat(index, info), queue: name) }
+            if !heed(reply, index, name, sentAt) { isWell = false }
             guard .now - changedAt > Self.patience else { continue }
             core.change { _, _ in }
             changedAt = .now
@@ -132,20 +131,51 @@ final class Heartbeat: Sendable {
         if isIdle { ProgramPages.giveBack() }
     }
 
-    private func beat(_ index: Int, _ name: String, _ info: [UInt8]) throws {
-        let lease = core.configuration.lease
-        let beat = Beat(
+    /// The same where queues are on several servers: those of one that is away do not keep the others waiting for their turns.
+    private func beatTogether(_ broker: any SpreadBroker, _ info: [UInt8]) -> Bool {
+        var isWell = true
+        let names = Array(core.queueNames.enumerated())
+        for start in stride(from: 0, to: names.count, by: Self.together) where !core.beatNow.hasStopped {
+            let part = names[start..<min(start + Self.together, names.count)]
+            let sentAt = ContinuousClock.now
+            let replies = broker.beats(part.map { (beat($0.offset, info), $0.element) })
+            for (name, reply) in zip(part, replies) where !heed(reply, name.offset, name.element, sentAt) {
+                isWell = false
+            }
+        }
+        core.change { _, _ in }
+        return isWell
+    }
+
+    /// - Returns: false if the beat failed.
+    private func heed(
+        _ reply: Result<BeatReply, any Error>,
+        _ index: Int,
+        _ name: String,
+        _ sentAt: ContinuousClock.Instant
+    ) -> Bool {
+        switch reply {
+        case .success(let reply):
+            core.pulse.answered()
+            let lease = core.configuration.lease
+            core.leaseRenewed(index, until: sentAt + lease - min(Self.margin, lease / 4), reply)
+            if reply.sweepDue { core.sweeps.request(name) }
+            return true
+        case .failure(let error):
+            core.logger.warning("a heartbeat failed", metadata: ["queue": "\(name)", "error": "\(error)"])
+            core.leaseUnrenewed()
+            return false
+        }
+    }
+
+    private func beat(_ index: Int, _ info: [UInt8]) -> Beat {
+        Beat(
             worker: core.id,
             epoch: core.queue.withLock { $0.members[index].epoch },
-            leaseMilliseconds: lease.wholeMilliseconds,
+            leaseMilliseconds: core.configuration.lease.wholeMilliseconds,
             intervalMilliseconds: core.configuration.beatInterval.wholeMilliseconds,
             info: info
         )
-        let sentAt = ContinuousClock.now
-        let reply = try core.broker.beat(beat, queue: name)
-        core.pulse.answered()
-        core.leaseRenewed(index, until: sentAt + lease - min(Self.margin, lease / 4), reply)
-        if reply.sweepDue { core.sweeps.request(name) }
     }
 }
 
