@@ -44,7 +44,7 @@ struct GrowthCases: Sendable {
         }
     }
 
-    /// The middle of some calls each: 500 operations enqueued, 500 claimed and completed, a snapshot.
+    /// The middle of some calls each: 500 operations enqueued, as many claimed and completed as a call takes, a snapshot.
     private func times(_ tracked: Bool) async throws -> [(name: String, value: Double)] {
         let broker = bench.rig.broker
         let worker = WorkerID()
@@ -70,7 +70,10 @@ struct GrowthCases: Sendable {
             _ = try await broker.enqueue(again, queue: BenchRig.queue)
         }
         let snapshot = try await middle { _ = try await broker.snapshot(queue: BenchRig.queue, executingRows: 100) }
-        return [("enqueue of 500", enqueue), ("claim, completion and enqueue of 500", turn), ("snapshot", snapshot)]
+        let most = tracked ? Defaults.trackedBatch : Defaults.batch
+        return [
+            ("enqueue of 500", enqueue), ("claim, completion and enqueue of \(most)", turn), ("snapshot", snapshot),
+        ]
     }
 
     private func middle(_ body: () async throws -> Void) async throws -> Double {
