@@ -40,15 +40,12 @@ struct FirstStepsTests {
         let installation = try Installation()
         let worker = try installation.worker()
         let id = try await installation.enqueue("--attempts", "3", "--", "sh", "-c", "echo hi; exit 3")
-        for attempt in 1...2 {
-            try await eventually("attempt \(attempt) has failed") {
-                let shown = try await installation.show(id)
-                return shown.state == "retrying" && shown.errors.count == attempt && shown.dueAt != nil
-            }
-        }
         try await installation.awaitState("dead", of: id)
         let shown = try await installation.show(id)
         #expect(shown.errors.map(\.attempt) == [1, 2, 3])
+        // The pauses between them are too short to be looked at from outside; what went through them was counted.
+        let totals = try await installation.totals()
+        #expect(totals["started"] == 3 && totals["retried"] == 2)
         #expect(shown.errors.allSatisfy { $0.details?["exitCode"] == 3 && $0.delivery == 1 })
         #expect(try await installation.succeed("logs", id).split(separator: "\n").count { $0.contains("hi") } == 3)
         worker.send(SIGTERM)
