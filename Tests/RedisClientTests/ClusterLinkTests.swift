@@ -1,3 +1,4 @@
+import NIOCore
 import NIOPosix
 import TestSupport
 import Testing
@@ -61,19 +62,25 @@ struct ClusterLinkTests {
         let source = try cluster.node(for: key)
         let target = try #require(cluster.nodes.first { $0 !== source })
         let slot = try cluster.slot(of: key)
+        let much = String(repeating: "x", count: 50_000)
         try await withLink(cluster.endpoint) { link in
             let calls = try await withThrowingTaskGroup(of: Int.self) { group in
                 group.addTask {
-                    // Without pause, many under way at once, until both moves are over.
+                    // Without pause, many under way at any time, until all moves are over.
                     var count = 0
+                    var underWay: [EventLoopFuture<RedisValue>] = []
                     while !Task.isCancelled {
-                        let replies = (0..<50).map { link.submit(RedisCommand("RPUSH", key, count + $0)) }
-                        for reply in replies { _ = try await reply.get() }
-                        count += 50
+                        // Much between two of them, so that refusals come one by one.
+                        underWay.append(link.submit(RedisCommand("SET", key + "much", much)))
+                        underWay.append(link.submit(RedisCommand("RPUSH", key, count)))
+                        count += 1
+                        while underWay.count > 100 { _ = try await underWay.removeFirst().get() }
                     }
+                    for reply in underWay { _ = try await reply.get() }
                     return count
                 }
-                for (one, other) in [(source, target), (target, source)] {
+                for move in 0..<10 {
+                    let (one, other) = move % 2 == 0 ? (source, target) : (target, source)
                     let before = try await link.send(RedisCommand("LLEN", key)).expectInt()
                     try cluster.move(slot: slot, from: one, to: other)
                     try await eventually("the link goes on") {
@@ -161,11 +168,10 @@ struct ClusterLinkTests {
         let keys = try Self.keys(cluster)
         try await withLink(cluster.endpoint) { link in
             for key in keys {
-                try await link.send(RedisCommand("SET", key, "before"))
                 let server = try cluster.node(for: key)
+                // WAIT is about what its own connection wrote.
                 try await eventually("the replica has it") {
-                    try server.info("slave0")?.contains("state=online") == true
-                        && server.ask(RedisCommand("WAIT", 1, 100))[0].int == 1
+                    try server.ask(RedisCommand("SET", key, "before"), RedisCommand("WAIT", 1, 1000))[1].int == 1
                 }
             }
             let victim = try cluster.node(for: keys[0])

@@ -252,7 +252,7 @@ struct HandlerProgramTests {
     func busy() async throws {
         let harness = try harness("#!/bin/sh\nexit 0\n")
         let writer = try #require(FileHandle(forUpdatingAtPath: folder.path("work")))
-        let id = try await harness.broker.put("work")
+        let id = try await harness.broker.put("work", retry: .never)
         #expect(try await harness.reaches(.executing, id))
         await takeTime(.milliseconds(100))
         try writer.close()
