@@ -64,12 +64,15 @@ def new_id():
     return digits(int(time.time() * 1000) << 80 | secrets.randbits(80), 26, CROCKFORD)
 
 
-def element(name, arguments, tracked=True, lane=2, delay_ms=0, expires_ms=0):
+def front(tracked=True, lane=2, delay_ms=0, expires_ms=0):
+    """How the header of operations that are enqueued alike begins."""
+    return "1" + ("1" if tracked else "0") + str(lane) + "0" + "000" + "01" + digits(delay_ms, 9) + digits(expires_ms, 9)
+
+
+def operation(name, arguments):
     identifier = new_id()
-    header = "1" + ("1" if tracked else "0") + str(lane) + "0" + "000" + "01"
-    header += digits(delay_ms, 9) + digits(expires_ms, 9) + "0" * 11 + identifier
     envelope = json.dumps({"name": name, "args": arguments}, separators=(",", ":"), ensure_ascii=False)
-    return identifier, header.encode() + envelope.encode()
+    return identifier, identifier.encode() + envelope.encode()
 
 
 def main():
@@ -81,11 +84,12 @@ def main():
     redis.call("SADD", namespace + ":queues", queue)
     script = redis.call("SCRIPT", "LOAD", os.environ["SLUICE_ENQUEUE_LUA"])
     producer, call = secrets.token_hex(8), 0
-    made = [element(name, json.loads(arguments)) for _ in range(count)]
+    made = [operation(name, json.loads(arguments)) for _ in range(count)]
     for start in range(0, count, 500):
         call += 1
         batch = [item for _, item in made[start:start + 500]]
-        redis.call("EVALSHA", script, 1, "{%s/%s}:meta" % (namespace, queue), producer, call, call, *batch)
+        key = "{%s/%s}:meta" % (namespace, queue)
+        redis.call("EVALSHA", script, 1, key, producer, call, call, front(), len(batch), *batch)
     print("\n".join(identifier for identifier, _ in made))
 
 

@@ -44,14 +44,26 @@ extension RedisBroker {
     /// Hands a call to the connection, behind those that it has already.
     private func send(_ operations: ArraySlice<NewOperation>, _ queue: String) -> EnqueueCall {
         let number = ledger.begin(queue)
-        var arguments = arguments(queue, capacity: operations.reduce(256) { $0 + $1.elementByteCount + 16 })
+        var arguments = arguments(queue, capacity: operations.reduce(256) { $0 + $1.bodyByteCount + 16 })
         arguments.append(ledger.producer)
         arguments.append(number)
         arguments.append(ledger.floor(queue))
-        for operation in operations {
-            arguments.append(length: operation.elementByteCount) { operation.writeElement(into: &$0) }
-        }
+        appendGroups(of: operations, to: &arguments)
         return EnqueueCall(number: number, arguments: arguments, reply: submit(arguments))
+    }
+
+    /// Operations whose headers begin alike follow their common front and their number.
+    private func appendGroups(of operations: ArraySlice<NewOperation>, to arguments: inout RedisArguments) {
+        var rest = operations
+        while let first = rest.first {
+            let group = rest.prefix { $0.hasFront(of: first) }
+            arguments.append(length: OperationHeader.frontByteCount) { first.writeFront(into: &$0) }
+            arguments.append(group.count)
+            for operation in group {
+                arguments.append(length: operation.bodyByteCount) { operation.writeBody(into: &$0) }
+            }
+            rest = rest[group.endIndex...]
+        }
     }
 
     private func submit(_ arguments: RedisArguments) -> EventLoopFuture<RedisValue> {

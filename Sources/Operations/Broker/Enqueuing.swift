@@ -28,25 +28,41 @@ package struct NewOperation: Sendable, Equatable {
         self.envelope = envelope
     }
 
-    /// The bytes that the enqueue script takes: header with durations, then the envelope.
-    package var element: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(elementByteCount)
-        writeElement(into: &bytes)
-        return bytes
-    }
-
-    package var elementByteCount: Int { OperationHeader.byteCount + envelope.count }
-
-    /// Appends the bytes of `element`.
-    package func writeElement(into bytes: inout [UInt8]) {
+    private var header: OperationHeader {
         OperationHeader(
             id: id,
             tracked: tracked,
             priority: priority,
             readyAt: delayMilliseconds,
             expiresAt: expiresMilliseconds
-        ).write(into: &bytes)
+        )
+    }
+
+    /// Header with durations, then the envelope: what a lane holds, but for the times.
+    package var element: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(elementByteCount)
+        header.write(into: &bytes)
+        return bytes + envelope
+    }
+
+    package var elementByteCount: Int { OperationHeader.byteCount + envelope.count }
+
+    /// Whether both headers begin alike, so that the enqueue script takes their front once for both.
+    package func hasFront(of other: NewOperation) -> Bool {
+        tracked == other.tracked && priority == other.priority && delayMilliseconds == other.delayMilliseconds
+            && expiresMilliseconds == other.expiresMilliseconds
+    }
+
+    /// Appends the `OperationHeader.frontByteCount` bytes of the header's front.
+    package func writeFront(into bytes: inout [UInt8]) { header.writeFront(into: &bytes) }
+
+    /// Bytes that the enqueue script takes of each operation: its id and its envelope.
+    package var bodyByteCount: Int { OperationID.characterCount + envelope.count }
+
+    /// Appends the id and the envelope.
+    package func writeBody(into bytes: inout [UInt8]) {
+        FieldWriter.append(id, to: &bytes)
         bytes += envelope
     }
 }

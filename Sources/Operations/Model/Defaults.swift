@@ -71,7 +71,7 @@ public enum Defaults {
     public static let reportInterval: Duration = .milliseconds(250)
     /// Most operations in one script call.
     public static let batch = 500
-    /// Most tracked operations that a call hands out or ends: they cost several times as much, and no call may take the server 5 ms.
+    /// Most tracked operations that a call hands out or ends: they cost several times as much, and no call should take the server 5 ms.
     public static let trackedBatch = 200
 
     // Retention: age in milliseconds and number of operations per queue

@@ -14,6 +14,8 @@
 /// | 38–63 | id | ULID |
 package struct OperationHeader: Sendable, Equatable {
     package static let byteCount = 64
+    /// The bytes before the sequence. They are the same for operations that are enqueued alike.
+    package static let frontByteCount = 27
     package static let version = UInt8(ascii: "1")
     private static let idOffset = byteCount - OperationID.characterCount
 
@@ -92,6 +94,13 @@ package struct OperationHeader: Sendable, Equatable {
 
     /// Appends the 64 bytes.
     package func write(into bytes: inout [UInt8]) {
+        writeFront(into: &bytes)
+        FieldWriter.append(sequence, width: 11, radix: 16, to: &bytes)
+        FieldWriter.append(id, to: &bytes)
+    }
+
+    /// Appends the front: all but the sequence and the id.
+    package func writeFront(into bytes: inout [UInt8]) {
         bytes.append(Self.version)
         bytes.append(tracked ? UInt8(ascii: "1") : UInt8(ascii: "0"))
         bytes.append(UInt8(ascii: "0") + UInt8(priority.lane))
@@ -100,8 +109,6 @@ package struct OperationHeader: Sendable, Equatable {
         FieldWriter.append(Int64(delivery), width: 2, radix: 10, to: &bytes)
         FieldWriter.append(readyAt, width: 9, radix: 36, to: &bytes)
         FieldWriter.append(expiresAt, width: 9, radix: 36, to: &bytes)
-        FieldWriter.append(sequence, width: 11, radix: 16, to: &bytes)
-        FieldWriter.append(id, to: &bytes)
     }
 
     private static func malformed(_ why: String) -> OperationsError {

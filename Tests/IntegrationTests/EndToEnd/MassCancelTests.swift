@@ -59,14 +59,21 @@ struct MassCancelTests {
         let digest = try await installation.digest(of: "enqueue")
         let namespace = installation.namespace
         try installation.redis.ask(RedisCommand("SADD", "\(namespace):queues", "default"))[0].expectSuccess()
-        var elements = (0..<500).map { _ in NewOperation(tracked: false, envelope: Array(line.utf8)).element }
-        for call in 0..<count / elements.count {
-            var command = RedisCommand("EVALSHA", digest, 1, "{\(namespace)/default}:meta", "", 0, 0)
+        let operations = (0..<500).map { _ in NewOperation(tracked: false, envelope: Array(line.utf8)) }
+        var front: [UInt8] = []
+        operations[0].writeFront(into: &front)
+        var bodies = operations.map { operation in
+            var body: [UInt8] = []
+            operation.writeBody(into: &body)
+            return body
+        }
+        for call in 0..<count / 500 {
+            var command = RedisCommand("EVALSHA", digest, 1, "{\(namespace)/default}:meta", "", 0, 0, front, 500)
             let digits = Array(String(call + 0x1000, radix: 16, uppercase: true).utf8)
-            for index in elements.indices {
+            for index in bodies.indices {
                 // Another id: four digits of its random part.
-                for (place, digit) in digits.enumerated() { elements[index][50 + place] = digit }
-                command.append(elements[index])
+                for (place, digit) in digits.enumerated() { bodies[index][12 + place] = digit }
+                command.append(bodies[index])
             }
             try installation.redis.ask(command)[0].expectSuccess()
         }

@@ -1,5 +1,4 @@
 -- The claim, as claim.lua and complete.lua share it.
--- include: large
 -- include: admit
 -- include: lanes
 
@@ -17,6 +16,12 @@ local function refusal(worker, epoch)
     call('HDEL', META, 'paused', 'pausedUntil')
   end
   return nil, m
+end
+
+-- How many are popped at once: the fewer the larger the largest element that the queue has had since it was last empty, so that no
+-- reply grows far beyond REPLY_BYTES.
+local function claim_step(largest)
+  return max(1, floor(REPLY_BYTES / max(USUAL_BYTES, tonumber(largest or 0))))
 end
 
 -- A hash whose values have up to 64 bytes starts as a list that each HSET walks; one longer value makes it a table at once.

@@ -1,0 +1,34 @@
+-- What a producer sends: operations in groups that share the front of their header, its first 27 characters, so that these are sent and
+-- checked once. Anybody may call the script, so all is checked before anything is written.
+local NO_TIMES = ZERO9 .. ZERO9
+local find = string.find
+-- The envelope begins with a character that no id has.
+local ID = '^[0-7][0-9A-HJKMNP-TV-Z]+'
+
+local function has_valid_form(front)
+  return #front == 27 and find(front, '^1[01][0-4][0-9a-z]%d%d%d%d%d')
+    and (sub(front, 10) == NO_TIMES or not find(front, '[^0-9a-z]', 10))
+end
+
+-- The groups from ARGV[at] on, how many operations they have, and the bytes of the largest; or nil and what is wrong.
+local function read_groups(at)
+  local groups, n, largest, sent = {}, 0, 0, ARGV
+  while at <= #ARGV do
+    local count = has_valid_form(ARGV[at]) and find(ARGV[at + 1] or '', '^[1-9]%d*$') and tonumber(ARGV[at + 1])
+    if not count or count > #ARGV - at - 1 then
+      return nil, 'ERR sluice: argument ' .. at .. ' begins no group: it needs a valid front, how many, and as many operations'
+    end
+    for i = at + 2, at + 1 + count do
+      local operation = sent[i]
+      local _, last = find(operation, ID)
+      if last ~= 26 then return nil, 'ERR sluice: argument ' .. i .. ' does not begin with a valid id' end
+      if #operation > largest then largest = #operation end
+    end
+    groups[#groups + 1] = { front = ARGV[at], from = at + 2, count = count }
+    n, at = n + count, at + 2 + count
+  end
+  largest = largest + 38
+  if n > BATCH then return nil, 'ERR sluice: more than ' .. BATCH .. ' operations' end
+  if largest > ELEMENT_BYTES then return nil, 'ERR sluice: an operation has more than ' .. ELEMENT_BYTES .. ' bytes' end
+  return groups, n, largest
+end

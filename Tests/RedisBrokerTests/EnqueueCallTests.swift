@@ -1,0 +1,106 @@
+import Logging
+import NIOPosix
+import Operations
+import RedisBroker
+import RedisClient
+import TestSupport
+import Testing
+
+/// The enqueue script as any program may call it, by `docs/wire-format.md`.
+@Suite struct EnqueueCallTests {
+    private static let id = "01JD8ZK4Q7M2N3P5R6S7T8V9WX"
+    private static let front = "102000001000000000000000000"
+    private static let body = id + #"{"name":"n"}"#
+
+    @Test(
+        "What is malformed is refused as a whole, with what and where, and leaves nothing behind",
+        arguments: [
+            (["p", "1", "2", front, "1", body], "the floor not above the call"),
+            (["p", "x", "1", front, "1", body], "call and floor must be numbers"),
+            (["", "", "", front], "argument 4 begins no group"),
+            (["", "", "", front, "0"], "argument 4 begins no group"),
+            (["", "", "", front, "2", body], "argument 4 begins no group"),
+            (["", "", "", front, "-1", body], "argument 4 begins no group"),
+            (["", "", "", front, "1e0", body], "argument 4 begins no group"),
+            (["", "", "", front, "1", body, body], "argument 7 begins no group"),
+            (["", "", "", front, "1", body, front.replacing("1020", with: "1090"), "1", body], "argument 7 begins"),
+            (["", "", "", front + "0", "1", body], "argument 4 begins no group"),
+            (["", "", "", String(front.dropLast()) + "Z", "1", body], "argument 4 begins no group"),
+            (["", "", "", front.replacing("1020", with: "2020"), "1", body], "argument 4 begins no group"),
+            (["", "", "", front, "1", ""], "argument 6 does not begin with a valid id"),
+            (["", "", "", front, "2", body, "8" + body.dropFirst()], "argument 7 does not begin with a valid id"),
+            (["", "", "", front, "1", id + "ABC"], "argument 6 does not begin with a valid id"),
+            (["", "", "", front, "501"] + [String](repeating: body, count: 501), "more than 500 operations"),
+            (["", "", "", front, "1", id + String(repeating: "{", count: 1 << 20)], "more than 1048576 bytes"),
+        ]
+    )
+    func refused(arguments: [String], why: String) async throws {
+        try await withQueue { prefix, enqueue, link in
+            let answer = try enqueue(arguments)
+            #expect(answer.error?.message.contains(why) == true, "\(answer)")
+            #expect(try await link.send(RedisCommand("KEYS", "\(prefix)*")).expectArray().isEmpty)
+        }
+    }
+
+    @Test("Groups keep their order, and of one id in several groups the first counts")
+    func groups() async throws {
+        try await withQueue { prefix, enqueue, link in
+            func body(_ number: Int) -> String { String(Self.id.dropLast()) + "\(number){\"name\":\"n\"}" }
+            let tracked = Self.front.replacing("1020", with: "1120")
+            let delayed = "102000001" + "0000000zz" + "000000000"
+            let answer = try enqueue(
+                ["p", "1", "1", Self.front, "2", body(1), body(2), tracked, "2", body(3), body(3)]
+                    + [delayed, "1", body(3), Self.front, "1", body(4), tracked, "1", body(5)])
+            #expect(answer.string == "1110011")
+            let lane = try await link.send(RedisCommand("LRANGE", "\(prefix)lane:2", 0, -1)).expectArray()
+            let elements = lane.compactMap(\.string)
+            #expect(elements.map { $0.dropFirst(63).prefix(1) } == ["1", "2", "3", "4", "5"])
+            #expect(elements.map { $0.dropFirst(27).prefix(11).drop { $0 == "0" } } == ["1", "2", "3", "6", "7"])
+            #expect(elements.map { $0.count > 64 } == [true, true, false, true, false])
+            #expect(try await link.send(RedisCommand("HGET", "\(prefix)totals", "enqueued")).string == "5")
+        }
+    }
+
+    @Test("A repeat is answered as before, an old packet is refused, and what was acknowledged is forgotten")
+    func repeats() async throws {
+        try await withQueue { prefix, enqueue, link in
+            func call(_ number: Int, floor: Int) throws -> RedisValue {
+                try enqueue(["p", String(number), String(floor), Self.front, "1", Self.body])
+            }
+            for number in 1...100 {
+                #expect(try call(number, floor: max(1, number - 2)).string == "1")
+                #expect(try call(number, floor: max(1, number - 2)).string == "1")
+            }
+            #expect(try await link.send(RedisCommand("LLEN", "\(prefix)lane:2")).int == 100)
+            // Sixteen answers, those of the three unanswered calls, and two fields more.
+            #expect(try await link.send(RedisCommand("HLEN", "\(prefix)calls:p")).expectInt() <= 16 + 3 + 2)
+            let old = try call(7, floor: 7)
+            #expect(old.error?.message.contains("answered before") == true)
+            #expect(try await link.send(RedisCommand("PTTL", "\(prefix)calls:p")).expectInt() > 600_000)
+            // A floor that jumps far is followed in steps, so that no call deletes without bound.
+            #expect(try call(5000, floor: 5000).string == "1")
+            #expect(try call(5000, floor: 5000).string == "1")
+            #expect(try await link.send(RedisCommand("HGET", "\(prefix)calls:p", "floor")).string == "598")
+            #expect(try await link.send(RedisCommand("LLEN", "\(prefix)lane:2")).int == 101)
+        }
+    }
+
+    private func withQueue(
+        _ body: (String, ([String]) throws -> RedisValue, RedisLink) async throws -> Void
+    ) async throws {
+        let link = RedisLink(
+            TestServer.shared.endpoint,
+            on: MultiThreadedEventLoopGroup.singleton.any(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        defer { link.close() }
+        let prefix = "{\(uniqueNamespace("call"))/q}:"
+        let source = try #require(RedisBroker.scriptSource(named: "enqueue"))
+        let enqueue = { (arguments: [String]) in
+            var command = RedisCommand("EVAL", source, 1, "\(prefix)meta")
+            for argument in arguments { command.append(argument) }
+            return try TestServer.shared.ask(command)[0]
+        }
+        try await body(prefix, enqueue, link)
+    }
+}
