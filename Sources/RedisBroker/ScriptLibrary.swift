@@ -69,7 +69,7 @@ private struct ScriptAssembler {
     }
 
     func script(_ name: String, _ source: [UInt8]) -> RedisScript {
-        let source = nest(expand(source))
+        let source = nest(ScriptPruner.prune(expand(source)))
         return RedisScript(name: name, source: edit?(source) ?? source)
     }
 

@@ -61,3 +61,62 @@ struct ScriptLibraryTests {
         }
     }
 }
+
+@Suite("What a script does not use")
+struct ScriptPrunerTests {
+    @Test("is left out with its comment, and what only it used; all else stays as it is")
+    func prunes() {
+        let source = """
+            -- What it is.
+            local call = redis.call
+            -- Used by one that is unused.
+            local function deep(x)
+              return x
+            end
+            -- Unused: used() and deep() are only named here.
+
+            -- Calls itself.
+            local function unused(x)
+              return unused(deep(x))
+            end
+            -- end of the base
+            local function short() return 1 end
+            local function idle() return 2 end
+            -- Its own.
+            local function used(x)
+              -- idle() is only mentioned.
+              local function inner() return short() end
+              return inner()
+            end
+            return used(1)
+            """
+        let kept = """
+            -- What it is.
+            local call = redis.call
+            -- Unused: used() and deep() are only named here.
+
+            -- end of the base
+            local function short() return 1 end
+            -- Its own.
+            local function used(x)
+              -- idle() is only mentioned.
+              local function inner() return short() end
+              return inner()
+            end
+            return used(1)
+            """
+        #expect(ScriptPruner.prune(source) == kept)
+    }
+
+    @Test("no script defines a function that it does not use")
+    func scripts() {
+        for script in ScriptLibrary().all {
+            for match in script.source.matches(of: /(?m)^local function ([a-z_]+)\(/) {
+                let name = String(match.1)
+                let code = script.source.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("--") }
+                let uses = code.filter { $0.split { !$0.isLetter && $0 != "_" }.contains(Substring(name)) }
+                #expect(uses.count > 1, "\(script.name).lua: \(name)")
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 -- What every end of an operation has in common: the record, the set of its state, waiters, totals, retention.
 local TOTAL_OF = { f = 'finished', d = 'dead', c = 'cancelled', e = 'expired' }
-local ended = { f = {}, d = {}, c = {}, e = {} }
+local ended = {}
 
 -- Tells those who wait for it. `awaited` has everything that somebody asked about within the last minute.
 local AWAITED = PREFIX .. 'awaited'
@@ -16,7 +16,8 @@ local function publish_end(id, state)
 end
 
 local function note_end(id, state)
-  local list = ended[state]
+  local list = ended[state] or {}
+  ended[state] = list
   list[#list + 1] = NOW
   list[#list + 1] = id
   publish_end(id, state)
@@ -60,8 +61,9 @@ end
 -- Removes at most `limit` ended operations that are too old, then those beyond the count.
 local function trim(state, limit)
   local key = PREFIX .. 'ended:' .. state
-  local ids = call('ZRANGEBYSCORE', key, '-inf', format('%d', now - RETENTION_MS[state]), 'LIMIT', '0', format('%d', limit))
-  local over = min(call('ZCARD', key) - RETENTION_COUNT[state], limit)
+  local longest, most = retention(state)
+  local ids = call('ZRANGEBYSCORE', key, '-inf', format('%d', now - longest), 'LIMIT', '0', format('%d', limit))
+  local over = min(call('ZCARD', key) - most, limit)
   if over > #ids then
     ids = call('ZRANGEBYSCORE', key, '-inf', format('%d', now - RETENTION_LEAST_MS), 'LIMIT', '0', format('%d', over))
   end
@@ -75,10 +77,8 @@ end
 local function flush_ended()
   for state, list in pairs(ended) do
     local n = #list / 2
-    if n > 0 then
-      call('ZADD', PREFIX .. 'ended:' .. state, unpack(list))
-      add(TOTAL_OF[state], n)
-      trim(state, 2 * n)
-    end
+    call('ZADD', PREFIX .. 'ended:' .. state, unpack(list))
+    add(TOTAL_OF[state], n)
+    trim(state, 2 * n)
   end
 end

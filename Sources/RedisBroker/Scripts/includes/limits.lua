@@ -19,8 +19,12 @@ local LATEST = 101559956668415
 local AGEING_MS = 30000
 local INTENTS_KEPT = 10000
 local INTENT_MS = 86400000
-local RETENTION_MS = { f = 3600000, c = 86400000, e = 86400000, d = 7776000000 }
-local RETENTION_COUNT = { f = 100000, c = 10000, e = 10000, d = 100000 }
+-- How long, in ms, and how many ended operations are kept. Tables of a function are made only when it is called.
+local function retention(state)
+  local RETENTION_MS = { f = 3600000, c = 86400000, e = 86400000, d = 7776000000 }
+  local RETENTION_COUNT = { f = 100000, c = 10000, e = 10000, d = 100000 }
+  return RETENTION_MS[state], RETENTION_COUNT[state]
+end
 -- Never removed earlier than this after their end, and while somebody waited for them within that long.
 local RETENTION_LEAST_MS = 10000
 local AWAITED_MS = 60000
