@@ -31,37 +31,33 @@ struct DoorbellLoop: Sendable {
             return indexes.map { queue.members[$0].share.name }
         }
         if names.isEmpty { return await core.bell.wait() }
-        guard let name = try await firstRing(names) else { return }
-        let canStart = core.change { queue, now in
-            queue.indexes[name].map { queue.rang($0, now) } ?? false
-        }
-        if !canStart { try await core.broker.ring(queue: name) }
-    }
-
-    /// Waits for a ring until the choice of queues has changed.
-    private func firstRing(_ names: [String]) async throws -> String? {
         core.pulse.listens(true)
         defer {
             core.pulse.listens(false)
             core.queue.withLock { $0.forgetBells() }
         }
-        return try await withThrowingTaskGroup(of: String?.self) { group in
-            group.addTask {
-                do {
-                    return try await core.broker.waitForBell(queues: names, timeout: Self.patience)
-                } catch is CancellationError {
-                    return nil
-                }
-            }
-            group.addTask {
-                await core.bell.wait()
-                return nil
-            }
-            let first = try await group.next() ?? nil
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await listen(names) }
+            group.addTask { await core.bell.wait() }
+            try await group.next()
             group.cancelAll()
             // A ring that arrives together with a change must not be lost.
-            let second = try await group.next() ?? nil
-            return first ?? second
+            try await group.next()
         }
+    }
+
+    /// Waits for a ring, and claims before anything else happens: somebody waits for this.
+    private func listen(_ names: [String]) async throws {
+        let name: String?
+        do {
+            name = try await core.broker.waitForBell(queues: names, timeout: Self.patience)
+        } catch is CancellationError {
+            return
+        }
+        guard let name else { return }
+        let canStart = core.change { queue, now in
+            queue.indexes[name].map { queue.rang($0, now) } ?? false
+        }
+        if !canStart { try await core.broker.ring(queue: name) }
     }
 }
