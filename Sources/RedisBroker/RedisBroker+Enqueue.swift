@@ -10,7 +10,12 @@ extension RedisBroker {
         guard !operations.isEmpty else { return [] }
         precondition(operations.count <= Defaults.batch, "at most \(Defaults.batch) operations a call")
         try await register(queue)
-        return try await answer(to: send(operations[...], queue), queue)
+        guard operations.count <= GroupCommit.largest else {
+            return try await answer(to: send(operations[...], queue), queue) { Task.isCancelled }
+        }
+        return try await groups.enqueue(operations, queue: queue) { operations, isGivenUp in
+            try await self.answer(to: self.send(operations[...], queue), queue, isGivenUp)
+        }
     }
 
     package func enqueueAll(
@@ -18,6 +23,11 @@ extension RedisBroker {
         queue: String,
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome] {
+        if operations.count <= GroupCommit.largest {
+            let outcomes = try await enqueue(operations, queue: queue)
+            progress(outcomes.count)
+            return outcomes
+        }
         try await register(queue)
         var outcomes: [EnqueueOutcome] = []
         outcomes.reserveCapacity(operations.count)
@@ -25,13 +35,13 @@ extension RedisBroker {
         do {
             for batch in EnqueueBatches(operations) {
                 if underWay.count == Self.window {
-                    outcomes += try await answer(to: underWay.removeFirst(), queue)
+                    outcomes += try await answer(to: underWay.removeFirst(), queue) { Task.isCancelled }
                     progress(outcomes.count)
                 }
                 underWay.append(send(batch, queue))
             }
             while let call = underWay.popFirst() {
-                outcomes += try await answer(to: call, queue)
+                outcomes += try await answer(to: call, queue) { Task.isCancelled }
                 progress(outcomes.count)
             }
         } catch {
@@ -71,8 +81,12 @@ extension RedisBroker {
     }
 
     /// Waits for a call's answer. Repeats it as long as its outcome is unknown: its number makes that harmless. As long as no answer
-    /// came, whatever goes wrong later does not make the outcome known.
-    private func answer(to call: EnqueueCall, _ queue: String) async throws -> [EnqueueOutcome] {
+    /// came, whatever goes wrong later does not make the outcome known. Whoever has given up waiting makes it stop.
+    private func answer(
+        to call: EnqueueCall,
+        _ queue: String,
+        _ isGivenUp: @Sendable () -> Bool
+    ) async throws -> [EnqueueOutcome] {
         defer { ledger.end(call.number, queue) }
         let deadline = ContinuousClock.now + configuration.enqueuePatience
         var unknown: OperationsError?
@@ -83,7 +97,7 @@ extension RedisBroker {
             } catch let error as OperationsError where error.code == .outcomeUnknown || error.code == .unavailable {
                 if error.code == .outcomeUnknown { unknown = error }
                 guard let unknown else { throw error }
-                if ContinuousClock.now >= deadline || Task.isCancelled { throw unknown }
+                if ContinuousClock.now >= deadline || isGivenUp() { throw unknown }
                 try? await Task.sleep(for: .milliseconds(50))
                 reply = submit(call.arguments)
             } catch let error as OperationsError where error.code == .refused {

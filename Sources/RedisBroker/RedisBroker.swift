@@ -20,6 +20,7 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
     let subscriptions: Subscriptions
     let confirmations: Confirmations
     let ledger = CallLedger()
+    let groups = GroupCommit()
     let configuration: RedisBrokerConfiguration
     package let isSpread: Bool
     private let registered = Mutex<Set<String>>([])
@@ -75,12 +76,27 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
         guard !isRegistered(queue) else { return }
         try NameRule.check(queue, role: "queue")
         do {
-            try await translated { try await link.send(RedisCommand("SADD", keys.queues, queue)).expectSuccess() }
+            try await add(queue)
         } catch let error as OperationsError where error.code == .full {
             // A full server takes no new name; a worker may still begin where the queue is known.
             guard try await queues().contains(queue) else { throw error }
         }
         _ = registered.withLock { $0.insert(queue) }
+    }
+
+    /// Repeats itself where the answer was lost, as an enqueue does: twice is as good as once.
+    private func add(_ queue: String) async throws {
+        let deadline = ContinuousClock.now + configuration.enqueuePatience
+        while true {
+            do {
+                return try await translated {
+                    try await link.send(RedisCommand("SADD", keys.queues, queue)).expectSuccess()
+                }
+            } catch let error as OperationsError where error.code == .outcomeUnknown {
+                if ContinuousClock.now >= deadline || Task.isCancelled { throw error }
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+        }
     }
 
     func isRegistered(_ queue: String) -> Bool { registered.withLock { $0.contains(queue) } }

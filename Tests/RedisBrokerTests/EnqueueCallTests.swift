@@ -50,7 +50,8 @@ import Testing
             let delayed = "102000001" + "0000000zz" + "000000000"
             let answer = try enqueue(
                 ["p", "1", "1", Self.front, "2", body(1), body(2), tracked, "2", body(3), body(3)]
-                    + [delayed, "1", body(3), Self.front, "1", body(4), tracked, "1", body(5)])
+                    + [delayed, "1", body(3), Self.front, "1", body(4), tracked, "1", body(5)]
+            )
             #expect(answer.string == "1110011")
             let lane = try await link.send(RedisCommand("LRANGE", "\(prefix)lane:2", 0, -1)).expectArray()
             let elements = lane.compactMap(\.string)

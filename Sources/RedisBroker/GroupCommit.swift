@@ -1,0 +1,164 @@
+import Operations
+import Synchronization
+
+/// Group commit: small enqueues of many tasks share calls.
+///
+/// An enqueue that finds few calls of its queue under way is a call of its own, at once: nobody waits for company. What comes while
+/// enough are under way goes together as soon as one of them is answered. A script call costs Redis as much as ten to twenty operations
+/// in it, so under load many tasks get several times as much done.
+final class GroupCommit: Sendable {
+    /// One enqueue script call; asks `isGivenUp` whether anybody still waits for it before it repeats itself.
+    typealias Call =
+        @Sendable (
+            _ operations: [NewOperation], _ isGivenUp: @escaping @Sendable () -> Bool
+        ) async throws -> [EnqueueOutcome]
+
+    /// Enqueues of more operations gain nothing.
+    static let largest = 50
+    /// One call is in Redis while the next is on its way.
+    private static let callsNearby = 2
+    private static let callsFarAway = 8
+    /// From this duration of the quickest call on it is the network that takes the time, and what waits for an answer waits long.
+    private static let farAway: Duration = .milliseconds(1)
+
+    /// One caller that waits.
+    private final class Entry: Sendable {
+        let operations: [NewOperation]
+        private let continuation: CheckedContinuation<[EnqueueOutcome], any Error>
+        private let isCancelled: GivenUp
+
+        init(
+            _ operations: [NewOperation],
+            _ isCancelled: GivenUp,
+            _ continuation: CheckedContinuation<[EnqueueOutcome], any Error>
+        ) {
+            self.operations = operations
+            self.isCancelled = isCancelled
+            self.continuation = continuation
+        }
+
+        var isGivenUp: Bool { isCancelled.value }
+        var byteCount: Int { operations.reduce(0) { $0 + $1.elementByteCount } }
+        func end(_ result: Result<[EnqueueOutcome], any Error>) { continuation.resume(with: result) }
+    }
+
+    /// Whether the caller's task was cancelled.
+    private final class GivenUp: Sendable {
+        private let flag = Atomic<Bool>(false)
+        var value: Bool { flag.load(ordering: .relaxed) }
+        func set() { flag.store(true, ordering: .relaxed) }
+    }
+
+    private struct Line {
+        var underWay = 0
+        var waiting: [Entry] = []
+        var quickest: Duration = .seconds(1)
+
+        mutating func begin() -> Bool {
+            guard underWay < (quickest < farAway ? callsNearby : callsFarAway) else { return false }
+            underWay += 1
+            return true
+        }
+
+        mutating func note(_ duration: Duration) { quickest = min(quickest, duration) }
+
+        /// What goes with the next call: the first that wait, as many as one call takes; at least one, if any waits.
+        mutating func nextGroup() -> [Entry] {
+            var (count, bytes, end) = (0, 0, 0)
+            while end < waiting.count {
+                count += waiting[end].operations.count
+                bytes += waiting[end].byteCount
+                if end > 0, count > Defaults.batch || bytes > EnqueueBatches.maximumBytes { break }
+                end += 1
+            }
+            defer { waiting.removeFirst(end) }
+            return Array(waiting[..<end])
+        }
+    }
+
+    private let lines = Mutex<[String: Line]>([:])
+
+    /// Enqueues alone or in company.
+    ///
+    /// - Returns: the outcome of each operation.
+    /// - Throws: what the call throws. A refusal is about these operations alone, not about others in the same call.
+    func enqueue(
+        _ operations: [NewOperation],
+        queue: String,
+        call: @escaping Call
+    ) async throws -> [EnqueueOutcome] {
+        guard lines.withLock({ $0[queue, default: Line()].begin() }) else {
+            return try await wait(operations, queue, call)
+        }
+        defer { end(queue, call) }
+        return try await timed(operations, queue, call) { Task.isCancelled }
+    }
+
+    private func wait(
+        _ operations: [NewOperation],
+        _ queue: String,
+        _ call: @escaping Call
+    ) async throws -> [EnqueueOutcome] {
+        let givenUp = GivenUp()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let entry = Entry(operations, givenUp, continuation)
+                let begins = lines.withLock { lines in
+                    // The last call may have ended meanwhile.
+                    if lines[queue, default: Line()].begin() { return true }
+                    lines[queue]?.waiting.append(entry)
+                    return false
+                }
+                if begins { start([entry], queue, call) }
+            }
+        } onCancel: {
+            givenUp.set()
+        }
+    }
+
+    /// A call has ended: what waits begins, or nothing does.
+    private func end(_ queue: String, _ call: @escaping Call) {
+        let group = lines.withLock { lines -> [Entry] in
+            let group = lines[queue]?.nextGroup() ?? []
+            if group.isEmpty { lines[queue]?.underWay -= 1 }
+            return group
+        }
+        if !group.isEmpty { start(group, queue, call) }
+    }
+
+    private func start(_ group: [Entry], _ queue: String, _ call: @escaping Call) {
+        Task {
+            await run(group, queue, call)
+            end(queue, call)
+        }
+    }
+
+    private func run(_ group: [Entry], _ queue: String, _ call: Call) async {
+        do {
+            let outcomes = try await timed(group.flatMap(\.operations), queue, call) { group.allSatisfy(\.isGivenUp) }
+            var rest = outcomes[...]
+            for entry in group {
+                entry.end(.success(Array(rest.prefix(entry.operations.count))))
+                rest = rest.dropFirst(entry.operations.count)
+            }
+        } catch let error as OperationsError where group.count > 1 && error.code == .refused {
+            // Nothing of the call was done. Which one it means, a call for each tells.
+            for entry in group { await run([entry], queue, call) }
+        } catch {
+            for entry in group { entry.end(.failure(error)) }
+        }
+    }
+
+    private func timed(
+        _ operations: [NewOperation],
+        _ queue: String,
+        _ call: Call,
+        _ isGivenUp: @escaping @Sendable () -> Bool
+    ) async throws -> [EnqueueOutcome] {
+        let start = ContinuousClock.now
+        let outcomes = try await call(operations, isGivenUp)
+        let duration = ContinuousClock.now - start
+        lines.withLock { $0[queue]?.note(duration) }
+        return outcomes
+    }
+}

@@ -1,0 +1,114 @@
+import Logging
+import Operations
+import RedisClient
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import RedisBroker
+
+@Suite("Small enqueues of many tasks")
+struct GroupCommitTests {
+    private static let envelope = Array(#"{"name":"group"}"#.utf8)
+
+    @Test("share calls, and each task is told of its own operations")
+    func shared() async throws {
+        let server = try TestServer.start()
+        let broker = RedisBroker(server.endpoint, logger: silent)
+        defer { broker.close() }
+        // Every third is there already.
+        let operations = (0..<64).map { _ in (0..<30).map { _ in NewOperation(envelope: Self.envelope) } }
+        let known = operations.flatMap { $0.enumerated().filter { $0.offset % 3 == 0 }.map(\.element) }
+        _ = try await broker.enqueueAll(known, queue: "group") { _ in }
+        _ = try server.ask(RedisCommand("CONFIG", "RESETSTAT"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for own in operations {
+                group.addTask {
+                    for (index, operation) in own.enumerated() {
+                        let outcomes = try await broker.enqueue([operation], queue: "group")
+                        #expect(outcomes == [index % 3 == 0 ? .exists : .created])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let statistics = try server.info("cmdstat_evalsha") ?? ""
+        let calls = try #require(statistics.firstMatch(of: /calls=(\d+)/)).1
+        print("64 tasks, 1920 enqueues, \(calls) calls")
+        #expect((Int(calls) ?? .max) < 64 * 30 / 2)
+        #expect(try await broker.snapshot(queue: "group", executingRows: 0).counts[.ready] == 64 * 30)
+    }
+
+    @Test("that Redis refuses are told to their task alone")
+    func refused() async throws {
+        try await withProxy { _, broker in
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<60 {
+                    group.addTask {
+                        // No script takes an envelope that continues the id.
+                        let envelope = number % 20 == 7 ? Array("ABC".utf8) : Self.envelope
+                        let pair = [NewOperation(envelope: Self.envelope), NewOperation(envelope: envelope)]
+                        do {
+                            let outcomes = try await broker.redis.enqueue(pair, queue: "group")
+                            return outcomes == [.created, .created] && number % 20 != 7
+                        } catch let error as OperationsError {
+                            return error.code == .refused && number % 20 == 7
+                        }
+                    }
+                }
+                for try await isRight in group { #expect(isRight, "each is told of its own") }
+            }
+            #expect(try await broker.redis.snapshot(queue: "group", executingRows: 0).counts[.ready] == 2 * 57)
+        }
+    }
+
+    @Test("whose answer is lost are repeated together and happen once")
+    func lost() async throws {
+        try await withProxy { proxy, broker in
+            proxy.set(.loseReplies(count: 4, marker: #""group""#))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<50 {
+                    group.addTask {
+                        let operation = NewOperation(tracked: number % 2 == 0, envelope: Self.envelope)
+                        let outcomes = try await broker.redis.enqueue([operation], queue: "group")
+                        #expect(outcomes == [.created])
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(proxy.lostReplies == 4)
+            #expect(try await broker.redis.snapshot(queue: "group", executingRows: 0).counts[.ready] == 50)
+        }
+    }
+
+    @Test("that nobody waits for any more are not repeated for ever")
+    func givenUp() async throws {
+        try await withProxy { proxy, broker in
+            proxy.set(.loseReplies(count: .max, marker: #""group""#))
+            let callers = (0..<40).map { _ in
+                Task { try await broker.redis.enqueue([NewOperation(envelope: Self.envelope)], queue: "group") }
+            }
+            try await eventually("replies are lost") { proxy.lostReplies >= 3 }
+            let start = ContinuousClock.now
+            callers.forEach { $0.cancel() }
+            for caller in callers {
+                await #expect {
+                    _ = try await caller.value
+                } throws: {
+                    ($0 as? OperationsError)?.code == .outcomeUnknown
+                }
+            }
+            expectPrompt("given up", since: start, promised: .seconds(1))
+        }
+    }
+
+    private let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private func withProxy(_ body: (FaultProxy, ClockedBroker) async throws -> Void) async throws {
+        let proxy = try await FaultProxy.start(to: TestServer.shared.endpoint)
+        defer { proxy.stop() }
+        let broker = try await ClockedBroker(queue: "group", endpoint: proxy.endpoint)
+        defer { broker.close() }
+        try await body(proxy, broker)
+    }
+}
