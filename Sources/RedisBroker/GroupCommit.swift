@@ -14,7 +14,7 @@ final class GroupCommit: Sendable {
         ) async throws -> [EnqueueOutcome]
 
     /// Enqueues of more operations gain nothing.
-    static let largest = 50
+    private static let largest = 50
     /// One call is in Redis while the next is on its way.
     private static let callsNearby = 2
     private static let callsFarAway = 8
@@ -38,7 +38,6 @@ final class GroupCommit: Sendable {
         }
 
         var isGivenUp: Bool { isCancelled.value }
-        var byteCount: Int { operations.reduce(0) { $0 + $1.elementByteCount } }
         func end(_ result: Result<[EnqueueOutcome], any Error>) { continuation.resume(with: result) }
     }
 
@@ -64,19 +63,22 @@ final class GroupCommit: Sendable {
 
         /// What goes with the next call: the first that wait, as many as one call takes; at least one, if any waits.
         mutating func nextGroup() -> [Entry] {
-            var (count, bytes, end) = (0, 0, 0)
-            while end < waiting.count {
-                count += waiting[end].operations.count
-                bytes += waiting[end].byteCount
-                if end > 0, count > Defaults.batch || bytes > EnqueueBatches.maximumBytes { break }
-                end += 1
-            }
-            defer { waiting.removeFirst(end) }
-            return Array(waiting[..<end])
+            var load = EnqueueLoad()
+            // A caller's operations stay together.
+            let count = waiting.firstIndex { !$0.operations.allSatisfy { load.add($0) } } ?? waiting.count
+            let group = waiting.prefix(max(1, count))
+            defer { waiting.removeFirst(group.count) }
+            return Array(group)
         }
     }
 
     private let lines = Mutex<[String: Line]>([:])
+
+    /// Whether so few and so small ones are worth company.
+    static func accepts(_ operations: [NewOperation]) -> Bool {
+        var load = EnqueueLoad()
+        return operations.count <= largest && operations.allSatisfy { load.add($0) }
+    }
 
     /// Enqueues alone or in company.
     ///

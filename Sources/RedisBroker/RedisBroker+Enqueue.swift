@@ -10,7 +10,7 @@ extension RedisBroker {
         guard !operations.isEmpty else { return [] }
         precondition(operations.count <= Defaults.batch, "at most \(Defaults.batch) operations a call")
         try await register(queue)
-        guard operations.count <= GroupCommit.largest else {
+        guard GroupCommit.accepts(operations) else {
             return try await answer(to: send(operations[...], queue), queue) { Task.isCancelled }
         }
         return try await groups.enqueue(operations, queue: queue) { operations, isGivenUp in
@@ -23,7 +23,7 @@ extension RedisBroker {
         queue: String,
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome] {
-        if operations.count <= GroupCommit.largest {
+        if GroupCommit.accepts(operations) {
             let outcomes = try await enqueue(operations, queue: queue)
             progress(outcomes.count)
             return outcomes

@@ -41,7 +41,8 @@ import Testing
     @Test("A bulk enqueue that is refused on the way says so, and what went before it is in")
     func refused() async throws {
         try await withProxy { _, broker in
-            var operations = (0..<4 * Defaults.batch).map { _ in NewOperation(envelope: Array(#"{"name":"n"}"#.utf8)) }
+            let envelope = Array(#"{"name":"n"}"#.utf8)
+            var operations = (0..<4 * Defaults.batch).map { _ in NewOperation(tracked: false, envelope: envelope) }
             // No script takes an envelope that continues the id.
             operations[2 * Defaults.batch].envelope = Array("ABC".utf8)
             var enqueued = 0

@@ -170,8 +170,8 @@ struct LocalQueueTests {
             return [first, exchange(&queue)].map { $0?.ended.map(\.operation.fence) }
         }
         #expect(firstTwo(tracked: false, .finished(result: [])) == [Array(1...500), Array(501...1000)])
-        #expect(firstTwo(tracked: true, .finished(result: [])) == [Array(1...200), Array(201...400)])
-        #expect(firstTwo(tracked: false, .returned(.front)) == [Array(1...100), Array(101...200)])
+        #expect(firstTwo(tracked: true, .finished(result: [])) == [Array(1...100), Array(101...200)])
+        #expect(firstTwo(tracked: false, .returned(.front)) == [Array(1...50), Array(51...100)])
 
         var large = self.queue(slots: 10)
         large.take(claimed(1...5), 0, ties: .none)
@@ -217,7 +217,10 @@ struct LocalQueueTests {
         #expect(member.callsAtOnce == 2)
         for _ in 0..<10 { member.doubtRoundTrip() }
         member.note(roundTrip: .milliseconds(9))
-        #expect(member.callsAtOnce == 4)
+        #expect(member.callsAtOnce == 6)
+        for _ in 0..<10 { member.doubtRoundTrip() }
+        member.note(roundTrip: .milliseconds(40))
+        #expect(member.callsAtOnce == 8)
     }
 
     @Test("asks what it owns only when no other call is under way, and sends nothing meanwhile")
@@ -281,7 +284,7 @@ struct LocalQueueTests {
     func prefetch() {
         var pace = Pace()
         for _ in 0..<16 { pace.note(.microseconds(10)) }
-        #expect(pace.prefetch(slots: 10) == 1000)
+        #expect(pace.prefetch(slots: 11) == 2000)
         #expect(pace.prefetch(slots: 1) == 200)
         for _ in 0..<100 { pace.note(.milliseconds(5)) }
         #expect(pace.prefetch(slots: 10) == 0)

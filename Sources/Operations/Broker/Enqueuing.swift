@@ -74,22 +74,36 @@ package enum EnqueueOutcome: Sendable, Equatable {
     case exists
 }
 
-/// Cuts operations into calls of at most `Defaults.batch` and 256 KiB, so that no call keeps the server busy for long.
+/// What a call carries.
+package struct EnqueueLoad {
+    private static let mostBytes = 1 << 18
+    private var bytes = 0
+    private var effort = 0
+
+    package init() {}
+
+    /// Adds an operation, if there is room for it; for the first one there always is.
+    ///
+    /// - Returns: whether it was added.
+    package mutating func add(_ operation: NewOperation) -> Bool {
+        let after = (bytes: bytes + operation.elementByteCount, effort: effort + (operation.tracked ? 2 : 1))
+        guard effort == 0 || (after.bytes <= Self.mostBytes && after.effort <= Defaults.batch) else { return false }
+        (bytes, effort) = after
+        return true
+    }
+}
+
+/// Cuts operations into calls of at most `Defaults.batch`, half as many tracked ones, and 256 KiB, so that no call keeps the server
+/// busy for long.
 package struct EnqueueBatches: Sequence, IteratorProtocol {
-    package static let maximumBytes = 1 << 18
     private var rest: ArraySlice<NewOperation>
 
     package init(_ operations: [NewOperation]) { rest = operations[...] }
 
     package mutating func next() -> ArraySlice<NewOperation>? {
         guard !rest.isEmpty else { return nil }
-        var bytes = 0
-        var end = rest.startIndex
-        while end < rest.endIndex, end - rest.startIndex < Defaults.batch {
-            bytes += rest[end].elementByteCount
-            if bytes > Self.maximumBytes, end > rest.startIndex { break }
-            end += 1
-        }
+        var load = EnqueueLoad()
+        let end = rest.firstIndex { !load.add($0) } ?? rest.endIndex
         defer { rest = rest[end...] }
         return rest[..<end]
     }

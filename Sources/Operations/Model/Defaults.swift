@@ -72,7 +72,7 @@ public enum Defaults {
     /// Most operations in one script call.
     public static let batch = 500
     /// Most tracked operations that a call hands out or ends: they cost several times as much, and no call should take the server 5 ms.
-    public static let trackedBatch = 200
+    public static let trackedBatch = 100
 
     // Retention: age in milliseconds and number of operations per queue
     /// What is kept of ended operations, by state: up to this age, and this many in each queue.

@@ -2,7 +2,7 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] 1 = a repeat  ARGV[3] epoch  ARGV[4] capacity to claim, 0 = none
 -- ARGV[5]  number u of untracked operations  ARGV[6] number of their ids that follow, at most 50
--- ARGV[7…] u fences, the ids for the event, then for each tracked one: fence, id, result ('' = none); at most 200 of these keep
+-- ARGV[7…] u fences, the ids for the event, then for each tracked one: fence, id, result ('' = none); at most 100 of these keep
 --          the call short
 -- Output   1: '' = all are done, or a character for each, untracked first: 1 done, 2 already, 0 stale
 --          2: the reply of a claim, or an empty array

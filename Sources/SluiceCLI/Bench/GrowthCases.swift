@@ -50,8 +50,10 @@ struct GrowthCases: Sendable {
         let worker = WorkerID()
         let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 600_000, intervalMilliseconds: 5000, info: [])
         _ = try broker.beat(beat, queue: BenchRig.queue)
+        // As many as a bulk enqueue puts into a call.
+        let call = EnqueueBatches(Bench.operations(Defaults.batch, tracked: tracked)).first { _ in true }?.count ?? 0
         let enqueue = try await middle {
-            _ = try await broker.enqueue(Bench.operations(Defaults.batch, tracked: tracked), queue: BenchRig.queue)
+            _ = try await broker.enqueue(Bench.operations(call, tracked: tracked), queue: BenchRig.queue)
         }
         let turn = try await middle {
             let request = ClaimRequest(worker: worker, epoch: 0, capacity: Defaults.batch)
@@ -72,7 +74,7 @@ struct GrowthCases: Sendable {
         let snapshot = try await middle { _ = try await broker.snapshot(queue: BenchRig.queue, executingRows: 100) }
         let most = tracked ? Defaults.trackedBatch : Defaults.batch
         return [
-            ("enqueue of 500", enqueue), ("claim, completion and enqueue of \(most)", turn), ("snapshot", snapshot),
+            ("enqueue of \(call)", enqueue), ("claim, completion and enqueue of \(most)", turn), ("snapshot", snapshot),
         ]
     }
 

@@ -74,7 +74,7 @@ extension QueueModel {
     var nextDue: Int64? { [scheduled, retrying, expiring].compactMap { $0.first?.score }.min() }
 
     /// Scheduled, then retrying ones go to the tails of their lanes, ready since they were due; then those expire that were not
-    /// started in time. At most 200 in all, but each place may promote 50 although the others have filled that.
+    /// started in time. At most 100 in all, but each place may promote 25 although the others have filled that.
     private mutating func promote() {
         let due = scheduled.upTo(now, limit: Self.promoteLimit)
         for entry in due { scheduled.remove(entry.id) }
@@ -142,7 +142,7 @@ extension QueueModel {
     /// an old backlog holds up what is urgent, nor does a stream of urgent ones starve the rest.
     ///
     /// At most `2 · capacity + 100` elements, and 600, are looked at, so that a lane full of references left behind costs no more; and what
-    /// is taken stays near 256 KiB, with at most 200 tracked ones.
+    /// is taken stays near 256 KiB, with at most 100 tracked ones.
     private mutating func collect(capacity: Int) -> (taken: [LaneElement], more: Bool) {
         let step = max(1, Self.replyBytes / max(Self.usualBytes, largest))
         var basket = ClaimBasket(budget: min(2 * capacity + 100, 600), step: step)

@@ -73,7 +73,7 @@ extension LocalQueue {
 
         /// One is always worked on by the server while another one is written or read here.
         static let fewestCallsAtOnce = 2
-        static let mostCallsAtOnce = 4
+        static let mostCallsAtOnce = 8
         /// A further call starts only with so much in it: small ones are gathered until the one under way is answered.
         static let furtherCall = Defaults.batch / 2
         static let furtherCallOfTracked = Defaults.trackedBatch / 2

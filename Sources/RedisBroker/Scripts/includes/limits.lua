@@ -5,14 +5,14 @@ local LAST_DELIVERY_SPREAD_MS = 10000
 local ERRORS_KEPT = 10
 local LOG_LINES = 1000
 local LOG_BYTES = 262144
-local PROMOTE_LIMIT = 200
-local PROMOTE_LEAST = 50
+local PROMOTE_LIMIT = 100
+local PROMOTE_LEAST = 25
 local SWEEP_LIMIT = 200
 local REPLY_BYTES = 262144
 local USUAL_BYTES = 4096
 local BATCH = 500
 -- Tracked ones cost several times as much: a claim hands out no more of them.
-local TRACKED_BATCH = 200
+local TRACKED_BATCH = 100
 local ELEMENT_BYTES = 1048576
 -- The last instant that nine digits of base 36 can say.
 local LATEST = 101559956668415
