@@ -85,9 +85,9 @@ def main():
     script = redis.call("SCRIPT", "LOAD", os.environ["SLUICE_ENQUEUE_LUA"])
     producer, call = secrets.token_hex(8), 0
     made = [operation(name, json.loads(arguments)) for _ in range(count)]
-    for start in range(0, count, 500):
+    for start in range(0, count, 250):
         call += 1
-        batch = [item for _, item in made[start:start + 500]]
+        batch = [item for _, item in made[start:start + 250]]
         key = "{%s/%s}:meta" % (namespace, queue)
         redis.call("EVALSHA", script, 1, key, producer, call, call, front(), len(batch), *batch)
     print("\n".join(identifier for identifier, _ in made))

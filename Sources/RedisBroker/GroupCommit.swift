@@ -24,8 +24,9 @@ final class GroupCommit: Sendable {
     /// One caller that waits.
     private final class Entry: Sendable {
         let operations: [NewOperation]
+        let since = ContinuousClock.now
+        let isCancelled: GivenUp
         private let continuation: CheckedContinuation<[EnqueueOutcome], any Error>
-        private let isCancelled: GivenUp
 
         init(
             _ operations: [NewOperation],
@@ -53,16 +54,33 @@ final class GroupCommit: Sendable {
         var waiting: [Entry] = []
         var quickest: Duration = .seconds(1)
 
+        private var mostUnderWay: Int { quickest < farAway ? callsNearby : callsFarAway }
+
         mutating func begin() -> Bool {
-            guard underWay < (quickest < farAway ? callsNearby : callsFarAway) else { return false }
+            guard underWay < mostUnderWay else { return false }
             underWay += 1
             return true
         }
 
-        mutating func note(_ duration: Duration) { quickest = min(quickest, duration) }
+        /// A call has ended: what goes in its place, if anything does.
+        mutating func next() -> [Entry] {
+            let group = underWay > mostUnderWay ? [] : nextGroup()
+            if group.isEmpty { underWay -= 1 }
+            return group
+        }
+
+        /// The way may have become longer: what was quick once counts less and less.
+        mutating func note(_ duration: Duration) { quickest = min(quickest + quickest / 64, duration) }
+
+        /// Takes out those that have waited that long, or all of one caller.
+        mutating func remove(where condition: (Entry) -> Bool) -> [Entry] {
+            let removed = waiting.filter(condition)
+            waiting.removeAll(where: condition)
+            return removed
+        }
 
         /// What goes with the next call: the first that wait, as many as one call takes; at least one, if any waits.
-        mutating func nextGroup() -> [Entry] {
+        private mutating func nextGroup() -> [Entry] {
             var load = EnqueueLoad()
             // A caller's operations stay together.
             let count = waiting.firstIndex { !$0.operations.allSatisfy { load.add($0) } } ?? waiting.count
@@ -73,6 +91,10 @@ final class GroupCommit: Sendable {
     }
 
     private let lines = Mutex<[String: Line]>([:])
+    /// How long a caller waits for a server that is away, as with a call of its own.
+    private let patience: Duration
+
+    init(patience: Duration) { self.patience = patience }
 
     /// Whether so few and so small ones are worth company.
     static func accepts(_ operations: [NewOperation]) -> Bool {
@@ -83,7 +105,8 @@ final class GroupCommit: Sendable {
     /// Enqueues alone or in company.
     ///
     /// - Returns: the outcome of each operation.
-    /// - Throws: what the call throws. A refusal is about these operations alone, not about others in the same call.
+    /// - Throws: what the call throws. A refusal is about these operations alone, not about others in the same call. `CancellationError`
+    ///   if the task is cancelled while nothing of it was sent.
     func enqueue(
         _ operations: [NewOperation],
         queue: String,
@@ -93,7 +116,12 @@ final class GroupCommit: Sendable {
             return try await wait(operations, queue, call)
         }
         defer { end(queue, call) }
-        return try await timed(operations, queue, call) { Task.isCancelled }
+        do {
+            return try await timed(operations, queue, call) { Task.isCancelled }
+        } catch {
+            giveUpWaiting(queue, after: error)
+            throw error
+        }
     }
 
     private func wait(
@@ -105,31 +133,34 @@ final class GroupCommit: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let entry = Entry(operations, givenUp, continuation)
-                let begins = lines.withLock { lines in
+                enum Step { case begin, wait, giveUp }
+                let step = lines.withLock { lines -> Step in
+                    if givenUp.value { return .giveUp }
                     // The last call may have ended meanwhile.
-                    if lines[queue, default: Line()].begin() { return true }
+                    if lines[queue, default: Line()].begin() { return .begin }
                     lines[queue]?.waiting.append(entry)
-                    return false
+                    return .wait
                 }
-                if begins { start([entry], queue, call) }
+                if step == .begin { start([entry], queue, call) }
+                if step == .giveUp { entry.end(.failure(CancellationError())) }
             }
         } onCancel: {
             givenUp.set()
+            // Nothing of it was sent. What is under way stays so: its outcome counts.
+            let entries = lines.withLock { $0[queue]?.remove { $0.isCancelled === givenUp } ?? [] }
+            for entry in entries { entry.end(.failure(CancellationError())) }
         }
     }
 
     /// A call has ended: what waits begins, or nothing does.
     private func end(_ queue: String, _ call: @escaping Call) {
-        let group = lines.withLock { lines -> [Entry] in
-            let group = lines[queue]?.nextGroup() ?? []
-            if group.isEmpty { lines[queue]?.underWay -= 1 }
-            return group
-        }
+        let group = lines.withLock { $0[queue]?.next() ?? [] }
         if !group.isEmpty { start(group, queue, call) }
     }
 
     private func start(_ group: [Entry], _ queue: String, _ call: @escaping Call) {
-        Task {
+        // Detached: no caller's priority or task-local values hold for the others.
+        Task.detached { [self] in
             await run(group, queue, call)
             end(queue, call)
         }
@@ -144,11 +175,22 @@ final class GroupCommit: Sendable {
                 rest = rest.dropFirst(entry.operations.count)
             }
         } catch let error as OperationsError where group.count > 1 && error.code == .refused {
-            // Nothing of the call was done. Which one it means, a call for each tells.
-            for entry in group { await run([entry], queue, call) }
+            // Nothing of the call was done. Which one it means, its halves tell.
+            let middle = group.count / 2
+            await run(Array(group[..<middle]), queue, call)
+            await run(Array(group[middle...]), queue, call)
         } catch {
             for entry in group { entry.end(.failure(error)) }
+            giveUpWaiting(queue, after: error)
         }
+    }
+
+    /// The server is away: whoever has waited as long as for a call of its own is told, not only those in this one.
+    private func giveUpWaiting(_ queue: String, after error: any Error) {
+        guard let error = error as? OperationsError, error.code == .unavailable else { return }
+        let latest = ContinuousClock.now - patience
+        let entries = lines.withLock { $0[queue]?.remove { $0.since <= latest } ?? [] }
+        for entry in entries { entry.end(.failure(error)) }
     }
 
     private func timed(

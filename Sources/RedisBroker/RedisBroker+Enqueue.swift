@@ -3,7 +3,7 @@ import Operations
 import RedisClient
 
 extension RedisBroker {
-    /// Calls under way at once: enough to keep Redis busy while the next one is written, and over a network. At most 2 MiB.
+    /// Calls under way at once: enough to keep Redis busy while the next one is written, and over a network. At most 2 MiB, or one operation each.
     private static let window = 8
 
     package func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome] {
@@ -23,7 +23,7 @@ extension RedisBroker {
         queue: String,
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome] {
-        if GroupCommit.accepts(operations) {
+        if !operations.isEmpty, GroupCommit.accepts(operations) {
             let outcomes = try await enqueue(operations, queue: queue)
             progress(outcomes.count)
             return outcomes

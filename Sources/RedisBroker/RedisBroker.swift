@@ -20,7 +20,7 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
     let subscriptions: Subscriptions
     let confirmations: Confirmations
     let ledger = CallLedger()
-    let groups = GroupCommit()
+    let groups: GroupCommit
     let configuration: RedisBrokerConfiguration
     package let isSpread: Bool
     private let registered = Mutex<Set<String>>([])
@@ -33,6 +33,7 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
     ) {
         self.configuration = configuration
         isSpread = endpoint.isCluster
+        groups = GroupCommit(patience: configuration.commandDeadline)
         namespace = configuration.namespace
         keys = Keys(namespace: configuration.namespace)
         scripts = ScriptLibrary(testClock: configuration.testClock, edit: configuration.scriptEdit)

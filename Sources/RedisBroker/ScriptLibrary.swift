@@ -59,7 +59,7 @@ private struct ScriptAssembler {
             "limits": PackageResources.limits_lua, "events": PackageResources.events_lua,
             "doorbell": PackageResources.doorbell_lua, "records": PackageResources.records_lua,
             "ending": PackageResources.ending_lua, "promote": PackageResources.promote_lua,
-            "groups": PackageResources.groups_lua, "calls": PackageResources.calls_lua,
+            "groups": PackageResources.groups_lua, "calls": PackageResources.calls_lua, "store": PackageResources.store_lua,
             "numbers": PackageResources.numbers_lua, "admit": PackageResources.admit_lua,
             "lanes": PackageResources.lanes_lua, "take": PackageResources.take_lua, "held": PackageResources.held_lua,
             "graves": PackageResources.graves_lua, "recover": PackageResources.recover_lua,

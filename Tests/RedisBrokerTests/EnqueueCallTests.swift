@@ -16,6 +16,9 @@ import Testing
         "What is malformed is refused as a whole, with what and where, and leaves nothing behind",
         arguments: [
             (["p", "1", "2", front, "1", body], "the floor not above the call"),
+            (["p", "9007199254741008", "9007199254741008", front, "1", body], "at most 15 digits"),
+            (["p", "9007199254741008", "1", front, "1", body], "at most 15 digits"),
+            (["p", "01", "1", front, "1", body], "call and floor must be numbers"),
             (["p", "x", "1", front, "1", body], "call and floor must be numbers"),
             (["", "", "", front], "argument 4 begins no group"),
             (["", "", "", front, "0"], "argument 4 begins no group"),
@@ -78,11 +81,21 @@ import Testing
             let old = try call(7, floor: 7)
             #expect(old.error?.message.contains("answered before") == true)
             #expect(try await link.send(RedisCommand("PTTL", "\(prefix)calls:p")).expectInt() > 600_000)
+            // Its expiry is put off when less than ten minutes are left, and not before.
+            let time = try await link.send(RedisCommand("TIME")).expectArray()
+            let now = try #require(time.first?.string.flatMap(Int.init)) * 1000
+            try await link.send(RedisCommand("HSET", "\(prefix)calls:p", "until", now + 599_000))
+            try await link.send(RedisCommand("PEXPIRE", "\(prefix)calls:p", 5000))
+            #expect(try call(101, floor: 101).string == "1")
+            #expect(try await link.send(RedisCommand("PTTL", "\(prefix)calls:p")).expectInt() > 600_000)
+            try await link.send(RedisCommand("PEXPIRE", "\(prefix)calls:p", 605_000))
+            #expect(try call(102, floor: 102).string == "1")
+            #expect(try await link.send(RedisCommand("PTTL", "\(prefix)calls:p")).expectInt() <= 605_000)
             // A floor that jumps far is followed in steps, so that no call deletes without bound.
             #expect(try call(5000, floor: 5000).string == "1")
             #expect(try call(5000, floor: 5000).string == "1")
-            #expect(try await link.send(RedisCommand("HGET", "\(prefix)calls:p", "floor")).string == "598")
-            #expect(try await link.send(RedisCommand("LLEN", "\(prefix)lane:2")).int == 101)
+            #expect(try await link.send(RedisCommand("HGET", "\(prefix)calls:p", "floor")).string == "602")
+            #expect(try await link.send(RedisCommand("LLEN", "\(prefix)lane:2")).int == 103)
         }
     }
 

@@ -2,6 +2,7 @@ import Logging
 import Operations
 import RedisClient
 import SluiceTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -81,6 +82,59 @@ struct GroupCommitTests {
         }
     }
 
+    @Test("of which one is cancelled before it is sent: that one ends at once, without having been sent, the others go on")
+    func cancelled() async throws {
+        let groups = GroupCommit(patience: .seconds(5))
+        let sent = Mutex<[OperationID]>([])
+        let isOpen = Atomic<Bool>(false)
+        let call: GroupCommit.Call = { operations, _ in
+            sent.withLock { $0 += operations.map(\.id) }
+            try await eventually("it is answered") { isOpen.load(ordering: .acquiring) }
+            return operations.map { _ in .created }
+        }
+        let operations = (0..<12).map { _ in NewOperation(envelope: Self.envelope) }
+        var callers: [Task<[EnqueueOutcome], any Error>] = []
+        // Eight calls are under way as long as none was answered; four wait.
+        for operation in operations {
+            callers.append(Task { try await groups.enqueue([operation], queue: "group", call: call) })
+            if callers.count <= 8 {
+                try await eventually("it is under way") { sent.withLock { $0.contains(operation.id) } }
+            }
+        }
+        callers[9].cancel()
+        await #expect(throws: CancellationError.self) { _ = try await callers[9].value }
+        isOpen.store(true, ordering: .releasing)
+        for (index, caller) in callers.enumerated() where index != 9 {
+            let outcomes = try await caller.value
+            #expect(outcomes == [.created])
+        }
+        #expect(sent.withLock { Set($0) } == Set(operations.map(\.id)).subtracting([operations[9].id]))
+    }
+
+    @Test("for a server that is away fail together, as each of them alone would")
+    func away() async throws {
+        let groups = GroupCommit(patience: .zero)
+        let calls = Atomic<Int>(0)
+        let isOpen = Atomic<Bool>(false)
+        let call: GroupCommit.Call = { _, _ in
+            calls.add(1, ordering: .relaxed)
+            try await eventually("it is answered") { isOpen.load(ordering: .acquiring) }
+            throw OperationsError(.unavailable, "away")
+        }
+        let callers = (0..<200).map { _ in
+            Task { try await groups.enqueue([NewOperation(envelope: Self.envelope)], queue: "group", call: call) }
+        }
+        try await eventually("as many as may are under way") { calls.load(ordering: .relaxed) == 8 }
+        isOpen.store(true, ordering: .releasing)
+        for caller in callers {
+            await #expect {
+                _ = try await caller.value
+            } throws: {
+                ($0 as? OperationsError)?.code == .unavailable
+            }
+        }
+    }
+
     @Test("that nobody waits for any more are not repeated for ever")
     func givenUp() async throws {
         try await withProxy { proxy, broker in
@@ -95,7 +149,8 @@ struct GroupCommitTests {
                 await #expect {
                     _ = try await caller.value
                 } throws: {
-                    ($0 as? OperationsError)?.code == .outcomeUnknown
+                    // Those that still waited were not sent.
+                    ($0 as? OperationsError)?.code == .outcomeUnknown || $0 is CancellationError
                 }
             }
             expectPrompt("given up", since: start, promised: .seconds(1))

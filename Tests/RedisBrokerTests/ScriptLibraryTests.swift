@@ -2,6 +2,7 @@ import Operations
 import Testing
 
 @testable import RedisBroker
+@testable import SluiceTesting
 
 @Suite("The scripts as files")
 struct ScriptLibraryTests {
@@ -19,6 +20,8 @@ struct ScriptLibraryTests {
         #expect(value("MAX_DELIVERIES") == Int64(Defaults.maxDeliveries))
         #expect(value("BATCH") == Int64(Defaults.batch))
         #expect(value("TRACKED_BATCH") == Int64(Defaults.trackedBatch))
+        #expect(value("PROMOTE_LIMIT") == Int64(QueueModel.promoteLimit))
+        #expect(value("PROMOTE_LEAST") == Int64(QueueModel.promoteLeast))
         #expect(value("ERRORS_KEPT") == Int64(Defaults.errorsKept))
         #expect(value("LOG_LINES") == Int64(Defaults.logLines))
         #expect(value("LOG_BYTES") == Int64(Defaults.logBytes))

@@ -7,7 +7,7 @@ import Operations
 struct QueueModel {
     static let promoteLimit = 100
     /// What a place may promote although another one has filled the limit.
-    static let promoteLeast = 50
+    static let promoteLeast = 25
     static let sweepLimit = 200
     /// Where a claim or a reconciliation stops adding to its answer.
     static let replyBytes = 1 << 18

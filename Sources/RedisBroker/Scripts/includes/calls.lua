@@ -4,11 +4,14 @@
 local CALLS_KEPT_MS, CALLS_SLACK_MS, FORGOTTEN_AT_ONCE = 600000, 60000, 16
 local calls, last_floor, known_until
 
+-- Larger numbers a double does not tell apart: a loop over them would never end.
+local function is_call(text) return #text <= 15 and find(text, '^[1-9]%d*$') end
+
 -- What this call is answered without doing it again, or nil: it was answered before, or it is refused.
 local function reply_of_before(producer, number, lowest)
   if producer == '' then return nil end
-  if not find(number, '^%d+$') or not find(lowest, '^%d+$') or tonumber(lowest) > tonumber(number) then
-    return redis.error_reply('ERR sluice: call and floor must be numbers, the floor not above the call')
+  if not is_call(number) or not is_call(lowest) or tonumber(lowest) > tonumber(number) then
+    return redis.error_reply('ERR sluice: call and floor must be numbers of at most 15 digits, the floor not above the call')
   end
   calls = PREFIX .. 'calls:' .. producer
   local known = call('HMGET', calls, number, 'floor', 'until')

@@ -18,17 +18,21 @@ local function read_groups(at)
     if not count or count > #ARGV - at - 1 then
       return nil, 'ERR sluice: argument ' .. at .. ' begins no group: it needs a valid front, how many, and as many operations'
     end
+    n = n + count
+    if n > BATCH then return nil, 'ERR sluice: more than ' .. BATCH .. ' operations' end
     for i = at + 2, at + 1 + count do
       local operation = sent[i]
+      if #operation > largest then
+        largest = #operation
+        if largest + 38 > ELEMENT_BYTES then
+          return nil, 'ERR sluice: argument ' .. i .. ': an operation has more than ' .. ELEMENT_BYTES .. ' bytes'
+        end
+      end
       local _, last = find(operation, ID)
       if last ~= 26 then return nil, 'ERR sluice: argument ' .. i .. ' does not begin with a valid id' end
-      if #operation > largest then largest = #operation end
     end
     groups[#groups + 1] = { front = ARGV[at], from = at + 2, count = count }
-    n, at = n + count, at + 2 + count
+    at = at + 2 + count
   end
-  largest = largest + 38
-  if n > BATCH then return nil, 'ERR sluice: more than ' .. BATCH .. ' operations' end
-  if largest > ELEMENT_BYTES then return nil, 'ERR sluice: an operation has more than ' .. ELEMENT_BYTES .. ' bytes' end
-  return groups, n, largest
+  return groups, n, largest + 38
 end
