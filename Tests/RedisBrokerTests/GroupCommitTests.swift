@@ -82,7 +82,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("of which one is cancelled before it is sent: that one ends at once, without having been sent, the others go on")
+    @Test("of which one is cancelled before it is sent: that one ends at once, the others go on")
     func cancelled() async throws {
         let groups = GroupCommit(patience: .seconds(5))
         let sent = Mutex<[OperationID]>([])
