@@ -84,7 +84,7 @@ struct MassCancelTests {
         let installation = try Installation()
         let workers = try (0..<2).map { _ in try installation.worker(slots: 8) }
         try await installation.awaitWorkers(2)
-        let ids = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 0.05), count: 400)
+        let ids = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 0.2), count: 400)
         try await eventually("they work") { try installation.ledger.ends().count > 20 }
         #expect(try await installation.sluice("cancel", "--queue", "default", "-y").code == 0)
         let returned = Int(Date().timeIntervalSince1970 * 1000)
