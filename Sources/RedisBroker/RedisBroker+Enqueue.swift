@@ -3,7 +3,8 @@ import Operations
 import RedisClient
 
 extension RedisBroker {
-    /// Calls under way at once: enough to keep Redis busy while the next one is written, and over a network. At most 2 MiB, or one operation each.
+    /// Calls under way at once: enough to keep Redis busy while the next one is written, and over a network. At most 2 MiB, or one
+    /// operation each.
     private static let window = 8
 
     package func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome] {

@@ -56,7 +56,8 @@ extension SluiceClient {
         return try await enqueue([operation], queue: queue, options: options)[0]
     }
 
-    /// Enqueues many operations of one type in order, in calls of at most 500 operations or 256 KiB, some of them under way at once.
+    /// Enqueues many operations of one type in order, in calls of at most 500 operations (250 tracked ones) or 256 KiB, some
+    /// of them under way at once.
     ///
     /// Each call is atomic. If one throws, what went before it is enqueued, and of the calls behind it up to seven may be. A call
     /// that has to be repeated because the connection broke may end up behind those.

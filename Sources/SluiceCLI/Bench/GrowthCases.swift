@@ -44,7 +44,7 @@ struct GrowthCases: Sendable {
         }
     }
 
-    /// The middle of some calls each: 500 operations enqueued, as many claimed and completed as a call takes, a snapshot.
+    /// The middle of some calls each: as many operations enqueued, and claimed and completed, as a call takes, and a snapshot.
     private func times(_ tracked: Bool) async throws -> [(name: String, value: Double)] {
         let broker = bench.rig.broker
         let worker = WorkerID()
