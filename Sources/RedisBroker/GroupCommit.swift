@@ -96,6 +96,9 @@ final class GroupCommit: Sendable {
 
     init(patience: Duration) { self.patience = patience }
 
+    /// How many callers wait for a call of this queue to be answered.
+    func waiting(_ queue: String) -> Int { lines.withLock { $0[queue]?.waiting.count ?? 0 } }
+
     /// Whether so few and so small ones are worth company.
     static func accepts(_ operations: [NewOperation]) -> Bool {
         var load = EnqueueLoad()

@@ -23,7 +23,7 @@ extension SluiceClient {
     /// - Throws: `OperationsError`: `.invalidName`, `.invalidOption`, `.tooLarge`; `.unavailable` if Redis cannot be reached or
     ///   refuses; `.outcomeUnknown` if no answer came (repeat with the same `id`). With a buffer (see `EnqueueBuffering`) these two do not
     ///   come: the operation is buffered, and `.bufferFull` says that there is no more room. `CancellationError` if the task is cancelled
-    ///   while it waits for room.
+    ///   before anything was sent: while it waits for room, or for calls that are under way.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
         _ operation: Body,

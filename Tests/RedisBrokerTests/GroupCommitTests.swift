@@ -101,6 +101,7 @@ struct GroupCommitTests {
                 try await eventually("it is under way") { sent.withLock { $0.contains(operation.id) } }
             }
         }
+        try await eventually("four wait") { groups.waiting("group") == 4 }
         callers[9].cancel()
         await #expect(throws: CancellationError.self) { _ = try await callers[9].value }
         isOpen.store(true, ordering: .releasing)
