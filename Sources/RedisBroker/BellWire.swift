@@ -1,5 +1,4 @@
 import NIOCore
-import NIOPosix
 import Operations
 import RedisClient
 import Synchronization
@@ -81,7 +80,8 @@ final class BellWire: Sendable {
             if let link { return link }
             let opened = connections.link(
                 "doorbell",
-                on: MultiThreadedEventLoopGroup.singleton.any(),
+                // Whoever waits here sends commands next.
+                on: commands.eventLoop,
                 connections.configuration.commandDeadline
             ) { [self] connection in
                 connection.submit(RedisCommand("CLIENT", "ID")).map { reply in

@@ -12,10 +12,10 @@ extension RedisBroker {
         precondition(operations.count <= Defaults.batch, "at most \(Defaults.batch) operations a call")
         try await register(queue)
         guard GroupCommit.accepts(operations) else {
-            return try await answer(to: send(operations[...], queue), queue) { Task.isCancelled }
+            return try await answer(to: call(operations[...], queue), queue) { Task.isCancelled }
         }
         return try await groups.enqueue(operations, queue: queue) { operations, isGivenUp in
-            try await self.answer(to: self.send(operations[...], queue), queue, isGivenUp)
+            try await self.answer(to: self.call(operations[...], queue), queue, isGivenUp)
         }
     }
 
@@ -39,7 +39,10 @@ extension RedisBroker {
                     outcomes += try await answer(to: underWay.removeFirst(), queue) { Task.isCancelled }
                     progress(outcomes.count)
                 }
-                underWay.append(send(batch, queue))
+                var call = call(batch, queue)
+                // Behind those that the connection has already; its answer is asked for later.
+                call.reply = link.submit(scripts.enqueue, tail: call.arguments, mayWait: true)
+                underWay.append(call)
             }
             while let call = underWay.popFirst() {
                 outcomes += try await answer(to: call, queue) { Task.isCancelled }
@@ -52,15 +55,15 @@ extension RedisBroker {
         return outcomes
     }
 
-    /// Hands a call to the connection, behind those that it has already.
-    private func send(_ operations: ArraySlice<NewOperation>, _ queue: String) -> EnqueueCall {
+    /// Numbers a call.
+    private func call(_ operations: ArraySlice<NewOperation>, _ queue: String) -> EnqueueCall {
         let number = ledger.begin(queue)
         var arguments = arguments(queue, capacity: operations.reduce(256) { $0 + $1.bodyByteCount + 16 })
         arguments.append(ledger.producer)
         arguments.append(number)
         arguments.append(ledger.floor(queue))
         appendGroups(of: operations, to: &arguments)
-        return EnqueueCall(number: number, arguments: arguments, reply: submit(arguments))
+        return EnqueueCall(number: number, arguments: arguments)
     }
 
     /// Operations whose headers begin alike follow their common front and their number.
@@ -77,12 +80,9 @@ extension RedisBroker {
         }
     }
 
-    private func submit(_ arguments: RedisArguments) -> EventLoopFuture<RedisValue> {
-        link.submit(scripts.enqueue, tail: arguments, mayWait: true)
-    }
-
-    /// Waits for a call's answer. Repeats it as long as its outcome is unknown: its number makes that harmless. As long as no answer
-    /// came, whatever goes wrong later does not make the outcome known. Whoever has given up waiting makes it stop.
+    /// Sends a call, unless that was done, and waits for its answer. Repeats it as long as its outcome is unknown: its number makes that
+    /// harmless. As long as no answer came, whatever goes wrong later does not make the outcome known. Whoever has given up waiting
+    /// makes it stop.
     private func answer(
         to call: EnqueueCall,
         _ queue: String,
@@ -94,30 +94,39 @@ extension RedisBroker {
         var reply = call.reply
         while true {
             do {
-                return try await outcomes(of: reply)
+                return try await outcomes(of: call, reply)
             } catch let error as OperationsError where error.code == .outcomeUnknown || error.code == .unavailable {
                 if error.code == .outcomeUnknown { unknown = error }
                 guard let unknown else { throw error }
                 if ContinuousClock.now >= deadline || isGivenUp() { throw unknown }
                 try? await Task.sleep(for: .milliseconds(50))
-                reply = submit(call.arguments)
+                reply = nil
             } catch let error as OperationsError where error.code == .refused {
                 throw unknown ?? error
             }
         }
     }
 
-    private func outcomes(of reply: EventLoopFuture<RedisValue>) async throws -> [EnqueueOutcome] {
-        let outcomes = try await translated { try await reply.get().expectSuccess().expectBytes("outcomes of enqueue") }
+    /// - Parameter reply: nil = the call is still to be sent. Then no future is made: to ask one takes the event loop another turn.
+    private func outcomes(of call: EnqueueCall, _ reply: EventLoopFuture<RedisValue>?) async throws -> [EnqueueOutcome]
+    {
+        let outcomes = try await translated {
+            let value =
+                if let reply { try await reply.get() } else {
+                    try await link.evaluate(scripts.enqueue, tail: call.arguments)
+                }
+            return try value.expectSuccess().expectBytes("outcomes of enqueue")
+        }
         return outcomes.map { $0 == UInt8(ascii: "1") ? .created : .exists }
     }
 }
 
-/// A numbered call that was handed to the connection.
+/// A numbered call.
 private struct EnqueueCall {
     var number: Int
     var arguments: RedisArguments
-    var reply: EventLoopFuture<RedisValue>
+    /// Of one that was handed to the connection.
+    var reply: EventLoopFuture<RedisValue>?
 }
 
 /// The synchronous form of `translated`.

@@ -11,9 +11,12 @@ local rows = tonumber(ARGV[1])
 local ready, oldest = 0, -1
 for lane = 0, 4 do
   local key = PREFIX .. 'lane:' .. lane
-  ready = ready + call('LLEN', key)
-  local head = call('LINDEX', key, 0)
-  if head then oldest = max(oldest, now - tonumber(sub(head, 10, 18), 36)) end
+  local length = call('LLEN', key)
+  ready = ready + length
+  if length > 0 then
+    local head = call('LINDEX', key, 0)
+    oldest = max(oldest, now - tonumber(sub(head, 10, 18), 36))
+  end
 end
 ready = ready - tonumber(call('HGET', TOTALS, 'ghosts') or 0)
 

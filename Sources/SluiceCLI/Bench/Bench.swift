@@ -21,17 +21,28 @@ struct Bench: Sendable {
 
     let rig: BenchRig
     let size: Size
-    let report: @Sendable (Measurement) -> Void
+    /// Gets each figure.
+    let sink: @Sendable (Measurement) -> Void
     /// Says what goes on.
     let progress: @Sendable (String) -> Void
+    /// See ``Measurement/speed``.
+    private(set) var speed = 1.0
 
     func run(_ groups: Set<Measurement.Group>) async throws {
         let floors = try await Floors.measure(self)
+        var bench = self
+        bench.speed = floors.speed.value
+        if groups.contains(.floor) { for floor in floors.measurements { report(floor) } }
+        if bench.speed < 1 { report(floors.speed) }
+        try await bench.runGroups(groups)
+    }
+
+    private func runGroups(_ groups: Set<Measurement.Group>) async throws {
         for group in Measurement.Group.allCases where groups.contains(group) {
             switch group {
-            case .floor: for floor in floors.measurements { report(floor) }
-            case .enqueue: try await EnqueueCases(bench: self, floors: floors).run()
-            case .drain: try await DrainCases(bench: self, floors: floors).run()
+            case .floor: break
+            case .enqueue: try await EnqueueCases(bench: self).run()
+            case .drain: try await DrainCases(bench: self).run()
             case .latency: try await LatencyCases(bench: self).run()
             case .memory: try await MemoryCases(bench: self).run()
             case .idle: try await IdleCases(bench: self).run()
@@ -40,6 +51,12 @@ struct Bench: Sendable {
             case .durable: try await DurableCases(bench: self).run()
             }
         }
+    }
+
+    func report(_ measurement: Measurement) {
+        var measurement = measurement
+        measurement.speed = speed
+        sink(measurement)
     }
 
     // MARK: What cases share

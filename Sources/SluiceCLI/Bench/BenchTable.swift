@@ -21,7 +21,7 @@ struct BenchTable {
             TableCell(FigureText.value(measurement)),
             TableCell(measurement.ratio.map { FigureText.number($0) } ?? ""),
             TableCell(measurement.reference?.name ?? ""),
-            TableCell(measurement.bounds.map(\.description).joined(separator: ", ")),
+            TableCell(measurement.budgets.joined(separator: ", ")),
             verdict ?? TableCell(""),
         ])
     }

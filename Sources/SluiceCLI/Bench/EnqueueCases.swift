@@ -1,4 +1,5 @@
 import Operations
+import RedisClient
 import Sluice
 
 /// How fast producers are.
@@ -11,7 +12,6 @@ struct EnqueueCases: Sendable {
     }
 
     let bench: Bench
-    let floors: Floors
 
     func run() async throws {
         try await oneByOne()
@@ -20,24 +20,40 @@ struct EnqueueCases: Sendable {
         try await typed()
     }
 
+    /// In turns with PINGs over the same connection, and with a script that does nothing.
     private func oneByOne() async throws {
-        let count = bench.size.operations / 40
+        let turns = 100
+        let each = max(1, bench.size.operations / 40 / turns)
         bench.progress("enqueue one by one")
         try await bench.rig.reset()
-        let operations = Bench.operations(count, tracked: true)
-        let seconds = try await Bench.seconds {
-            for operation in operations { _ = try await bench.rig.broker.enqueue([operation], queue: BenchRig.queue) }
+        let (broker, control) = (bench.rig.broker, bench.rig.control)
+        let digest = try await control.send(RedisCommand("SCRIPT", "LOAD", "return '1'")).string ?? ""
+        var (pings, enqueues, otherPings, scripts) = (0.0, 0.0, 0.0, 0.0)
+        for _ in 0..<turns {
+            let operations = Bench.operations(each, tracked: true)
+            pings += try await Bench.seconds { for _ in 0..<each { try await broker.connect() } }
+            enqueues += try await Bench.seconds {
+                for operation in operations { _ = try await broker.enqueue([operation], queue: BenchRig.queue) }
+            }
+            otherPings += try await Bench.seconds {
+                for _ in 0..<each { try await control.send(RedisCommand("PING")) }
+            }
+            scripts += try await Bench.seconds {
+                for operation in operations {
+                    try await control.send(
+                        RedisCommand("EVALSHA", digest, "1", BenchRig.queue, operation.element)
+                    )
+                }
+            }
         }
-        bench.report(
-            Measurement(
-                .enqueue,
-                "one by one, awaited",
-                Double(count) / seconds,
-                .perSecond,
-                reference: .init(name: "PING", value: floors.ping),
-                bounds: [.ratioAtLeast(0.8)]
-            )
-        )
+        let count = Double(turns * each)
+        for (name, seconds, pinging, bound) in [
+            ("one by one, awaited", enqueues, pings, [Measurement.Bound.ratioAtLeast(0.8)]),
+            ("an empty script, awaited", scripts, otherPings, []),
+        ] {
+            let ping = Measurement.Reference(name: "PING in turns with it", value: count / pinging)
+            bench.report(Measurement(.enqueue, name, count / seconds, .perSecond, reference: ping, bounds: bound))
+        }
     }
 
     private func concurrently() async throws {
@@ -64,8 +80,9 @@ struct EnqueueCases: Sendable {
     private func bulk(_ tracked: Bool) async throws {
         let count = bench.size.operations
         bench.progress("bulk enqueue, \(tracked.word)")
-        try await bench.rig.reset()
         let operations = Bench.operations(count, tracked: tracked)
+        let floor = try await Floors.push(bench)
+        try await bench.rig.reset()
         let seconds = try await Bench.seconds {
             _ = try await bench.rig.broker.enqueueAll(operations, queue: BenchRig.queue) { _ in }
         }
@@ -76,8 +93,8 @@ struct EnqueueCases: Sendable {
                 "bulk, \(tracked.word)",
                 Double(count) / seconds,
                 .perSecond,
-                reference: .init(name: "RPUSH", value: floors.push),
-                bounds: [.atLeast(tracked ? 150_000 : 500_000)]
+                reference: .init(name: "RPUSH", value: floor),
+                bounds: [.rateAtLeast(tracked ? 150_000 : 500_000)]
             )
         )
         bench.report(

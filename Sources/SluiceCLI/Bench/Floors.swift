@@ -8,6 +8,8 @@ struct Floors: Sendable {
     private static let list = "floor:list"
     private static let batch = Defaults.batch
     private static let window = 8
+    /// The Swift floor of the machine for which the budgets were set.
+    private static let usualSwift = 205_000.0
 
     /// PING and its answer, one after the other, per second.
     var ping: Double
@@ -15,6 +17,12 @@ struct Floors: Sendable {
     var push: Double
     /// Operations per second through two bare scripts, a task and a JSON decode each.
     var swift: Double
+
+    /// How fast this machine is, in proportion to the one for which the budgets were set; at most 1, and not below a quarter.
+    var speed: Measurement {
+        let value = max(0.25, min(1, swift / Self.usualSwift))
+        return Measurement(.floor, "speed, 1 = the machine of the budgets or faster", value, .count)
+    }
 
     var measurements: [Measurement] {
         [
@@ -25,23 +33,36 @@ struct Floors: Sendable {
     }
 
     static func measure(_ bench: Bench) async throws -> Floors {
-        let control = bench.rig.control
         bench.progress("floor: PING")
         let pings = 5000
         let pinging = try await Bench.seconds {
-            for _ in 0..<pings { try await control.send(RedisCommand("PING")) }
+            for _ in 0..<pings { try await bench.rig.control.send(RedisCommand("PING")) }
         }
-        bench.progress("floor: RPUSH")
-        let count = bench.size.operations
-        let pushing = try await Bench.seconds { try await push(count, control) }
-        bench.progress("floor: bare scripts")
-        let turning = try await Bench.seconds { try await turn(count, control) }
-        try await control.send(RedisCommand("FLUSHALL"))
+        let push = try await push(bench)
+        // The better of two: a bad minute is not to make the budgets easier.
         return Floors(
             ping: Double(pings) / pinging,
-            push: Double(count) / pushing,
-            swift: Double(count) / turning
+            push: push,
+            swift: max(try await swift(bench), try await swift(bench))
         )
+    }
+
+    /// Close to what is held against it: machines have better and worse minutes.
+    static func push(_ bench: Bench) async throws -> Double {
+        bench.progress("floor: RPUSH")
+        let (count, control) = (bench.size.operations, bench.rig.control)
+        let seconds = try await Bench.seconds { try await push(count, control) }
+        try await control.send(RedisCommand("FLUSHALL"))
+        return Double(count) / seconds
+    }
+
+    static func swift(_ bench: Bench) async throws -> Double {
+        bench.progress("floor: bare scripts")
+        let (count, control) = (bench.size.operations, bench.rig.control)
+        try await push(count, control)
+        let seconds = try await Bench.seconds { try await turn(count, control) }
+        try await control.send(RedisCommand("FLUSHALL"))
+        return Double(count) / seconds
     }
 
     private static func push(_ count: Int, _ control: RedisConnection) async throws {
@@ -50,7 +71,7 @@ struct Floors: Sendable {
         command.append(list)
         for _ in 0..<batch { command.append(element) }
         var underWay = CircularBuffer<EventLoopFuture<RedisValue>>()
-        for _ in 0..<(count / batch) {
+        for _ in 0..<max(1, count / batch) {
             if underWay.count == window { _ = try await underWay.removeFirst().get() }
             underWay.append(control.submit(command))
         }

@@ -3,7 +3,7 @@ import RedisClient
 
 /// Whether anything gets slower when there is more of it. Times are the server's own, so that the client does not blur them.
 struct GrowthCases: Sendable {
-    private static let calls = 40
+    private static let calls = 100
     let bench: Bench
 
     func run() async throws {
@@ -44,7 +44,8 @@ struct GrowthCases: Sendable {
         }
     }
 
-    /// The middle of some calls each: as many operations enqueued, and claimed and completed, as a call takes, and a snapshot.
+    /// The lower quartile of some calls each, since whatever disturbs a call makes it longer: as many operations enqueued, and claimed
+    /// and completed, as a call takes, and a snapshot.
     private func times(_ tracked: Bool) async throws -> [(name: String, value: Double)] {
         let broker = bench.rig.broker
         let worker = WorkerID()
@@ -52,10 +53,7 @@ struct GrowthCases: Sendable {
         _ = try broker.beat(beat, queue: BenchRig.queue)
         // As many as a bulk enqueue puts into a call.
         let call = EnqueueBatches(Bench.operations(Defaults.batch, tracked: tracked)).first { _ in true }?.count ?? 0
-        let enqueue = try await middle {
-            _ = try await broker.enqueue(Bench.operations(call, tracked: tracked), queue: BenchRig.queue)
-        }
-        let turn = try await middle {
+        let turn = try await quartile {
             let request = ClaimRequest(worker: worker, epoch: 0, capacity: Defaults.batch)
             let claim = try await broker.claim(request, queue: BenchRig.queue)
             let completions = claim.operations.map {
@@ -71,21 +69,25 @@ struct GrowthCases: Sendable {
             let again = Bench.operations(claim.operations.count, tracked: tracked)
             _ = try await broker.enqueue(again, queue: BenchRig.queue)
         }
-        let snapshot = try await middle { _ = try await broker.snapshot(queue: BenchRig.queue, executingRows: 100) }
+        let snapshot = try await quartile { _ = try await broker.snapshot(queue: BenchRig.queue, executingRows: 100) }
+        // Last: it makes more of them.
+        let enqueue = try await quartile {
+            _ = try await broker.enqueue(Bench.operations(call, tracked: tracked), queue: BenchRig.queue)
+        }
         let most = tracked ? Defaults.trackedBatch : Defaults.batch
         return [
             ("enqueue of \(call)", enqueue), ("claim, completion and enqueue of \(most)", turn), ("snapshot", snapshot),
         ]
     }
 
-    private func middle(_ body: () async throws -> Void) async throws -> Double {
+    private func quartile(_ body: () async throws -> Void) async throws -> Double {
         var times: [Double] = []
         for _ in 0..<Self.calls {
             let before = try await bench.rig.commands().scriptMicroseconds
             try await body()
             times.append(try await bench.rig.commands().scriptMicroseconds - before)
         }
-        return times.sorted()[times.count / 2]
+        return times.sorted()[times.count / 4]
     }
 
     private func slow(_ what: String, _ pending: Double) async throws {

@@ -18,8 +18,9 @@ package struct Measurement: Sendable {
 
     /// A bound on the figure itself or on its ratio to the reference.
     package enum Bound: Sendable {
-        case atLeast(Double)
         case atMost(Double)
+        /// Operations a second; on a slower machine in proportion.
+        case rateAtLeast(Double)
         case ratioAtLeast(Double)
         case ratioAtMost(Double)
     }
@@ -39,6 +40,8 @@ package struct Measurement: Sendable {
     package var unit: Unit
     package var reference: Reference?
     package var bounds: [Bound]
+    /// How fast this machine is: 1 = as the one for which the budgets were set, or faster.
+    package var speed = 1.0
 
     package init(
         _ group: Group,
@@ -67,8 +70,8 @@ package struct Measurement: Sendable {
 
     package func isMet(_ bound: Bound) -> Bool {
         switch bound {
-        case .atLeast(let limit): value >= limit
         case .atMost(let limit): value <= limit
+        case .rateAtLeast(let limit): value >= limit * speed
         case .ratioAtLeast(let limit): ratio.map { $0 >= limit } ?? false
         case .ratioAtMost(let limit): ratio.map { $0 <= limit } ?? false
         }
@@ -78,7 +81,7 @@ package struct Measurement: Sendable {
 // MARK: - For programs
 
 extension Measurement {
-    /// As `docs/schema/bench.json` says.
+    /// As `docs/schema/measurement.json` says.
     package var json: JSONValue {
         var fields: [(String, JSONValue)] = [
             ("v", 1), ("group", .string(group.rawValue)), ("name", .string(name)),
@@ -92,7 +95,7 @@ extension Measurement {
             ]
         }
         if let isMet {
-            fields += [("budgets", .array(bounds.map { .string($0.description) })), ("met", .bool(isMet))]
+            fields += [("budgets", .array(budgets.map { .string($0) })), ("met", .bool(isMet))]
         }
         return .object(JSONObject(fields))
     }
@@ -107,11 +110,15 @@ extension Measurement {
     }
 }
 
-extension Measurement.Bound: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .atLeast(let limit): "≥ \(FigureText.number(limit))"
+extension Measurement {
+    /// The bounds as people read them.
+    package var budgets: [String] { bounds.map(text) }
+
+    private func text(_ bound: Bound) -> String {
+        switch bound {
         case .atMost(let limit): "≤ \(FigureText.number(limit))"
+        case .rateAtLeast(let limit):
+            "≥ \(FigureText.number(limit))" + (speed == 1 ? "" : " (here \(FigureText.number(limit * speed)))")
         case .ratioAtLeast(let limit): "≥ \(FigureText.number(limit)) ×"
         case .ratioAtMost(let limit): "≤ \(FigureText.number(limit)) ×"
         }

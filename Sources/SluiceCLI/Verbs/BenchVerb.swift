@@ -18,7 +18,8 @@ package struct BenchVerb: Verb {
 
                 It starts a redis-server and workers of its own, which end with it; no other Redis is touched. First it measures what the
                 machine can do without a queue, then Sluice, and holds one against the other. Only ratios of one run can be compared with
-                those of another machine. Whatever else runs here makes the figures worse.
+                those of another machine: if its bare scripts are slower than those of the machine for which the budgets were set, budgets in
+                operations a second are in proportion. Whatever else runs here makes the figures worse.
                 Groups: \(Measurement.Group.allCases.map(\.rawValue).joined(separator: ", ")).
                 """
         )
@@ -64,7 +65,7 @@ package struct BenchVerb: Verb {
         let bench = Bench(
             rig: rig,
             size: size,
-            report: { report.add($0) },
+            sink: { report.add($0) },
             progress: { invocation.console.showStatus($0) }
         )
         try await bench.run(try groups())

@@ -74,7 +74,7 @@ extension QueueModel {
     var nextDue: Int64? { [scheduled, retrying, expiring].compactMap { $0.first?.score }.min() }
 
     /// Scheduled, then retrying ones go to the tails of their lanes, ready since they were due; then those expire that were not
-    /// started in time. At most 100 in all, but each place may promote 25 although the others have filled that.
+    /// started in time. At most `promoteLimit` in all, but each place may promote `promoteLeast` although the others have filled that.
     private mutating func promote() {
         let due = scheduled.upTo(now, limit: Self.promoteLimit)
         for entry in due { scheduled.remove(entry.id) }

@@ -26,11 +26,12 @@ local function most_aged(heads)
 end
 
 -- Takes up to `capacity` elements from the lanes, and no more once they have 256 KiB or TRACKED_BATCH of them are tracked: the
--- server does nothing else meanwhile. What is popped must be handed out, so at most `step` are popped at once. Also returns whether a lane still has something.
-local function collect(capacity, fence, intents, step)
+-- server does nothing else meanwhile. What is popped must be handed out, so at most `step` are popped at once. `plain`: only the middle
+-- lane may have something. Also returns whether a lane still has something.
+local function collect(capacity, fence, intents, step, plain)
   local taken, heads, bytes = { references = {}, keys = {}, tracked = 0 }, {}, 0
   local budget = min(2 * capacity + 100, 600)
-  for lane = 0, 4 do heads[lane] = call('LINDEX', PREFIX .. 'lane:' .. lane, '0') end
+  for lane = plain and 2 or 0, plain and 2 or 4 do heads[lane] = call('LINDEX', PREFIX .. 'lane:' .. lane, '0') end
   while #taken < capacity and budget > 0 and bytes < REPLY_BYTES and taken.tracked < TRACKED_BATCH do
     local top, aged = highest(heads), most_aged(heads)
     if not top then return taken, false end
