@@ -73,12 +73,14 @@ struct CancellingTests {
         let retrying = try await installation.enqueue("--", "sh", "-c", "exit 1")
         try await installation.awaitState("retrying", of: retrying)
         #expect(try await installation.sluice("cancel", retrying).code == 0)
+        // On a busy machine it may have run more than once by then.
+        let failures = try await installation.show(retrying).errors.count
         // Due later than all of them, so that they had their time.
         let last = try await installation.enqueue(["--in", "4s", "--"] + installation.ledger.program(seconds: 0))
         try await installation.awaitState("finished", of: last)
         #expect(Set(try installation.ledger.lines().map(\.id)) == [last])
         for id in [ready, scheduled, retrying] { #expect(try await installation.show(id).state == "cancelled") }
-        #expect(try await installation.show(retrying).errors.count == 1)
+        #expect(try await installation.show(retrying).errors.count == failures)
         withExtendedLifetime(worker) {}
     }
 
