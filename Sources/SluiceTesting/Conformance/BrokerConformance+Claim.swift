@@ -156,6 +156,25 @@ extension BrokerConformance {
     ]
 
     static let ordering: [ConformanceCheck] = [
+        ConformanceCheck("A claim finds what is alone in its queue, in whatever lane or place it is") { bench in
+            let worker = try bench.worker()
+            for priority in OperationPriority.allCases {
+                let ids = try await bench.enqueue(priority: priority)
+                try bench.expect(try await bench.claim(worker).operations.map(\.id), ids, "of priority \(priority)")
+            }
+            let scheduled = try await bench.enqueue(delay: 1000)
+            try bench.expect(try await bench.claim(worker).nextDueMilliseconds, 1000, "the time of a scheduled one")
+            try await bench.advance(.seconds(1))
+            let claimed = try await bench.claimOne(worker)
+            try bench.expect([claimed.id], scheduled, "the scheduled one")
+            _ = try await bench.fail(claimed, worker, .retry(afterMilliseconds: 1000))
+            try bench.expect(try await bench.claim(worker).nextDueMilliseconds, 1000, "the time of a retry")
+            try await bench.advance(.seconds(1))
+            try bench.expect(try await bench.claim(worker).operations.map(\.id), scheduled, "the retry")
+            try await bench.enqueue(2, expires: 1000)
+            // A full worker is told a second more.
+            try bench.expect(try await bench.claim(worker).nextDueMilliseconds, 2000, "the time of a deadline")
+        },
         ConformanceCheck("A lane is first in, first out, for tracked and untracked ones alike") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2) + bench.enqueue(2, tracked: false) + bench.enqueue()
