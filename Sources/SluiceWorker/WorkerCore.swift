@@ -34,6 +34,8 @@ final class WorkerCore: Sendable {
     let calm = Signal()
     /// The same for the end of a burst.
     let pause = Signal()
+    /// What was handed out and cannot be run here.
+    let unknownNames = UnknownNames()
     /// Asks the heartbeat's thread for an extra beat.
     let beatNow = BeatRequest()
     /// Queues in which a sweep is due.

@@ -79,6 +79,23 @@ def claims(cluster):
     return late
 
 
+@scenario("overlap", "a worker has several calls of a queue under way, and every 8th reply that hands operations out is lost with its connection")
+def overlap(cluster):
+    reader = cluster.proxy.reader = Claims(every=8)
+    # On a long way a worker keeps more calls under way, and loses more of them at once.
+    cluster.proxy.delay = 0.005
+    for _ in range(2):
+        cluster.worker(500, "--test-operations", through_proxy=True)
+    ids = cluster.enqueue(30_000 if cluster.is_long else 6000, name="test.spin", args={"seconds": 0, "ledger": str(cluster.ledger.path)})
+    cluster.drain(300)
+    assert len(reader.lost) > 3, f"{len(reader.lost)} replies were lost: this proves nothing"
+    assert reader.most_at_once > 2, f"at most {reader.most_at_once} calls were under way: this proves nothing"
+    starts = cluster.ledger.by_id()
+    twice = [id for id in ids if len(starts[id]) != 1]
+    assert not twice, f"{len(twice)} operations ran twice, or never, after a lost reply"
+    nobody_died(cluster)
+
+
 @scenario("many", "random kill -9 of workers and kills of Redis (fsync always): 10 and 2 of them; in the long form 200 and 20, 10,000 operations",
           redis=("--appendonly", "yes", "--appendfsync", "always"))
 def many(cluster):

@@ -35,12 +35,13 @@ def words(message):
 
 
 class Claims:
-    """Loses every n-th reply of a call that claims, together with its connection. `lost` has what was in them, and when."""
+    """Loses every n-th reply of a call that claims, together with its connection. `lost` has what was in them, and when;
+    `most_at_once` is how many of these calls were unanswered on one connection."""
 
     def __init__(self, every):
-        self.every, self.count, self.lost = every, 0, []
+        self.every, self.count, self.lost, self.most_at_once = every, 0, [], 0
         self.lock = threading.Lock()
-        # For each connection, in the order of its calls: is the reply to be lost?
+        # For each connection, in the order of its calls: is the reply to be lost? None = the call claims nothing.
         self.marks = {}
         # Digest of a script → which of its words has the capacity to claim.
         self.claims = {}
@@ -57,7 +58,8 @@ class Claims:
         name = call[0].upper()
         if name == b"SCRIPT" and call[1].upper() == b"LOAD":
             self._learn(call[2])
-        marks.append(name == b"EVALSHA" and self._is_due(call))
+        marks.append(self._is_due(call) if name == b"EVALSHA" else None)
+        self.most_at_once = max(self.most_at_once, sum(mark is not None for mark in list(marks)))
         return False
 
     def _learn(self, source):
@@ -68,7 +70,7 @@ class Claims:
     def _is_due(self, call):
         place = self.claims.get(call[1])
         if place is None or call[place] == b"0":
-            return False
+            return None
         with self.lock:
             self.count += 1
             return self.count % self.every == 0

@@ -119,7 +119,25 @@ struct RunningTests {
         #expect(try await harness.reaches(.scheduled, id))
         let record = try await harness.detail(id)?.record
         #expect(record?.header.failedAttempts == 0 && record?.header.delivery == 1)
+        let another = try await harness.broker.put("nobody.knows.me")
+        #expect(try await harness.reaches(.scheduled, another))
+        #expect(harness.log.messages.filter { $0.contains("no operation of this name") }.count == 1)
         try await harness.stop()
+    }
+
+    @Test("says once a minute which names it does not know and how many operations had them, whatever names are made up")
+    func unknownNames() {
+        let (names, start) = (UnknownNames(), ContinuousClock.now)
+        #expect(names.note("a", start) == 1)
+        #expect(names.note("b", start) == 1)
+        #expect(names.note("a", start + .seconds(1)) == nil && names.note("a", start + .seconds(59)) == nil)
+        #expect(names.note("a", start + .seconds(60)) == 3)
+        #expect(names.note("a", start + .seconds(61)) == nil)
+        for number in 2..<UnknownNames.most { #expect(names.note("made up \(number)", start) == 1) }
+        #expect(names.note("one more", start) == 1)
+        #expect(names.note("and another", start) == nil && names.note("the next", start) == nil)
+        #expect(names.note("again", start + .seconds(60)) == 3)
+        #expect(names.note("b", start + .seconds(60)) == 1)
     }
 
     @Test("ends an attempt that runs too long as failed, of type timeout")

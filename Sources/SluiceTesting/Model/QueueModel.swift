@@ -5,7 +5,7 @@ import Operations
 ///
 /// Where DESIGN.md leaves a choice open, the rule is in the comment of the function that applies it.
 struct QueueModel {
-    static let promoteLimit = 50
+    static let promoteLimit = 100
     /// What a place may promote although another one has filled the limit.
     static let promoteLeast = 25
     static let sweepLimit = 200

@@ -64,10 +64,14 @@ struct Executor: Sendable {
 
     /// Another worker may know the name, after a while perhaps this one too: it is put off, and not by the same time for all.
     private func unknownName(_ operation: HeldOperation, _ envelope: OperationEnvelope) -> Settlement {
-        core.logger.warning(
-            "no operation of this name is registered here; given back",
-            metadata: operation.metadata(["operation.name": "\(OperationsError.quoted(envelope.name))"])
-        )
+        if let count = core.unknownNames.note(envelope.name, .now) {
+            core.logger.warning(
+                "no operation of this name is registered here; given back",
+                metadata: operation.metadata([
+                    "operation.name": "\(OperationsError.quoted(envelope.name))", "operations": "\(count)",
+                ])
+            )
+        }
         let pause = Defaults.unknownNameDelay * Double.random(in: 0.5...1.5)
         return .returned(.later(milliseconds: pause.wholeMilliseconds))
     }
