@@ -125,7 +125,7 @@ struct RunningTests {
         try await harness.stop()
     }
 
-    @Test("says once a minute which names it does not know and how many operations had them, whatever names are made up")
+    @Test("says once a minute which names it does not know, and of how many operations")
     func unknownNames() {
         let (names, start) = (UnknownNames(), ContinuousClock.now)
         #expect(names.note("a", start) == 1)
