@@ -35,13 +35,13 @@ def words(message):
 
 
 class Claims:
-    """Loses every n-th reply of a call that claims, together with its connection. `lost` has what was in them, and when;
-    `most_at_once` is how many of these calls were unanswered on one connection."""
+    """Loses every n-th reply of a call that claims, together with its connection; then it waits for one behind which so many other such calls
+    are under way. `lost` has when, and what was in them."""
 
-    def __init__(self, every):
-        self.every, self.count, self.lost, self.most_at_once = every, 0, [], 0
+    def __init__(self, every, behind=0):
+        self.every, self.behind, self.count, self.lost = every, behind, 0, []
         self.lock = threading.Lock()
-        # For each connection, in the order of its calls: is the reply to be lost? None = the call claims nothing.
+        # For each connection, in the order of its unanswered calls: do they claim?
         self.marks = {}
         # Digest of a script → which of its words has the capacity to claim.
         self.claims = {}
@@ -58,8 +58,7 @@ class Claims:
         name = call[0].upper()
         if name == b"SCRIPT" and call[1].upper() == b"LOAD":
             self._learn(call[2])
-        marks.append(self._is_due(call) if name == b"EVALSHA" else None)
-        self.most_at_once = max(self.most_at_once, sum(mark is not None for mark in list(marks)))
+        marks.append(name == b"EVALSHA" and self._claims(call))
         return False
 
     def _learn(self, source):
@@ -67,17 +66,18 @@ class Claims:
         if place:
             self.claims[hashlib.sha1(source).hexdigest().encode()] = place
 
-    def _is_due(self, call):
+    def _claims(self, call):
         place = self.claims.get(call[1])
-        if place is None or call[place] == b"0":
-            return None
-        with self.lock:
-            self.count += 1
-            return self.count % self.every == 0
+        return place is not None and call[place] != b"0"
 
     def _reply(self, message, marks):
         if not marks or not marks.popleft():
             return False
+        with self.lock:
+            self.count += 1
+            if self.count < self.every or sum(list(marks)) < self.behind:
+                return False
+            self.count = 0
         self.lost.append((time.time(), message.decode(errors="replace")))
         return True
 

@@ -128,16 +128,27 @@ struct RunningTests {
     @Test("says once a minute which names it does not know, and of how many operations")
     func unknownNames() {
         let (names, start) = (UnknownNames(), ContinuousClock.now)
-        #expect(names.note("a", start) == 1)
-        #expect(names.note("b", start) == 1)
+        #expect(names.note("a", start) == .init(name: "a", count: 1))
+        #expect(names.note("b", start) == .init(name: "b", count: 1))
         #expect(names.note("a", start + .seconds(1)) == nil && names.note("a", start + .seconds(59)) == nil)
-        #expect(names.note("a", start + .seconds(60)) == 3)
+        #expect(names.note("a", start + .seconds(60)) == .init(name: "a", count: 3))
         #expect(names.note("a", start + .seconds(61)) == nil)
-        for number in 2..<UnknownNames.most { #expect(names.note("made up \(number)", start) == 1) }
-        #expect(names.note("one more", start) == 1)
-        #expect(names.note("and another", start) == nil && names.note("the next", start) == nil)
-        #expect(names.note("again", start + .seconds(60)) == 3)
-        #expect(names.note("b", start + .seconds(60)) == 1)
+    }
+
+    @Test("counts names as one that no operation can have, and those beyond a hundred a minute")
+    func madeUpNames() {
+        let (names, start) = (UnknownNames(), ContinuousClock.now)
+        #expect(names.note("", start) == .init(name: nil, count: 1))
+        #expect(names.note(String(repeating: "x", count: 1 << 20), start) == nil)
+        for number in 1...UnknownNames.most {
+            #expect(names.note("made.up.\(number)", start + .seconds(30)) == .init(name: "made.up.\(number)", count: 1))
+        }
+        #expect(names.note("one.more", start + .seconds(59)) == nil)
+        #expect(names.note("and.another", start + .seconds(60)) == .init(name: nil, count: 3))
+        #expect(names.note("made.up.1", start + .seconds(60)) == nil)
+        // Those of a minute ago make room.
+        #expect(names.note("one.more", start + .seconds(90)) == .init(name: "one.more", count: 1))
+        #expect(names.note("made.up.2", start + .seconds(90)) == .init(name: "made.up.2", count: 1))
     }
 
     @Test("ends an attempt that runs too long as failed, of type timeout")

@@ -268,6 +268,10 @@ extension BrokerConformance {
                 let claim = try await bench.claim(worker, Defaults.batch)
                 taken += claim.operations.map(\.id)
                 try bench.expect(taken.count, min(part * number, ids.count), "promoted by claim \(number)")
+                if number == 1 {
+                    let waiting = ids.count + expiring.count - part - QueueModel.promoteLeast
+                    try bench.expect(try await bench.snapshot().counts[.scheduled], waiting, "not promoted by it")
+                }
                 try bench.expect(
                     claim.nextDueMilliseconds,
                     number < calls ? 0 : nil,

@@ -64,11 +64,12 @@ struct Executor: Sendable {
 
     /// Another worker may know the name, after a while perhaps this one too: it is put off, and not by the same time for all.
     private func unknownName(_ operation: HeldOperation, _ envelope: OperationEnvelope) -> Settlement {
-        if let count = core.unknownNames.note(envelope.name, .now) {
+        if let notice = core.unknownNames.note(envelope.name, .now) {
             core.logger.warning(
                 "no operation of this name is registered here; given back",
                 metadata: operation.metadata([
-                    "operation.name": "\(OperationsError.quoted(envelope.name))", "operations": "\(count)",
+                    "operation.name": "\(notice.name.map(OperationsError.quoted) ?? "others")",
+                    "operations": "\(notice.count)",
                 ])
             )
         }

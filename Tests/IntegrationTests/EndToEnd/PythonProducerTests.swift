@@ -1,4 +1,5 @@
 import Foundation
+import RedisClient
 import TestSupport
 import Testing
 
@@ -14,15 +15,9 @@ struct PythonProducerTests {
         let script = try await installation.succeed("redis", "script", "enqueue")
         let text = #"é "quoted" \ 9007199254740993"#
         let arguments = String(decoding: try JSONEncoder().encode(["argv": ["printf", "%s", text]]), as: UTF8.self)
-        let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..")
-        let producer = repository.appendingPathComponent("Examples/PythonProducer/producer.py").standardized.path
-        let made = try await Program.run(
-            "/usr/bin/env",
-            [
-                "python3", producer, TestServer.shared.socketPath, installation.namespace, "mail", "exec", arguments,
-                "600",
-            ],
-            environment: ["SLUICE_ENQUEUE_LUA": script].merging(TestUsers.credentials(of: .producer)) { $1 }
+        let made = try await produce(
+            [TestServer.shared.socketPath, installation.namespace, "mail", "exec", arguments, "600"],
+            ["SLUICE_ENQUEUE_LUA": script].merging(TestUsers.credentials(of: .producer)) { $1 }
         )
         try #require(made.code == 0, "\(made.errors)")
         let ids = made.output.split(whereSeparator: \.isNewline).map(String.init)
@@ -42,5 +37,25 @@ struct PythonProducerTests {
         #expect(await worker.outcome().code == 0)
         for shown in try await installation.show(kept) { #expect(shown.state == "finished") }
         #expect(try await installation.succeed("logs", kept[0]).contains(text))
+    }
+
+    @Test("To a Redis without users it needs no credentials")
+    func withoutCredentials() async throws {
+        let redis = try TestRedis.start(withUsers: false)
+        defer { redis.stop() }
+        let script = try await Program.run("sluice", ["redis", "script", "enqueue"]).output
+        let made = try await produce(
+            [redis.servers[0].socketPath, "plain", "mail", "noop", "{}", "3"],
+            ["SLUICE_ENQUEUE_LUA": script]
+        )
+        #expect(made.code == 0, "\(made.errors)")
+        let lane = try redis.ask(RedisCommand("LLEN", "{plain/mail}:lane:2"))[0].int
+        #expect(lane == 3 && made.output.split(whereSeparator: \.isNewline).count == 3)
+    }
+
+    private func produce(_ arguments: [String], _ environment: [String: String]) async throws -> Program.Outcome {
+        let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..")
+        let producer = repository.appendingPathComponent("Examples/PythonProducer/producer.py").standardized.path
+        return try await Program.run("/usr/bin/env", ["python3", producer] + arguments, environment: environment)
     }
 }
