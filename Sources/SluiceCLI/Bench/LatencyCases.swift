@@ -107,7 +107,8 @@ struct LatencyCases: Sendable {
     private func cancelRunning(cutting: Bool) async throws {
         let name = "cancel of a running operation" + (cutting ? ", pub/sub cut" : "")
         bench.progress(name)
-        let count = cutting ? min(bench.size.samples / 5, 50) : bench.size.samples
+        // Without pub/sub each waits for a heartbeat.
+        let count = cutting ? min(max(bench.size.samples / 50, 10), 50) : bench.size.samples
         var times = LatencyHistogram()
         var samples = 0
         while samples < count {
