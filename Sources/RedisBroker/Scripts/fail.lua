@@ -22,13 +22,6 @@ local function repeated(fence, id)
   return (state == 't' or state == 'd' or state == 'c') and '=' or '0'
 end
 
-local function keep_error(id, json)
-  if json == '' then return end
-  local key = PREFIX .. 'errors:' .. id
-  call('RPUSH', key, format('%d ', now) .. json)
-  call('LTRIM', key, -ERRORS_KEPT, -1)
-end
-
 local function retry_later(id, head, failed, pause)
   local due = now + pause
   call('SETRANGE', record_key(id), 4, failed .. '01' .. time36(due) .. ZERO9 .. sub(head, 28, 64) .. 't')
@@ -47,7 +40,7 @@ local function settle(fence, id, kind, pause, json)
     call('SETRANGE', record_key(id), 64, 'x' .. ZERO9 .. NOW36 .. format('%011x', tonumber(fence)))
     head = head_of(id)
   end
-  keep_error(id, json)
+  if json ~= '' then keep_error(id, format('%d ', now) .. json) end
   local failed = format('%03d', min(999, tonumber(sub(head, 5, 7)) + 1))
   if is_cancelled(fence, order) then kind = 'c' end
   if kind == 't' then

@@ -36,15 +36,19 @@ local function end_record(id, head, state, failed, revision, is_known)
   end
 end
 
--- Removes every key of these operations.
+-- Removes every key of these operations. Keys that are not there cost as much as others, so what only a few have is looked for
+-- only if one of these has extras: nothing else is kept of an operation that has none.
 local function erase(ids)
-  local keys = {}
-  for i = 1, #ids do
-    local id = ids[i]
-    keys[4 * i - 3], keys[4 * i - 2] = record_key(id), extras_key(id)
-    keys[4 * i - 1], keys[4 * i] = PREFIX .. 'errors:' .. id, PREFIX .. 'log:' .. id
+  local function delete(kind)
+    local keys = {}
+    for i = 1, #ids do keys[i] = PREFIX .. kind .. ids[i] end
+    return call('DEL', unpack(keys))
   end
-  for first = 1, #keys, 1000 do call('DEL', unpack(keys, first, min(first + 999, #keys))) end
+  delete('')
+  if delete('x:') > 0 then
+    delete('errors:')
+    delete('log:')
+  end
 end
 
 local function flush_ended()

@@ -26,6 +26,14 @@ local function head_for(element, state)
   return head_of(sub(element, 39, 64))
 end
 
+-- The errors stay with the operation until it is erased, which looks for them where there are extras.
+local function keep_error(id, error)
+  local key = PREFIX .. 'errors:' .. id
+  call('RPUSH', key, error)
+  call('LTRIM', key, -ERRORS_KEPT, -1)
+  call('HSETNX', extras_key(id), 'hasErrors', '1')
+end
+
 -- Who cancelled the whole queue, for the record of one operation.
 local function note_cancel(id, order)
   local key = extras_key(id)

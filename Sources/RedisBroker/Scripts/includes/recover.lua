@@ -44,8 +44,7 @@ local function recover(worker, fence)
   elseif delivery >= MAX_DELIVERIES then
     local head = head_for(element, 'x')
     if not head then return end
-    call('RPUSH', PREFIX .. 'errors:' .. id, lost_error(head, delivery))
-    call('LTRIM', PREFIX .. 'errors:' .. id, -ERRORS_KEPT, -1)
+    keep_error(id, lost_error(head, delivery))
     end_record(id, head, 'd', format('%03d', tonumber(sub(head, 5, 7)) + 1))
     dead = dead + 1
   elseif delivery + 1 == MAX_DELIVERIES then
