@@ -1,4 +1,5 @@
 import Operations
+import RedisClient
 import Sluice
 
 /// Runs groups of measurements one after the other on a rig, and hands out each figure as soon as it is known.
@@ -7,16 +8,30 @@ struct Bench: Sendable {
     struct Size: Sendable {
         /// Operations of a throughput case.
         var operations: Int
-        /// Up to how many pending ones growth is looked at, and how many a worker's memory is watched over.
+        /// Up to how many pending ones growth is looked at.
         var most: Int
+        /// Over how many a worker's memory is watched.
+        var endured: Int
         /// Samples of a latency.
         var samples: Int
         /// Seconds to look at an idle worker.
         var idleSeconds: Int
 
-        static let short = Size(operations: 100_000, most: 100_000, samples: 200, idleSeconds: 20)
-        static let usual = Size(operations: 200_000, most: 1_000_000, samples: 1000, idleSeconds: 60)
-        static let full = Size(operations: 500_000, most: 5_000_000, samples: 5000, idleSeconds: 60)
+        static let short = Size(operations: 100_000, most: 100_000, endured: 200_000, samples: 200, idleSeconds: 20)
+        static let usual = Size(
+            operations: 200_000,
+            most: 1_000_000,
+            endured: 1_000_000,
+            samples: 1000,
+            idleSeconds: 30
+        )
+        static let full = Size(
+            operations: 500_000,
+            most: 5_000_000,
+            endured: 10_000_000,
+            samples: 5000,
+            idleSeconds: 60
+        )
     }
 
     let rig: BenchRig
@@ -82,6 +97,21 @@ struct Bench: Sendable {
             _ = try await rig.broker.enqueueAll(operations, queue: BenchRig.queue) { _ in }
             rest -= part
         }
+    }
+
+    /// How many scripts took longer than a server may be held up, since `BenchRig.reset()`.
+    func reportSlowScripts(_ what: String, _ pending: Double) async throws {
+        let count = try await rig.control.send(RedisCommand("SLOWLOG", "LEN")).int ?? 0
+        report(
+            Measurement(
+                .growth,
+                "scripts over 5 ms \(what)",
+                at: [("pending", pending)],
+                Double(count),
+                .count,
+                bounds: [.atMost(0)]
+            )
+        )
     }
 
     /// How long something takes, in seconds.

@@ -34,7 +34,7 @@ struct MemoryCases: Sendable {
     private func resident() async throws {
         try await bench.rig.reset()
         let worker = try await bench.rig.startWorker(slots: 100)
-        let most = bench.size.most * 2
+        let most = bench.size.endured
         var done = 0
         for target in [most / 20, most / 4, most / 2, most] {
             bench.progress("memory of a worker: \(target) operations")

@@ -1,0 +1,127 @@
+import Operations
+import RedisClient
+
+/// Whether calls get slower when more operations wait. Times are the server's own, so that the client does not blur them.
+///
+/// A second server, on which 1,000 wait, is asked in turns with the first: a machine whose speed changes does not look like growth.
+struct PendingGrowth: Sendable {
+    private static let few = 1000
+    private static let turns = 100
+    let bench: Bench
+    private let small: Bench
+
+    init(bench: Bench) async throws {
+        self.bench = bench
+        small = Bench(rig: try await BenchRig.start(), size: bench.size, sink: bench.sink, progress: bench.progress)
+    }
+
+    func run() async throws {
+        defer { small.rig.close() }
+        for tracked in [false, true] {
+            try await small.rig.reset()
+            try await small.fill(Self.few, tracked: tracked)
+            let most = tracked ? min(bench.size.most, 1_000_000) : bench.size.most
+            for count in [100_000, 1_000_000, 5_000_000] where count <= most {
+                bench.progress("growth: \(count) \(tracked.word) operations pending")
+                try await bench.rig.reset()
+                try await bench.fill(count, tracked: tracked)
+                try await compare(count, tracked)
+            }
+        }
+    }
+
+    private func compare(_ count: Int, _ tracked: Bool) async throws {
+        var few = try await PendingCalls(rig: small.rig, tracked: tracked)
+        var many = try await PendingCalls(rig: bench.rig, tracked: tracked)
+        for _ in 0..<Self.turns {
+            try await few.turn()
+            try await many.turn()
+        }
+        for (first, other) in zip(few.figures, many.figures) {
+            if count == 100_000 { report(first, tracked, Self.few) }
+            report(other, tracked, count, than: first.microseconds)
+        }
+        try await bench.reportSlowScripts("with \(tracked.word) operations pending", Double(count))
+    }
+
+    private func report(_ figure: PendingCalls.Figure, _ tracked: Bool, _ count: Int, than first: Double? = nil) {
+        bench.report(
+            Measurement(
+                .growth,
+                "\(figure.name), \(tracked.word), server time of a call",
+                at: [("pending", Double(count))],
+                figure.microseconds,
+                .microseconds,
+                reference: first.map { .init(name: "1,000 pending, in turns", value: $0) },
+                bounds: first == nil ? [] : [.ratioAtMost(tracked ? 1.3 : 1.1)]
+            )
+        )
+    }
+}
+
+/// The calls of one server whose number of pending operations stays as it is: what is enqueued is claimed and completed at once, so
+/// memory that was given back is used again, whatever their number.
+private struct PendingCalls {
+    typealias Figure = (name: String, microseconds: Double)
+
+    private let rig: BenchRig
+    private let tracked: Bool
+    private let worker = WorkerID()
+    /// As many as a bulk enqueue puts into a call.
+    private let count: Int
+    private var enqueues: [Double] = []
+    private var drains: [Double] = []
+    private var snapshots: [Double] = []
+
+    init(rig: BenchRig, tracked: Bool) async throws {
+        self.rig = rig
+        self.tracked = tracked
+        count = EnqueueBatches(Bench.operations(Defaults.batch, tracked: tracked)).first { _ in true }?.count ?? 0
+        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 600_000, intervalMilliseconds: 5000, info: [])
+        _ = try rig.broker.beat(beat, queue: BenchRig.queue)
+    }
+
+    mutating func turn() async throws {
+        let operations = Bench.operations(count, tracked: tracked)
+        enqueues.append(try await time { _ = try await rig.broker.enqueue(operations, queue: BenchRig.queue) })
+        drains.append(try await time { try await drain() })
+        snapshots.append(
+            try await time { _ = try await rig.broker.snapshot(queue: BenchRig.queue, executingRows: 100) }
+        )
+    }
+
+    /// The lower quartile of each, since whatever disturbs a call makes it longer.
+    var figures: [Figure] {
+        [
+            ("enqueue of \(count)", Self.quartile(enqueues)),
+            ("claim and completion of \(count)", Self.quartile(drains)),
+            ("snapshot", Self.quartile(snapshots)),
+        ]
+    }
+
+    private static func quartile(_ times: [Double]) -> Double { times.sorted()[times.count / 4] }
+
+    private func drain() async throws {
+        var rest = count
+        while rest > 0 {
+            let request = ClaimRequest(worker: worker, epoch: 0, capacity: rest)
+            let operations = try await rig.broker.claim(request, queue: BenchRig.queue).operations
+            guard !operations.isEmpty else { throw CLIError(.bug, "nothing was claimed of what waits") }
+            _ = try await rig.broker.complete(
+                operations.map { Completion(fence: $0.fence, id: $0.id, tracked: $0.header.tracked) },
+                isRepeat: false,
+                worker: worker,
+                thenClaim: nil,
+                queue: BenchRig.queue
+            )
+            rest -= operations.count
+        }
+    }
+
+    /// Microseconds in scripts.
+    private func time(_ body: () async throws -> Void) async throws -> Double {
+        let before = try await rig.commands().scriptMicroseconds
+        try await body()
+        return try await rig.commands().scriptMicroseconds - before
+    }
+}
