@@ -40,10 +40,10 @@ def _plots(items):
         {name: [(ranks[p], v) for p, v in series("latency", name, "percentile") if p in ranks] for name in names},
         "one of so many is slower", "milliseconds",
     )
-    names = sorted({each["name"] for each in items if "server time of a call" in each["name"]})
+    names = sorted({each["name"] for each in items if each["name"].endswith(", server time")})
     yield (
-        "growth", "growth.svg", "Server time of a call by pending operations",
-        {name.removesuffix(", server time of a call"): series("growth", name, "pending") for name in names},
+        "growth", "growth.svg", "Server time by pending operations",
+        {name.removesuffix(", server time"): series("growth", name, "pending") for name in names},
         "pending operations", "microseconds",
     )
 

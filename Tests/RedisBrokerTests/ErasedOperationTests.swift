@@ -10,20 +10,20 @@ import Testing
 @Suite("An operation that is removed")
 struct ErasedOperationTests {
     enum Trace: String, CaseIterable {
-        case record, result, error, lost, log, progress, checkpoint, cancel, waiter
+        case record, result, error, retried, lost, log, progress, checkpoint, cancel, waiter
 
         /// The key that holds it, before the id.
         var kind: String {
             switch self {
             case .record: ""
-            case .error, .lost: "errors:"
+            case .error, .retried, .lost: "errors:"
             case .log: "log:"
             case .result, .progress, .checkpoint, .cancel, .waiter: "x:"
             }
         }
     }
 
-    @Test("leaves no key behind", arguments: Trace.allCases)
+    @Test("by an operator leaves no key behind", arguments: Trace.allCases)
     func nothingIsLeft(_ trace: Trace) async throws {
         let broker = try await ClockedBroker(queue: "bench")
         defer { broker.close() }
@@ -34,6 +34,32 @@ struct ErasedOperationTests {
         #expect(try keys(of: id, broker) == [])
     }
 
+    /// Two ends remove four old operations in one go, of which one has an error and one a log.
+    @Test("by its age leaves no key behind, whatever the others have that go with it")
+    func trimmed() async throws {
+        let broker = try await ClockedBroker(queue: "bench")
+        defer { broker.close() }
+        let bench = BrokerBench(broker.redis) { try await broker.advance(by: $0) }
+        var ids: [OperationID] = []
+        for trace in [Trace.record, .retried, .log, .record] { ids.append(try await end(with: trace, bench)) }
+        try await bench.advance(.milliseconds((Defaults.retention[.finished]?.ageMilliseconds ?? 0) + 1))
+        let worker = try bench.worker()
+        try await bench.enqueue(2)
+        let completions = try await bench.claim(worker, 2).operations.map {
+            Completion(fence: $0.fence, id: $0.id, tracked: true)
+        }
+        let reply = try await bench.broker.complete(
+            completions,
+            isRepeat: false,
+            worker: worker,
+            thenClaim: nil,
+            queue: bench.queue
+        )
+        #expect(reply.outcomes == [.done(.finished), .done(.finished)])
+        #expect(try await bench.snapshot().totals["trimmed"] == 4)
+        for id in ids { #expect(try keys(of: id, broker) == []) }
+    }
+
     /// Runs an operation that ends with this trace and with as few others as possible.
     private func end(with trace: Trace, _ bench: BrokerBench) async throws -> OperationID {
         let worker = try bench.worker()
@@ -42,6 +68,11 @@ struct ErasedOperationTests {
         case .record: _ = try await bench.complete(claimed, worker)
         case .result: _ = try await bench.complete(claimed, worker, result: "7")
         case .error: _ = try await bench.fail(claimed, worker, .dead)
+        case .retried:
+            _ = try await bench.fail(claimed, worker, .retry(afterMilliseconds: 60_000))
+            _ = try await bench.cancel(claimed.id)
+            #expect(try await bench.broker.retry([claimed.id], queue: bench.queue) == [.done])
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
         case .lost: try await lose(bench)
         case .log: try await report(.log(line: Array("a line".utf8)))
         case .progress: try await report(.progress(fraction: 0.5, message: "half"))

@@ -7,7 +7,7 @@
 -- include: records
 local base = tonumber(call('HGET', extras_key(ARGV[1]), 'logBase') or 0)
 local first = max(tonumber(ARGV[2]), base)
-local lines = call('LRANGE', PREFIX .. 'log:' .. ARGV[1], first - base, first - base + tonumber(ARGV[3]) - 1)
+local lines = call('LRANGE', log_key(ARGV[1]), first - base, first - base + tonumber(ARGV[3]) - 1)
 local reply = { format('%d', first) }
 for i = 1, #lines do reply[i + 1] = lines[i] end
 return reply

@@ -10,11 +10,11 @@
 -- include: ending
 -- include: flush
 local PLACES = { s = 'scheduled', t = 'retrying' }
-local outcomes = {}
+local outcomes, erased, is_erased = {}, {}, {}
 call('HDEL', META, '')
 
 local function remove(id)
-  local head = head_of(id)
+  local head = not is_erased[id] and head_of(id)
   if not head then return '0' end
   local stored, state = sub(head, 65, 65), state_of(head)
   if stored == 'x' then return 'x' end
@@ -22,10 +22,11 @@ local function remove(id)
   if PLACES[state] then call('ZREM', PREFIX .. PLACES[state], id) end
   if TOTAL_OF[state] then call('ZREM', PREFIX .. 'ended:' .. state, id) else add('removed', 1) end
   if sub(head, 19, 27) ~= ZERO9 then call('ZREM', PREFIX .. 'expiring', id) end
-  erase({ id })
+  erased[#erased + 1], is_erased[id] = id, true
   return '1'
 end
 
 for i = 1, #ARGV do outcomes[i] = remove(ARGV[i]) end
+if #erased > 0 then erase(erased) end
 flush()
 return concat(outcomes)

@@ -31,7 +31,7 @@ end
 
 -- The log keeps its last lines; `logBase` counts those that went, so that a reader's line numbers stay valid.
 local function keep_line(id, line)
-  local key, extras = PREFIX .. 'log:' .. id, extras_key(id)
+  local key, extras = log_key(id), extras_key(id)
   local lines = call('RPUSH', key, line)
   mark_attempt(id, tonumber(call('HGET', extras, 'logBase') or 0) + lines - 1)
   local bytes = call('HINCRBY', extras, 'logBytes', #line)

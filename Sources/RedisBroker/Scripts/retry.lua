@@ -17,6 +17,7 @@ local function make_ready(id, head, failed)
   local header = sub(head, 1, 3) .. next_revision(sub(head, 4, 4)) .. failed .. '01' .. NOW36 .. ZERO9
     .. format('%011x', sequence) .. id
   call('SETRANGE', record_key(id), 0, header .. 'r' .. ZERO9 .. ZERO9)
+  -- Never all that an operation with errors or a log has: `erase` looks for these where there are extras.
   call('HDEL', extras_key(id), 'cancelAt', 'cancelBy', 'cancelReason', 'cancelAcknowledgedAt', 'progress')
   call('RPUSH', PREFIX .. 'lane:' .. sub(head, 3, 3), header)
   event(id, 'r', true)

@@ -99,7 +99,7 @@ struct Bench: Sendable {
         }
     }
 
-    /// How many scripts took longer than a server may be held up, since `BenchRig.reset()`.
+    /// How many scripts took longer than a server may be held up, since the slow log was emptied.
     func reportSlowScripts(_ what: String, _ pending: Double) async throws {
         let count = try await rig.control.send(RedisCommand("SLOWLOG", "LEN")).int ?? 0
         report(

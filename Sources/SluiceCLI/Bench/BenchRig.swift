@@ -138,7 +138,7 @@ final class BenchRig: Sendable {
     }
 
     /// Waits until so many operations have finished, and looks the less often the longer it takes: what it measures is at most a
-    /// hundredth too long, and little disturbed.
+    /// hundredth or 2 ms too long, and little disturbed.
     ///
     /// - Throws: `CLIError` if nothing finishes any more.
     func waitUntilFinished(_ count: Int, in queue: String = BenchRig.queue) async throws {

@@ -1,5 +1,4 @@
 import Operations
-import RedisClient
 
 /// Whether calls get slower when more operations wait. Times are the server's own, so that the client does not blur them.
 ///
@@ -18,19 +17,25 @@ struct PendingGrowth: Sendable {
     func run() async throws {
         defer { small.rig.close() }
         for tracked in [false, true] {
-            try await small.rig.reset()
-            try await small.fill(Self.few, tracked: tracked)
-            let most = tracked ? min(bench.size.most, 1_000_000) : bench.size.most
-            for count in [100_000, 1_000_000, 5_000_000] where count <= most {
+            let counts = counts(tracked)
+            for count in counts {
                 bench.progress("growth: \(count) \(tracked.word) operations pending")
-                try await bench.rig.reset()
-                try await bench.fill(count, tracked: tracked)
-                try await compare(count, tracked)
+                for (server, waiting) in [(small, Self.few), (bench, count)] {
+                    try await server.rig.reset()
+                    try await server.fill(waiting, tracked: tracked)
+                }
+                try await compare(count, tracked, isFirst: count == counts[0])
             }
         }
     }
 
-    private func compare(_ count: Int, _ tracked: Bool) async throws {
+    private func counts(_ tracked: Bool) -> [Int] {
+        let most = tracked ? min(bench.size.most, 1_000_000) : bench.size.most
+        let counts = [100_000, 1_000_000, 5_000_000].filter { $0 <= most }
+        return counts.isEmpty ? [most] : counts
+    }
+
+    private func compare(_ count: Int, _ tracked: Bool, isFirst: Bool) async throws {
         var few = try await PendingCalls(rig: small.rig, tracked: tracked)
         var many = try await PendingCalls(rig: bench.rig, tracked: tracked)
         for _ in 0..<Self.turns {
@@ -38,7 +43,7 @@ struct PendingGrowth: Sendable {
             try await many.turn()
         }
         for (first, other) in zip(few.figures, many.figures) {
-            if count == 100_000 { report(first, tracked, Self.few) }
+            if isFirst { report(first, tracked, Self.few) }
             report(other, tracked, count, than: first.microseconds)
         }
         try await bench.reportSlowScripts("with \(tracked.word) operations pending", Double(count))
@@ -48,7 +53,7 @@ struct PendingGrowth: Sendable {
         bench.report(
             Measurement(
                 .growth,
-                "\(figure.name), \(tracked.word), server time of a call",
+                "\(figure.name), \(tracked.word), server time",
                 at: [("pending", Double(count))],
                 figure.microseconds,
                 .microseconds,
@@ -59,8 +64,8 @@ struct PendingGrowth: Sendable {
     }
 }
 
-/// The calls of one server whose number of pending operations stays as it is: what is enqueued is claimed and completed at once, so
-/// memory that was given back is used again, whatever their number.
+/// The calls of one server whose number of pending operations stays as it is: as many as are enqueued, the oldest, are claimed and
+/// completed. Tracked ones leave their records behind, on both servers as many.
 private struct PendingCalls {
     typealias Figure = (name: String, microseconds: Double)
 
@@ -107,13 +112,16 @@ private struct PendingCalls {
             let request = ClaimRequest(worker: worker, epoch: 0, capacity: rest)
             let operations = try await rig.broker.claim(request, queue: BenchRig.queue).operations
             guard !operations.isEmpty else { throw CLIError(.bug, "nothing was claimed of what waits") }
-            _ = try await rig.broker.complete(
+            let reply = try await rig.broker.complete(
                 operations.map { Completion(fence: $0.fence, id: $0.id, tracked: $0.header.tracked) },
                 isRepeat: false,
                 worker: worker,
                 thenClaim: nil,
                 queue: BenchRig.queue
             )
+            guard reply.outcomes.allSatisfy({ $0 == .done(.finished) }) else {
+                throw CLIError(.bug, "what was claimed could not be completed")
+            }
             rest -= operations.count
         }
     }

@@ -76,7 +76,9 @@ package struct BenchVerb: Verb {
 
     private var size: Bench.Size {
         var size: Bench.Size = short ? .short : full ? .full : .usual
-        if let operations { (size.operations, size.most, size.idleSeconds) = (operations, operations, 1) }
+        if let operations {
+            (size.operations, size.most, size.endured, size.idleSeconds) = (operations, operations, operations, 1)
+        }
         if let samples { size.samples = samples }
         return size
     }

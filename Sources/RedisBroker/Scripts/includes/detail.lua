@@ -14,6 +14,6 @@ local function detail(id)
   end
   local owner = sub(record, 65, 65) == 'x' and worker_of(record)
   return {
-    record, state, owner and format('%d ', fence) .. owner or '', call('LRANGE', PREFIX .. 'errors:' .. id, 0, -1), extras,
+    record, state, owner and format('%d ', fence) .. owner or '', call('LRANGE', errors_key(id), 0, -1), extras,
   }
 end

@@ -36,19 +36,19 @@ local function end_record(id, head, state, failed, revision, is_known)
   end
 end
 
--- Removes every key of these operations. Keys that are not there cost as much as others, so what only a few have is looked for
--- only if one of these has extras: nothing else is kept of an operation that has none.
+-- Removes every key of these operations. Keys that are not there cost as much as others, so errors and a log are looked for only
+-- if one of these has extras, as whatever has errors or a log does.
 local function erase(ids)
-  local function delete(kind)
-    local keys = {}
-    for i = 1, #ids do keys[i] = PREFIX .. kind .. ids[i] end
-    return call('DEL', unpack(keys))
+  local function delete(key_of)
+    local keys, deleted = {}, 0
+    for i = 1, #ids do keys[i] = key_of(ids[i]) end
+    for first = 1, #keys, 1000 do deleted = deleted + call('DEL', unpack(keys, first, min(first + 999, #keys))) end
+    return deleted
   end
-  delete('')
-  if delete('x:') > 0 then
-    delete('errors:')
-    delete('log:')
-  end
+  delete(record_key)
+  if delete(extras_key) == 0 then return end
+  delete(errors_key)
+  delete(log_key)
 end
 
 local function flush_ended()

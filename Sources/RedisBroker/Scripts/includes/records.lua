@@ -9,6 +9,8 @@ local function is_reference(element) return byte(element, 2) ~= 48 end
 -- An id alone: three bytes a key are eight in the server's memory, and no other key begins like an id.
 local function record_key(id) return PREFIX .. id end
 local function extras_key(id) return PREFIX .. 'x:' .. id end
+local function errors_key(id) return PREFIX .. 'errors:' .. id end
+local function log_key(id) return PREFIX .. 'log:' .. id end
 
 local NEVER_RAN = '000000000000000000000000000000000'
 local function new_record(header, state, enqueued36, envelope)
