@@ -5,7 +5,7 @@ import Operations
 /// A second server, on which 1,000 wait, is asked in turns with the first: a machine whose speed changes does not look like growth.
 struct PendingGrowth: Sendable {
     private static let few = 1000
-    private static let turns = 100
+    private static let mostTurns = 100
     let bench: Bench
     private let small: Bench
 
@@ -38,7 +38,7 @@ struct PendingGrowth: Sendable {
     private func compare(_ count: Int, _ tracked: Bool, isFirst: Bool) async throws {
         var few = try await PendingCalls(rig: small.rig, tracked: tracked)
         var many = try await PendingCalls(rig: bench.rig, tracked: tracked)
-        for _ in 0..<Self.turns {
+        for _ in 0..<min(bench.size.samples, Self.mostTurns) {
             try await few.turn()
             try await many.turn()
         }
