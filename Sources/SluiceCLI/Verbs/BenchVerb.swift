@@ -48,6 +48,9 @@ package struct BenchVerb: Verb {
         guard global.redis == nil else {
             throw CLIError.usage("bench has a Redis of its own and touches no other", fix: "without --redis")
         }
+        for (name, value) in [("operations", operations), ("samples", samples)] where (value ?? 1) < 1 {
+            throw CLIError.usage("--\(name) \(value ?? 0) measures nothing", fix: "at least 1")
+        }
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
