@@ -34,6 +34,33 @@ struct ErasedOperationTests {
         #expect(try keys(of: id, broker) == [])
     }
 
+    @Test("is removed once, however often its id is given")
+    func repeated() async throws {
+        let broker = try await ClockedBroker(queue: "bench")
+        defer { broker.close() }
+        let bench = BrokerBench(broker.redis) { try await broker.advance(by: $0) }
+        let ids = try await bench.enqueue(2)
+        #expect(
+            try await bench.broker.remove([ids[0], ids[1], ids[0]], queue: bench.queue) == [.done, .done, .unknown]
+        )
+        #expect(try await bench.snapshot().totals["removed"] == 2)
+    }
+
+    /// The broker sends 500 ids a call. Others may send more, and a claim that finds expired ones removes more at once.
+    @Test("goes with a thousand others")
+    func many() async throws {
+        let broker = try await ClockedBroker(queue: "bench")
+        defer { broker.close() }
+        let bench = BrokerBench(broker.redis) { try await broker.advance(by: $0) }
+        var command = RedisCommand("EVAL", try #require(RedisBroker.scriptSource(named: "remove")), 1)
+        command.append(broker.prefix + "meta")
+        let ids = try await bench.enqueue(500) + bench.enqueue(500) + bench.enqueue(1)
+        for id in ids { command.append(id.description) }
+        let reply = try TestServer.shared.ask(command)[0]
+        #expect(reply.string == String(repeating: "1", count: ids.count))
+        for id in [ids[0], ids[999], ids[1000]] { #expect(try keys(of: id, broker) == []) }
+    }
+
     /// Two ends remove four old operations in one go, of which one has an error and one a log.
     @Test("by its age leaves no key behind, whatever the others have that go with it")
     func trimmed() async throws {

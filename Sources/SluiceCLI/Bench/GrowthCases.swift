@@ -28,6 +28,7 @@ struct GrowthCases: Sendable {
             rest -= part
         }
         try await bench.rig.control.send(RedisCommand("SLOWLOG", "RESET"))
+        let before = try await bench.rig.commands()
         let worker = try await bench.rig.startWorker(slots: 500)
         try await Task.sleep(until: due, clock: .continuous)
         let seconds = try await Bench.seconds {
@@ -45,6 +46,24 @@ struct GrowthCases: Sendable {
             )
         )
         try await bench.reportSlowScripts("while that many fall due at once", Double(count))
+        try await bareScripts(as: bench.rig.commands(), since: before)
+    }
+
+    /// The same count for scripts that only keep the server as busy: those are the machine's.
+    private func bareScripts(as work: ServerWork, since before: ServerWork) async throws {
+        let calls = work.scriptCalls - before.scriptCalls
+        let microseconds = (work.scriptMicroseconds - before.scriptMicroseconds) / calls
+        bench.progress("growth: bare scripts that take as long")
+        let slow = try await BareScripts(rig: bench.rig).slow(of: Int(calls), microseconds: microseconds)
+        bench.report(
+            Measurement(
+                .growth,
+                "bare scripts over 5 ms, of as many as long",
+                at: [("scripts", calls), ("microseconds", microseconds)],
+                Double(slow),
+                .count
+            )
+        )
     }
 
     // MARK: More queues, more workers
