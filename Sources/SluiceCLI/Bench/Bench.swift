@@ -40,7 +40,7 @@ struct Bench: Sendable {
     let sink: @Sendable (Measurement) -> Void
     /// Says what goes on.
     let progress: @Sendable (String) -> Void
-    /// See ``Measurement/speed``.
+    /// See ``Measurement/speed``: as the run began.
     private(set) var speed = 1.0
 
     func run(_ groups: Set<Measurement.Group>) async throws {
@@ -68,9 +68,10 @@ struct Bench: Sendable {
         }
     }
 
-    func report(_ measurement: Measurement) {
+    /// - Parameter speed: of the machine just now, where that was measured beside it; nil = as when the run began.
+    func report(_ measurement: Measurement, speed: Double? = nil) {
         var measurement = measurement
-        measurement.speed = speed
+        measurement.speed = speed ?? self.speed
         sink(measurement)
     }
 

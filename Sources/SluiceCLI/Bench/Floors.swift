@@ -18,10 +18,17 @@ struct Floors: Sendable {
     /// Operations per second through two bare scripts, a task and a JSON decode each.
     var swift: Double
 
-    /// How fast this machine is, in proportion to the one for which the budgets were set; at most 1, and not below a quarter.
+    /// How fast this machine is when it has this Swift floor, in proportion to the one for which the budgets were set; at most 1, and not
+    /// below a quarter.
+    static func speed(swift: Double) -> Double { max(0.25, min(1, swift / usualSwift)) }
+
     var speed: Measurement {
-        let value = max(0.25, min(1, swift / Self.usualSwift))
-        return Measurement(.floor, "speed, 1 = the machine of the budgets or faster", value, .count)
+        Measurement(
+            .floor,
+            "speed, 1 = the machine of the budgets or faster",
+            Self.speed(swift: swift),
+            .count
+        )
     }
 
     var measurements: [Measurement] {
