@@ -46,24 +46,22 @@ struct GrowthCases: Sendable {
             )
         )
         try await bench.reportSlowScripts("while that many fall due at once", Double(count))
-        try await bareScripts(as: bench.rig.commands(), since: before)
+        try await plainScripts(like: bench.rig.commands(), since: before, count)
     }
 
-    /// The same count for scripts that only keep the server as busy: those are the machine's.
-    private func bareScripts(as work: ServerWork, since before: ServerWork) async throws {
+    /// The same count for scripts of one length, the mean of these: what the machine does to calls that are all alike.
+    private func plainScripts(like work: ServerWork, since before: ServerWork, _ count: Int) async throws {
         let calls = work.scriptCalls - before.scriptCalls
-        let microseconds = (work.scriptMicroseconds - before.scriptMicroseconds) / calls
-        bench.progress("growth: bare scripts that take as long")
-        let slow = try await BareScripts(rig: bench.rig).slow(of: Int(calls), microseconds: microseconds)
-        bench.report(
-            Measurement(
-                .growth,
-                "bare scripts over 5 ms, of as many as long",
-                at: [("scripts", calls), ("microseconds", microseconds)],
-                Double(slow),
-                .count
-            )
-        )
+        let mean = (work.scriptMicroseconds - before.scriptMicroseconds) / calls
+        bench.progress("growth: \(Int(calls)) plain scripts that take as long")
+        let plain = try await PlainScripts(rig: bench.rig, records: count).run(Int(calls), microseconds: mean)
+        for (name, value, unit) in [
+            ("scripts while that many fall due at once, mean", mean, Measurement.Unit.microseconds),
+            ("plain scripts over 5 ms, as many", Double(plain.slow), .count),
+            ("plain scripts, mean", plain.microseconds, .microseconds),
+        ] {
+            bench.report(Measurement(.growth, name, at: [("pending", Double(count))], value, unit))
+        }
     }
 
     // MARK: More queues, more workers

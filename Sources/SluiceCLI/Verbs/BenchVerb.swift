@@ -19,7 +19,7 @@ package struct BenchVerb: Verb {
                 It starts a redis-server and workers of its own, which end with it; no other Redis is touched. First it measures what the
                 machine can do without a queue, then Sluice, and holds one against the other. Only ratios of one run can be compared with
                 those of another machine: if its bare scripts are slower than those of the machine for which the budgets were set, budgets in
-                operations a second are in proportion. Whatever else runs here makes the figures worse.
+                operations a second are in proportion, those of drains to the floor next to them. Whatever else runs here makes the figures worse.
                 Groups: \(Measurement.Group.allCases.map(\.rawValue).joined(separator: ", ")).
                 """
         )

@@ -78,6 +78,12 @@ extension BrokerConformance {
             try await bench.advance(.seconds(2))
             try bench.expect(try await bench.claim(worker, 9).operations.count, 0, "claimed operations")
         },
+        ConformanceCheck("An id that is given twice is removed once") { bench in
+            let ids = try await bench.enqueue(2)
+            let outcomes = try await bench.broker.remove([ids[0], ids[1], ids[0]], queue: bench.queue)
+            try bench.expect(outcomes, [.done, .done, .unknown], "the outcomes")
+            try bench.expect(try await bench.snapshot().totals["removed"], 2, "the number of removed ones")
+        },
         ConformanceCheck("A removed id that is enqueued anew is a new operation, which runs once") { bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)

@@ -3,17 +3,17 @@ import Operations
 import RedisClient
 import Synchronization
 
-/// Scripts without a queue's semantics that take as long as others do: of these, too, a machine makes some take several times as
-/// long as the rest. Each reads and writes the next of a million records, while a thread that does nothing else keeps each of the other
-/// processors busy, as workers do.
-struct BareScripts: Sendable {
-    private static let records = 1_000_000
+/// Scripts without a queue's semantics, on average as long as others were: how many of them take several times as long?
+///
+/// Each reads and writes the next of a number of records, while a thread that does nothing else keeps another processor busy, as a
+/// worker does.
+struct PlainScripts: Sendable {
     private static let recordsAtOnce = 1000
     /// A tracked operation's record: its head and an envelope.
     private static let recordBytes = 107 + 150
     /// Calls that tell how long one record takes.
     private static let trials = 200
-    private static let key = "local function key(i) return 'bare:' .. string.format('%026d', i) end\n"
+    private static let key = "local function key(i) return 'plain:' .. string.format('%026d', i) end\n"
 
     private static let storing =
         key + """
@@ -31,33 +31,34 @@ struct BareScripts: Sendable {
             """
 
     let rig: BenchRig
+    let records: Int
 
-    /// How many of so many calls the slow log holds.
-    ///
-    /// - Parameter microseconds: what each takes on average, about.
-    func slow(of calls: Int, microseconds: Double) async throws -> Int {
+    /// - Parameters:
+    ///   - calls: at least 1.
+    ///   - microseconds: what each is to take on average.
+    /// - Returns: how many of them the slow log holds, and what each took on average.
+    func run(_ calls: Int, microseconds: Double) async throws -> (slow: Int, microseconds: Double) {
         try await rig.reset()
         let store = try await Script(Self.storing, rig.control)
-        for first in stride(from: 0, to: Self.records, by: Self.recordsAtOnce) {
-            try await store.run([first, Self.recordsAtOnce, Self.recordBytes])
+        for first in stride(from: 0, to: records, by: Self.recordsAtOnce) {
+            try await store.run([first, min(Self.recordsAtOnce, records - first), Self.recordBytes])
         }
+        let others = BusyThreads(min(1, ProcessInfo.processInfo.activeProcessorCount - 1))
+        defer { others.stop() }
         let touch = try await Script(Self.touching, rig.control)
         var next = 0
-        func run(_ calls: Int, _ each: Int) async throws {
+        func measure(_ calls: Int, _ each: Int) async throws -> Double {
+            let before = try await rig.commands().scriptMicroseconds
             for _ in 0..<calls {
-                try await touch.run([next, each, Self.records])
+                try await touch.run([next, each, records])
                 next += each
             }
+            return (try await rig.commands().scriptMicroseconds - before) / Double(calls)
         }
-        let before = try await rig.commands().scriptMicroseconds
-        try await run(Self.trials, Defaults.trackedBatch)
-        let perRecord =
-            (try await rig.commands().scriptMicroseconds - before) / Double(Self.trials * Defaults.trackedBatch)
-        let others = BusyThreads(ProcessInfo.processInfo.activeProcessorCount - 1)
-        defer { others.stop() }
+        let perRecord = try await measure(Self.trials, Defaults.trackedBatch) / Double(Defaults.trackedBatch)
         try await rig.control.send(RedisCommand("SLOWLOG", "RESET"))
-        try await run(calls, max(1, Int(microseconds / perRecord)))
-        return try await rig.control.send(RedisCommand("SLOWLOG", "LEN")).int ?? 0
+        let mean = try await measure(calls, max(1, Int(microseconds / perRecord)))
+        return (try await rig.control.send(RedisCommand("SLOWLOG", "LEN")).int ?? 0, mean)
     }
 
     private struct Script {
