@@ -57,8 +57,14 @@ package struct Measurement: Sendable {
         self.parameters = parameters
         self.value = value
         self.unit = unit
-        self.reference = reference
+        self.reference = reference ?? bounds.lazy.compactMap(Self.limit).first
         self.bounds = bounds
+    }
+
+    /// What is held against nothing else is held against its bound.
+    private static func limit(_ bound: Bound) -> Reference? {
+        guard case .atMost(let limit) = bound, limit > 0 else { return nil }
+        return Reference(name: "its budget", value: limit)
     }
 
     package var ratio: Double? { reference.map { value / $0.value } }
