@@ -7,6 +7,8 @@ import Synchronization
 final class BellWire: Sendable {
     /// Requests to end a wait in a cluster. More do not help: the bell is on another node by now.
     private static let patience = 50
+    /// How much later than it should Redis may answer.
+    private static let delay: Duration = .seconds(5)
     private let connections: ConnectionFactory
     private let keys: Keys
     private let commands: RedisLink
@@ -24,27 +26,71 @@ final class BellWire: Sendable {
     func wait(_ queues: [String], _ timeout: Duration) async throws -> String? {
         try Task.checkCancellation()
         guard let first = queues.first else { return nil }
-        var command = RedisCommand("BLPOP", capacity: 256)
-        for queue in queues { command.append(keys.bell(queue)) }
-        command.append(String(max(0.01, timeout.inSeconds)))
         let connection = open()
         do {
-            let wait = Wait()
-            let reply = try await withTaskCancellationHandler {
-                defer { wait.end() }
-                return try await connection.send(command, deadline: timeout + .seconds(5))
-            } onCancel: {
-                unblock(wait, near: keys.bell(first))
+            let reply = try await untilCancelled(near: first) {
+                try await connection.send(pop(queues, timeout), deadline: timeout + Self.delay)
             }
             if let key = reply.array?.first?.string { return keys.queue(of: key) }
             if let error = reply.error, !error.code.demandsReconnect { throw RedisError(server: error) }
-        } catch let error as RedisError
-            where error.code == .closed || error.code == .timeout || error.code == .unreachable
-        {
+        } catch let error as RedisError where error.isOfConnection {
             // The link comes back by itself; the next call waits for it.
         }
         try Task.checkCancellation()
         return nil
+    }
+
+    struct Answer {
+        /// The token was taken.
+        var rang: Bool
+        /// What the script said.
+        var reply: RedisValue
+    }
+
+    /// Waits for the bell of one queue and has a script run where the wait ends: it is sent together with the wait, and Redis looks at what a
+    /// blocked connection has sent as soon as it is blocked no longer.
+    ///
+    /// - Returns: nil if there was no connection, or the task was cancelled before it began.
+    func wait(_ queue: String, _ timeout: Duration, then script: RedisScript, _ arguments: RedisArguments) async throws
+        -> Answer?
+    {
+        if Task.isCancelled { return nil }
+        let connection = open()
+        let deadline = timeout + Self.delay
+        let replies = connection.submit(pop([queue], timeout), deadline: deadline)
+            .and(connection.submit(script, tail: arguments, deadline: deadline))
+        do {
+            let (token, reply) = try await untilCancelled(near: queue) { try await replies.get() }
+            // Where the wait is refused the script has not waited: what it did is found out before the next try.
+            if let refused = token.error {
+                var error = RedisError(server: refused)
+                error.outcomeIsUnknown = true
+                throw error
+            }
+            return Answer(rang: token.array != nil, reply: try reply.expectSuccess())
+        } catch let error as RedisError where error.isOfConnection && !error.outcomeIsUnknown {
+            return nil
+        }
+    }
+
+    private func pop(_ queues: [String], _ timeout: Duration) -> RedisCommand {
+        var command = RedisCommand("BLPOP", capacity: 256)
+        for queue in queues { command.append(keys.bell(queue)) }
+        command.append(String(max(0.01, timeout.inSeconds)))
+        return command
+    }
+
+    /// Waits for replies; a cancel makes Redis answer.
+    private func untilCancelled<Reply: Sendable>(near queue: String, _ replies: () async throws -> Reply) async throws
+        -> Reply
+    {
+        let wait = Wait()
+        return try await withTaskCancellationHandler {
+            defer { wait.end() }
+            return try await replies()
+        } onCancel: {
+            unblock(wait, near: keys.bell(queue))
+        }
     }
 
     func close() { link.withLock { $0 }?.close() }
@@ -92,4 +138,9 @@ final class BellWire: Sendable {
             return opened
         }
     }
+}
+
+extension RedisError {
+    /// There is none, or it ended.
+    fileprivate var isOfConnection: Bool { code == .closed || code == .timeout || code == .unreachable }
 }

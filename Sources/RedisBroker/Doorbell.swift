@@ -32,6 +32,13 @@ final class Doorbell: Sendable {
         return rung.first
     }
 
+    /// See ``BellWire/wait(_:_:then:_:)``. Not for a cluster.
+    func wait(queue: String, timeout: Duration, then script: RedisScript, _ arguments: RedisArguments) async throws
+        -> BellWire.Answer?
+    {
+        try await wire("").wait(queue, timeout, then: script, arguments)
+    }
+
     private func waitForEach(_ queues: [String], _ timeout: Duration) async throws -> [String] {
         try await withThrowingTaskGroup(of: String?.self) { group in
             for queue in queues { group.addTask { try await self.wire(queue).wait([queue], timeout) } }

@@ -3,11 +3,15 @@ import RedisClient
 
 extension RedisBroker {
     package func claim(_ request: ClaimRequest, queue: String) async throws -> Claim {
+        try Claim(try await evaluate(scripts.claim, arguments(of: request, queue: queue)))
+    }
+
+    func arguments(of request: ClaimRequest, queue: String) -> RedisArguments {
         var arguments = arguments(queue)
         arguments.append(request.worker.description)
         arguments.append(request.epoch)
         arguments.append(request.capacity)
-        return try Claim(try await evaluate(scripts.claim, arguments))
+        return arguments
     }
 }
 

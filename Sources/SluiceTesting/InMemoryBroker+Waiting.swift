@@ -15,6 +15,17 @@ extension InMemoryBroker {
         }
     }
 
+    package func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
+        if Task.isCancelled { return BellAnswer() }
+        let rung: String?
+        do {
+            rung = try await waitForBell(queues: [queue], timeout: timeout)
+        } catch is CancellationError {
+            rung = nil
+        }
+        return BellAnswer(rang: rung != nil, claim: try await claim(request, queue: queue))
+    }
+
     private func enterBellQueue(
         _ ticket: Int,
         queues: [String],

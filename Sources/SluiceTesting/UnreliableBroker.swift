@@ -138,6 +138,10 @@ extension UnreliableBroker {
         try await base.waitForBell(queues: queues, timeout: timeout)
     }
 
+    package func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
+        try await attempt(.claim) { try await base.claimAtBell(request, queue: queue, timeout: timeout) }
+    }
+
     package func ring(queue: String) async throws { try await base.ring(queue: queue) }
 
     package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {

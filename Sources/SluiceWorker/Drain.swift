@@ -48,7 +48,8 @@ final class StopRequest: Sendable {
 
 /// How a worker stops.
 ///
-/// 1. Nothing is claimed or started any more; what has not started goes back to the front of its lane.
+/// 1. Nothing is claimed or started any more; what has not started goes back to the front of its lane. A claim that waits at a bell is
+///    called back, and what it brings goes back too.
 /// 2. What runs may end, until the drain time-out.
 /// 3. Then bodies are cancelled, and go back untried: neither attempt nor delivery changes.
 /// 4. Those that do not listen are given back while they run: their later writes are refused.
@@ -73,7 +74,9 @@ struct Drain: Sendable {
             return queue.members.filter(\.hasWork).map(\.share.name)
         }
         core.logger.info("draining", metadata: ["running": "\(core.queue.withLock { $0.busySlots })"])
+        core.bell.raise()
         await passOn(unclaimed)
+        await wait(until: .now + step) { !core.queue.withLock { $0.isClaimingAtBell } }
         await wait(until: .now + core.configuration.drainTimeout, orAbandoned: true) { core.holdsNothing }
         for operation in running { operation.stop(.giveBack) }
         await wait(until: .now + core.configuration.cancelGrace, orAbandoned: true) { running.isEmpty }

@@ -85,6 +85,19 @@ package struct Claim: Sendable, Equatable {
     }
 }
 
+/// How a claim at a queue's bell ended.
+package struct BellAnswer: Sendable, Equatable {
+    /// The token was taken.
+    package var rang: Bool
+    /// What came of the claim; nil = nothing was claimed.
+    package var claim: Claim?
+
+    package init(rang: Bool = false, claim: Claim? = nil) {
+        self.rang = rang
+        self.claim = claim
+    }
+}
+
 /// An operation that ended well.
 package struct Completion: Sendable, Equatable {
     package var fence: Int64

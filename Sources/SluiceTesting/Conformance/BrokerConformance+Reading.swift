@@ -190,6 +190,35 @@ extension BrokerConformance {
                 throw ConformanceViolation(description: "the wait ended with \(result)")
             }
         },
+        ConformanceCheck("A claim at the bell takes what rings, no more than it may, and rings for the rest") { bench in
+            let worker = try bench.worker()
+            _ = try await bench.claim(worker)
+            async let answer = bench.claimAtBell(worker, 2, within: .seconds(20))
+            let ids = try await bench.enqueue(3)
+            let claim = try await answer.claim
+            try bench.expect(claim?.operations.map(\.id), Array(ids.prefix(2)), "what was claimed")
+            try bench.expect(claim?.more, true, "that there is more")
+            try bench.expect(try await bench.bell(within: .seconds(5)), bench.queue, "the bell for the rest")
+        },
+        ConformanceCheck("A claim at the bell of an older epoch takes the token and nothing else") { bench in
+            let worker = try bench.worker()
+            try bench.beat(worker, epoch: 1)
+            try await bench.enqueue()
+            let answer = try await bench.claimAtBell(worker, 1, within: .seconds(20))
+            try bench.expect(answer, BellAnswer(rang: true, claim: Claim(status: .staleEpoch)), "the answer")
+            try bench.expect(try await bench.snapshot().counts[.ready], 1, "those that are ready")
+        },
+        ConformanceCheck("A claim at the bell says what it took, also when its task is cancelled") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue()
+            _ = try await bench.bell(within: .seconds(5))
+            let task = Task { try await bench.claimAtBell(worker, 1, within: .seconds(60)) }
+            task.cancel()
+            let answer = try await task.value
+            try bench.expect(answer.rang, false, "that it rang")
+            let ready = try await bench.snapshot().counts[.ready] ?? 0
+            try bench.expect(ready + (answer.claim?.operations.count ?? 0), 1, "those that are ready or were claimed")
+        },
         ConformanceCheck("Events number every transition once, in order, with counts and names") { bench in
             let events = bench.broker.events(queues: [bench.queue])
             let worker = try bench.worker()
@@ -217,6 +246,11 @@ extension BrokerConformance {
 extension BrokerBench {
     func bell(within timeout: Duration) async throws -> String? {
         try await broker.waitForBell(queues: [queue], timeout: timeout)
+    }
+
+    func claimAtBell(_ worker: WorkerID, _ capacity: Int, within timeout: Duration) async throws -> BellAnswer {
+        let request = ClaimRequest(worker: worker, epoch: 0, capacity: capacity)
+        return try await broker.claimAtBell(request, queue: queue, timeout: timeout)
     }
 
     /// All ids of a state's place, page by page.

@@ -111,7 +111,7 @@ extension LocalQueue {
     }
 
     /// What an answer says about the queue.
-    private mutating func learn(_ claim: Claim, _ index: Int, rangMeanwhile: Bool, _ now: Instant) {
+    mutating func learn(_ claim: Claim, _ index: Int, rangMeanwhile: Bool, _ now: Instant) {
         members[index].isPaused = claim.status == .paused
         members[index].nextDue = claim.nextDueMilliseconds.map { now + .milliseconds($0) }
         switch claim.status {
@@ -171,7 +171,7 @@ extension LocalQueue {
         }
     }
 
-    private mutating func raiseEpoch(_ index: Int) {
+    mutating func raiseEpoch(_ index: Int) {
         members[index].hasWork = true
         members[index].epoch += 1
         members[index].needsReconcile = true
@@ -210,17 +210,8 @@ extension LocalQueue {
         if reply.startable { members[index].hasWork = true }
         let isEqual = reply.inFlight == members[index].held.count || members[index].isExchanging
         members[index].mismatches = isEqual ? 0 : members[index].mismatches + 1
-        if members[index].mismatches >= 2 { members[index].needsReconcile = true }
-    }
-
-    /// A token was taken from the queue's bell.
-    ///
-    /// - Returns: false if nothing can be started: the token must be put back.
-    mutating func rang(_ index: Int, _ now: Instant) -> Bool {
-        let canStart = phase == .running && members[index].hasLease(now) && maySpend(index, countRoom())
-        members[index].hasWork = true
-        members[index].rings += 1
-        return canStart
+        // In a new epoch: an answer that is still to come must not bring what is found now a second time.
+        if members[index].mismatches >= 2 { raiseEpoch(index) }
     }
 
     // MARK: Cancels

@@ -22,6 +22,8 @@ extension LocalQueue {
         var isPaused = false
         /// The worker is waiting for its bell.
         var isListening = false
+        /// A claim waits at its bell, or was not answered yet.
+        var isClaimingAtBell = false
         /// Ended here, not confirmed by Redis.
         var outbox: [Ended] = []
         /// Calls of this queue that are under way, and how many may be: more where each of them travels long.

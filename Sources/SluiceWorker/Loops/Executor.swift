@@ -285,6 +285,21 @@ extension OperationFailure {
 }
 
 extension WorkerCore {
+    /// Tells the others what the answer to a claim says of this worker.
+    func note(_ claim: Claim?, queue: String) {
+        guard let claim else { return }
+        pulse.claimed()
+        if claim.status == .noLease { beatNow.request() }
+        noteFaults(of: claim.operations, queue: queue)
+    }
+
+    /// Counts those that were handed out and cannot be read.
+    func noteFaults(of operations: [ClaimedOperation], queue: String) {
+        for claimed in operations {
+            if let fault = claimed.fault { noteMalformed(claimed, fault, queue: queue) }
+        }
+    }
+
     /// Counts an operation that cannot be read.
     func noteMalformed(_ claimed: ClaimedOperation, _ fault: String, queue: String) {
         tally.countMalformed()

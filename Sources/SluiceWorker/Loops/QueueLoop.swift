@@ -99,9 +99,7 @@ struct QueueLoop: Sendable {
     }
 
     private func accept(_ claim: Claim?, of exchange: LocalQueue.Exchange, _ sentAt: ContinuousClock.Instant) {
-        if claim != nil { core.pulse.claimed() }
-        if claim?.status == .noLease { core.beatNow.request() }
-        noteFaults(claim?.operations ?? [])
+        core.note(claim, queue: name)
         let ties = core.ties(index)
         core.change { queue, now in
             queue.finish(exchange, index)
@@ -132,7 +130,7 @@ struct QueueLoop: Sendable {
             core.change { queue, _ in queue.finish(nil, index) }
             throw error
         }
-        noteFaults(answer.found)
+        core.noteFaults(of: answer.found, queue: name)
         let ties = core.ties(index)
         let lost = core.change { queue, _ in
             queue.finish(nil, index)
@@ -145,13 +143,6 @@ struct QueueLoop: Sendable {
             )
         }
         for operation in lost { core.lose(operation) }
-    }
-
-    private func noteFaults(_ operations: [ClaimedOperation]) {
-        for claimed in operations {
-            guard let fault = claimed.fault else { continue }
-            core.noteMalformed(claimed, fault, queue: name)
-        }
     }
 }
 

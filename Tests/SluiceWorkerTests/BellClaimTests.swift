@@ -1,0 +1,171 @@
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import SluiceWorker
+
+@Suite("A claim at the bell")
+struct BellClaimTests {
+    private let now = ContinuousClock.now
+
+    /// An idle one.
+    private func queue(slots: Int = 8) -> LocalQueue {
+        var queue = LocalQueue(slots: slots)
+        queue.add(QueueShare("default"))
+        queue.members[0].leaseUntil = now + .seconds(60)
+        queue.accept(Claim(status: .ok), 0, ties: .none, now)
+        return queue
+    }
+
+    private func claim(_ fences: ClosedRange<Int64>?, more: Bool = false, due: Int64? = nil) -> Claim {
+        let operations = (fences.map(Array.init) ?? []).map { fence in
+            ClaimedOperation(fence: fence, header: OperationHeader(id: OperationID()), envelope: [])
+        }
+        return Claim(status: .ok, operations: operations, more: more, nextDueMilliseconds: due)
+    }
+
+    private func exchange(_ queue: inout LocalQueue) -> LocalQueue.Exchange? {
+        _ = queue.distribute(now)
+        guard case .exchange(let exchange) = queue.nextStep(0, now) else { return nil }
+        return exchange
+    }
+
+    @Test("is for few operations, and uses no slot while it waits")
+    func fewAndFree() {
+        var queue = queue()
+        let asked = queue.beginAtBell(0)
+        #expect(asked.capacity == LocalQueue.mostAtBell)
+        queue.members[0].hasWork = true
+        #expect(exchange(&queue)?.capacity == 8)
+        var small = self.queue(slots: 1)
+        let askedForOne = small.beginAtBell(0)
+        #expect(askedForOne.capacity == 1)
+    }
+
+    @Test("starts what it brings, and asks for more only if there is more")
+    func starts() {
+        var queue = queue()
+        var asked = queue.beginAtBell(0)
+        let isOfUse = queue.accept(BellAnswer(rang: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
+        #expect(isOfUse)
+        let first = queue.startAll(now)
+        #expect(first.map(\.fence) == [1])
+        #expect(exchange(&queue) == nil)
+        asked = queue.beginAtBell(0)
+        _ = queue.accept(BellAnswer(rang: true, claim: claim(2...3, more: true)), 0, of: asked, ties: .none, now)
+        let others = queue.startAll(now)
+        #expect(others.map(\.fence) == [2, 3])
+        #expect(exchange(&queue)?.capacity == 5)
+    }
+
+    @Test(
+        "brings nothing a second time that Redis named when it was asked: two beats counted it before it was answered"
+    )
+    func notTwice() {
+        var queue = queue()
+        let asked = queue.beginAtBell(0)
+        let brought = claim(1...1)
+        let beat = BeatReply(inFlight: 1, startable: false, sweepDue: false, cancels: [], cancelledThroughFence: 0)
+        for _ in 0..<2 { queue.renew(0, until: now + .seconds(60), beat, now) }
+        guard case .reconcile(_, let epoch) = queue.nextStep(0, now) else {
+            Issue.record("Redis was not asked")
+            return
+        }
+        queue.finish(nil, 0)
+        let found = Reconciliation(found: brought.operations, lost: [], more: false)
+        _ = queue.reconcile(found, epoch: epoch, 0, ties: .none)
+        let started = queue.startAll(now)
+        #expect(started.map(\.fence) == [1])
+        queue.end(started[0], .finished(result: []), ranFor: .zero)
+        guard let sent = exchange(&queue) else {
+            Issue.record("its end was not sent")
+            return
+        }
+        queue.finish(sent, 0)
+        queue.confirm(sent.ended, 0)
+        _ = queue.accept(BellAnswer(rang: true, claim: brought), 0, of: asked, ties: .none, now)
+        let again = queue.startAll(now)
+        #expect(queue.members[0].held.isEmpty && again.isEmpty)
+    }
+
+    @Test("asks what it was given when nothing was answered")
+    func unanswered() {
+        var queue = queue()
+        let epoch = queue.beginAtBell(0).epoch
+        queue.unansweredAtBell(0, mayHaveClaimed: true)
+        guard case .reconcile(_, let next) = queue.nextStep(0, now) else {
+            Issue.record("Redis was not asked")
+            return
+        }
+        #expect(next > epoch)
+    }
+
+    @Test("puts the token back where another worker should have it")
+    func putsBack() {
+        var queue = queue()
+        var asked = queue.beginAtBell(0)
+        let refused = BellAnswer(rang: true, claim: Claim(status: .noLease))
+        var isOfUse = queue.accept(refused, 0, of: asked, ties: .none, now)
+        #expect(!isOfUse)
+        #expect(!queue.members[0].hasLease(now))
+
+        queue = self.queue()
+        asked = queue.beginAtBell(0)
+        queue.phase = .draining
+        let stale = BellAnswer(rang: true, claim: Claim(status: .staleEpoch))
+        isOfUse = queue.accept(stale, 0, of: asked, ties: .none, now)
+        #expect(!isOfUse)
+        queue.phase = .running
+        isOfUse = queue.accept(stale, 0, of: asked, ties: .none, now)
+        #expect(isOfUse)
+    }
+
+    @Test("does not unsay what a call that was sent after it has said")
+    func oneOfSeveral() {
+        var queue = queue()
+        let asked = queue.beginAtBell(0)
+        queue.members[0].hasWork = true
+        guard let sent = exchange(&queue) else {
+            Issue.record("nothing was sent")
+            return
+        }
+        queue.finish(sent, 0)
+        queue.accept(claim(1...8, more: true, due: 50), 0, of: sent, ties: .none, now)
+        _ = queue.accept(BellAnswer(claim: claim(nil, due: 70)), 0, of: asked, ties: .none, now)
+        #expect(queue.members[0].hasWork && queue.members[0].nextDue == now + .milliseconds(50))
+    }
+
+    @Test("is called back when the worker stops, and what it brings then goes back untried")
+    func drain() async throws {
+        let broker = LateRing(InMemoryBroker())
+        let harness = Harness(broker: broker.base, connection: { _ in broker })
+        harness.start()
+        #expect(await comesTrue { broker.waits.withLock { $0 } })
+        try await harness.stop()
+        let ids = broker.claimed.withLock { $0 }
+        #expect(ids.count == 1)
+        let record = try await harness.detail(ids[0])?.record
+        #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
+        #expect(try await broker.base.snapshot(queue: "default", executingRows: 0).workers.isEmpty)
+    }
+}
+
+/// A broker at which something rings just when a wait is called off.
+private final class LateRing: Forwarding {
+    let base: InMemoryBroker
+    let waits = Mutex(false)
+    let claimed = Mutex<[OperationID]>([])
+
+    init(_ base: InMemoryBroker) { self.base = base }
+
+    func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
+        waits.withLock { $0 = true }
+        _ = try? await base.waitForBell(queues: [], timeout: timeout)
+        _ = try await base.put("noop")
+        let claim = try await base.claim(request, queue: queue)
+        claimed.withLock { $0 += claim.operations.map(\.id) }
+        return BellAnswer(rang: false, claim: claim)
+    }
+}
