@@ -51,7 +51,7 @@ extension RedisBroker {
         try await register(queue)
         var arguments = arguments(queue)
         arguments.append(paused ? 1 : 0)
-        arguments.append(forMilliseconds ?? 0)
+        arguments.append(forMilliseconds.map { max(1, $0) } ?? 0)
         _ = try await evaluate(scripts.pause, arguments)
     }
 }

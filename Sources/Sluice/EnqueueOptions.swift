@@ -132,7 +132,7 @@ extension EnqueueOptions {
         return duration.wholeMilliseconds
     }
 
-    private static func check(_ duration: Duration?, _ role: String) throws(OperationsError) {
+    static func check(_ duration: Duration?, _ role: String) throws(OperationsError) {
         guard let duration else { return }
         guard duration > .zero else { throw OperationsError(.invalidOption, "\(role) must be more than zero") }
         _ = try milliseconds(duration)

@@ -257,7 +257,7 @@ package protocol BrokerInspection: Sendable {
     /// Removes operations that do not run, with all that is stored about them.
     func remove(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome]
 
-    /// Pauses (for a time, or until resumed) or resumes a queue. What runs goes on.
+    /// Pauses (for a time, at least a millisecond, or until resumed) or resumes a queue. What runs goes on.
     func setPaused(_ paused: Bool, forMilliseconds: Int64?, queue: String) async throws
 
     /// Waits until all of the operations are terminal; ends early when `timeout` passes.

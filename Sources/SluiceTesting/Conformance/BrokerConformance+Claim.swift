@@ -94,6 +94,13 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(worker).operations.count, 1, "claimed operations")
             try bench.expect(try await bench.snapshot().paused, false, "paused")
         },
+        ConformanceCheck("A pause for no time at all is over at once, and not one for ever") { bench in
+            let worker = try bench.worker()
+            try await bench.enqueue()
+            try await bench.broker.setPaused(true, forMilliseconds: 0, queue: bench.queue)
+            try await bench.advance(.milliseconds(1))
+            try bench.expect(try await bench.claim(worker).operations.count, 1, "claimed operations")
+        },
         ConformanceCheck("A full worker is told a second more until the next due time, so that a free one is first") {
             bench in
             let (free, full) = (try bench.worker(), try bench.worker())

@@ -132,7 +132,7 @@ extension QueueModel {
 
     mutating func setPaused(_ pauses: Bool, forMilliseconds duration: Int64?) {
         paused = pauses
-        pausedUntil = pauses ? duration.map { now + $0 } : nil
+        pausedUntil = pauses ? duration.map { now + max(1, $0) } : nil
         if pauses { announce(due: pausedUntil) } else { ring() }
     }
 }

@@ -133,6 +133,10 @@ struct ProducerTests {
     @Test("Many operations keep their order and arrive all; untracked ones have no value")
     func bulk() async throws {
         let setup = try await Setup()
+        let error = await #expect(throws: OperationsError.self) {
+            try await setup.sluice.pause(queue: "default", for: .zero)
+        }
+        #expect(error?.code == .invalidOption)
         try await setup.sluice.pause(queue: "default")
         let handles = try await setup.sluice.enqueue((0..<1234).map { Resize(path: "\($0)", width: $0) })
         let untracked = try await setup.sluice.enqueue(Resize(path: "u", width: 0), tracked: false)
@@ -140,8 +144,8 @@ struct ProducerTests {
         #expect(ready == 1235)
         try await setup.sluice.resume(queue: "default")
         for (index, handle) in handles.enumerated() { #expect(try await handle.value.path == "\(index)@\(index)") }
-        let error = await #expect(throws: OperationsError.self) { try await untracked.value }
-        #expect(error?.code == .refused)
+        let refusal = await #expect(throws: OperationsError.self) { try await untracked.value }
+        #expect(refusal?.code == .refused)
         try await setup.end()
     }
 
