@@ -152,7 +152,7 @@ struct BellClaimTests {
     }
 }
 
-/// A broker at which something rings just when a wait is called off.
+/// A broker at which something rings just when a wait is called off, and that takes its time to say so.
 private final class LateRing: Forwarding {
     let base: InMemoryBroker
     let waits = Mutex(false)
@@ -163,6 +163,8 @@ private final class LateRing: Forwarding {
     func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
         waits.withLock { $0 = true }
         _ = try? await base.waitForBell(queues: [], timeout: timeout)
+        // Not in the task that was cancelled: there it would not wait.
+        await Task { try? await Task.sleep(for: .milliseconds(100)) }.value
         _ = try await base.put("noop")
         let claim = try await base.claim(request, queue: queue)
         claimed.withLock { $0 += claim.operations.map(\.id) }
