@@ -32,7 +32,6 @@ final class BellWire: Sendable {
                 try await connection.send(pop(queues, timeout), deadline: timeout + Self.delay)
             }
             if let key = reply.array?.first?.string { return keys.queue(of: key) }
-            if let error = reply.error, !error.code.demandsReconnect { throw RedisError(server: error) }
         } catch let error as RedisError where error.isOfConnection {
             // The link comes back by itself; the next call waits for it.
         }
@@ -61,13 +60,7 @@ final class BellWire: Sendable {
             .and(connection.submit(script, tail: arguments, deadline: deadline))
         do {
             let (token, reply) = try await untilCancelled(near: queue) { try await replies.get() }
-            // Where the wait is refused the script has not waited: what it did is found out before the next try.
-            if let refused = token.error {
-                var error = RedisError(server: refused)
-                error.outcomeIsUnknown = true
-                throw error
-            }
-            return Answer(rang: token.array != nil, reply: try reply.expectSuccess())
+            return Answer(rang: token.array != nil, reply: reply)
         } catch let error as RedisError where error.isOfConnection && !error.outcomeIsUnknown {
             return nil
         }

@@ -125,21 +125,19 @@ extension RedisBroker {
 
     package func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
         try await register(queue)
-        guard isSpread else {
-            let arguments = arguments(of: request, queue: queue)
-            return try await translated {
-                let answer = try await doorbell.wait(queue: queue, timeout: timeout, then: scripts.claim, arguments)
-                return BellAnswer(rang: answer?.rang ?? false, claim: try answer.map { try Claim($0.reply) })
+        guard !isSpread else {
+            // A cluster may send wait and claim on to another node, and then not in their order.
+            do {
+                return BellAnswer(rang: try await waitForBell(queues: [queue], timeout: timeout) != nil)
+            } catch is CancellationError {
+                return BellAnswer()
             }
         }
-        // A cluster may send wait and claim on to another node, and then not in their order.
-        let rung: String?
-        do {
-            rung = try await waitForBell(queues: [queue], timeout: timeout)
-        } catch is CancellationError {
-            rung = nil
+        let arguments = arguments(of: request, queue: queue)
+        return try await translated {
+            let answer = try await doorbell.wait(queue: queue, timeout: timeout, then: scripts.claim, arguments)
+            return BellAnswer(rang: answer?.rang ?? false, claim: try answer.map { try Claim($0.reply) })
         }
-        return rung == nil ? BellAnswer() : BellAnswer(rang: true, claim: try await claim(request, queue: queue))
     }
 
     package func ring(queue: String) async throws {

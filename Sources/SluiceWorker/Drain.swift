@@ -76,7 +76,7 @@ struct Drain: Sendable {
         core.logger.info("draining", metadata: ["running": "\(core.queue.withLock { $0.busySlots })"])
         core.bell.raise()
         await passOn(unclaimed)
-        await wait(until: .now + step) { !core.queue.withLock { $0.isClaimingAtBell } }
+        await wait(until: .now + step) { !core.queue.withLock { $0.mayBeGivenMore } }
         await wait(until: .now + core.configuration.drainTimeout, orAbandoned: true) { core.holdsNothing }
         for operation in running { operation.stop(.giveBack) }
         await wait(until: .now + core.configuration.cancelGrace, orAbandoned: true) { running.isEmpty }

@@ -44,25 +44,6 @@ import Testing
         expect(used - Double(Self.envelope.count), atMost: bytes, "bytes of a pending one over its envelope")
     }
 
-    @Test("An idle worker's claim goes out with its wait: no other call follows the ring")
-    func claimAtBell() async throws {
-        let server = try TestServer.start()
-        let broker = RedisBroker(server.endpoint, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        defer { broker.close() }
-        let worker = WorkerID()
-        _ = try broker.beat(
-            Beat(worker: worker, epoch: 0, leaseMilliseconds: 60_000, intervalMilliseconds: 5000, info: []),
-            queue: Self.queue
-        )
-        _ = try await broker.enqueue([NewOperation(envelope: Self.envelope)], queue: Self.queue)
-        let request = ClaimRequest(worker: worker, epoch: 0, capacity: 1)
-        let answer = try await broker.claimAtBell(request, queue: Self.queue, timeout: .seconds(20))
-        #expect(answer.rang && answer.claim?.operations.count == 1)
-        let clients = try server.ask(RedisCommand("CLIENT", "LIST"))[0].string ?? ""
-        let doorbell = clients.split(separator: "\n").first { $0.contains(":doorbell") }
-        #expect(doorbell?.contains(" cmd=evalsha ") == true, "the doorbell's last command: \(doorbell ?? "none")")
-    }
-
     private func expect(_ value: Double, atMost limit: Double, _ what: String) {
         #expect(value > 0 && value <= limit, "\(what): \(value), at most \(limit)")
     }

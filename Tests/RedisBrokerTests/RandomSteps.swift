@@ -51,10 +51,10 @@ struct RandomSteps {
 
     private mutating func fresh(held: [Hold], load: Int, hasBell: Bool) -> RandomStep {
         switch number(1...100) {
-        case 1...20: return load < Self.mostLoad ? enqueue() : .claim(claimRequest(by: worker()))
+        case 1...20: return load < Self.mostLoad ? enqueue() : claim()
         case 21...34: return .advance(jump())
         case 35...44: return beat()
-        case 45...58: return .claim(claimRequest(by: worker()))
+        case 45...58: return claim()
         case 59...68: return complete(held)
         case 69...75: return fail(held)
         case 76...80: return giveBack(held)
@@ -133,6 +133,12 @@ extension RandomSteps {
             info: Array("info \(number(1...9))".utf8)
         )
         return .beat(beat)
+    }
+
+    private mutating func claim() -> RandomStep {
+        var request = claimRequest(by: worker())
+        request.onlyIfIdle = chance(0.1)
+        return .claim(request)
     }
 
     private mutating func claimRequest(by worker: WorkerID) -> ClaimRequest {

@@ -32,28 +32,59 @@ struct BellClaimTests {
         return exchange
     }
 
-    @Test("is for few operations, and uses no slot while it waits")
-    func fewAndFree() {
-        var queue = queue()
+    /// Begins one where it must be possible.
+    private func begin(_ queue: inout LocalQueue) throws -> LocalQueue.BellClaim {
         let asked = queue.beginAtBell(0)
-        #expect(asked.capacity == LocalQueue.mostAtBell)
+        return try #require(asked)
+    }
+
+    @Test("is for few operations, and uses no slot while it waits")
+    func fewAndFree() throws {
+        var queue = queue()
+        #expect(try begin(&queue).capacity == LocalQueue.mostAtBell)
         queue.members[0].hasWork = true
         #expect(exchange(&queue)?.capacity == 8)
         var small = self.queue(slots: 1)
-        let askedForOne = small.beginAtBell(0)
-        #expect(askedForOne.capacity == 1)
+        #expect(try begin(&small).capacity == 1)
+    }
+
+    @Test("is not made by a worker that stops, nor by one of several queues")
+    func notMade() {
+        var queue = queue()
+        queue.phase = .draining
+        var asked = queue.beginAtBell(0)
+        #expect(asked == nil && !queue.mayBeGivenMore)
+        queue = self.queue()
+        queue.add(QueueShare("other"))
+        asked = queue.beginAtBell(0)
+        #expect(asked == nil && !queue.mayBeGivenMore)
+    }
+
+    @Test("is not made again by a worker that was found to be busy, before that holds nothing")
+    func busy() throws {
+        var queue = queue()
+        queue.take(claim(1...1).operations, 0, ties: .none)
+        let asked = try begin(&queue)
+        let isOfUse = queue.accept(BellAnswer(rang: true, claim: Claim(status: .busy)), 0, of: asked, ties: .none, now)
+        #expect(isOfUse)
+        #expect(exchange(&queue) == nil)
+        var again = queue.beginAtBell(0)
+        #expect(again == nil)
+        _ = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: asked.epoch, 0, ties: .none)
+        again = queue.beginAtBell(0)
+        #expect(again != nil)
     }
 
     @Test("starts what it brings, and asks for more only if there is more")
-    func starts() {
+    func starts() throws {
         var queue = queue()
-        var asked = queue.beginAtBell(0)
+        var asked = try begin(&queue)
         let isOfUse = queue.accept(BellAnswer(rang: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
         #expect(isOfUse)
         let first = queue.startAll(now)
         #expect(first.map(\.fence) == [1])
         #expect(exchange(&queue) == nil)
-        asked = queue.beginAtBell(0)
+        asked = try begin(&queue)
         _ = queue.accept(BellAnswer(rang: true, claim: claim(2...3, more: true)), 0, of: asked, ties: .none, now)
         let others = queue.startAll(now)
         #expect(others.map(\.fence) == [2, 3])
@@ -63,9 +94,9 @@ struct BellClaimTests {
     @Test(
         "brings nothing a second time that Redis named when it was asked: two beats counted it before it was answered"
     )
-    func notTwice() {
+    func notTwice() throws {
         var queue = queue()
-        let asked = queue.beginAtBell(0)
+        let asked = try begin(&queue)
         let brought = claim(1...1)
         let beat = BeatReply(inFlight: 1, startable: false, sweepDue: false, cancels: [], cancelledThroughFence: 0)
         for _ in 0..<2 { queue.renew(0, until: now + .seconds(60), beat, now) }
@@ -90,11 +121,23 @@ struct BellClaimTests {
         #expect(queue.members[0].held.isEmpty && again.isEmpty)
     }
 
-    @Test("asks what it was given when nothing was answered")
-    func unanswered() {
+    @Test("brings nothing after a lapse before Redis was asked what is still its own")
+    func lapse() throws {
         var queue = queue()
-        let epoch = queue.beginAtBell(0).epoch
-        queue.unansweredAtBell(0, mayHaveClaimed: true)
+        let asked = try begin(&queue)
+        // Another call was told, by an answer that travelled long.
+        queue.accept(Claim(status: .noLease), 0, ties: .none, now)
+        let beat = BeatReply(inFlight: 0, startable: false, sweepDue: false, cancels: [], cancelledThroughFence: 0)
+        queue.renew(0, until: now + .seconds(60), beat, now)
+        _ = queue.accept(BellAnswer(rang: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
+        #expect(queue.members[0].held.isEmpty && queue.members[0].needsReconcile)
+    }
+
+    @Test("asks what it was given when nothing was answered")
+    func unanswered() throws {
+        var queue = queue()
+        let epoch = try begin(&queue).epoch
+        queue.unansweredAtBell(0)
         guard case .reconcile(_, let next) = queue.nextStep(0, now) else {
             Issue.record("Redis was not asked")
             return
@@ -103,16 +146,16 @@ struct BellClaimTests {
     }
 
     @Test("puts the token back where another worker should have it")
-    func putsBack() {
+    func putsBack() throws {
         var queue = queue()
-        var asked = queue.beginAtBell(0)
+        var asked = try begin(&queue)
         let refused = BellAnswer(rang: true, claim: Claim(status: .noLease))
         var isOfUse = queue.accept(refused, 0, of: asked, ties: .none, now)
         #expect(!isOfUse)
         #expect(!queue.members[0].hasLease(now))
 
         queue = self.queue()
-        asked = queue.beginAtBell(0)
+        asked = try begin(&queue)
         queue.phase = .draining
         let stale = BellAnswer(rang: true, claim: Claim(status: .staleEpoch))
         isOfUse = queue.accept(stale, 0, of: asked, ties: .none, now)
@@ -123,9 +166,9 @@ struct BellClaimTests {
     }
 
     @Test("does not unsay what a call that was sent after it has said")
-    func oneOfSeveral() {
+    func oneOfSeveral() throws {
         var queue = queue()
-        let asked = queue.beginAtBell(0)
+        let asked = try begin(&queue)
         queue.members[0].hasWork = true
         guard let sent = exchange(&queue) else {
             Issue.record("nothing was sent")

@@ -68,11 +68,10 @@ package protocol Broker: Sendable {
     /// - Returns: the queue that rang; nil after `timeout`. Throws `CancellationError` when the task is cancelled.
     func waitForBell(queues: [String], timeout: Duration) async throws -> String?
 
-    /// Waits as `waitForBell` does, and claims where the wait ends, without another way there and back: so an operation is picked up
-    /// by an idle worker after one. The claim may happen however the wait ends. Cancelling the task ends the wait; the answer is returned
-    /// all the same.
+    /// Waits as `waitForBell` does, and claims where the wait ends, without another way there and back. The claim may happen however
+    /// the wait ends. Cancelling the task ends the wait; the answer is returned all the same. In a cluster it only waits.
     ///
-    /// After a call that throws, the token may have been taken: claim. It throws `.outcomeUnknown` where the claim may have happened.
+    /// If it throws, the token may have been taken and the claim may have happened: raise the epoch and reconcile.
     func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer
 
     /// Puts a queue's doorbell token back.

@@ -14,11 +14,14 @@ package struct ClaimRequest: Sendable, Equatable {
     package var epoch: Int
     /// Most operations to take, 1 to `Defaults.batch`; of tracked ones no more than `Defaults.trackedBatch` are handed out.
     package var capacity: Int
+    /// Refused as `busy` where the worker holds something, and the queue's bell rings for another one.
+    package var onlyIfIdle: Bool
 
-    package init(worker: WorkerID, epoch: Int, capacity: Int) {
+    package init(worker: WorkerID, epoch: Int, capacity: Int, onlyIfIdle: Bool = false) {
         self.worker = worker
         self.epoch = epoch
         self.capacity = capacity
+        self.onlyIfIdle = onlyIfIdle
     }
 }
 
@@ -63,6 +66,8 @@ package struct Claim: Sendable, Equatable {
         case noLease
         /// A newer epoch of this worker is known.
         case staleEpoch
+        /// The worker holds something, and the claim was for an idle one.
+        case busy
     }
 
     package var status: Status
@@ -89,7 +94,7 @@ package struct Claim: Sendable, Equatable {
 package struct BellAnswer: Sendable, Equatable {
     /// The token was taken.
     package var rang: Bool
-    /// What came of the claim; nil = nothing was claimed.
+    /// What came of the claim; nil = it was not made.
     package var claim: Claim?
 
     package init(rang: Bool = false, claim: Claim? = nil) {

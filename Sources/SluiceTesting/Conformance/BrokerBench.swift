@@ -89,8 +89,10 @@ extension BrokerBench {
         return operations.map(\.id)
     }
 
-    func claim(_ worker: WorkerID, _ capacity: Int = 1, epoch: Int = 0) async throws -> Claim {
-        try await broker.claim(ClaimRequest(worker: worker, epoch: epoch, capacity: capacity), queue: queue)
+    func claim(_ worker: WorkerID, _ capacity: Int = 1, epoch: Int = 0, onlyIfIdle: Bool = false) async throws -> Claim
+    {
+        let request = ClaimRequest(worker: worker, epoch: epoch, capacity: capacity, onlyIfIdle: onlyIfIdle)
+        return try await broker.claim(request, queue: queue)
     }
 
     /// Enqueues one and claims it.

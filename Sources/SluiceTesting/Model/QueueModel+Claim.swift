@@ -4,6 +4,10 @@ extension QueueModel {
     /// Refusals are checked in this order: no lease, stale epoch, paused. A worker whose lease has run out may still claim while
     /// the lease floor holds. A paused queue promotes nothing.
     mutating func claim(_ request: ClaimRequest) -> Claim {
+        if request.onlyIfIdle, workers[request.worker.description]?.inFlight.isEmpty == false {
+            ring()
+            return Claim(status: .busy)
+        }
         if let refused = refusal(of: request) { return refused }
         promote()
         let (taken, more) = collect(capacity: request.capacity)

@@ -2,8 +2,8 @@ import Operations
 
 /// Waiting at the bells of queues, and the claim that is sent along to one of them.
 extension LocalQueue {
-    /// A worker that stands still has its claims at the bell answered all the same. So few wait for its lease to lapse then; what is
-    /// ready beyond them is claimed at once by whoever is alive.
+    /// A worker that stands still is given what it asked for at the bell all the same, and its lease has to lapse first. So it asks for few;
+    /// for what is ready beyond them the bell rings again.
     static let mostAtBell = 2
 
     /// A claim that waits at the bell of a queue.
@@ -14,12 +14,19 @@ extension LocalQueue {
         var sentAfter: Int
     }
 
-    /// Begins to claim at a bell. It uses no slot: for however long it waits, others may. What it brings when none is free waits for one.
-    mutating func beginAtBell(_ index: Int) -> BellClaim {
+    /// Begins to claim at a bell. Nobody can say how many slots will be free when it rings, or whether a thread: so only a worker that
+    /// holds nothing then is given something, and the claim uses no slot while it waits.
+    ///
+    /// - Returns: nil if the bell is only to be waited for: there are several queues, among which slots are divided when one rings, the worker
+    ///   is about to stop, or it was busy the last time and still is.
+    mutating func beginAtBell(_ index: Int) -> BellClaim? {
+        guard phase == .running, members.count == 1 else { return nil }
+        if members[index].wasBusyAtBell && !members[index].held.isEmpty { return nil }
+        members[index].wasBusyAtBell = false
         members[index].isClaimingAtBell = true
         return BellClaim(
             epoch: members[index].epoch,
-            capacity: max(1, min(Self.mostAtBell, countRoom().free)),
+            capacity: min(Self.mostAtBell, slots),
             sentAfter: members[index].lastSent
         )
     }
@@ -32,6 +39,8 @@ extension LocalQueue {
     {
         members[index].isClaimingAtBell = false
         guard let claim = answer.claim else { return !answer.rang || rang(index, now) }
+        members[index].wasBusyAtBell = claim.status == .busy
+        if claim.status == .busy { return true }
         // Redis was asked since what this worker owns, and has named all of it that this claim had brought by then.
         guard asked.epoch == members[index].epoch, claim.status != .staleEpoch else {
             members[index].hasWork = true
@@ -57,13 +66,10 @@ extension LocalQueue {
         members[index].nextDue = min(due, members[index].nextDue ?? due)
     }
 
-    /// A claim at a bell ended without an answer.
-    ///
-    /// - Parameter mayHaveClaimed: Redis has to be asked what it handed out.
-    mutating func unansweredAtBell(_ index: Int, mayHaveClaimed: Bool) {
+    /// A claim at a bell ended without an answer: Redis has to be asked what it handed out.
+    mutating func unansweredAtBell(_ index: Int) {
         members[index].isClaimingAtBell = false
-        members[index].hasWork = true
-        if mayHaveClaimed { raiseEpoch(index) }
+        raiseEpoch(index)
     }
 
     /// A token was taken from the queue's bell.
@@ -76,6 +82,6 @@ extension LocalQueue {
         return canStart
     }
 
-    /// An answer may still bring operations.
-    var isClaimingAtBell: Bool { members.contains(where: \.isClaimingAtBell) }
+    /// The answer of a claim at a bell, or to the question what this worker owns, may still bring operations.
+    var mayBeGivenMore: Bool { members.contains { $0.isClaimingAtBell || $0.needsReconcile } }
 }

@@ -122,6 +122,8 @@ extension LocalQueue {
         case .paused: members[index].hasWork = false
         case .noLease: members[index].leaseUntil = nil
         case .staleEpoch: raiseEpoch(index)
+        // Only what is claimed at the bell is refused so, and says nothing of the queue.
+        case .busy: break
         }
         if !members[index].hasWork { members[index].granted = 0 }
     }
@@ -199,7 +201,8 @@ extension LocalQueue {
     ///
     /// After a lapse others may own what is held here, and asking is cheaper than finding out one by one.
     mutating func renew(_ index: Int, until: Instant, _ reply: BeatReply, _ now: Instant) {
-        let holdsSomething = !members[index].held.isEmpty || members[index].isExchanging
+        let holdsSomething =
+            !members[index].held.isEmpty || members[index].isExchanging || members[index].isClaimingAtBell
         if members[index].leaseUntil.map({ $0 <= now }) ?? holdsSomething {
             members[index].hasLapsed = true
             raiseEpoch(index)

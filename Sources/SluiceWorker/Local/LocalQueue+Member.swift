@@ -24,6 +24,8 @@ extension LocalQueue {
         var isListening = false
         /// A claim waits at its bell, or was not answered yet.
         var isClaimingAtBell = false
+        /// The last claim at its bell was for an idle worker, and came when this one was not.
+        var wasBusyAtBell = false
         /// Ended here, not confirmed by Redis.
         var outbox: [Ended] = []
         /// Calls of this queue that are under way, and how many may be: more where each of them travels long.

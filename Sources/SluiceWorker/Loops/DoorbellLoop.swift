@@ -5,18 +5,17 @@ import Operations
 ///
 /// One pass:
 /// 1. Chooses the queues in which it could start something and knows of nothing.
-/// 2. Blocks on their bells, until one rings, a minute has passed, or another queue has to be listened to as well.
-/// 3. Claims where it rang, or puts the token back. With one queue to listen to, the claim goes out with the wait.
+/// 2. Blocks on their bells, until one rings, 45 s have passed, or another queue has to be listened to as well.
+/// 3. Claims where it rang, or puts the token back. The claim of a worker that is idle and has one queue goes out with the wait.
 struct DoorbellLoop: Sendable {
-    private static let patience: Duration = .seconds(60)
+    private static let patience: Duration = .seconds(45)
     let core: WorkerCore
 
     func run() async {
         var backoff = Backoff()
         while !Task.isCancelled {
             do {
-                try await runOnce()
-                backoff.reset()
+                if try await runOnce() { backoff.reset() }
             } catch {
                 core.logger.debug("waiting for a bell failed", metadata: ["error": "\(error)"])
                 try? await Task.sleep(for: backoff.pause())
@@ -24,26 +23,44 @@ struct DoorbellLoop: Sendable {
         }
     }
 
-    func runOnce() async throws {
+    /// - Returns: whether a wait for a bell has ended by itself.
+    func runOnce() async throws -> Bool {
         let names = core.queue.withLock { queue in
             let indexes = queue.bellQueues(.now)
             for index in indexes { queue.members[index].isListening = true }
             return indexes.map { queue.members[$0].share.name }
         }
-        if names.isEmpty { return await core.bell.wait() }
+        if names.isEmpty {
+            await core.bell.wait()
+            return false
+        }
         core.pulse.listens(true)
         defer {
             core.pulse.listens(false)
             core.queue.withLock { $0.forgetBells() }
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await names.count == 1 ? claim(names[0]) : listen(names) }
-            group.addTask { await core.bell.wait() }
-            try await group.next()
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await wait(names)
+                return true
+            }
+            group.addTask {
+                await core.bell.wait()
+                return false
+            }
+            let isEnded = try await group.next() ?? false
             group.cancelAll()
             // A ring that arrives together with a change must not be lost.
-            try await group.next()
+            _ = try await group.next()
+            return isEnded
         }
+    }
+
+    private func wait(_ names: [String]) async throws {
+        guard let index = core.index(of: names[0]), let asked = core.queue.withLock({ $0.beginAtBell(index) }) else {
+            return try await listen(names)
+        }
+        try await claim(names[0], index, asked)
     }
 
     /// Waits for a ring, and claims before anything else happens: somebody waits for this.
@@ -62,16 +79,18 @@ struct DoorbellLoop: Sendable {
     }
 
     /// Waits for a ring in one queue, with a claim behind it.
-    private func claim(_ name: String) async throws {
-        guard let index = core.index(of: name) else { return }
-        let asked = core.queue.withLock { $0.beginAtBell(index) }
-        let request = ClaimRequest(worker: core.id, epoch: asked.epoch, capacity: asked.capacity)
+    private func claim(_ name: String, _ index: Int, _ asked: LocalQueue.BellClaim) async throws {
         let answer: BellAnswer
         do {
+            let request = ClaimRequest(
+                worker: core.id,
+                epoch: asked.epoch,
+                capacity: asked.capacity,
+                onlyIfIdle: true
+            )
             answer = try await core.broker.claimAtBell(request, queue: name, timeout: Self.patience)
         } catch {
-            let isUnknown = (error as? OperationsError)?.code == .outcomeUnknown
-            core.change { queue, _ in queue.unansweredAtBell(index, mayHaveClaimed: isUnknown) }
+            core.change { queue, _ in queue.unansweredAtBell(index) }
             throw error
         }
         core.note(answer.claim, queue: name)

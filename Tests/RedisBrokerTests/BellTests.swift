@@ -1,0 +1,117 @@
+import Foundation
+import Logging
+import Operations
+import RedisClient
+import TestSupport
+import Testing
+
+@testable import RedisBroker
+
+/// The claim that lies behind a wait in the same connection, as Redis treats it.
+@Suite("A claim behind the wait at a bell")
+struct BellTests {
+    private static let queue = "bells"
+
+    /// A worker with a lease, and a claim of its own that Redis has put off until its bell rings.
+    private struct Setup {
+        let server: TestServer
+        let broker: RedisBroker
+        let worker = WorkerID()
+
+        init(_ endpoint: ((TestServer) throws -> RedisEndpoint)? = nil) async throws {
+            server = try TestServer.start()
+            broker = RedisBroker(
+                try endpoint?(server) ?? server.endpoint,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            let beat = Beat(
+                worker: worker,
+                epoch: 0,
+                leaseMilliseconds: 60_000,
+                intervalMilliseconds: 5000,
+                info: Array("{}".utf8)
+            )
+            _ = try broker.beat(beat, queue: BellTests.queue)
+        }
+
+        func claim() -> Task<BellAnswer, any Error> {
+            let request = ClaimRequest(worker: worker, epoch: 0, capacity: 2, onlyIfIdle: true)
+            return Task { try await broker.claimAtBell(request, queue: BellTests.queue, timeout: .seconds(60)) }
+        }
+
+        func enqueue(_ count: Int = 1) async throws -> [OperationID] {
+            let envelope = OperationEnvelope(name: "noop").encoded()
+            let operations = (0..<count).map { _ in NewOperation(envelope: envelope) }
+            _ = try await broker.enqueue(operations, queue: BellTests.queue)
+            return operations.map(\.id)
+        }
+
+        /// Redis has the claim and has not looked at it.
+        func untilPutOff() async throws {
+            let isPutOff = try await comesTrue {
+                let clients = try server.ask(RedisCommand("CLIENT", "LIST"))[0].string ?? ""
+                guard let doorbell = clients.split(separator: "\n").first(where: { $0.contains(":doorbell") }) else {
+                    return false
+                }
+                return doorbell.contains(" cmd=blpop ") && !doorbell.contains(" qbuf=0 ")
+            }
+            #expect(isPutOff)
+        }
+    }
+
+    @Test("is made by Redis when it rings")
+    func ring() async throws {
+        let setup = try await Setup()
+        defer { setup.broker.close() }
+        let claim = setup.claim()
+        try await setup.untilPutOff()
+        let ids = try await setup.enqueue()
+        let answer = try await claim.value
+        #expect(answer.rang && answer.claim?.operations.map(\.id) == ids)
+    }
+
+    @Test("is made when the wait is called off, too, and says what it took")
+    func cancel() async throws {
+        let setup = try await Setup()
+        defer { setup.broker.close() }
+        let ids = try await setup.enqueue()
+        #expect(try await setup.broker.waitForBell(queues: [Self.queue], timeout: .seconds(5)) == Self.queue)
+        let claim = setup.claim()
+        try await setup.untilPutOff()
+        claim.cancel()
+        let answer = try await claim.value
+        #expect(!answer.rang && answer.claim?.operations.map(\.id) == ids)
+    }
+
+    @Test("is made although Redis has forgotten the script meanwhile")
+    func forgotten() async throws {
+        let setup = try await Setup()
+        defer { setup.broker.close() }
+        let claim = setup.claim()
+        try await setup.untilPutOff()
+        _ = try setup.server.ask(RedisCommand("SCRIPT", "FLUSH"))
+        let ids = try await setup.enqueue()
+        let answer = try await claim.value
+        #expect(answer.rang && answer.claim?.operations.map(\.id) == ids)
+    }
+
+    @Test("that nobody heard of is found by asking: the wait was refused, the claim was not")
+    func refused() async throws {
+        let setup = try await Setup { server in
+            _ = try server.ask(
+                RedisCommand("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "&*", "+@all", "-blpop")
+            )
+            var endpoint = server.endpoint
+            endpoint.user = "deaf"
+            endpoint.password = "secret"
+            return endpoint
+        }
+        defer { setup.broker.close() }
+        let ids = try await setup.enqueue()
+        let result = await setup.claim().result
+        #expect(throws: OperationsError.self) { try result.get() }
+        let found = try await setup.broker.reconcile(known: [], worker: setup.worker, epoch: 1, queue: Self.queue).found
+        #expect(found.map(\.id) == ids)
+    }
+
+}
