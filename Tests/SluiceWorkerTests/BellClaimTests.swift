@@ -143,6 +143,11 @@ struct BellClaimTests {
             return
         }
         #expect(next > epoch)
+        // A worker that stops waits for the answer no longer than it must.
+        #expect(queue.holdsNothing && queue.mayBeGivenMore)
+        queue.finish(nil, 0)
+        _ = queue.reconcile(Reconciliation(found: [], lost: [], more: false), epoch: next, 0, ties: .none)
+        #expect(!queue.mayBeGivenMore)
     }
 
     @Test("puts the token back where another worker should have it")

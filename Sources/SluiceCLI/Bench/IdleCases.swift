@@ -19,7 +19,8 @@ struct IdleCases: Sendable {
         try await thousand()
     }
 
-    /// One idle worker: what it asks of Redis, its processor time and memory.
+    /// One idle worker: what it asks of Redis, its processor time and memory. It waits for 45 s at a time: less than that may miss the two
+    /// commands with which a wait ends and begins.
     private func one() async throws {
         try await rig.reset()
         let worker = try await rig.startWorker(slots: 10)

@@ -18,8 +18,8 @@ struct LatencyCases: Sendable {
         try await bench.rig.stop([worker])
     }
 
-    /// An idle worker starts an operation: two round trips at least, each after a pause in which processors and caches have turned to
-    /// other things. The producer is silent meanwhile: whoever asks for a result at once keeps Redis and a
+    /// An idle worker starts an operation, after a pause in which processors and caches have turned to other things: a way to Redis, two
+    /// scripts, a way to the worker. The producer is silent meanwhile: whoever asks for a result at once keeps Redis and a
     /// processor busy just when the worker needs them, which is the next case.
     private func pickUp() async throws {
         bench.progress("pick-up by an idle worker")
@@ -38,7 +38,8 @@ struct LatencyCases: Sendable {
         }
         for figure in pings.measurements("PING after a pause") { bench.report(figure) }
         for var figure in starts.measurements("pick-up by an idle worker", p50: .atMost(0.6), p99: .atMost(1.5)) {
-            // Of two round trips in a row the median is about twice that of one; of other percentiles this is not so.
+            // The design's floor: two round trips, as a worker needs that claims once it is told. Of two in a row the median is about twice that of
+            // one; of other percentiles this is not so.
             if figure.parameters[0].value == 50 {
                 figure.reference = .init(name: "two such PINGs", value: 2 * pings.milliseconds(at: 50))
             }

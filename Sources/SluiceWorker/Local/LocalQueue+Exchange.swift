@@ -36,6 +36,7 @@ extension LocalQueue {
         guard members[index].hasCall(now) else { return .wait }
         if members[index].needsReconcile {
             members[index].calls += 1
+            members[index].isAsking = true
             return .reconcile(known: Array(members[index].held.keys), epoch: members[index].epoch)
         }
         var exchange = Exchange(ended: takeBatch(index), capacity: 0, epoch: members[index].epoch)
@@ -156,6 +157,7 @@ extension LocalQueue {
     mutating func finish(_ exchange: Exchange?, _ index: Int) {
         members[index].calls -= 1
         members[index].isRepeating = false
+        if exchange == nil { members[index].isAsking = false }
         members[index].requested -= exchange?.slots ?? 0
         members[index].requestedAhead -= exchange?.ahead ?? 0
     }

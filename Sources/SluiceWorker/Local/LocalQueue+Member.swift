@@ -33,6 +33,8 @@ extension LocalQueue {
         var callsAtOnce = Member.fewestCallsAtOnce
         /// The shortest call of late.
         var shortest: Duration?
+        /// Redis is asked what this worker owns; nothing else is under way then.
+        var isAsking = false
         /// What is repeated is under way, alone.
         var isRepeating = false
         /// The number of the last call that was sent, and the highest that was answered: what an earlier one says about work is old.

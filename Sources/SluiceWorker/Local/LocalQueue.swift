@@ -209,7 +209,8 @@ struct LocalQueue: Sendable {
 
     // MARK: Reading
 
-    var holdsNothing: Bool { members.allSatisfy { $0.held.isEmpty && !$0.isExchanging } }
+    /// As far as it knows: see `mayBeGivenMore`.
+    var holdsNothing: Bool { members.allSatisfy { $0.held.isEmpty && (!$0.isExchanging || $0.isAsking) } }
 
     var hasWaiting: Bool { members.contains { !$0.waiting.isEmpty } }
 
