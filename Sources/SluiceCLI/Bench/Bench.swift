@@ -23,7 +23,7 @@ struct Bench: Sendable {
             most: 1_000_000,
             endured: 1_000_000,
             samples: 1000,
-            idleSeconds: 45
+            idleSeconds: 30
         )
         static let full = Size(
             operations: 500_000,

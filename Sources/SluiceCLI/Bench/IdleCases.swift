@@ -19,7 +19,7 @@ struct IdleCases: Sendable {
         try await thousand()
     }
 
-    /// One idle worker: what it asks of Redis, its processor time and memory. It waits for 45 s at a time: less than that may miss the two
+    /// One idle worker: what it asks of Redis, its processor time and memory. It waits for 30 s at a time: less than that may miss the two
     /// commands with which a wait ends and begins.
     private func one() async throws {
         try await rig.reset()

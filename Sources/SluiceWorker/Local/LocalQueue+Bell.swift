@@ -18,11 +18,13 @@ extension LocalQueue {
     /// holds nothing then is given something, and the claim uses no slot while it waits.
     ///
     /// - Returns: nil if the bell is only to be waited for: there are several queues, among which slots are divided when one rings, the worker
-    ///   is about to stop, or it was busy the last time and still is.
+    ///   is about to stop, or it was busy the last time. Then it waits so at least once, because the bell rings on, and until it holds nothing.
     mutating func beginAtBell(_ index: Int) -> BellClaim? {
         guard phase == .running, members.count == 1 else { return nil }
-        if members[index].wasBusyAtBell && !members[index].held.isEmpty { return nil }
-        members[index].wasBusyAtBell = false
+        if members[index].wasBusyAtBell {
+            members[index].wasBusyAtBell = !members[index].held.isEmpty
+            return nil
+        }
         members[index].isClaimingAtBell = true
         return BellClaim(
             epoch: members[index].epoch,

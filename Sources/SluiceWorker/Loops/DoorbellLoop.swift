@@ -5,10 +5,10 @@ import Operations
 ///
 /// One pass:
 /// 1. Chooses the queues in which it could start something and knows of nothing.
-/// 2. Blocks on their bells, until one rings, 45 s have passed, or another queue has to be listened to as well.
+/// 2. Blocks on their bells, until one rings, 30 s have passed, or another queue has to be listened to as well.
 /// 3. Claims where it rang, or puts the token back. The claim of a worker that is idle and has one queue goes out with the wait.
 struct DoorbellLoop: Sendable {
-    private static let patience: Duration = .seconds(45)
+    private static let patience: Duration = .seconds(30)
     let core: WorkerCore
 
     func run() async {
