@@ -56,13 +56,23 @@ final class BellWire: Sendable {
         if Task.isCancelled { return nil }
         let connection = open()
         let deadline = timeout + Self.delay
-        let replies = connection.submit(pop([queue], timeout), deadline: deadline)
-            .and(connection.submit(script, tail: arguments, deadline: deadline))
+        let token = connection.submit(pop([queue], timeout), deadline: deadline)
+        let reply = connection.submit(script, tail: arguments, deadline: deadline)
         do {
-            let (token, reply) = try await untilCancelled(near: queue) { try await replies.get() }
-            return Answer(rang: token.array != nil, reply: reply)
-        } catch let error as RedisError where error.isOfConnection && !error.outcomeIsUnknown {
-            return nil
+            let answers = try await untilCancelled(near: queue) { try await token.and(reply).get() }
+            return Answer(rang: answers.0.array != nil, reply: answers.1)
+        } catch {
+            if await wasNotSent(token), await wasNotSent(reply) { return nil }
+            throw error
+        }
+    }
+
+    private func wasNotSent(_ reply: EventLoopFuture<RedisValue>) async -> Bool {
+        do {
+            _ = try await reply.get()
+            return false
+        } catch {
+            return (error as? RedisError).map { $0.isOfConnection && !$0.outcomeIsUnknown } ?? false
         }
     }
 

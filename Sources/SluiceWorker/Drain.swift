@@ -76,7 +76,7 @@ struct Drain: Sendable {
         core.logger.info("draining", metadata: ["running": "\(core.queue.withLock { $0.busySlots })"])
         core.bell.raise()
         await passOn(unclaimed)
-        await wait(until: .now + step) { !core.queue.withLock { $0.mayBeGivenMore } }
+        await untilNothingMoreComes()
         await wait(until: .now + core.configuration.drainTimeout, orAbandoned: true) { core.holdsNothing }
         for operation in running { operation.stop(.giveBack) }
         await wait(until: .now + core.configuration.cancelGrace, orAbandoned: true) { running.isEmpty }
@@ -87,6 +87,13 @@ struct Drain: Sendable {
         }
         core.change { queue, _ in queue.phase = .stopped }
         logRest()
+    }
+
+    /// Answers that are still to come may bring operations. Redis may be away, so this is short.
+    private func untilNothingMoreComes() async {
+        let nothingMore = { [core] in !core.queue.withLock { $0.mayBeGivenMore } }
+        await wait(until: .now + step, orAbandoned: stopping.current == .drain, nothingMore)
+        if let at = stopping.abandonedAt { await wait(until: at + Self.abandonedStep, nothingMore) }
     }
 
     /// Ends the loops and the heartbeat, and then gives up the leases of queues in which nothing is left: a beat still under way

@@ -159,6 +159,8 @@ public final class WorkerService: Service {
             let new = (found ?? []).filter { !known.contains($0) }
             if !new.isEmpty {
                 core.queue.withLock { queue in new.forEach { queue.add(QueueShare($0)) } }
+                // A claim that waits for the only queue so far knows nothing of the slots of the others.
+                core.bell.raise()
                 add(new)
             }
             let pause = core.configuration.lease

@@ -83,6 +83,21 @@ struct BellTests {
         #expect(!answer.rang && answer.claim?.operations.map(\.id) == ids)
     }
 
+    @Test("gives nothing to a worker that holds something when it rings, and says that it rang")
+    func busy() async throws {
+        let setup = try await Setup()
+        defer { setup.broker.close() }
+        _ = try await setup.enqueue()
+        #expect(try await setup.broker.waitForBell(queues: [Self.queue], timeout: .seconds(5)) == Self.queue)
+        let claim = setup.claim()
+        try await setup.untilPutOff()
+        let request = ClaimRequest(worker: setup.worker, epoch: 0, capacity: 1)
+        #expect(try await setup.broker.claim(request, queue: Self.queue).operations.count == 1)
+        _ = try await setup.enqueue()
+        #expect(try await claim.value == BellAnswer(rang: true, claim: Claim(status: .busy)))
+        #expect(try await setup.broker.snapshot(queue: Self.queue, executingRows: 0).counts[.ready] == 1)
+    }
+
     @Test("is made although Redis has forgotten the script meanwhile")
     func forgotten() async throws {
         let setup = try await Setup()

@@ -34,7 +34,7 @@ struct BellClaimTests {
 
     /// Begins one where it must be possible.
     private func begin(_ queue: inout LocalQueue) throws -> LocalQueue.BellClaim {
-        let asked = queue.beginAtBell(0)
+        let asked = queue.beginAtBell(0, now)
         return try #require(asked)
     }
 
@@ -52,29 +52,44 @@ struct BellClaimTests {
     func notMade() {
         var queue = queue()
         queue.phase = .draining
-        var asked = queue.beginAtBell(0)
+        var asked = queue.beginAtBell(0, now)
         #expect(asked == nil && !queue.mayBeGivenMore)
         queue = self.queue()
         queue.add(QueueShare("other"))
-        asked = queue.beginAtBell(0)
+        asked = queue.beginAtBell(0, now)
         #expect(asked == nil && !queue.mayBeGivenMore)
     }
 
-    @Test("is not made with the next wait of a worker that was found to be busy, nor before that holds nothing")
+    @Test(
+        "is not made again by a worker that was found to be busy, before that holds nothing; the ring counts all the same"
+    )
     func busy() throws {
         var queue = queue()
         queue.take(claim(1...1).operations, 0, ties: .none)
+        _ = queue.startAll(now)
         let asked = try begin(&queue)
         let isOfUse = queue.accept(BellAnswer(rang: true, claim: Claim(status: .busy)), 0, of: asked, ties: .none, now)
         #expect(isOfUse)
-        #expect(exchange(&queue) == nil)
-        var again = queue.beginAtBell(0)
+        guard let sent = exchange(&queue) else {
+            Issue.record("what rang was not claimed")
+            return
+        }
+        #expect(sent.capacity == 7)
+        queue.finish(sent, 0)
+        queue.accept(Claim(status: .ok), 0, of: sent, ties: .none, now)
+        var again = queue.beginAtBell(0, now)
         #expect(again == nil)
         _ = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: asked.epoch, 0, ties: .none)
-        again = queue.beginAtBell(0)
-        #expect(again == nil)
-        again = queue.beginAtBell(0)
+        again = queue.beginAtBell(0, now)
         #expect(again != nil)
+    }
+
+    @Test("is not made while Redis is to be asked what the worker owns: both could name the same operation")
+    func notBesideAsking() {
+        var queue = queue()
+        queue.unanswered([], hadClaim: true, 0)
+        let asked = queue.beginAtBell(0, now)
+        #expect(asked == nil)
     }
 
     @Test("starts what it brings, and asks for more only if there is more")

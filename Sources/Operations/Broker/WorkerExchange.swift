@@ -14,7 +14,8 @@ package struct ClaimRequest: Sendable, Equatable {
     package var epoch: Int
     /// Most operations to take, 1 to `Defaults.batch`; of tracked ones no more than `Defaults.trackedBatch` are handed out.
     package var capacity: Int
-    /// Refused as `busy` where the worker holds something, and the queue's bell rings for another one.
+    /// Sent with a wait for the queue's bell: refused as `busy` where the worker holds something of the queue; and if it takes nothing,
+    /// the worker does not become the one that watches for what is due.
     package var onlyIfIdle: Bool
 
     package init(worker: WorkerID, epoch: Int, capacity: Int, onlyIfIdle: Bool = false) {

@@ -16,11 +16,9 @@
 -- include: flush
 -- A removing command first: operations must be handed out when Redis is full.
 call('HDEL', META, '')
-if ARGV[4] == '1' and call('EXISTS', PREFIX .. 'inflight:' .. ARGV[1]) == 1 then
-  ring()
-  return { 'busy', 0, -1, 0 }
-end
-local reply = take(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))
+local for_idle = ARGV[4] == '1'
+if for_idle and call('EXISTS', PREFIX .. 'inflight:' .. ARGV[1]) == 1 then return { 'busy', 0, -1, 0 } end
+local reply = take(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), for_idle)
 flush_ended()
 flush()
 return reply

@@ -206,18 +206,31 @@ extension BrokerConformance {
             let claim = try await bench.claimAtBell(worker, 1, within: .seconds(20))
             try bench.expect(claim, Claim(status: .staleEpoch), "the claim")
             try bench.expect(try await bench.snapshot().counts[.ready], 1, "those that are ready")
+            try bench.expect(try await bench.bell(within: .milliseconds(30)), nil, "the bell")
         },
-        ConformanceCheck("A claim for an idle worker gives nothing to one that holds something, and rings for another")
-        { bench in
+        ConformanceCheck("A claim for an idle worker gives nothing to one that holds something") { bench in
             let worker = try bench.worker()
             let held = try await bench.running(worker)
             try await bench.enqueue()
-            _ = try await bench.bell(within: .seconds(5))
             let refused = try await bench.claim(worker, onlyIfIdle: true)
             try bench.expect(refused, Claim(status: .busy), "the claim")
-            try bench.expect(try await bench.bell(within: .seconds(5)), bench.queue, "the bell")
             _ = try await bench.complete(held, worker)
             try bench.expect(try await bench.claim(worker, onlyIfIdle: true).operations.count, 1, "the second claim")
+        },
+        ConformanceCheck(
+            "A claim for an idle worker that takes nothing leaves the next instant to whoever watches for it"
+        ) { bench in
+            let (watcher, other) = (try bench.worker(), try bench.worker())
+            try await bench.enqueue(delay: 5000)
+            let passing = try await bench.claim(other, onlyIfIdle: true)
+            try bench.expect(passing.nextDueMilliseconds, 5000, "the first, which watches")
+            try bench.expect(
+                try await bench.claim(watcher, 8).nextDueMilliseconds,
+                5000,
+                "a free one, which takes over"
+            )
+            let again = try await bench.claim(other, onlyIfIdle: true)
+            try bench.expect(again.nextDueMilliseconds, nil, "one that passes by")
         },
         ConformanceCheck("Events number every transition once, in order, with counts and names") { bench in
             let events = bench.broker.events(queues: [bench.queue])

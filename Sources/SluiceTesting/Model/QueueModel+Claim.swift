@@ -5,7 +5,6 @@ extension QueueModel {
     /// the lease floor holds. A paused queue promotes nothing.
     mutating func claim(_ request: ClaimRequest) -> Claim {
         if request.onlyIfIdle, workers[request.worker.description]?.inFlight.isEmpty == false {
-            ring()
             return Claim(status: .busy)
         }
         if let refused = refusal(of: request) { return refused }
@@ -14,7 +13,8 @@ extension QueueModel {
         let claimed = handOut(taken, to: request.worker.description)
         if more { ring() }
         let isFree = claimed.count < request.capacity
-        let due = watch(worker: request.worker.description, isFree: isFree)
+        let passesBy = request.onlyIfIdle && claimed.isEmpty
+        let due = watch(worker: request.worker.description, isFree: isFree, passesBy: passesBy)
         if !more, due == nil { largest = 0 }
         return Claim(status: .ok, operations: claimed, more: more, nextDueMilliseconds: due)
     }
@@ -53,12 +53,13 @@ extension QueueModel {
     }
 
     /// A claimer that has slots left becomes the watcher and learns the exact next instant; one that has none is told one second
-    /// more, and hands the watch over.
-    private mutating func watch(worker: String, isFree: Bool) -> Int64? {
+    /// more, and hands the watch over. Who only passes by leaves it to the watcher that there is.
+    private mutating func watch(worker: String, isFree: Bool, passesBy: Bool) -> Int64? {
         guard let due = nextDue else {
             watcher = nil
             return nil
         }
+        if passesBy, let watcher, watcher.worker != worker, watcher.due == due { return nil }
         if isFree {
             watcher = (worker, due)
             return max(0, due - now)

@@ -15,16 +15,14 @@ extension LocalQueue {
     }
 
     /// Begins to claim at a bell. Nobody can say how many slots will be free when it rings, or whether a thread: so only a worker that
-    /// holds nothing then is given something, and the claim uses no slot while it waits.
+    /// holds nothing of the queue then is given something, and the claim uses no slot while it waits.
     ///
     /// - Returns: nil if the bell is only to be waited for: there are several queues, among which slots are divided when one rings, the worker
-    ///   is about to stop, or it was busy the last time. Then it waits so at least once, because the bell rings on, and until it holds nothing.
-    mutating func beginAtBell(_ index: Int) -> BellClaim? {
-        guard phase == .running, members.count == 1 else { return nil }
-        if members[index].wasBusyAtBell {
-            members[index].wasBusyAtBell = !members[index].held.isEmpty
-            return nil
-        }
+    ///   is about to stop or to ask Redis what it owns, or it was busy the last time and still is.
+    mutating func beginAtBell(_ index: Int, _ now: Instant) -> BellClaim? {
+        guard phase == .running, members.count == 1, members[index].isQuiet(now) else { return nil }
+        if members[index].wasBusyAtBell, !members[index].held.isEmpty { return nil }
+        members[index].wasBusyAtBell = false
         members[index].isClaimingAtBell = true
         return BellClaim(
             epoch: members[index].epoch,
@@ -41,8 +39,10 @@ extension LocalQueue {
     {
         members[index].isClaimingAtBell = false
         guard let claim = answer.claim else { return !answer.rang || rang(index, now) }
-        members[index].wasBusyAtBell = claim.status == .busy
-        if claim.status == .busy { return true }
+        if claim.status == .busy {
+            members[index].wasBusyAtBell = true
+            return !answer.rang || rang(index, now)
+        }
         // Redis was asked since what this worker owns, and has named all of it that this claim had brought by then.
         guard asked.epoch == members[index].epoch, claim.status != .staleEpoch else {
             members[index].hasWork = true

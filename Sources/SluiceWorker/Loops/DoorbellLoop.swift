@@ -6,7 +6,7 @@ import Operations
 /// One pass:
 /// 1. Chooses the queues in which it could start something and knows of nothing.
 /// 2. Blocks on their bells, until one rings, 30 s have passed, or another queue has to be listened to as well.
-/// 3. Claims where it rang, or puts the token back. The claim of a worker that is idle and has one queue goes out with the wait.
+/// 3. Claims where it rang, or puts the token back. A worker with one queue sends a claim for an idle one along.
 struct DoorbellLoop: Sendable {
     private static let patience: Duration = .seconds(30)
     let core: WorkerCore
@@ -57,7 +57,8 @@ struct DoorbellLoop: Sendable {
     }
 
     private func wait(_ names: [String]) async throws {
-        guard let index = core.index(of: names[0]), let asked = core.queue.withLock({ $0.beginAtBell(index) }) else {
+        guard let index = core.index(of: names[0]), let asked = core.queue.withLock({ $0.beginAtBell(index, .now) })
+        else {
             return try await listen(names)
         }
         try await claim(names[0], index, asked)

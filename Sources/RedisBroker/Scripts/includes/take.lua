@@ -58,14 +58,16 @@ local function hand_out(worker, number, taken)
   return fence
 end
 
--- Tells one watcher per queue the exact next instant, the others one second more. A watcher without a free slot hands over.
-local function watch(worker, is_free, m)
+-- Tells one watcher per queue the exact next instant, the others one second more. A watcher without a free slot hands over. Who only
+-- passes by leaves it to the watcher that there is, and is told nothing.
+local function watch(worker, is_free, m, passes_by)
   local due = next_due()
   local watcher = m[5]
   if not due then
     if m[6] then call('HDEL', META, 'watcher', 'next') end
     return -1
   end
+  if passes_by and watcher and watcher ~= worker and tonumber(m[6] or 0) == due then return -1 end
   if is_free then
     if watcher ~= worker or tonumber(m[6] or 0) ~= due then
       call('HSET', META, 'watcher', worker, 'next', format('%d', due))
@@ -80,8 +82,8 @@ local function watch(worker, is_free, m)
 end
 
 -- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready, elements… (of a tracked one
--- its record as it was before)
-local function take(worker, epoch, capacity)
+-- its record as it was before). `for_idle`: sent with a wait for the bell, which ends now and then although nothing rings.
+local function take(worker, epoch, capacity, for_idle)
   local refused, m = refusal(worker, epoch)
   if refused then
     local resumes = refused == 'paused' and m[2]
@@ -94,7 +96,7 @@ local function take(worker, epoch, capacity)
   local taken, more = collect(capacity, tonumber(m[7] or 0), intents, claim_step(m[8]), plain)
   local fence = hand_out(worker, m.number, taken)
   if more then ring() end
-  local due = watch(worker, #taken < capacity, m)
+  local due = watch(worker, #taken < capacity, m, for_idle and #taken == 0)
   if m[8] and not more and due < 0 then call('HDEL', META, 'largest') end
   local reply = { 'ok', fence, due, more and 1 or 0 }
   for i = 1, #taken do reply[i + 4] = taken[i] end
