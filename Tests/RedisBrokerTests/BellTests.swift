@@ -128,5 +128,4 @@ struct BellTests {
         let found = try await setup.broker.reconcile(known: [], worker: setup.worker, epoch: 1, queue: Self.queue).found
         #expect(found.map(\.id) == ids)
     }
-
 }
