@@ -109,7 +109,7 @@ struct LatencyCases: Sendable {
         let name = "cancel of a running operation" + (cutting ? ", pub/sub cut" : "")
         bench.progress(name)
         // Without pub/sub each waits for a heartbeat.
-        let count = cutting ? min(max(bench.size.samples / 50, 10), 50) : bench.size.samples
+        let count = cutting ? min(max(bench.size.samples / 100, 10), 50) : bench.size.samples
         var times = LatencyHistogram()
         var samples = 0
         while samples < count {

@@ -1,0 +1,10 @@
+"""The jobs of RQ for scripts/compare."""
+from producing import note_wait
+
+
+def noop(number, text):
+    pass
+
+
+def stamp(begun):
+    note_wait(begun)

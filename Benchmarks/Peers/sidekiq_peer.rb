@@ -1,0 +1,78 @@
+# Sidekiq for scripts/compare. `sidekiq -r` takes the jobs from here; `ruby` runs it as the producer:
+#
+#   fill N      puts N no-ops into the queue, 1,000 a call
+#   single N    the same one by one, each awaited
+#   together N  the same from 64 threads
+#   pick-up N   N jobs, each into an idle queue, that tell how long they waited
+#
+# It prints seconds, and for pick-up one line of milliseconds for each job.
+require "sidekiq"
+
+THREADS = 64
+SERVER = { url: "unix://#{ENV.fetch("PEER_SOCKET")}" }.freeze
+Sidekiq.configure_server { |config| config.redis = SERVER }
+Sidekiq.configure_client { |config| config.redis = SERVER.merge(size: THREADS) }
+# Lines for each job would cost more than the jobs.
+Sidekiq.logger.level = Logger::WARN
+
+def nanoseconds
+  Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+end
+
+class Noop
+  include Sidekiq::Worker
+  def perform(number, text); end
+end
+
+class Stamp
+  include Sidekiq::Worker
+  def perform(begun)
+    waited = nanoseconds - begun
+    Sidekiq.redis { |redis| redis.rpush("waited", waited) }
+  end
+end
+
+TEXT = "x" * 60
+
+def fill(count)
+  count.times.each_slice(1000) { |part| Sidekiq::Client.push_bulk("class" => Noop, "args" => part.map { |i| [i, TEXT] }) }
+end
+
+def single(count)
+  count.times { |i| Noop.perform_async(i, TEXT) }
+end
+
+def together(count)
+  THREADS.times.map { Thread.new { single(count / THREADS) } }.each(&:join)
+end
+
+def seconds
+  begun = nanoseconds
+  yield
+  (nanoseconds - begun) / 1e9
+end
+
+# Long enough for the worker to be idle again, and never in step with it.
+def become_idle
+  sleep(0.002 + rand * 0.003)
+end
+
+def pick_up(count)
+  count.times do
+    2.times { become_idle }
+    Stamp.perform_async(nanoseconds)
+    # The producer is silent while the job is on its way.
+    become_idle
+    puts Sidekiq.redis { |redis| redis.blpop("waited") }[1].to_i / 1e6
+  end
+end
+
+if $PROGRAM_NAME == __FILE__
+  count = Integer(ARGV[1])
+  case ARGV[0]
+  when "fill" then puts seconds { fill(count) }
+  when "single" then puts seconds { single(count) }
+  when "together" then puts seconds { together(count) }
+  when "pick-up" then pick_up(count)
+  end
+end

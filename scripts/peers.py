@@ -1,0 +1,85 @@
+"""What `scripts/compare` measured, as the table and the plot of docs/performance.md."""
+import json
+import statistics
+from xml.sax.saxutils import escape
+
+# What, its unit, and whether more is better.
+ROWS = {
+    "one by one": ("enqueue, one by one, awaited", "/s", True),
+    "from 64": ("enqueue, 64 tasks or threads, one each", "/s", True),
+    "bulk": ("bulk enqueue", "/s", True),
+    "drain": ("drain of no-ops", "/s", True),
+    "pick-up 50": ("pick-up by an idle worker, percentile 50", " ms", False),
+    "pick-up 99": ("pick-up by an idle worker, percentile 99", " ms", False),
+    "bytes": ("Redis' memory for one that waits", " B", False),
+    "commands": ("Redis commands for one that is run, inside scripts too", "", False),
+}
+OURS = ("Sluice, tracked", "Sluice, untracked")
+WIDTH, BAR, LEFT, TOP = 760, 22, 130, 40
+
+
+def section(path, folder):
+    """The lines of the section; writes its plot."""
+    figures = {}
+    for line in map(json.loads, path.read_text().splitlines()):
+        figures.setdefault(line["queue"], {})[line["what"]] = line["rounds"]
+    rounds = max(len(each) for queue in figures.values() for each in queue.values())
+    caption = "Drain of no-ops, operations a second"
+    drains = {queue: statistics.median(each["drain"]) for queue, each in figures.items()}
+    (folder / "peers.svg").write_text(_bars(caption, drains))
+    return [
+        "",
+        "## Next to other queues",
+        "",
+        f"By `scripts/compare --report`: one machine, for each a redis-server of its own, one queue after the other in {rounds} rounds; the middle "
+        "one, and behind it the least and the most. The others are as Debian has them, each with the fastest of a few settings: no log lines, no results "
+        "kept, one or two processes, as many jobs fetched ahead as it likes. Sluice is measured by `sluice bench --short`, with its fastest "
+        "number of slots. *Times better* compares with the best of the others.",
+        "",
+        f"![{caption}](plots/peers.svg)",
+        "",
+        *_table(figures),
+    ]
+
+
+def _table(figures):
+    queues = list(figures)
+    yield "| what | " + " | ".join(queues) + " | times better, tracked | untracked |"
+    yield "|---|" + "---:|" * (len(queues) + 2)
+    for what, (text, unit, more_is_better) in ROWS.items():
+        middle = {queue: statistics.median(each[what]) for queue, each in figures.items() if what in each}
+        others = [value for queue, value in middle.items() if queue not in OURS]
+        best = max(others) if more_is_better else min(others)
+        times = [
+            "" if queue not in middle else f"{middle[queue] / best if more_is_better else best / middle[queue]:.2g}"
+            for queue in OURS
+        ]
+        cells = [_cell(figures[queue].get(what), unit) for queue in queues]
+        yield f"| {text} | " + " | ".join(cells + times) + " |"
+
+
+def _cell(rounds, unit):
+    if not rounds:
+        return ""
+    spread = f" ({_number(min(rounds))}–{_number(max(rounds))})" if len(rounds) > 1 else ""
+    return f"{_number(statistics.median(rounds))}{unit}{spread}"
+
+
+def _number(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 10 else f"{value:.1f}"
+
+
+def _bars(title, values):
+    height = TOP + BAR * len(values) + 20
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="11">',
+        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<text x="{LEFT}" y="20" font-size="13">{escape(title)}</text>',
+    ]
+    for index, (name, value) in enumerate(values.items()):
+        y, length = TOP + BAR * index, max(1, value / max(values.values()) * (WIDTH - LEFT - 90))
+        color = "#1f77b4" if name in OURS else "#9a9a9a"
+        out.append(f'<text x="{LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>')
+        out.append(f'<rect x="{LEFT}" y="{y}" width="{length:.1f}" height="{BAR - 6}" fill="{color}"/>')
+        out.append(f'<text x="{LEFT + length + 6:.1f}" y="{y + 13}">{_number(value)}</text>')
+    return "\n".join(out) + "\n</svg>\n"
