@@ -20,26 +20,34 @@ WIDTH, BAR, LEFT, TOP = 760, 22, 130, 40
 
 def section(path, folder):
     """The lines of the section; writes its plot."""
+    about, *measured = map(json.loads, path.read_text().splitlines())
     figures = {}
-    for line in map(json.loads, path.read_text().splitlines()):
-        figures.setdefault(line["queue"], {})[line["what"]] = line["rounds"]
-    rounds = max(len(each) for queue in figures.values() for each in queue.values())
+    for line in measured:
+        figures.setdefault(line["queue"], {})[line["what"]] = line
+    rounds = max(len(each["rounds"]) for queue in figures.values() for each in queue.values())
     caption = "Drain of no-ops, operations a second"
-    drains = {queue: statistics.median(each["drain"]) for queue, each in figures.items()}
-    (folder / "peers.svg").write_text(_bars(caption, drains))
+    (folder / "peers.svg").write_text(_bars(caption, {queue: statistics.median(each["drain"]["rounds"]) for queue, each in figures.items()}))
     return [
         "",
         "## Next to other queues",
         "",
-        f"By `scripts/compare --report`: one machine, for each a redis-server of its own, one queue after the other in {rounds} rounds; the middle "
-        "one, and behind it the least and the most. The others are as Debian has them, each with the fastest of a few settings: no log lines, no results "
-        "kept, one or two processes, as many jobs fetched ahead as it likes. Sluice is measured by `sluice bench --short`, with its fastest "
-        "number of slots. *Times better* compares with the best of the others.",
+        f"By `scripts/compare --report`, on {about['machine']['cores']} × {about['machine']['processor']}: for each a redis-server "
+        f"{about['machine']['redis']} of its own, one queue after the other in {rounds} rounds; the middle one, and behind it the least and the "
+        "most. One process enqueues. The others are as Debian has them, without log lines and results; of three settings for each the "
+        "fastest counts. Sluice's operations are of a `Codable` type, its memory is that of operations of the same size. *Times better* compares "
+        "with the best of the others.",
         "",
         f"![{caption}](plots/peers.svg)",
         "",
         *_table(figures),
+        "",
+        "The fastest settings. " + "; ".join(_settings(queue, each) for queue, each in figures.items()) + ".",
     ]
+
+
+def _settings(queue, figures):
+    chosen = {text: figures[what]["settings"] for what, text in [("drain", "drain"), ("pick-up 50", "pick-up")] if what in figures}
+    return f"{queue}: " + ", ".join(f"{text} by {' or by '.join(sorted(set(each)))}" for text, each in chosen.items())
 
 
 def _table(figures):
@@ -47,14 +55,14 @@ def _table(figures):
     yield "| what | " + " | ".join(queues) + " | times better, tracked | untracked |"
     yield "|---|" + "---:|" * (len(queues) + 2)
     for what, (text, unit, more_is_better) in ROWS.items():
-        middle = {queue: statistics.median(each[what]) for queue, each in figures.items() if what in each}
+        middle = {queue: statistics.median(each[what]["rounds"]) for queue, each in figures.items() if what in each}
         others = [value for queue, value in middle.items() if queue not in OURS]
         best = max(others) if more_is_better else min(others)
         times = [
-            "" if queue not in middle else f"{middle[queue] / best if more_is_better else best / middle[queue]:.2g}"
+            "" if queue not in middle else _number(middle[queue] / best if more_is_better else best / middle[queue])
             for queue in OURS
         ]
-        cells = [_cell(figures[queue].get(what), unit) for queue in queues]
+        cells = [_cell(figures[queue].get(what, {}).get("rounds"), unit) for queue in queues]
         yield f"| {text} | " + " | ".join(cells + times) + " |"
 
 

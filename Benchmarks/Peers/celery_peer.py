@@ -4,7 +4,7 @@ from celery import Celery
 import producing
 
 app = Celery("peer", broker=f"redis+socket://{producing.SOCKET}")
-app.conf.update(task_ignore_result=True, worker_send_task_events=False, broker_connection_retry_on_startup=True)
+app.conf.update(task_ignore_result=True, worker_disable_rate_limits=True, broker_pool_limit=producing.THREADS)
 
 
 @app.task(name="noop")
@@ -18,10 +18,11 @@ def stamp(begun):
 
 
 def single(count):
-    for number in range(count):
-        noop.delay(number, producing.TEXT)
+    with app.producer_or_acquire() as producer:
+        for number in range(count):
+            noop.apply_async((number, producing.TEXT), producer=producer)
 
 
 if __name__ == "__main__":
-    # It has no call for many tasks at once.
+    # Its call for many tasks, a group, sends them one by one.
     producing.main(single, single, stamp.delay)

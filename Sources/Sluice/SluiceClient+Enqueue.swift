@@ -77,17 +77,11 @@ extension SluiceClient {
         guard operations.count <= 1 || options.id == nil else {
             throw OperationsError(.invalidOption, "one id was given for \(operations.count) operations")
         }
-        let serverTime = try await serverTime(ifNeededBy: options, queue: queue)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes]
-        let new = try operations.map {
-            try options.operation(
-                name: Body.name,
-                arguments: Array(encoder.encode($0)),
-                retry: Body.retryPolicy,
-                serverTime: serverTime
-            )
-        }
+        let encoding = Encoding<Body>(
+            options: options,
+            serverTime: try await serverTime(ifNeededBy: options, queue: queue)
+        )
+        let new = try await encoding.operations(operations)
         return try await enqueue(new, queue: queue, durability: options.durability).map {
             OperationHandle(reference: $0)
         }

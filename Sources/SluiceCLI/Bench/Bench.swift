@@ -58,6 +58,7 @@ struct Bench: Sendable {
             case .floor: break
             case .enqueue: try await EnqueueCases(bench: self).run()
             case .drain: try await DrainCases(bench: self).run()
+            case .typed: try await TypedCases(bench: self).run()
             case .latency: try await LatencyCases(bench: self).run()
             case .memory: try await MemoryCases(bench: self).run()
             case .idle: try await IdleCases(bench: self).run()

@@ -9,6 +9,7 @@ enum BenchOperations {
     static let wait = "bench.wait"
 
     static func register(in registry: inout OperationRegistry) {
+        registry.register(TypedCases.Picture.self)
         registry.register(OperationHandler(name: stamp) { _, _ in Array("\(MachineClock.nanoseconds)".utf8) })
         registry.register(
             OperationHandler(name: wait) { _, _ in

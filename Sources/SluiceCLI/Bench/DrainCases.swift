@@ -61,27 +61,11 @@ struct DrainCases: Sendable {
         )
     }
 
-    /// Fills the queue while it is paused, starts the workers, and lets them go.
-    private func drain(
-        _ count: Int,
-        tracked: Bool,
-        processes: Int,
-        slots: Int
-    ) async throws -> (rate: Double, work: ServerWork) {
+    private func drain(_ count: Int, tracked: Bool, processes: Int, slots: Int) async throws -> Bench.Drain {
         bench.progress("drain of \(tracked.word) no-ops: \(processes) processes, \(slots) slots")
-        try await bench.rig.reset()
-        try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
-        try await bench.fill(count, tracked: tracked)
-        var workers: [WorkerProcess] = []
-        for _ in 0..<processes { workers.append(try await bench.rig.startWorker(slots: slots)) }
-        try await bench.rig.control.send(RedisCommand("CONFIG", "RESETSTAT"))
-        let seconds = try await Bench.seconds {
-            try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
-            try await bench.rig.waitUntilFinished(count)
+        return try await bench.drain(count, processes: processes, slots: slots) {
+            try await bench.fill(count, tracked: tracked)
         }
-        let work = try await bench.rig.commands()
-        try await bench.rig.stop(workers)
-        return (Double(count) / seconds, work)
     }
 
     /// Operations that take time: the slots should be busy all of it.
@@ -111,5 +95,30 @@ struct DrainCases: Sendable {
                 reference: .init(name: "slots over time", value: Double(slots) / seconds)
             )
         )
+    }
+}
+
+extension Bench {
+    /// How fast waiting operations were run, and what Redis did for it.
+    struct Drain {
+        var rate: Double
+        var work: ServerWork
+    }
+
+    /// Fills the queue while it is paused, starts the workers, and lets them go.
+    func drain(_ count: Int, processes: Int, slots: Int, fill: () async throws -> Void) async throws -> Drain {
+        try await rig.reset()
+        try await rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
+        try await fill()
+        var workers: [WorkerProcess] = []
+        for _ in 0..<processes { workers.append(try await rig.startWorker(slots: slots)) }
+        try await rig.control.send(RedisCommand("CONFIG", "RESETSTAT"))
+        let seconds = try await Self.seconds {
+            try await rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
+            try await rig.waitUntilFinished(count)
+        }
+        let work = try await rig.commands()
+        try await rig.stop(workers)
+        return Drain(rate: Double(count) / seconds, work: work)
     }
 }

@@ -1,23 +1,14 @@
 import Operations
 import RedisClient
-import Sluice
 
 /// How fast producers are.
 struct EnqueueCases: Sendable {
-    private struct Picture: DistributedOperation {
-        static let name = "noop"
-        var number: Int
-        var text: String
-        func main(_ context: OperationContext) async throws {}
-    }
-
     let bench: Bench
 
     func run() async throws {
         try await oneByOne()
         try await concurrently()
         for tracked in [false, true] { try await bulk(tracked) }
-        try await typed()
     }
 
     /// In turns with PINGs over the same connection, and with a script that does nothing.
@@ -104,22 +95,6 @@ struct EnqueueCases: Sendable {
                 work.scriptMicroseconds / Double(count),
                 .microseconds
             )
-        )
-    }
-
-    /// With the user's type and Foundation's encoder.
-    private func typed() async throws {
-        let count = bench.size.operations
-        bench.progress("bulk enqueue of a Codable type")
-        try await bench.rig.reset()
-        let pictures = (0..<count).map { Picture(number: $0, text: String(repeating: "x", count: 60)) }
-        var options = EnqueueOptions()
-        options.tracked = false
-        let seconds = try await Bench.seconds {
-            _ = try await bench.rig.client.enqueue(pictures, queue: BenchRig.queue, options: options)
-        }
-        bench.report(
-            Measurement(.enqueue, "bulk, untracked, a Codable type", Double(count) / seconds, .perSecond)
         )
     }
 }

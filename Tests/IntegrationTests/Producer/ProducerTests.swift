@@ -130,7 +130,9 @@ struct ProducerTests {
         try await setup.end()
     }
 
-    @Test("Many operations keep their order and arrive all; untracked ones have no value")
+    @Test(
+        "Many operations keep their order, also that of their ids, and arrive all, or none; untracked ones have no value"
+    )
     func bulk() async throws {
         let setup = try await Setup()
         let error = await #expect(throws: OperationsError.self) {
@@ -138,7 +140,14 @@ struct ProducerTests {
         }
         #expect(error?.code == .invalidOption)
         try await setup.sluice.pause(queue: "default")
-        let handles = try await setup.sluice.enqueue((0..<1234).map { Resize(path: "\($0)", width: $0) })
+        let small = (0..<1234).map { Resize(path: "\($0)", width: $0) }
+        let large = Resize(path: String(repeating: "x", count: Defaults.operationBytes), width: 0)
+        let refused = await #expect(throws: OperationsError.self) { try await setup.sluice.enqueue(small + [large]) }
+        #expect(refused?.code == .tooLarge)
+        let handles = try await setup.sluice.enqueue(small)
+        #expect(handles.map(\.id.description) == handles.map(\.id.description).sorted())
+        let next = try await setup.sluice.broker.page(state: .ready, queue: "default", cursor: nil, limit: 100)
+        #expect(next.operations.map(\.record.header.id) == handles.prefix(100).map(\.id))
         let untracked = try await setup.sluice.enqueue(Resize(path: "u", width: 0), tracked: false)
         let ready = try await setup.sluice.broker.snapshot(queue: "default", executingRows: 0).counts[.ready]
         #expect(ready == 1235)
