@@ -33,7 +33,7 @@ install() {
     $sudo apt-get update -qq
     # Debian starts a system-wide Redis when the package is installed. Sluice starts its own, so that one stays off: without
     # an init system nothing is started, and with one this policy keeps it from starting.
-    DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    $sudo env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 require_swift() {

@@ -33,9 +33,10 @@ def section(path, folder):
         "",
         f"By `scripts/compare --report`, on {about['machine']['cores']} × {about['machine']['processor']}: for each a redis-server "
         f"{about['machine']['redis']} of its own, one queue after the other in {rounds} rounds; the middle one, and behind it the least and the "
-        "most. One process enqueues. The others are as Debian has them, without log lines and results; of three settings for each the "
-        "fastest counts. Sluice's operations are of a `Codable` type, its memory is that of operations of the same size. *Times better* compares "
-        "with the best of the others.",
+        "most. One process enqueues, with one thread where not said otherwise; Sluice's bulk enqueue encodes with several. The others are as "
+        "Debian has them, without log lines and results; of a few settings of their workers the fastest counts, as of Sluice's for the drain. "
+        "Sluice's operations are of a `Codable` type, but for the pick-up, and for the memory, where they are of the same size. "
+        "*Times better* compares with the best of the others.",
         "",
         f"![{caption}](plots/peers.svg)",
         "",

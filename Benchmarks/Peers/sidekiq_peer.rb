@@ -10,7 +10,7 @@ require "sidekiq"
 
 THREADS = 64
 PATIENCE = 60
-SERVER = { url: "unix://#{ENV.fetch("PEER_SOCKET")}", driver: ENV.fetch("PEER_DRIVER", "hiredis").to_sym }.freeze
+SERVER = { url: "unix://#{ENV.fetch("PEER_SOCKET")}", driver: :hiredis }.freeze
 Sidekiq.configure_server { |config| config.redis = SERVER }
 Sidekiq.configure_client { |config| config.redis = SERVER.merge(size: THREADS) }
 # Lines for each job would cost more than the jobs, and so does the search for arguments that JSON cannot say.
@@ -63,7 +63,10 @@ end
 
 def pick_up(count)
   count.times do
-    2.times { become_idle }
+    # As Sluice's does, which measures a PING in between.
+    become_idle
+    Sidekiq.redis(&:ping)
+    become_idle
     Stamp.perform_async(nanoseconds)
     # The producer is silent while the job is on its way.
     become_idle
@@ -78,6 +81,8 @@ if $PROGRAM_NAME == __FILE__
   case ARGV[0]
   when "fill" then fill(count)
   when "pick-up" then pick_up(count)
-  else puts seconds(count) { |part| { "bulk" => method(:fill), "single" => method(:single), "together" => method(:together) }.fetch(ARGV[0]).call(part) }
+  when "bulk" then puts seconds(count) { |part| fill(part) }
+  when "single" then puts seconds(count) { |part| single(part) }
+  when "together" then puts seconds(count) { |part| together(part) }
   end
 end

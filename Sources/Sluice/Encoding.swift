@@ -2,23 +2,21 @@ import Foundation
 
 /// Makes operations of a type: its values as JSON, and what the options say of all of them.
 ///
-/// Foundation's encoder takes longer than everything else that an enqueue does, so many are encoded on all processors. All of it before
-/// the first is sent: if one value cannot be encoded, nothing is enqueued.
+/// Foundation's encoder takes about as long as the calls that enqueue many, so many are encoded in parallel. All of it before the first is
+/// sent: if one value cannot be encoded, nothing is enqueued.
 struct Encoding<Body: DistributedOperation>: Sendable {
     let options: EnqueueOptions
     /// See `EnqueueOptions.operation`.
     let serverTime: Int64?
 
-    /// As many as are worth a task.
+    /// As many are worth a task, and after as many others get the thread: there are no more threads than processors.
     private static var part: Int { 1000 }
 
-    /// - Throws: what the encoder throws, or `EnqueueOptions.operation`.
+    /// - Throws: what the encoder throws, or `EnqueueOptions.operation`; `CancellationError` if there are many and the task is cancelled.
     func operations(_ bodies: [Body]) async throws -> [NewOperation] {
         guard bodies.count > Self.part else { return try encoded(bodies[...]) }
-        var operations = try await inParallel(bodies)
-        // In their order here as well.
-        for index in operations.indices { operations[index].id = OperationID() }
-        return operations
+        precondition(options.id == nil, "one id is for one operation")
+        return try await inParallel(bodies)
     }
 
     private func inParallel(_ bodies: [Body]) async throws -> [NewOperation] {
@@ -26,12 +24,28 @@ struct Encoding<Body: DistributedOperation>: Sendable {
         let size = max(Self.part, (bodies.count + processors - 1) / processors)
         return try await withThrowingTaskGroup(of: (Int, [NewOperation]).self) { group in
             for first in stride(from: 0, to: bodies.count, by: size) {
-                group.addTask { (first, try encoded(bodies[first..<min(first + size, bodies.count)])) }
+                group.addTask { (first, try await encodedInParts(bodies[first..<min(first + size, bodies.count)])) }
             }
-            var parts: [Int: [NewOperation]] = [:]
-            for try await (first, part) in group { parts[first] = part }
-            return parts.sorted { $0.key < $1.key }.flatMap(\.value)
+            var shares: [Int: [NewOperation]] = [:]
+            for try await (first, share) in group { shares[first] = share }
+            var operations: [NewOperation] = []
+            operations.reserveCapacity(bodies.count)
+            for (_, share) in shares.sorted(by: { $0.key < $1.key }) { operations += share }
+            // The tasks made ids that grow in no order.
+            for index in operations.indices { operations[index].id = OperationID() }
+            return operations
         }
+    }
+
+    private func encodedInParts(_ bodies: ArraySlice<Body>) async throws -> [NewOperation] {
+        var operations: [NewOperation] = []
+        operations.reserveCapacity(bodies.count)
+        for first in stride(from: bodies.startIndex, to: bodies.endIndex, by: Self.part) {
+            operations += try encoded(bodies[first..<min(first + Self.part, bodies.endIndex)])
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        return operations
     }
 
     private func encoded(_ bodies: ArraySlice<Body>) throws -> [NewOperation] {

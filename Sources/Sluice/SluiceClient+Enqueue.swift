@@ -60,14 +60,16 @@ extension SluiceClient {
     /// of them under way at once.
     ///
     /// Each call is atomic. If one throws, what went before it is enqueued, and of the calls behind it up to seven may be. A call
-    /// that has to be repeated because the connection broke may end up behind those.
+    /// that has to be repeated because the connection broke may end up behind those. More than 1,000 are encoded in parallel: `encode(to:)`
+    /// is then called from several threads.
     ///
     /// - Parameters:
     ///   - operations: the operations.
     ///   - queue: the queue's name.
     ///   - options: for each of them. An id is allowed for one operation only.
     /// - Returns: one handle for each operation, in order.
-    /// - Throws: as `enqueue(_:queue:priority:…)`; nothing was enqueued if an argument is wrong.
+    /// - Throws: as `enqueue(_:queue:priority:…)`; nothing was enqueued if an argument is wrong, or if an `encode(to:)` throws, whose
+    ///   error this is.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
         _ operations: [Body],
