@@ -1,8 +1,9 @@
 # Sidekiq for scripts/compare. `sidekiq -r` takes the jobs from here; `ruby` runs it as the producer:
 #
 #   fill N      puts N no-ops into the queue, 1,000 a call
-#   single N    the same one by one, each awaited
-#   together N  the same from 64 threads
+#   bulk N      the same, timed
+#   single N    one by one, each awaited, timed
+#   together N  the same from 64 threads, timed
 #   pick-up N   N jobs, each into an idle queue, that tell how long they waited
 #
 # It prints seconds, without those in which it connects, and for pick-up one line of milliseconds for each job.
