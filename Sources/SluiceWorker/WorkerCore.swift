@@ -169,11 +169,11 @@ final class WorkerCore: Sendable {
 
     // MARK: Running
 
-    /// Starts an operation in a task of its own.
+    /// Starts an operation in a task of its own. Its priority is said, since loops may have a higher one.
     func launch(_ operation: HeldOperation) {
         let runner = Runner()
         let executor = Executor(core: self)
-        runner.attach(Task { await executor.run(operation, in: runner) })
+        runner.attach(Task(priority: .medium) { await executor.run(operation, in: runner) })
     }
 
     /// A body has ended.
@@ -184,7 +184,7 @@ final class WorkerCore: Sendable {
     {
         let now = Instant.now
         let (next, own, signals, isSpent) = queue.withLock { queue -> (HeldOperation?, Signal?, [Signal], Bool) in
-            queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt)
+            queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt, now)
             let isSpent = queue.age(by: settlement)
             // What has ended may wait for the call under way: its answer looks at the outbox again.
             let own = queue.members[operation.queue].hasCall(now) ? queue.members[operation.queue].signal : nil

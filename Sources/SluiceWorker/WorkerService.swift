@@ -71,7 +71,8 @@ public final class WorkerService: Service {
             throw WorkerError(.alreadyRun, "a worker can run only once: make another one")
         }
         // Not a child task: a cancel must not cut off the calls that give operations back.
-        let work = Task { await self.work() }
+        // The priority is said because threads are counted for each: bodies have this one, whatever the caller's.
+        let work = Task(priority: .medium) { await self.work() }
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await work.value
@@ -107,7 +108,7 @@ public final class WorkerService: Service {
         core.deadlines.start { [core] operation, step in core.deadlinePassed(operation, step) }
         defer { core.deadlines.stop() }
         let heartbeat = Heartbeat(core)
-        let loops = Task { await self.runLoops(heartbeat) }
+        let loops = Task(priority: .medium) { await self.runLoops(heartbeat) }
         let drain = Drain(core: core, stopping: stopping)
         await stopping.wait()
         await drain.run()

@@ -126,7 +126,7 @@ struct BellClaimTests {
         _ = queue.reconcile(found, epoch: epoch, 0, ties: .none)
         let started = queue.startAll(now)
         #expect(started.map(\.fence) == [1])
-        queue.end(started[0], .finished(result: []), ranFor: .zero)
+        queue.end(started[0], .finished(result: []), ranFor: .zero, now)
         guard let sent = exchange(&queue) else {
             Issue.record("its end was not sent")
             return

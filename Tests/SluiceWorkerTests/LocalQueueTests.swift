@@ -41,13 +41,47 @@ struct LocalQueueTests {
         #expect(exchange(&queue)?.capacity == 1)
     }
 
+    @Test(
+        "rushes while short operations come in great numbers and end, and no longer when the queue is dry or none has ended for a while"
+    )
+    func rushes() {
+        var queue = queue(slots: 100)
+        func answer(_ fences: ClosedRange<Int64>, to capacity: Int) {
+            let exchange = LocalQueue.Exchange(ended: [], capacity: capacity, epoch: 1, number: 1)
+            queue.accept(
+                Claim(status: .ok, operations: claimed(fences), more: true),
+                0,
+                of: exchange,
+                ties: .none,
+                now
+            )
+        }
+        answer(1...50, to: 100)
+        #expect(!queue.members[0].isRushing(now), "how long they take is not known")
+        for operation in queue.startAll(now) {
+            queue.end(operation, .finished(result: []), ranFor: .microseconds(5), now)
+        }
+        #expect(queue.members[0].isRushing(now))
+        answer(51...60, to: 10)
+        #expect(queue.members[0].isRushing(now), "it has got all that it asked for")
+        #expect(!queue.members[0].isRushing(now + LocalQueue.stall), "none has ended for so long")
+        answer(61...99, to: 40)
+        #expect(!queue.members[0].isRushing(now), "the queue is dry")
+        answer(100...200, to: 101)
+        #expect(queue.members[0].isRushing(now))
+        for operation in queue.startAll(now).prefix(1) {
+            queue.end(operation, .finished(result: []), ranFor: .milliseconds(20), now)
+        }
+        #expect(!queue.members[0].isRushing(now), "one took long")
+    }
+
     @Test("does nothing without a valid lease: no claim, no start, no completion")
     func noLease() {
         var queue = queue()
         queue.take(claimed(1...2), 0, ties: .none)
         let started = queue.startNext(now)
         #expect(started != nil)
-        if let started { queue.end(started, .finished(result: []), ranFor: .zero) }
+        if let started { queue.end(started, .finished(result: []), ranFor: .zero, now) }
         let lapsed = now + .seconds(61)
         #expect(queue.startNext(lapsed) == nil)
         #expect(exchange(&queue, lapsed) == nil)
@@ -120,7 +154,7 @@ struct LocalQueueTests {
         var queue = queue()
         queue.take(claimed(1...1), 0, ties: .none)
         guard let operation = queue.startNext(now) else { return }
-        queue.end(operation, .finished(result: []), ranFor: .zero)
+        queue.end(operation, .finished(result: []), ranFor: .zero, now)
         guard let first = exchange(&queue) else { return }
         #expect(first.ended.count == 1 && first.capacity > 0 && !first.isRepeat)
         queue.finish(first, 0)
@@ -155,7 +189,7 @@ struct LocalQueueTests {
         queue.take(claimed(1...1), 0, ties: .none)
         guard let operation = queue.startNext(now) else { return }
         queue.settle(operation, .returned(.front))
-        queue.end(operation, .finished(result: []), ranFor: .zero)
+        queue.end(operation, .finished(result: []), ranFor: .zero, now)
         #expect(queue.members[0].outbox.count == 1)
     }
 
@@ -164,7 +198,7 @@ struct LocalQueueTests {
         func firstTwo(tracked: Bool, _ settlement: Settlement) -> [[Int64]?] {
             var queue = queue(slots: 2000)
             queue.take(claimed(1...1200, tracked: tracked), 0, ties: .none)
-            for operation in queue.startAll(now) { queue.end(operation, settlement, ranFor: .zero) }
+            for operation in queue.startAll(now) { queue.end(operation, settlement, ranFor: .zero, now) }
             let first = exchange(&queue)
             queue.finish(first, 0)
             return [first, exchange(&queue)].map { $0?.ended.map(\.operation.fence) }
@@ -176,7 +210,7 @@ struct LocalQueueTests {
         var large = self.queue(slots: 10)
         large.take(claimed(1...5), 0, ties: .none)
         for operation in large.startAll(now) {
-            large.end(operation, .finished(result: [UInt8](repeating: 0, count: 400_000)), ranFor: .zero)
+            large.end(operation, .finished(result: [UInt8](repeating: 0, count: 400_000)), ranFor: .zero, now)
         }
         #expect(exchange(&large)?.ended.count == 2)
     }
@@ -185,7 +219,7 @@ struct LocalQueueTests {
     private func queue(ended count: Int64, tracked: Bool = false) -> LocalQueue {
         var queue = queue(slots: 2000)
         queue.take(claimed(1...count, tracked: tracked), 0, ties: .none)
-        for operation in queue.startAll(now) { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        for operation in queue.startAll(now) { queue.end(operation, .finished(result: []), ranFor: .zero, now) }
         return queue
     }
 
@@ -337,7 +371,7 @@ struct LocalQueueTests {
         queue.take(claimed(1...1), 900, ties: .none)
         guard let operation = queue.startNext(now) else { return }
         walks = queue.walks
-        queue.end(operation, .finished(result: []), ranFor: .zero)
+        queue.end(operation, .finished(result: []), ranFor: .zero, now)
         guard case .exchange(let exchange) = queue.nextStep(900, now) else { return }
         #expect(exchange.capacity == 8)
         #expect(queue.walks - walks <= 2)

@@ -108,6 +108,7 @@ extension LocalQueue {
         } else if claim.status == .staleEpoch {
             raiseEpoch(index)
         }
+        members[index].noteHandedOut(claim.operations.count, ofAtMost: exchange?.capacity ?? 0)
         take(claim.operations, index, ties: ties)
     }
 

@@ -53,6 +53,10 @@ extension LocalQueue {
         /// Until when this worker knows itself to be the owner of what it holds; nil = no heartbeat was answered yet.
         var leaseUntil: Instant?
         var pace = Pace()
+        /// Many were handed out at once, and as many as were asked for since.
+        var isPlentiful = false
+        /// When a body last ended.
+        var lastEnd: Instant?
         /// Successive beats in which Redis counted another number of operations than are held.
         var mismatches = 0
         /// Cancels of operations whose claim has not been answered yet.
@@ -70,6 +74,22 @@ extension LocalQueue {
 
         /// Something was sent and not answered: nothing is claimed before it is.
         var isStuck: Bool { needsReconcile || outbox.first?.isRepeat == true }
+
+        /// Many very short ones come and end one after the other: what is sent and received for them must not wait for a thread behind a thousand
+        /// bodies. Where none ends, they may hold every thread.
+        func isRushing(_ now: Instant) -> Bool {
+            guard isPlentiful, pace.isShort, let lastEnd else { return false }
+            return now < lastEnd + LocalQueue.stall
+        }
+
+        /// Takes note of the answer to a claim. One that asked for few says nothing of how many there are.
+        mutating func noteHandedOut(_ count: Int, ofAtMost capacity: Int) {
+            if count >= Self.furtherCallOfTracked {
+                isPlentiful = true
+            } else if count < capacity {
+                isPlentiful = false
+            }
+        }
 
         func hasLease(_ now: Instant) -> Bool { leaseUntil.map { now < $0 } ?? false }
 

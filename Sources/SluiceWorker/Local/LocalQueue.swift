@@ -25,8 +25,8 @@ struct LocalQueue: Sendable {
     var alarmSet: Instant?
     /// When an operation was last started.
     private var lastStart: Instant?
-    /// What is claimed ahead is given back when nothing has started for so long.
-    private static let stall: Duration = .milliseconds(100)
+    /// What is claimed ahead is given back when nothing has started for so long, and nothing rushes when nothing has ended.
+    static let stall: Duration = .milliseconds(100)
 
     /// Runs after which the worker is to be replaced; nil = never.
     private var lifetime: Int?
@@ -139,8 +139,10 @@ struct LocalQueue: Sendable {
     }
 
     /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first.
-    mutating func end(_ operation: HeldOperation, _ settlement: Settlement?, ranFor duration: Duration) {
+    mutating func end(_ operation: HeldOperation, _ settlement: Settlement?, ranFor duration: Duration, _ now: Instant)
+    {
         members[operation.queue].running -= 1
+        members[operation.queue].lastEnd = now
         members[operation.queue].pace.note(duration)
         if let settlement { settle(operation, settlement) }
     }

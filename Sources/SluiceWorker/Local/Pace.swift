@@ -23,9 +23,12 @@ struct Pace: Sendable {
     /// After a stall: begin to learn again.
     mutating func forget() { self = Pace() }
 
+    /// They are known to be very short.
+    var isShort: Bool { samples >= Self.samplesNeeded && mean < Self.longest.inSeconds }
+
     /// Operations that may be held without a slot.
     func prefetch(slots: Int) -> Int {
-        guard samples >= Self.samplesNeeded, mean < Self.longest.inSeconds else { return 0 }
+        guard isShort else { return 0 }
         return min(Self.most, Int(Double(slots) * Self.window / max(mean, 1e-7)))
     }
 }

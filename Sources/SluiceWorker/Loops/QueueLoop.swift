@@ -9,6 +9,10 @@ import Synchronization
 /// 2. Sends failures and returns, then completions together with the claim; whatever ends meanwhile goes with the next pass. While a
 ///    large call is under way the next pass begins, so that neither the server nor the way there leaves the other one idle.
 /// 3. Starts what was handed out. What was not answered stays in the outbox and is repeated under the same fence, after a pause.
+///
+/// It has the threads of the bodies, so that nothing is claimed while these hold all of them. While many very short operations come one
+/// after the other it has a higher priority and threads of its own: Redis would else stand still whenever bodies run, and bodies while
+/// Redis does.
 struct QueueLoop: Sendable {
     let core: WorkerCore
     let index: Int
@@ -17,10 +21,29 @@ struct QueueLoop: Sendable {
     func run() async {
         let signal = core.queue.withLock { $0.members[index].signal }
         let recovery = Recovery()
+        while !Task.isCancelled {
+            await run(rushing: false, signal, recovery)
+            if Task.isCancelled { return }
+            let rush = Task(priority: .high) { await run(rushing: true, signal, recovery) }
+            await withTaskCancellationHandler {
+                await rush.value
+            } onCancel: {
+                rush.cancel()
+            }
+        }
+    }
+
+    /// Runs as long as the queue does, or does not, rush.
+    private func run(rushing: Bool, _ signal: Signal, _ recovery: Recovery) async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 await recovery.wait()
-                switch core.queue.withLock({ $0.nextStep(index, .now) }) {
+                let now = ContinuousClock.now
+                let step = core.queue.withLock { queue in
+                    queue.members[index].isRushing(now) == rushing ? queue.nextStep(index, now) : nil
+                }
+                switch step {
+                case nil: return
                 case .wait: await signal.wait()
                 case .reconcile(let known, let epoch): await attempt(recovery) { try await reconcile(known, epoch) }
                 case .exchange(let exchange) where exchange.isLarge:
