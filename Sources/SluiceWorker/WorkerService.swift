@@ -58,7 +58,8 @@ public final class WorkerService: Service {
         self.idleProbe = idleProbe
     }
 
-    /// Works until it is stopped, its task is cancelled (which abandons), or its burst is over.
+    /// Works until it is stopped, its task is cancelled (which abandons), or its burst is over. Bodies run at `TaskPriority.medium`, whatever the
+    /// priority of the caller.
     ///
     /// - Throws: `WorkerError` or `OperationsError` if the configuration is wrong, or it was run before. Not for an unreachable
     ///   broker: the worker waits for it.
