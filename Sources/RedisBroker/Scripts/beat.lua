@@ -14,11 +14,12 @@ local m = call('HMGET', META, 'lastSeen', 'leaseFloor', 'paused', 'pausedUntil',
 -- taken for dead before one lease.
 local floor_at = tonumber(m[2] or 0)
 local seen = tonumber(m[1] or now)
-if now - seen > min(interval + 2000, lease - 1.5 * interval) or now < seen then
+local gap = floor(min(interval + 2000, lease - 1.5 * interval))
+if now - seen > gap or now < seen then
   floor_at = now + lease
   call('HSET', META, 'leaseFloor', format('%d', floor_at))
 end
-call('HSET', META, 'lastSeen', format('%d', now))
+call('HSET', META, 'lastSeen', NOW, 'longestGap', format('%d', gap))
 call('ZADD', PREFIX .. 'leases', now + lease, worker)
 local key = PREFIX .. 'worker:' .. worker
 local about = call('HMGET', key, 'epoch', 'number')

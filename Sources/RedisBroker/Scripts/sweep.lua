@@ -15,8 +15,12 @@
 -- include: graves
 -- include: flush
 call('HDEL', META, '')
+-- Only a beat notices that Redis was away or its clock was set. A sweep that comes before it takes nobody for dead.
 local function lapsed_worker()
-  if tonumber(call('HGET', META, 'leaseFloor') or 0) >= now then return nil end
+  local m = call('HMGET', META, 'leaseFloor', 'lastSeen', 'longestGap')
+  if tonumber(m[1] or 0) >= now then return nil end
+  local seen = tonumber(m[2] or now)
+  if now < seen or (m[3] and now - seen > tonumber(m[3])) then return nil end
   return call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%d', now), 'LIMIT', 0, 1)[1]
 end
 

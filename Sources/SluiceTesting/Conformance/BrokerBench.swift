@@ -89,6 +89,16 @@ extension BrokerBench {
         return operations.map(\.id)
     }
 
+    /// Enqueues untracked ones of 100 KiB each, one a call.
+    func enqueueUntracked(large count: Int) async throws {
+        let arguments = Array("\"\(String(repeating: "x", count: 100 << 10))\"".utf8)
+        for _ in 0..<count {
+            let envelope = OperationEnvelope(name: "check", arguments: arguments).encoded()
+            let outcomes = try await broker.enqueue([NewOperation(tracked: false, envelope: envelope)], queue: queue)
+            try expect(outcomes, [.created], "the outcome of enqueue")
+        }
+    }
+
     func claim(_ worker: WorkerID, _ capacity: Int = 1, epoch: Int = 0, onlyIfIdle: Bool = false) async throws -> Claim
     {
         let request = ClaimRequest(worker: worker, epoch: epoch, capacity: capacity, onlyIfIdle: onlyIfIdle)

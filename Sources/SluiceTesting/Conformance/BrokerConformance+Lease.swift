@@ -236,5 +236,34 @@ extension BrokerConformance {
             try bench.expect(Set(again.map(\.id)), Set(ids), "the operations")
             try bench.expect(again.map(\.header.delivery), [Int](repeating: 2, count: 250), "the deliveries")
         },
+        ConformanceCheck("A sweep before the first beat after an outage takes nobody for dead") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            _ = try await bench.running(worker)
+            try await bench.pass(10, beating: other)
+            try await bench.advance(.seconds(8))
+            try bench.expect(try await bench.broker.sweep(queue: bench.queue), SweepReply(), "the sweep before a beat")
+            try bench.beat(other)
+            try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep after it")
+            try await bench.pass(16, beating: other)
+            try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 1), "the sweep after one lease more")
+        },
+        ConformanceCheck("What one sweep hands back has few bytes, however large each is") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            try await bench.enqueueUntracked(large: 5)
+            var claimed = 0
+            while claimed < 5 { claimed += try await bench.claim(worker, 5).operations.count }
+            try await bench.lapse(allBut: other)
+            let first = try await bench.broker.sweep(queue: bench.queue)
+            try bench.expect(first, SweepReply(recovered: 2, more: true), "the first pass")
+            try bench.expect(try await bench.sweepAll().recovered, 3, "recovered by the rest")
+        },
+        ConformanceCheck("What one sweep clears away of a cancelled queue has few bytes, however large each is") {
+            bench in
+            try await bench.enqueueUntracked(large: 25)
+            _ = try await bench.cancelQueue()
+            let first = try await bench.broker.sweep(queue: bench.queue)
+            try bench.expect(first, SweepReply(buried: 10, more: true), "the first pass")
+            try bench.expect(try await bench.sweepAll().buried, 15, "cleared away by the rest")
+        },
     ]
 }

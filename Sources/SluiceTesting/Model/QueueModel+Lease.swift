@@ -6,13 +6,11 @@ extension QueueModel {
     mutating func beat(_ beat: Beat) -> BeatReply {
         let worker = beat.worker.description
         let seen = lastSeen ?? now
-        let longest = beat.intervalMilliseconds + Self.outageSlackMilliseconds
-        if now - seen > longest || 2 * (now - seen) > 2 * beat.leaseMilliseconds - 3 * beat.intervalMilliseconds
-            || now < seen
-        {
-            leaseFloor = now + beat.leaseMilliseconds
-        }
+        let slack = beat.intervalMilliseconds + Self.outageSlackMilliseconds
+        let gap = min(slack, (2 * beat.leaseMilliseconds - 3 * beat.intervalMilliseconds) / 2)
+        if now - seen > gap || now < seen { leaseFloor = now + beat.leaseMilliseconds }
         lastSeen = now
+        longestGap = gap
         leases[worker] = now + beat.leaseMilliseconds
         workers[worker, default: HeldOperations()].note(epoch: beat.epoch)
         workers[worker]?.beatAt = now
@@ -77,15 +75,23 @@ extension QueueModel {
 
 extension QueueModel {
     /// One call serves one lapsed worker (at most 200 operations, the oldest first) or, if there is none, one grave.
+    ///
+    /// Only a beat notices that the broker was away or its clock was set: a sweep that comes before it takes nobody for dead.
     mutating func sweep() -> SweepReply {
         var reply = SweepReply()
-        if let worker = lapsedWorker {
+        if let worker = lapsedWorkerNow {
             recoverAll(of: worker, reply: &reply)
         } else {
             reply.buried = bury()
         }
-        reply.more = lapsedWorker != nil || !graves.isEmpty
+        reply.more = lapsedWorkerNow != nil || !graves.isEmpty
         return reply
+    }
+
+    private var lapsedWorkerNow: String? {
+        let seen = lastSeen ?? now
+        guard now >= seen, longestGap.map({ now - seen <= $0 }) ?? true else { return nil }
+        return lapsedWorker
     }
 
     /// As a sweep of this worker, whatever its lease and the floor say.
@@ -102,11 +108,22 @@ extension QueueModel {
 
     private mutating func recoverAll(of worker: String, reply: inout SweepReply) {
         let fences = (workers[worker]?.inFlight ?? [:]).keys.sorted()
-        for fence in fences.prefix(Self.sweepLimit).reversed() { recover(fence, of: worker, reply: &reply) }
-        guard fences.count <= Self.sweepLimit else { return }
+        let count = countWithinLimits(fences, of: worker)
+        for fence in fences.prefix(count).reversed() { recover(fence, of: worker, reply: &reply) }
+        guard fences.count == count else { return }
         leases[worker] = nil
         workers[worker]?.cancelling = [:]
         dropWatch(of: worker)
+    }
+
+    /// How many of the oldest one call hands back: at most 200, and about 256 KiB.
+    private func countWithinLimits(_ fences: [Int64], of worker: String) -> Int {
+        var bytes = 0
+        for (index, fence) in fences.prefix(Self.sweepLimit).enumerated() {
+            bytes += OperationHeader.byteCount + (workers[worker]?.inFlight[fence]?.envelope.count ?? 0)
+            if bytes > Self.replyBytes { return max(1, index) }
+        }
+        return min(fences.count, Self.sweepLimit)
     }
 
     /// A recovered operation keeps its attempt; one that met the limit of deliveries, or whose cancel was requested, has used it.
@@ -189,9 +206,12 @@ extension Grave {
     /// Takes elements out; returns their number, and the ids of tracked ones.
     fileprivate mutating func exhume(limit: Int, into ids: inout [OperationID]) -> Int {
         if let lane = lanes.firstIndex(where: { !$0.isEmpty }) {
-            var number = 0
-            while number < limit, let element = lanes[lane].popFirst() {
+            var (number, bytes) = (0, 0)
+            // Ten at a time.
+            while number < limit, number % 10 > 0 || bytes < QueueModel.replyBytes, let element = lanes[lane].popFirst()
+            {
                 number += 1
+                bytes += OperationHeader.byteCount + element.envelope.count
                 if element.header.tracked { ids.append(element.id) }
             }
             return number

@@ -3,7 +3,7 @@ import Operations
 /// One queue as a value: what the scripts keep in Redis, with the same rules. Every function is one script call; `now` is the
 /// server's time during that call.
 ///
-/// Where DESIGN.md leaves a choice open, the rule is in the comment of the function that applies it.
+/// Where the protocol leaves a choice open, the rule is in the comment of the function that applies it.
 struct QueueModel {
     static let promoteLimit = 100
     /// What a place may promote although another one has filled the limit.
@@ -50,6 +50,8 @@ struct QueueModel {
     // Who is alive
     var leases: [String: Int64] = [:]
     var lastSeen: Int64?
+    /// How long the next beat may take to come before it counts as an outage, in milliseconds.
+    var longestGap: Int64?
     var leaseFloor: Int64 = 0
 
     /// The largest unusual element since the queue was last empty; 0 = none.

@@ -10,6 +10,21 @@ local function bury_record(id, sequence_limit, trace)
   end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)), true)
 end
 
+-- A few at a time, since an untracked one has up to 1 MiB.
+local function bury_lane(key, limit, trace)
+  local popped, bytes = 0, 0
+  while popped < SWEEP_LIMIT and bytes < REPLY_BYTES do
+    local elements = call('LPOP', key, GRAVE_STEP)
+    if not elements then break end
+    for i = 1, #elements do
+      bytes = bytes + #elements[i]
+      if is_reference(elements[i]) then bury_record(sub(elements[i], 39, 64), limit, trace) end
+    end
+    popped = popped + #elements
+  end
+  return popped
+end
+
 local function bury()
   local grave = call('LINDEX', PREFIX .. 'graves', 0)
   if not grave then return 0 end
@@ -17,13 +32,8 @@ local function bury()
   limit = tonumber(limit)
   local prefix = PREFIX .. 'grave:' .. number .. ':'
   for lane = 0, 4 do
-    local elements = call('LPOP', prefix .. 'lane:' .. lane, SWEEP_LIMIT)
-    if elements then
-      for i = 1, #elements do
-        if is_reference(elements[i]) then bury_record(sub(elements[i], 39, 64), limit, trace) end
-      end
-      return #elements
-    end
+    local popped = bury_lane(prefix .. 'lane:' .. lane, limit, trace)
+    if popped > 0 then return popped end
   end
   for _, place in ipairs({ 'scheduled', 'retrying' }) do
     local popped = call('ZPOPMIN', prefix .. place, SWEEP_LIMIT)

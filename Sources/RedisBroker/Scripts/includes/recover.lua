@@ -28,6 +28,9 @@ local function put_off(element, delivery)
   return 1
 end
 
+-- The attempt is used up; three digits is what the header has for them.
+local function one_more_failed(head) return format('%03d', min(999, tonumber(sub(head, 5, 7)) + 1)) end
+
 local function recover(worker, fence)
   local element, order = release(worker, format('%d', fence))
   local id, delivery = sub(element, 39, 64), tonumber(sub(element, 8, 9))
@@ -40,12 +43,12 @@ local function recover(worker, fence)
   if is_cancelled(fence, order) then
     local head = head_for(element, 'x')
     if not head then return end
-    cancel_released(element, head, order, format('%03d', tonumber(sub(head, 5, 7)) + 1))
+    cancel_released(element, head, order, one_more_failed(head))
   elseif delivery >= MAX_DELIVERIES then
     local head = head_for(element, 'x')
     if not head then return end
     keep_error(id, lost_error(head, delivery))
-    end_record(id, head, 'd', format('%03d', tonumber(sub(head, 5, 7)) + 1))
+    end_record(id, head, 'd', one_more_failed(head))
     dead = dead + 1
   elseif delivery + 1 == MAX_DELIVERIES then
     recovered = recovered + put_off(element, delivery + 1)
@@ -55,13 +58,24 @@ local function recover(worker, fence)
   end
 end
 
--- At most SWEEP_LIMIT, the oldest first; its lease goes with the last of them.
+-- How many of the oldest one call hands back: of untracked ones each has up to 1 MiB.
+local function count_within_limits(worker, fences)
+  local bytes, most = 0, min(#fences, SWEEP_LIMIT)
+  for i = 1, most do
+    bytes = bytes + call('HSTRLEN', PREFIX .. 'inflight:' .. worker, format('%d', fences[i]))
+    if bytes > REPLY_BYTES then return max(1, i - 1) end
+  end
+  return most
+end
+
+-- The oldest first; its lease goes with the last of them.
 local function recover_all(worker)
   local fences = oldest_fences(worker)
+  local count = count_within_limits(worker, fences)
   call('HSET', PREFIX .. 'worker:' .. worker, 'swept', '1')
   call('PEXPIRE', PREFIX .. 'worker:' .. worker, 3600000)
-  for i = min(#fences, SWEEP_LIMIT), 1, -1 do recover(worker, fences[i]) end
-  if #fences <= SWEEP_LIMIT then
+  for i = count, 1, -1 do recover(worker, fences[i]) end
+  if count == #fences then
     call('ZREM', PREFIX .. 'leases', worker)
     call('DEL', PREFIX .. 'cancelling:' .. worker)
     forget_number(worker)
