@@ -101,7 +101,8 @@ extension RedisBroker {
                 if ContinuousClock.now >= deadline || isGivenUp() { throw unknown }
                 try? await Task.sleep(for: .milliseconds(50))
                 reply = nil
-            } catch let error as OperationsError where error.code == .refused {
+            } catch {
+                // What is refused now says nothing of what was sent before.
                 throw unknown ?? error
             }
         }
