@@ -11,6 +11,7 @@ extension RedisBroker {
         arguments.append(request.worker.description)
         arguments.append(request.epoch)
         arguments.append(request.capacity)
+        arguments.append(request.highestFence)
         if request.onlyIfIdle { arguments.append(1) }
         return arguments
     }

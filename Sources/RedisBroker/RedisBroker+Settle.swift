@@ -20,6 +20,7 @@ extension RedisBroker {
         arguments.append(isRepeat ? 1 : 0)
         arguments.append(thenClaim?.epoch ?? 0)
         arguments.append(thenClaim?.capacity ?? 0)
+        arguments.append(thenClaim?.highestFence ?? 0)
         arguments.append(untracked.count)
         arguments.append(min(untracked.count, Self.namedUntracked))
         for completion in untracked { arguments.append(completion.fence) }

@@ -17,12 +17,22 @@ package struct ClaimRequest: Sendable, Equatable {
     /// Sent with a wait for the queue's bell: refused as `busy` where the worker holds something of the queue; and if it takes nothing,
     /// the worker does not become the one that watches for what is due.
     package var onlyIfIdle: Bool
+    /// The highest fence that the worker was ever given in this queue, and so a lower bound of those it is given now: where Redis has lost
+    /// its last writes, its counter is behind, and what it handed out anew would be taken for what the worker holds.
+    package var highestFence: Int64
 
-    package init(worker: WorkerID, epoch: Int, capacity: Int, onlyIfIdle: Bool = false) {
+    package init(
+        worker: WorkerID,
+        epoch: Int,
+        capacity: Int,
+        onlyIfIdle: Bool = false,
+        highestFence: Int64 = 0
+    ) {
         self.worker = worker
         self.epoch = epoch
         self.capacity = capacity
         self.onlyIfIdle = onlyIfIdle
+        self.highestFence = highestFence
     }
 }
 

@@ -1,8 +1,9 @@
 -- Ends operations well (group commit), then claims again if asked to.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] 1 = a repeat  ARGV[3] epoch  ARGV[4] capacity to claim, 0 = none
--- ARGV[5]  number u of untracked operations  ARGV[6] number of their ids that follow, at most 50
--- ARGV[7…] u fences, the ids for the event, then for each tracked one: fence, id, result ('' = none); at most 100 of these keep
+-- ARGV[5]  the highest fence that the worker was ever given
+-- ARGV[6]  number u of untracked operations  ARGV[7] number of their ids that follow, at most 50
+-- ARGV[8…] u fences, the ids for the event, then for each tracked one: fence, id, result ('' = none); at most 100 of these keep
 --          the call short
 -- Output   1: '' = all are done, or a character for each, untracked first: 1 done, 2 already, 0 stale
 --          2: the reply of a claim, or an empty array
@@ -16,9 +17,9 @@
 -- include: promote
 -- include: take
 -- include: flush
-local FIRST = 7
+local FIRST = 8
 call('HDEL', META, '')
-local worker, untracked, ids = ARGV[1], tonumber(ARGV[5]), tonumber(ARGV[6])
+local worker, untracked, ids = ARGV[1], tonumber(ARGV[6]), tonumber(ARGV[7])
 local inflight = PREFIX .. 'inflight:' .. worker
 local outcomes, done, all = {}, 0, true
 
@@ -106,7 +107,7 @@ add('executing', -done)
 
 local claimed = {}
 local capacity = tonumber(ARGV[4])
-if capacity > 0 and ARGV[2] ~= '1' then claimed = take(worker, tonumber(ARGV[3]), capacity) end
+if capacity > 0 and ARGV[2] ~= '1' then claimed = take(worker, tonumber(ARGV[3]), capacity, tonumber(ARGV[5])) end
 flush_ended()
 flush()
 return { all and '' or concat(outcomes), claimed }

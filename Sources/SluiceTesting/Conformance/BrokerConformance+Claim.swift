@@ -298,6 +298,31 @@ extension BrokerConformance {
             try bench.expect(outcomes, [.done(.ready), .done(.ready), .done(.ready)], "the outcomes")
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "the order")
         },
+        ConformanceCheck("No fence is handed out that the worker was given before, although the counter fell behind") {
+            bench in
+            let worker = try bench.worker()
+            func fences(_ claim: Claim?) -> [Int64] { claim?.operations.map(\.fence) ?? [] }
+            func request(_ capacity: Int, _ highest: Int64) -> ClaimRequest {
+                ClaimRequest(worker: worker, epoch: 0, capacity: capacity, highestFence: highest)
+            }
+            try await bench.enqueue(2, tracked: false)
+            try await bench.enqueue(2)
+            let first = try await bench.broker.claim(request(2, 1000), queue: bench.queue)
+            try bench.expect(fences(first), [1001, 1002], "the fences of a claim")
+            let completion = Completion(fence: 1001, id: first.operations[0].id, tracked: false, result: [])
+            let reply = try await bench.broker.complete(
+                [completion],
+                isRepeat: false,
+                worker: worker,
+                thenClaim: request(1, 2000),
+                queue: bench.queue
+            )
+            try bench.expect(reply.outcomes, [.done(.finished)], "the outcome")
+            try bench.expect(fences(reply.claim), [2001], "the fence of a claim behind a completion")
+            let last = try await bench.broker.claim(request(1, 5), queue: bench.queue)
+            try bench.expect(fences(last), [2002], "the fence where the counter is ahead")
+            try bench.expect(try await bench.complete(last.operations[0], worker), .done(.finished), "its completion")
+        },
     ]
 }
 

@@ -10,6 +10,7 @@ extension QueueModel {
         if let refused = refusal(of: request) { return refused }
         promote()
         let (taken, more) = collect(capacity: request.capacity)
+        if !taken.isEmpty { fence = max(fence, request.highestFence) }
         let claimed = handOut(taken, to: request.worker.description)
         if more { ring() }
         let isFree = claimed.count < request.capacity

@@ -35,11 +35,19 @@ end
 local PADDING = ' '
 local STARTED = 'x' .. ZERO9 .. NOW36 .. '%011x'
 
+-- The fence before the first of n new ones. Where Redis has lost its last writes, the counter is behind what the worker was given.
+local function take_fences(n, highest)
+  local fence = call('HINCRBY', META, 'fence', format('%d', n)) - n
+  if fence >= highest then return fence end
+  call('HSET', META, 'fence', format('%d', highest + n))
+  return highest
+end
+
 -- Hands the elements out: fences, the in-flight hash, the records of tracked ones.
-local function hand_out(worker, number, taken)
+local function hand_out(worker, number, taken, highest)
   local n = #taken
   if n == 0 then return 0 end
-  local fence = call('HINCRBY', META, 'fence', format('%d', n)) - n
+  local fence = take_fences(n, highest)
   local inflight, started = {}, STARTED .. number
   for i = 1, n do
     inflight[2 * i - 1] = format('%d', fence + i)
@@ -82,8 +90,8 @@ local function watch(worker, is_free, m, passes_by)
 end
 
 -- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready, elements… (of a tracked one
--- its record as it was before). `for_idle`: sent with a wait for the bell, which ends now and then although nothing rings.
-local function take(worker, epoch, capacity, for_idle)
+-- its record as it was before). `highest`: the highest fence that the worker was ever given. `for_idle`: sent with a wait for the bell, which ends now and then although nothing rings.
+local function take(worker, epoch, capacity, highest, for_idle)
   local refused, m = refusal(worker, epoch)
   if refused then
     local resumes = refused == 'paused' and m[2]
@@ -94,7 +102,7 @@ local function take(worker, epoch, capacity, for_idle)
   local intents = m[4] and call('HLEN', PREFIX .. 'intents') > 0
   if m[4] and not intents then call('HDEL', META, 'intents') end
   local taken, more = collect(capacity, tonumber(m[7] or 0), intents, claim_step(m[8]), plain)
-  local fence = hand_out(worker, m.number, taken)
+  local fence = hand_out(worker, m.number, taken, highest)
   if more then ring() end
   local due = watch(worker, #taken < capacity, m, for_idle and #taken == 0)
   if m[8] and not more and due < 0 then call('HDEL', META, 'largest') end
