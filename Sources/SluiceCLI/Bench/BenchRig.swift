@@ -65,7 +65,7 @@ final class BenchRig: Sendable {
         client = SluiceClient(broker: broker, namespace: Self.namespace) { broker.close() }
         control = try await Self.connect(endpoint)
         try await control.send(RedisCommand("CONFIG", "SET", "appendonly", "no"))
-        // Slow is what takes longer than DESIGN.md allows; all of it is counted.
+        // Slow is what takes longer than the budget allows; all of it is counted.
         try await control.send(RedisCommand("CONFIG", "SET", "slowlog-log-slower-than", "5000"))
         try await control.send(RedisCommand("CONFIG", "SET", "slowlog-max-len", "1000000"))
     }

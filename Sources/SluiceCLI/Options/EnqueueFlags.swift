@@ -14,19 +14,25 @@ package struct EnqueueFlags: ParsableArguments {
         transform: { try OperationPriority(typed: $0) }
     )
     var priority = OperationPriority.normal
-    @Option(name: .customLong("in"), help: "Start after a time (10m).", transform: DurationText.parse)
+    @Option(name: .customLong("in"), help: "Start after a time, for example 10m.", transform: DurationText.parse)
     var delay: Duration?
-    @Option(help: ArgumentHelp("Start at a time (2026-01-31T17:30:00Z).", valueName: "time"), transform: TimeText.parse)
+    @Option(
+        help: ArgumentHelp("Start at a time, for example 2026-01-31T17:30:00Z.", valueName: "time"),
+        transform: TimeText.parse
+    )
     var at: Int64?
     @Option(name: [.short, .customLong("tag")], help: "A label; may be repeated.")
     var tag: [String] = []
     @Option(help: ArgumentHelp("An id, or any text: the same text is the same operation.", valueName: "key"))
     var id: String?
-    @Option(help: "No longer start it after this time (2h).", transform: DurationText.parse)
+    @Option(help: "No longer start it after this time, for example 2h.", transform: DurationText.parse)
     var expires: Duration?
     @Option(help: ArgumentHelp("How often it may run, 1 to 999 (5).", valueName: "n"))
     var attempts: Int?
-    @Option(help: "Longest time of one attempt (30s).", transform: DurationText.parse)
+    @Option(
+        help: "Longest time of one attempt, for example 30s (none for code, 1h for programs, http and downloads).",
+        transform: DurationText.parse
+    )
     var runTimeout: Duration?
     @Flag(help: "The fast path: no record unless it fails or is cancelled.")
     var noTrack = false

@@ -57,10 +57,12 @@ package struct Settings: Sendable {
         readOnly = try source.flag(options.readOnly, "--read-only", "SLUICE_READ_ONLY")
         noInput = try source.flag(options.noInput, "--no-input", "SLUICE_NO_INPUT")
         keys = try source.keys(options.keysFile)
-        let hidesAll = try source.flag(options.hideArgs, "--hide-args", "SLUICE_HIDE_ARGS").content
+        let hiding = try source.flag(options.hideArgs, "--hide-args", "SLUICE_HIDE_ARGS")
+        let hidesAll = hiding.content
         redaction = try source.value(options.redact, "--redact", "SLUICE_REDACT", "") { text in
             (try? Redaction(parsing: text, hidesAll: hidesAll)).map { _ in text }
         }.map { (try? Redaction(parsing: $0, hidesAll: hidesAll)) ?? .none }
+        if hidesAll { redaction.origin = hiding.origin }
     }
 
     /// Reads one setting after the other.

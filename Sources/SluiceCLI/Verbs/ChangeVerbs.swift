@@ -11,9 +11,10 @@ package struct RetryVerb: Verb {
                 EXAMPLES
                   \(Program.name) retry 7QK2MX
                   \(Program.name) retry -w 'state:dead name:Send*'
-                  \(Program.name) list -o id state:dead name:Send* | \(Program.name) retry -
+                  \(Program.name) list -o id --limit 200 state:dead tag:test | \(Program.name) retry -
 
-                Errors and log stay; the attempts begin anew.
+                Errors and log stay; the attempts of what had ended begin anew. A query without a state leaves out what is scheduled:
+                somebody has chosen its time.
                 """
         )
     }
@@ -48,7 +49,7 @@ package struct RemoveVerb: Verb {
                 EXAMPLES
                   \(Program.name) rm 7QK2MX
                   \(Program.name) rm -w state:cancelled -y
-                  \(Program.name) list -o id state:cancelled | \(Program.name) rm -
+                  \(Program.name) list -o id --limit 200 state:cancelled tag:test | \(Program.name) rm -
                 """
         )
     }

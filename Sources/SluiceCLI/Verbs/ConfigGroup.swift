@@ -29,7 +29,7 @@ package struct ConfigShowVerb: Verb {
 
                 A flag counts before the environment (SLUICE_REDIS_URL, REDIS_URL, SLUICE_NAMESPACE, SLUICE_OUTPUT, SLUICE_TIME,
                 SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS, SLUICE_REDACT, SLUICE_HIDE_ARGS), the environment before the
-                default. Passwords and keys are not shown.
+                default. Of SLUICE_KEYS_FILE and SLUICE_KEYS one may be set. Passwords and keys are not shown.
                 """
         )
     }
@@ -51,7 +51,9 @@ package struct ConfigShowVerb: Verb {
             return .done
         }
         var table = Table([TableColumn("SETTING"), TableColumn("VALUE")] + (origin ? [TableColumn("FROM")] : []))
-        for entry in entries { table.append([entry.name, entry.value, entry.origin].map { TableCell($0) }) }
+        for entry in entries {
+            table.append(([entry.name, entry.value] + (origin ? [entry.origin] : [])).map { TableCell($0) })
+        }
         console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
         return .done
     }

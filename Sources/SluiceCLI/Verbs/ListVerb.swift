@@ -12,8 +12,8 @@ package struct ListVerb: Verb {
                 EXAMPLES
                   \(Program.name) list
                   \(Program.name) list state:executing,retrying queue:mail
-                  \(Program.name) list state:dead name:Send* -tag:test -o jsonl
-                  \(Program.name) cancel $(\(Program.name) list -o id tag:nightly)
+                  \(Program.name) list state:dead 'name:Send*' -tag:test -o jsonl
+                  \(Program.name) list -o id state:executing tag:nightly | \(Program.name) cancel -
 
                 Fields: state, queue, name, tag, priority, worker. A comma means or, - in front means not, * stands for anything at
                 the end.

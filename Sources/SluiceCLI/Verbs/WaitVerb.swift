@@ -28,7 +28,7 @@ package struct WaitVerb: Verb {
         help: "started, or terminal (finished is the same: the exit status says how they ended)."
     )
     var goal = Goal.terminal
-    @Option(help: "Longest time to wait (5m); without it there is no limit.", transform: DurationText.parse)
+    @Option(help: "Longest time to wait, for example 5m; without it there is no limit.", transform: DurationText.parse)
     var timeout: Duration?
     @Flag(help: "Return when one of them ended.")
     var any = false

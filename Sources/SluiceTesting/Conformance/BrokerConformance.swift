@@ -1,6 +1,6 @@
 import Operations
 
-/// The rules that every broker keeps, one check each: DESIGN.md section 4 and the invariants of FAULTS.md that show at this level.
+/// The rules that every broker keeps, one check each: the protocol, and of its invariants those that show at this level.
 ///
 /// A test target runs them all over its broker:
 /// ```swift
