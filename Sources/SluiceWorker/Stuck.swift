@@ -47,7 +47,7 @@ extension WorkerCore {
         )
         tally.stuck.wrappingAdd(1, ordering: .relaxed)
         tally.count(settlement)
-        if let next = end(operation, settlement, reportsAreBusy: reportsAreBusy, startedAt: startedAt) { launch(next) }
+        _ = end(operation, settlement, reportsAreBusy: reportsAreBusy, startedAt: startedAt, runnerUntil: nil)
         beatNow.request()  // which tells of it
         if configuration.stuck == .replace { replace() }
     }
@@ -68,6 +68,7 @@ extension WorkerCore {
     /// A body that was given up on has returned after all.
     func returned(_ operation: HeldOperation) {
         tally.stuck.wrappingSubtract(1, ordering: .relaxed)
+        runnerEnds()
         logger.info("a stuck body has returned; nothing of it is stored", metadata: operation.metadata())
     }
 

@@ -83,7 +83,14 @@ final class WorkerCore: Sendable {
 
     func index(of name: String) -> Int? { queue.withLock { $0.indexes[name] } }
 
-    func ties(_ index: Int) -> QueueTies {
+    /// What was handed out, as this worker holds it. Made without the lock, under which all bodies end.
+    func hold(_ claimed: [ClaimedOperation], _ index: Int) -> [HeldOperation] {
+        if claimed.isEmpty { return [] }
+        let ties = ties(index)
+        return claimed.map { HeldOperation($0, queue: index, ties: ties) }
+    }
+
+    private func ties(_ index: Int) -> QueueTies {
         let name = queue.withLock { $0.members[index].share.name }
         return QueueTies(
             name: name,
@@ -104,13 +111,14 @@ final class WorkerCore: Sendable {
         let (result, effects) = queue.withLock { queue in
             let result = body(&queue, now)
             var effects = Effects()
-            effects.starts = queue.startAll(now)
-            queue.distribute(now)
+            queue.fill(now)
+            effects.runners = queue.line.callRunners()
             let outlook = queue.outlook(now)
             effects.wakes = outlook.callers.map { queue.members[$0].signal }
             effects.bell = outlook.needsBell
             effects.alarm = outlook.alarm.map { next in queue.alarmSet.map { next < $0 } ?? true } ?? false
             effects.calm = queue.phase != .running
+            effects.pause = configuration.burst != .none
             return (result, effects)
         }
         act(effects)
@@ -118,20 +126,23 @@ final class WorkerCore: Sendable {
     }
 
     private struct Effects {
-        var starts: [HeldOperation] = []
+        var runners = 0
+        var own: Signal?
         var wakes: [Signal] = []
         var bell = false
         var alarm = false
         var calm = false
+        var pause = false
     }
 
     private func act(_ effects: Effects) {
-        for operation in effects.starts { launch(operation) }
+        startRunners(effects.runners)
+        effects.own?.raise()
         for signal in effects.wakes { signal.raise() }
         if effects.bell { bell.raise() }
         if effects.alarm { alarm.raise() }
         if effects.calm { calm.raise() }
-        if configuration.burst != .none { pause.raise() }
+        if effects.pause { pause.raise() }
     }
 
     // MARK: Recycling
@@ -169,28 +180,58 @@ final class WorkerCore: Sendable {
 
     // MARK: Running
 
-    /// Starts an operation in a task of its own. Its priority is said, since loops may have a higher one.
-    func launch(_ operation: HeldOperation) {
-        let runner = Runner()
-        let executor = Executor(core: self)
-        runner.attach(Task(priority: .medium) { await executor.run(operation, in: runner) })
+    /// An operation's turn to run.
+    struct Turn: Sendable {
+        let operation: HeldOperation
+        /// When the one before it ended: what comes between, such as waiting for the lock, is part of the time that an operation takes.
+        let startedAt: Instant
     }
 
-    /// A body has ended.
+    /// Makes runners. Their priority is that of the loops, whoever makes them: threads are counted for each, and where bodies hold all
+    /// of them, nothing is to be claimed.
+    private func startRunners(_ count: Int) {
+        for _ in 0..<count {
+            let runner = Runner()
+            let executor = Executor(core: self)
+            runner.attach(Task(priority: .medium) { await executor.run(in: runner) })
+        }
+    }
+
+    /// What a runner that has come does first.
     ///
-    /// - Returns: the operation that has got its slot.
-    func end(_ operation: HeldOperation, _ settlement: Settlement, reportsAreBusy: Bool, startedAt: Instant)
-        -> HeldOperation?
-    {
+    /// - Returns: nil if others have done all of it.
+    func firstTurn() -> Turn? {
+        let (operation, runners) = queue.withLock { ($0.line.popForNewRunner(), $0.line.callRunners()) }
+        startRunners(runners)
+        return operation.map { Turn(operation: $0, startedAt: .now) }
+    }
+
+    /// An operation has ended.
+    ///
+    /// - Parameter runnerUntil: until when its runner may go on; nil = its runner has not come back from it.
+    /// - Returns: what its runner does next; nil = the runner ends.
+    func end(
+        _ operation: HeldOperation,
+        _ settlement: Settlement,
+        reportsAreBusy: Bool,
+        startedAt: Instant,
+        runnerUntil: Instant?
+    ) -> Turn? {
         let now = Instant.now
-        let (next, own, signals, isSpent) = queue.withLock { queue -> (HeldOperation?, Signal?, [Signal], Bool) in
-            queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt, now)
+        let (next, effects, isSpent) = queue.withLock { queue -> (HeldOperation?, Effects, Bool) in
+            queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt)
             let isSpent = queue.age(by: settlement)
-            // What has ended may wait for the call under way: its answer looks at the outbox again.
-            let own = queue.members[operation.queue].hasCall(now) ? queue.members[operation.queue].signal : nil
-            if let next = queue.startNext(now) { return (next, own, [], isSpent) }
-            let signals = queue.distribute(now).map { queue.members[$0].signal }
-            return (nil, own, queue.phase == .running ? signals : [calm], isSpent)
+            let claiming = queue.fill(now)
+            var effects = Effects()
+            // What has ended, and what is to be claimed, may wait for the call under way: its answer looks again.
+            if queue.members[operation.queue].hasCall(now) { effects.own = queue.members[operation.queue].signal }
+            for index in claiming where index != operation.queue && queue.members[index].hasCall(now) {
+                effects.wakes.append(queue.members[index].signal)
+            }
+            effects.calm = queue.phase != .running
+            let next = runnerUntil.flatMap { queue.line.popForRunner(mayGoOn: now < $0) }
+            effects.runners = queue.line.callRunners()
+            return (next, effects, isSpent)
         }
         if isSpent, let limit = configuration.maxOperations {
             recycle("operations that ended here", ["ended": "\(limit)", "limit": "\(limit)"])
@@ -198,10 +239,12 @@ final class WorkerCore: Sendable {
         if reportsAreBusy {
             reporter.finish(operation) { [self] in settle(operation, settlement) }
         }
-        own?.raise()
-        for signal in signals { signal.raise() }
-        return next
+        act(effects)
+        return next.map { Turn(operation: $0, startedAt: now) }
     }
+
+    /// A body that was given up on has ended after all, and its runner with it.
+    func runnerEnds() { queue.withLock { $0.line.runnerEnds() } }
 
     /// An ended operation whose reports have arrived.
     private func settle(_ operation: HeldOperation, _ settlement: Settlement) {

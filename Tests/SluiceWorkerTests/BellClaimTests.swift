@@ -66,7 +66,7 @@ struct BellClaimTests {
     func busy() throws {
         var queue = queue()
         queue.take(claim(1...1).operations, 0, ties: .none)
-        _ = queue.startAll(now)
+        _ = queue.runAll(now)
         let asked = try begin(&queue)
         let isOfUse = queue.accept(BellAnswer(rang: true, claim: Claim(status: .busy)), 0, of: asked, ties: .none, now)
         #expect(isOfUse)
@@ -98,12 +98,12 @@ struct BellClaimTests {
         var asked = try begin(&queue)
         let isOfUse = queue.accept(BellAnswer(rang: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
         #expect(isOfUse)
-        let first = queue.startAll(now)
+        let first = queue.runAll(now)
         #expect(first.map(\.fence) == [1])
         #expect(exchange(&queue) == nil)
         asked = try begin(&queue)
         _ = queue.accept(BellAnswer(rang: true, claim: claim(2...3, more: true)), 0, of: asked, ties: .none, now)
-        let others = queue.startAll(now)
+        let others = queue.runAll(now)
         #expect(others.map(\.fence) == [2, 3])
         #expect(exchange(&queue)?.capacity == 5)
     }
@@ -124,9 +124,9 @@ struct BellClaimTests {
         queue.finish(nil, 0)
         let found = Reconciliation(found: brought.operations, lost: [], more: false)
         _ = queue.reconcile(found, epoch: epoch, 0, ties: .none)
-        let started = queue.startAll(now)
+        let started = queue.runAll(now)
         #expect(started.map(\.fence) == [1])
-        queue.end(started[0], .finished(result: []), ranFor: .zero, now)
+        queue.end(started[0], .finished(result: []), ranFor: .zero)
         guard let sent = exchange(&queue) else {
             Issue.record("its end was not sent")
             return
@@ -134,7 +134,7 @@ struct BellClaimTests {
         queue.finish(sent, 0)
         queue.confirm(sent.ended, 0)
         _ = queue.accept(BellAnswer(rang: true, claim: brought), 0, of: asked, ties: .none, now)
-        let again = queue.startAll(now)
+        let again = queue.runAll(now)
         #expect(queue.members[0].held.isEmpty && again.isEmpty)
     }
 

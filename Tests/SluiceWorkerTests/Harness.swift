@@ -199,3 +199,48 @@ extension WorkerConfiguration {
         )
     }
 }
+
+/// What tests of the local queue alone ask for: operations as a claim brings them, and what has got a slot.
+extension LocalQueue {
+    /// Starts everything that may start.
+    mutating func runAll(_ now: Instant) -> [HeldOperation] {
+        var room = countRoom()
+        while useSlot(now, &room) != nil {}
+        return takeLine()
+    }
+
+    /// Starts one.
+    mutating func runNext(_ now: Instant) -> HeldOperation? {
+        var room = countRoom()
+        return useSlot(now, &room) == .start ? takeLine().first : nil
+    }
+
+    /// What has a slot and no runner.
+    mutating func takeLine() -> [HeldOperation] {
+        var operations: [HeldOperation] = []
+        while let operation = line.popForRunner(mayGoOn: true) { operations.append(operation) }
+        return operations
+    }
+
+    mutating func take(_ operations: [ClaimedOperation], _ index: Int, ties: QueueTies) {
+        take(hold(operations, index, ties), index)
+    }
+
+    mutating func accept(_ claim: Claim, _ index: Int, of exchange: Exchange? = nil, ties: QueueTies, _ now: Instant) {
+        accept(claim, index, of: exchange, hold(claim.operations, index, ties), now)
+    }
+
+    mutating func accept(_ answer: BellAnswer, _ index: Int, of asked: BellClaim, ties: QueueTies, _ now: Instant)
+        -> Bool
+    {
+        accept(answer, index, of: asked, hold(answer.claim?.operations ?? [], index, ties), now)
+    }
+
+    mutating func reconcile(_ answer: Reconciliation, epoch: Int, _ index: Int, ties: QueueTies) -> [HeldOperation] {
+        reconcile(answer, epoch: epoch, index, found: hold(answer.found, index, ties))
+    }
+
+    private func hold(_ claimed: [ClaimedOperation], _ index: Int, _ ties: QueueTies) -> [HeldOperation] {
+        claimed.map { HeldOperation($0, queue: index, ties: ties) }
+    }
+}

@@ -44,6 +44,76 @@ struct SharingTests {
         #expect(queue.members.map(\.granted) == [3, 5])
     }
 
+    @Test("get their part of the slots although another has claimed ahead, and a turn where there is none")
+    func claimedAhead() throws {
+        let now = Instant.now
+        for (slots, after) in [(10, Duration.zero), (1, .milliseconds(99)), (1, .milliseconds(100))] {
+            var queue = try queue("short,long", slots: slots)
+            queue.members[1].hasWork = false
+            let claimed = (1...1000 as ClosedRange<Int64>).map {
+                ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: [])
+            }
+            queue.take(claimed, 0, ties: .none)
+            var running = queue.runAll(now)
+            #expect(running.count == slots)
+            queue.members[1].hasWork = true
+            queue.members[1].lastTurn = now
+            for _ in 0..<500 where !running.isEmpty {
+                queue.end(running.removeFirst(), .finished(result: []), ranFor: .microseconds(10))
+                queue.fill(now + after)
+                running += queue.takeLine()
+            }
+            #expect(queue.members[1].granted == (slots == 10 ? 5 : after == .milliseconds(100) ? 1 : 0))
+        }
+    }
+
+    @Test("of very short operations take turns of a hundred, so that many of one queue end together")
+    func streaks() throws {
+        let now = Instant.now
+        var queue = try queue("a,b", slots: 2)
+        for index in 0...1 {
+            for _ in 0..<16 { queue.members[index].pace.note(.microseconds(10)) }
+            let claimed = (1...250 as ClosedRange<Int64>).map {
+                ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: [])
+            }
+            queue.take(claimed, index, ties: .none)
+        }
+        var order: [Int] = []
+        var running = queue.runAll(now)
+        while !running.isEmpty {
+            order.append(running[0].queue)
+            queue.end(running.removeFirst(), .finished(result: []), ranFor: .microseconds(10))
+            queue.fill(now)
+            running += queue.takeLine()
+        }
+        let lengths = order.reduce(into: [(queue: Int, count: Int)]()) { lengths, queue in
+            if lengths.last?.queue == queue {
+                lengths[lengths.count - 1].count += 1
+            } else {
+                lengths.append((queue, 1))
+            }
+        }
+        #expect(lengths.map(\.queue) == [0, 1, 0, 1, 0, 1])
+        #expect(lengths.map(\.count) == [100, 100, 100, 100, 50, 50])
+    }
+
+    @Test("start what they have claimed in the slot that they claimed for, although others never had a turn")
+    func claimedSlot() throws {
+        let now = Instant.now
+        var queue = try queue("first,second", slots: 1)
+        queue.fill(now)
+        guard case .exchange(let exchange) = queue.nextStep(0, now) else {
+            Issue.record("nothing is claimed")
+            return
+        }
+        let operation = ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: [])
+        queue.finish(exchange, 0)
+        queue.accept(Claim(status: .ok, operations: [operation], more: true), 0, of: exchange, ties: .none, now)
+        queue.fill(now)
+        #expect(queue.takeLine().map(\.fence) == [1])
+        #expect(queue.members[1].granted == 0)
+    }
+
     @Test("are written as on the command line")
     func parsing() throws {
         #expect(

@@ -197,8 +197,8 @@ final class HeldOperation: OperationLink {
     }
 }
 
-/// What a held operation asks of its worker.
-struct QueueTies: Sendable {
+/// What a held operation asks of its worker. All of one answer share it.
+final class QueueTies: Sendable {
     /// The queue's name.
     let name: String
     /// True while the worker's lease on the operation's queue is known to be valid.
@@ -208,7 +208,21 @@ struct QueueTies: Sendable {
     /// Reads an operation's stored checkpoint.
     let checkpoint: @Sendable (OperationID) async throws -> [UInt8]?
     /// Called when it was told to end, by a cancel or otherwise.
-    var toldToEnd: @Sendable (HeldOperation) -> Void = { _ in }
+    let toldToEnd: @Sendable (HeldOperation) -> Void
+
+    init(
+        name: String,
+        leaseIsValid: @escaping @Sendable () -> Bool,
+        reportsWaiting: @escaping @Sendable (HeldOperation) -> Void,
+        checkpoint: @escaping @Sendable (OperationID) async throws -> [UInt8]?,
+        toldToEnd: @escaping @Sendable (HeldOperation) -> Void = { _ in }
+    ) {
+        self.name = name
+        self.leaseIsValid = leaseIsValid
+        self.reportsWaiting = reportsWaiting
+        self.checkpoint = checkpoint
+        self.toldToEnd = toldToEnd
+    }
 }
 
 /// What an operation has reported and nobody has sent yet.
@@ -262,7 +276,7 @@ struct PendingReports {
     mutating func sent() { isSending = false }
 }
 
-/// The task in which bodies run, one after the other, until one of them is told to end.
+/// The task in which bodies run, one after the other, until none waits, one of them is told to end or others are to have its thread.
 final class Runner: Sendable {
     private struct State {
         var task: Task<Void, Never>?

@@ -12,6 +12,7 @@ extension LocalQueue {
         var capacity: Int
         /// The number of the queue's last other call when it was sent.
         var sentAfter: Int
+        var highestFence: Int64 = 0
     }
 
     /// Begins to claim at a bell. Nobody can say how many slots will be free when it rings, or whether a thread: so only a worker that
@@ -27,16 +28,22 @@ extension LocalQueue {
         return BellClaim(
             epoch: members[index].epoch,
             capacity: min(Self.mostAtBell, slots),
-            sentAfter: members[index].lastSent
+            sentAfter: members[index].lastSent,
+            highestFence: members[index].highestFence
         )
     }
 
     /// A claim at a bell was answered.
     ///
+    /// - Parameter operations: what it has brought.
     /// - Returns: false if the token that it took is of no use here: it must be put back.
-    mutating func accept(_ answer: BellAnswer, _ index: Int, of asked: BellClaim, ties: QueueTies, _ now: Instant)
-        -> Bool
-    {
+    mutating func accept(
+        _ answer: BellAnswer,
+        _ index: Int,
+        of asked: BellClaim,
+        _ operations: [HeldOperation],
+        _ now: Instant
+    ) -> Bool {
         members[index].isClaimingAtBell = false
         guard let claim = answer.claim else { return !answer.rang || rang(index, now) }
         if claim.status == .busy {
@@ -53,7 +60,7 @@ extension LocalQueue {
         } else {
             learnAsOneOfSeveral(claim, index, now)
         }
-        take(claim.operations, index, ties: ties)
+        take(operations, index)
         return !answer.rang || claim.status != .noLease
     }
 

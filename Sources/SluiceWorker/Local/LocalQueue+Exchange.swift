@@ -22,8 +22,13 @@ extension LocalQueue {
         var ahead = 0
         /// How often the bell had rung when it was sent.
         var rings = 0
+        var highestFence: Int64 = 0
 
         var isRepeat: Bool { ended.first?.isRepeat ?? false }
+
+        func request(by worker: WorkerID) -> ClaimRequest {
+            ClaimRequest(worker: worker, epoch: epoch, capacity: capacity, highestFence: highestFence)
+        }
 
         /// So much is in it that what ends meanwhile may fill another one.
         var isLarge: Bool {
@@ -46,6 +51,7 @@ extension LocalQueue {
         members[index].lastSent += 1
         exchange.number = members[index].lastSent
         exchange.rings = members[index].rings
+        exchange.highestFence = members[index].highestFence
         members[index].isRepeating = exchange.isRepeat
         return .exchange(exchange)
     }
@@ -53,8 +59,19 @@ extension LocalQueue {
     /// At most a batch and 1 MiB from the outbox, and no more tracked ones than keep the server's answer short: what fails or goes
     /// back costs as much as two that finish. Repeats go first and by themselves.
     private mutating func takeBatch(_ index: Int) -> [Ended] {
-        let outbox = members[index].outbox
-        guard let first = outbox.first else { return [] }
+        let count = Self.countBatch(members[index].outbox)
+        var batch: [Ended] = []
+        if count == members[index].outbox.count {
+            swap(&batch, &members[index].outbox)
+        } else {
+            batch = Array(members[index].outbox.prefix(count))
+            members[index].outbox.removeFirst(count)
+        }
+        return batch
+    }
+
+    private static func countBatch(_ outbox: [Ended]) -> Int {
+        guard let first = outbox.first else { return 0 }
         var bytes = 0
         var effort = 0
         var count = 0
@@ -64,12 +81,7 @@ extension LocalQueue {
             if count > 0, bytes > Defaults.operationBytes || effort > Defaults.trackedBatch { break }
             count += 1
         }
-        if count == outbox.count {
-            members[index].outbox = []
-            return outbox
-        }
-        members[index].outbox.removeFirst(count)
-        return Array(outbox[..<count])
+        return count
     }
 
     /// Slots to claim for. With completions the claim is free, so it is made also where nothing is known to be ready.
@@ -89,8 +101,8 @@ extension LocalQueue {
         }
         exchange.capacity = exchange.slots
         guard members[index].hasWork, isFused || exchange.slots > 0 else { return }
-        let free =
-            members[index].pace.prefetch(slots: slots) - members[index].waiting.count - members[index].requestedAhead
+        let claimedAhead = members[index].waiting.count + members[index].lent + members[index].requestedAhead
+        let free = members[index].pace.prefetch(slots: slots) - claimedAhead
         exchange.ahead = min(max(0, free), Defaults.batch - exchange.slots)
         members[index].requestedAhead += exchange.ahead
         exchange.capacity += exchange.ahead
@@ -100,16 +112,24 @@ extension LocalQueue {
 
     /// The claim of an exchange was answered.
     ///
-    /// - Parameter exchange: the one that it went out with; nil = the last.
-    mutating func accept(_ claim: Claim, _ index: Int, of exchange: Exchange? = nil, ties: QueueTies, _ now: Instant) {
+    /// - Parameters:
+    ///   - exchange: the one that it went out with; nil = the last.
+    ///   - operations: what it has brought.
+    mutating func accept(
+        _ claim: Claim,
+        _ index: Int,
+        of exchange: Exchange? = nil,
+        _ operations: [HeldOperation],
+        _ now: Instant
+    ) {
         if exchange.map({ $0.number > members[index].lastAnswered }) ?? true {
             members[index].lastAnswered = exchange?.number ?? members[index].lastSent
             learn(claim, index, rangMeanwhile: exchange.map { $0.rings != members[index].rings } ?? false, now)
         } else if claim.status == .staleEpoch {
             raiseEpoch(index)
         }
-        members[index].noteHandedOut(claim.operations.count, ofAtMost: exchange?.capacity ?? 0)
-        take(claim.operations, index, ties: ties)
+        take(operations, index)
+        startClaimed(index, atMost: exchange?.slots ?? 0, now)
     }
 
     /// What an answer says about the queue.
@@ -127,17 +147,18 @@ extension LocalQueue {
         // Only what is claimed at the bell is refused so, and says nothing of the queue.
         case .busy: break
         }
-        if !members[index].hasWork { members[index].granted = 0 }
+        if !members[index].hasWork { members[index].revokeGrants() }
     }
 
     /// Adds operations that Redis has handed out.
-    mutating func take(_ operations: [ClaimedOperation], _ index: Int, ties: QueueTies) {
-        for claimed in operations where members[index].held[claimed.fence] == nil {
-            let operation = HeldOperation(claimed, queue: index, ties: ties)
-            members[index].held[claimed.fence] = operation
-            if let fault = claimed.fault {
-                settle(operation, .failed(.dead, error: OperationFailure(malformed: claimed, fault).encoded()))
-            } else if let reason = members[index].earlyCancels.removeValue(forKey: claimed.fence) {
+    mutating func take(_ operations: [HeldOperation], _ index: Int) {
+        for operation in operations where members[index].held[operation.fence] == nil {
+            members[index].held[operation.fence] = operation
+            members[index].highestFence = max(members[index].highestFence, operation.fence)
+            if let fault = operation.claimed.fault {
+                let failure = OperationFailure(malformed: operation.claimed, fault)
+                settle(operation, .failed(.dead, error: failure.encoded()))
+            } else if let reason = members[index].earlyCancels.removeValue(forKey: operation.fence) {
                 _ = operation.cancel(reason: reason)
                 settle(operation, .failed(.cancelled, error: []))
             } else {
@@ -159,7 +180,7 @@ extension LocalQueue {
         members[index].calls -= 1
         members[index].isRepeating = false
         if exchange == nil { members[index].isAsking = false }
-        members[index].requested -= exchange?.slots ?? 0
+        members[index].release(requested: exchange?.slots ?? 0)
         members[index].requestedAhead -= exchange?.ahead ?? 0
     }
 
@@ -184,15 +205,21 @@ extension LocalQueue {
 
     /// Redis and the worker agree again, unless it was asked before a lapse: such an answer says nothing about the time after.
     ///
-    /// - Parameter epoch: the epoch it was asked with.
+    /// - Parameters:
+    ///   - epoch: the epoch it was asked with.
+    ///   - found: what the worker owns and did not know of.
     /// - Returns: what the worker holds and Redis gave to somebody else.
-    mutating func reconcile(_ answer: Reconciliation, epoch: Int, _ index: Int, ties: QueueTies) -> [HeldOperation] {
+    mutating func reconcile(_ answer: Reconciliation, epoch: Int, _ index: Int, found: [HeldOperation])
+        -> [HeldOperation]
+    {
         let isCurrent = epoch == members[index].epoch
         members[index].needsReconcile = answer.more || !isCurrent
         if isCurrent { members[index].hasLapsed = false }
         members[index].mismatches = 0
-        take(answer.found, index, ties: ties)
+        take(found, index)
         let lost = answer.lost.compactMap { members[index].held.removeValue(forKey: $0) }
+        // So that nothing is sent when their bodies end.
+        for operation in lost { _ = operation.settleOnce() }
         let gone = Set(answer.lost)
         _ = members[index].waiting.removeAll { gone.contains($0.fence) }
         return lost

@@ -15,7 +15,11 @@ extension LocalQueue {
         var granted = 0
         /// Slots for which a claim is under way.
         var requested = 0
-        /// Its turn in the rotation.
+        /// How many of these two are used meanwhile by what had been claimed ahead.
+        private(set) var lent = 0
+        /// When it last got a slot.
+        var lastTurn: Instant?
+        /// Its place in the rotation.
         var credit = 0
         /// Something is believed to be ready. True at first: only a claim tells.
         var hasWork = true
@@ -45,6 +49,8 @@ extension LocalQueue {
         /// How often the bell rang: what the answer to a call says about work that was sent before is older than the ring.
         var rings = 0
         var epoch = 1
+        /// The highest fence that this worker was ever given here.
+        var highestFence: Int64 = 0
         var needsReconcile = false
         /// A lease has lapsed and Redis was not asked since: what is held may be somebody else's, so nothing of it starts.
         var hasLapsed = false
@@ -53,10 +59,6 @@ extension LocalQueue {
         /// Until when this worker knows itself to be the owner of what it holds; nil = no heartbeat was answered yet.
         var leaseUntil: Instant?
         var pace = Pace()
-        /// Many were handed out at once, and as many as were asked for since.
-        var isPlentiful = false
-        /// When a body last ended.
-        var lastEnd: Instant?
         /// Successive beats in which Redis counted another number of operations than are held.
         var mismatches = 0
         /// Cancels of operations whose claim has not been answered yet.
@@ -64,47 +66,75 @@ extension LocalQueue {
 
         init(_ share: QueueShare) { self.share = share }
 
-        var usedSlots: Int { running + granted + requested }
+        // The small ones below are asked at every end, and a call would copy the member.
+
+        @inline(__always)
+        var usedSlots: Int { running + granted + requested - lent }
 
         /// Slots reserved for it that it does not use.
+        @inline(__always)
         var unusedReserve: Int { max(0, share.reservedSlots - usedSlots) }
 
         /// How much of its part of the slots it uses.
+        @inline(__always)
         var load: Double { Double(usedSlots) / Double(share.weight) }
 
         /// Something was sent and not answered: nothing is claimed before it is.
+        @inline(__always)
         var isStuck: Bool { needsReconcile || outbox.first?.isRepeat == true }
 
-        /// Many very short ones come and end one after the other: what is sent and received for them must not wait for a thread behind a thousand
-        /// bodies. Where none ends, they may hold every thread.
-        func isRushing(_ now: Instant) -> Bool {
-            guard isPlentiful, pace.isShort, let lastEnd else { return false }
-            return now < lastEnd + LocalQueue.stall
-        }
-
-        /// Takes note of the answer to a claim. One that asked for few says nothing of how many there are.
-        mutating func noteHandedOut(_ count: Int, ofAtMost capacity: Int) {
-            if count >= Self.furtherCallOfTracked {
-                isPlentiful = true
-            } else if count < capacity {
-                isPlentiful = false
-            }
-        }
-
+        @inline(__always)
         func hasLease(_ now: Instant) -> Bool { leaseUntil.map { now < $0 } ?? false }
 
+        @inline(__always)
         func mayStart(_ now: Instant) -> Bool { hasLease(now) && !hasLapsed }
 
+        @inline(__always)
         var isExchanging: Bool { calls > 0 }
 
-        /// One is always worked on by the server while another one is written or read here.
-        static let fewestCallsAtOnce = 2
+        // MARK: Slots
+
+        /// One that waits may use a slot that a claim will fill later: only where they are very short, so that what the claim brings
+        /// does not wait for long. A lent slot counts as claimed ahead.
+        @inline(__always)
+        var mayLend: Bool { lent < granted + requested && pace.isShort }
+
+        /// One starts in a slot that a claim will fill later.
+        mutating func startLent() {
+            running += 1
+            lent += 1
+        }
+
+        /// A body has ended. If nothing waits, its slot goes back to a claim that has lent one; if the others are all lent, too.
+        mutating func freeSlot() {
+            running -= 1
+            lent = min(waiting.isEmpty ? max(0, lent - 1) : lent, running)
+        }
+
+        /// It claims no more for the slots that it was given.
+        mutating func revokeGrants() {
+            granted = 0
+            settleLoans()
+        }
+
+        /// A claim for so many slots is over.
+        mutating func release(requested count: Int) {
+            requested -= count
+            settleLoans()
+        }
+
+        /// What was lent by claims that are over belongs to what runs.
+        private mutating func settleLoans() { lent = min(lent, granted + requested) }
+
+        /// One is worked on by the server while another one is on its way there and a third one is read here.
+        static let fewestCallsAtOnce = 3
         static let mostCallsAtOnce = 8
         /// A further call starts only with so much in it: small ones are gathered until the one under way is answered.
         static let furtherCall = Defaults.batch / 2
         static let furtherCallOfTracked = Defaults.trackedBatch / 2
 
         /// True if the queue's loop has something to send. What was lost is cleared up, and Redis is asked, by one call at a time.
+        @inline(__always)
         func hasCall(_ now: Instant) -> Bool {
             guard hasLease(now) else { return false }
             if calls == 0 { return needsReconcile || !outbox.isEmpty || granted > 0 }
@@ -126,9 +156,11 @@ extension LocalQueue {
         /// The way may have become longer.
         mutating func doubtRoundTrip() { shortest = shortest.map { $0 * 1.25 } }
 
+        @inline(__always)
         func canClaim(_ now: Instant) -> Bool { hasWork && !isStuck && hasLease(now) }
 
         /// Nothing is known to be there, and nothing is under way that would tell.
+        @inline(__always)
         func isQuiet(_ now: Instant) -> Bool { !hasWork && !isExchanging && !isStuck && hasLease(now) }
 
         /// Its part in the end of a burst: nothing here, and nothing to be expected.

@@ -2,7 +2,8 @@ import Operations
 
 /// What this worker holds and which slots are free: the decisions, without clocks, tasks or connections.
 ///
-/// A slot is used by an operation that runs, by a grant (a queue may claim for it) or by a request (a claim is under way).
+/// A slot is used by an operation that runs, by a grant (a queue may claim for it) or by a request (a claim is under way). The latter
+/// two lend theirs to very short operations that wait.
 struct LocalQueue: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -17,15 +18,20 @@ struct LocalQueue: Sendable {
     let slots: Int
     var phase = Phase.running
     var members: [Member] = []
+    /// What has a slot and waits for a runner.
+    var line = StartLine()
     /// The members' indexes by the names of their queues.
     private(set) var indexes: [String: Int] = [:]
     /// Walks over all members so far: a worker may have a thousand queues, so a test bounds how many a change takes.
     private(set) var walks = 0
     /// The instant that the alarm waits for.
     var alarmSet: Instant?
+    /// The queue whose operations were started last, and how many of them one after the other.
+    private var streak: (queue: Int?, count: Int) = (nil, 0)
+    private static let longestStreak = 100
     /// When an operation was last started.
     private var lastStart: Instant?
-    /// What is claimed ahead is given back when nothing has started for so long, and nothing rushes when nothing has ended.
+    /// What is claimed ahead is given back when nothing has started for so long; and a queue that had no turn for so long goes before it.
     static let stall: Duration = .milliseconds(100)
 
     /// Runs after which the worker is to be replaced; nil = never.
@@ -56,6 +62,8 @@ struct LocalQueue: Sendable {
     struct Room: Sendable, Equatable {
         var free: Int
         var kept = 0
+        /// Something waits that may start in a slot which a claim lends.
+        var mayLend = false
     }
 
     /// Counted once for a change, and then carried along while slots are given away.
@@ -64,6 +72,7 @@ struct LocalQueue: Sendable {
         for index in walk() {
             room.free -= members[index].usedSlots
             room.kept += members[index].unusedReserve
+            if !members[index].waiting.isEmpty, members[index].mayLend { room.mayLend = true }
         }
         return room
     }
@@ -79,17 +88,33 @@ struct LocalQueue: Sendable {
         if members[index].unusedReserve > 0 { room.kept -= 1 }
     }
 
+    /// Gives every free slot away: what waits starts, and queues with work claim for the others.
+    ///
+    /// - Returns: the queues that have got some to claim for.
+    @discardableResult
+    mutating func fill(_ now: Instant) -> [Int] {
+        var room = countRoom()
+        var claiming: [Int] = []
+        while let use = useSlot(now, &room) {
+            if case .claim(let index) = use { claiming.append(index) }
+        }
+        return claiming + distribute(now, &room)
+    }
+
     /// Gives free slots to queues with work, by smooth weighted rotation.
     ///
     /// - Returns: the queues that have got some.
     @discardableResult
     mutating func distribute(_ now: Instant) -> [Int] {
-        guard phase == .running else { return [] }
         var room = countRoom()
+        return distribute(now, &room)
+    }
+
+    private mutating func distribute(_ now: Instant, _ room: inout Room) -> [Int] {
+        guard phase == .running else { return [] }
         var chosen: [Int] = []
         while room.free > 0, let index = nextInRotation(now, room) {
-            spend(index, &room)
-            members[index].granted += 1
+            grant(index, now, &room)
             if chosen.last != index, !chosen.contains(index) { chosen.append(index) }
         }
         return chosen
@@ -107,42 +132,103 @@ struct LocalQueue: Sendable {
         return best
     }
 
+    private mutating func grant(_ index: Int, _ now: Instant, _ room: inout Room) {
+        spend(index, &room)
+        members[index].granted += 1
+        members[index].lastTurn = now
+    }
+
     // MARK: Starting and ending
 
-    /// Takes the next operation that may start, and its slot.
-    mutating func startNext(_ now: Instant) -> HeldOperation? {
-        var room = countRoom()
-        return startNext(now, &room)
+    /// What became of a slot.
+    enum Use: Equatable {
+        case start
+        /// The queue of this index claims for it.
+        case claim(Int)
     }
 
-    /// Takes everything that may start.
-    mutating func startAll(_ now: Instant) -> [HeldOperation] {
-        var room = countRoom()
-        var operations: [HeldOperation] = []
-        while let operation = startNext(now, &room) { operations.append(operation) }
-        return operations
-    }
-
-    private mutating func startNext(_ now: Instant, _ room: inout Room) -> HeldOperation? {
-        guard phase == .running, room.free > 0 else { return nil }
-        var best: Int?
-        for index in walk()
-        where !members[index].waiting.isEmpty && members[index].mayStart(now) && maySpend(index, room) {
-            if best.map({ members[index].load < members[$0].load }) ?? true { best = index }
+    /// Starts the next of what waits, or gives its slot to another queue with work, so that operations claimed ahead do not keep that
+    /// from its part: to one that uses less of it, or as little and has had no turn for a while. One whose operations are very short
+    /// has to have had none for a while anyhow: they are claimed ahead, many at a time, and for a slot each would be few.
+    ///
+    /// - Returns: nil if nothing that waits may start.
+    mutating func useSlot(_ now: Instant, _ room: inout Room) -> Use? {
+        guard phase == .running, room.free > 0 || room.mayLend else { return nil }
+        if let last = streak.queue, mayGoOn(last, now, room) { return start(last, now, &room) ? .start : nil }
+        var first: Int?
+        var other: Int?
+        for index in walk() {
+            if members[index].waiting.isEmpty {
+                guard members[index].canClaim(now), maySpend(index, room) else { continue }
+                if members[index].pace.isShort, !hasNoTurn(index, now) { continue }
+                if other.map({ isBefore(index, $0) }) ?? true { other = index }
+            } else if members[index].mayStart(now), maySpend(index, room) || members[index].mayLend {
+                if first.map({ isBefore(index, $0) }) ?? true { first = index }
+            }
         }
-        guard let best, let operation = members[best].waiting.popFirst() else { return nil }
-        spend(best, &room)
-        members[best].running += 1
+        guard let first else { return nil }
+        if let other, isOwed(other, before: first, now) {
+            grant(other, now, &room)
+            return .claim(other)
+        }
+        streak = (first, 0)
+        return start(first, now, &room) ? .start : nil
+    }
+
+    /// Very short ones of one queue start one after the other, so that many of them end together and leave with one call.
+    private func mayGoOn(_ index: Int, _ now: Instant, _ room: Room) -> Bool {
+        streak.count < Self.longestStreak && !members[index].waiting.isEmpty && members[index].pace.isShort
+            && members[index].mayStart(now) && (maySpend(index, room) || members[index].mayLend)
+    }
+
+    /// Who uses less of its part of the slots is first, and of those that use as much, who got one longer ago.
+    private func isBefore(_ one: Int, _ other: Int) -> Bool {
+        let (load, otherLoad) = (members[one].load, members[other].load)
+        if load != otherLoad { return load < otherLoad }
+        guard let turn = members[one].lastTurn, let otherTurn = members[other].lastTurn else {
+            return members[one].lastTurn == nil && members[other].lastTurn != nil
+        }
+        return turn < otherTurn
+    }
+
+    private func isOwed(_ other: Int, before first: Int, _ now: Instant) -> Bool {
+        let (load, loadOfFirst) = (members[other].load, members[first].load)
+        return load < loadOfFirst || (load == loadOfFirst && hasNoTurn(other, now))
+    }
+
+    private func hasNoTurn(_ index: Int, _ now: Instant) -> Bool {
+        members[index].lastTurn.map { $0 + Self.stall <= now } ?? true
+    }
+
+    /// Starts what has come in the slots for which it was claimed, before anybody else is given them.
+    mutating func startClaimed(_ index: Int, atMost count: Int, _ now: Instant) {
+        guard phase == .running, count > 0, members[index].mayStart(now) else { return }
+        var room = countRoom()
+        for _ in 0..<count where maySpend(index, room) {
+            guard start(index, now, &room) else { return }
+        }
+    }
+
+    /// Puts the next operation of a queue into the line.
+    private mutating func start(_ index: Int, _ now: Instant, _ room: inout Room) -> Bool {
+        guard let operation = members[index].waiting.popFirst() else { return false }
+        if maySpend(index, room) {
+            spend(index, &room)
+            members[index].running += 1
+        } else {
+            members[index].startLent()
+        }
         operation.takeSlot()
+        line.append(operation)
+        streak.count += 1
+        members[index].lastTurn = now
         lastStart = now
-        return operation
+        return true
     }
 
     /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first.
-    mutating func end(_ operation: HeldOperation, _ settlement: Settlement?, ranFor duration: Duration, _ now: Instant)
-    {
-        members[operation.queue].running -= 1
-        members[operation.queue].lastEnd = now
+    mutating func end(_ operation: HeldOperation, _ settlement: Settlement?, ranFor duration: Duration) {
+        members[operation.queue].freeSlot()
         members[operation.queue].pace.note(duration)
         if let settlement { settle(operation, settlement) }
     }
@@ -159,9 +245,9 @@ struct LocalQueue: Sendable {
         return true
     }
 
-    /// Puts an ended operation into the outbox, unless it was settled before or Redis has given it to somebody else.
+    /// Puts an ended operation into the outbox, unless it was settled before.
     mutating func settle(_ operation: HeldOperation, _ settlement: Settlement) {
-        guard members[operation.queue].held[operation.fence] === operation, operation.settleOnce() else { return }
+        guard operation.settleOnce() else { return }
         members[operation.queue].outbox.append(Ended(operation: operation, settlement: settlement))
     }
 

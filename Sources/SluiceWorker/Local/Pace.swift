@@ -8,8 +8,8 @@ struct Pace: Sendable {
     private static let longest: Duration = .milliseconds(1)
     private static let window = 0.002
     private static let samplesNeeded = 16
-    /// Four batches: some are worked on while others are on their way, however long that is.
-    private static let most = 4 * Defaults.batch
+    /// Eight batches: some are worked on while others are on their way, however long that is.
+    private static let most = 8 * Defaults.batch
     private var mean = 0.0
     private var samples = 0
 

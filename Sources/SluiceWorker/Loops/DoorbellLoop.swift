@@ -87,7 +87,8 @@ struct DoorbellLoop: Sendable {
                 worker: core.id,
                 epoch: asked.epoch,
                 capacity: asked.capacity,
-                onlyIfIdle: true
+                onlyIfIdle: true,
+                highestFence: asked.highestFence
             )
             answer = try await core.broker.claimAtBell(request, queue: name, timeout: Self.patience)
         } catch {
@@ -95,8 +96,8 @@ struct DoorbellLoop: Sendable {
             throw error
         }
         core.note(answer.claim, queue: name)
-        let ties = core.ties(index)
-        let isOfUse = core.change { queue, now in queue.accept(answer, index, of: asked, ties: ties, now) }
+        let operations = core.hold(answer.claim?.operations ?? [], index)
+        let isOfUse = core.change { queue, now in queue.accept(answer, index, of: asked, operations, now) }
         if !isOfUse { try await core.broker.ring(queue: name) }
     }
 }

@@ -6,19 +6,29 @@ import Operations
 struct Executor: Sendable {
     let core: WorkerCore
 
-    /// Runs an operation, and then in the same task whatever gets its slot, as long as none of them is told to end.
-    func run(_ first: HeldOperation, in runner: Runner) async {
-        var operation = first
+    /// A runner that came so long ago ends with the body that it runs: what is sent and received, and the bodies that go on after a
+    /// suspension, wait in the same line for its thread.
+    private static let slice: Duration = .microseconds(200)
+
+    /// Runs what waits for a runner, one after the other, until nothing does, one was told to end or the runner's time is over.
+    func run(in runner: Runner) async {
+        guard var turn = core.firstTurn() else { return }
+        let until = turn.startedAt + Self.slice
         while true {
-            let startedAt = ContinuousClock.now
+            let operation = turn.operation
             let settlement = await settlement(of: operation, in: runner)
             core.deadlines.remove(operation)
             guard let (reportsAreBusy, runnerIsFree) = operation.end() else { return core.returned(operation) }
             core.tally.count(settlement)
-            let next = core.end(operation, settlement, reportsAreBusy: reportsAreBusy, startedAt: startedAt)
+            let next = core.end(
+                operation,
+                settlement,
+                reportsAreBusy: reportsAreBusy,
+                startedAt: turn.startedAt,
+                runnerUntil: runnerIsFree ? until : turn.startedAt
+            )
             guard let next else { return }
-            guard runnerIsFree else { return core.launch(next) }
-            operation = next
+            turn = next
         }
     }
 

@@ -10,9 +10,7 @@ import Synchronization
 ///    large call is under way the next pass begins, so that neither the server nor the way there leaves the other one idle.
 /// 3. Starts what was handed out. What was not answered stays in the outbox and is repeated under the same fence, after a pause.
 ///
-/// It has the threads of the bodies, so that nothing is claimed while these hold all of them. While many very short operations come one
-/// after the other it has a higher priority and threads of its own: Redis would else stand still whenever bodies run, and bodies while
-/// Redis does.
+/// It has the threads of the bodies, so that nothing is claimed while these hold all of them.
 struct QueueLoop: Sendable {
     let core: WorkerCore
     let index: Int
@@ -21,36 +19,40 @@ struct QueueLoop: Sendable {
     func run() async {
         let signal = core.queue.withLock { $0.members[index].signal }
         let recovery = Recovery()
-        while !Task.isCancelled {
-            await run(rushing: false, signal, recovery)
-            if Task.isCancelled { return }
-            let rush = Task(priority: .high) { await run(rushing: true, signal, recovery) }
-            await withTaskCancellationHandler {
-                await rush.value
-            } onCancel: {
-                rush.cancel()
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                switch await nextStep(recovery) {
+                case .wait: await signal.wait()
+                case .exchange(let exchange) where exchange.isLarge:
+                    group.addTask { await sendOn(exchange, recovery) }
+                case let step: await perform(step, recovery)
+                }
             }
         }
     }
 
-    /// Runs as long as the queue does, or does not, rush.
-    private func run(rushing: Bool, _ signal: Signal, _ recovery: Recovery) async {
-        await withDiscardingTaskGroup { group in
-            while !Task.isCancelled {
-                await recovery.wait()
-                let now = ContinuousClock.now
-                let step = core.queue.withLock { queue in
-                    queue.members[index].isRushing(now) == rushing ? queue.nextStep(index, now) : nil
-                }
-                switch step {
-                case nil: return
-                case .wait: await signal.wait()
-                case .reconcile(let known, let epoch): await attempt(recovery) { try await reconcile(known, epoch) }
-                case .exchange(let exchange) where exchange.isLarge:
-                    group.addTask { await attempt(recovery) { try await send(exchange) } }
-                case .exchange(let exchange): await attempt(recovery) { try await send(exchange) }
-                }
-            }
+    private func nextStep(_ recovery: Recovery) async -> LocalQueue.Step {
+        await recovery.wait()
+        return core.queue.withLock { $0.nextStep(index, .now) }
+    }
+
+    /// Sends one call after the other: what is to be sent when one was answered goes out from the same task, and so does not wait for a
+    /// thread behind bodies.
+    private func sendOn(_ first: LocalQueue.Exchange, _ recovery: Recovery) async {
+        var step = LocalQueue.Step.exchange(first)
+        while true {
+            await perform(step, recovery)
+            if Task.isCancelled { return }
+            step = await nextStep(recovery)
+            if case .wait = step { return }
+        }
+    }
+
+    private func perform(_ step: LocalQueue.Step, _ recovery: Recovery) async {
+        switch step {
+        case .wait: break
+        case .reconcile(let known, let epoch): await attempt(recovery) { try await reconcile(known, epoch) }
+        case .exchange(let exchange): await attempt(recovery) { try await send(exchange) }
         }
     }
 
@@ -74,18 +76,18 @@ struct QueueLoop: Sendable {
         let parts = Parts(exchange.ended)
         var open = Set(parts.all)
         do {
-            if !parts.failures.isEmpty {
-                let outcomes = try await core.broker.fail(parts.failures.map(\.message), worker: core.id, queue: name)
-                confirm(parts.failures.map(\.ended), outcomes, exchange.isRepeat)
+            if !parts.failures.messages.isEmpty {
+                let outcomes = try await core.broker.fail(parts.failures.messages, worker: core.id, queue: name)
+                confirm(parts.failures.ended, outcomes, exchange.isRepeat)
                 open.remove(.failures)
             }
-            if !parts.returns.isEmpty {
+            if !parts.returns.messages.isEmpty {
                 let outcomes = try await core.broker.giveBack(
-                    parts.returns.map(\.message),
+                    parts.returns.messages,
                     worker: core.id,
                     queue: name
                 )
-                confirm(parts.returns.map(\.ended), outcomes, exchange.isRepeat)
+                confirm(parts.returns.ended, outcomes, exchange.isRepeat)
                 open.remove(.returns)
             }
             try await completeAndClaim(parts, exchange, sentAt)
@@ -101,19 +103,17 @@ struct QueueLoop: Sendable {
     private func completeAndClaim(_ parts: Parts, _ exchange: LocalQueue.Exchange, _ sentAt: ContinuousClock.Instant)
         async throws
     {
-        let request =
-            exchange.capacity > 0
-            ? ClaimRequest(worker: core.id, epoch: exchange.epoch, capacity: exchange.capacity) : nil
+        let request = exchange.capacity > 0 ? exchange.request(by: core.id) : nil
         var claim: Claim?
-        if !parts.completions.isEmpty {
+        if !parts.completions.messages.isEmpty {
             let answer = try await core.broker.complete(
-                parts.completions.map(\.message),
+                parts.completions.messages,
                 isRepeat: exchange.isRepeat,
                 worker: core.id,
                 thenClaim: request,
                 queue: name
             )
-            confirm(parts.completions.map(\.ended), answer.outcomes, exchange.isRepeat)
+            confirm(parts.completions.ended, answer.outcomes, exchange.isRepeat)
             claim = answer.claim
         } else if let request {
             claim = try await core.broker.claim(request, queue: name)
@@ -123,11 +123,11 @@ struct QueueLoop: Sendable {
 
     private func accept(_ claim: Claim?, of exchange: LocalQueue.Exchange, _ sentAt: ContinuousClock.Instant) {
         core.note(claim, queue: name)
-        let ties = core.ties(index)
+        let operations = core.hold(claim?.operations ?? [], index)
         core.change { queue, now in
             queue.finish(exchange, index)
             queue.members[index].note(roundTrip: now - sentAt)
-            if let claim { queue.accept(claim, index, of: exchange, ties: ties, now) }
+            if let claim { queue.accept(claim, index, of: exchange, operations, now) }
         }
     }
 
@@ -135,6 +135,7 @@ struct QueueLoop: Sendable {
 
     private func confirm(_ ended: [Ended], _ outcomes: [SettleOutcome], _ isRepeat: Bool) {
         core.queue.withLock { $0.confirm(ended, index) }
+        guard outcomes.contains(.stale) else { return }
         for (each, outcome) in zip(ended, outcomes) where outcome == .stale {
             // Of an untracked operation Redis cannot tell whether the first call has ended it.
             if isRepeat, !each.operation.claimed.header.tracked { continue }
@@ -154,10 +155,10 @@ struct QueueLoop: Sendable {
             throw error
         }
         core.noteFaults(of: answer.found, queue: name)
-        let ties = core.ties(index)
+        let found = core.hold(answer.found, index)
         let lost = core.change { queue, _ in
             queue.finish(nil, index)
-            return queue.reconcile(answer, epoch: epoch, index, ties: ties)
+            return queue.reconcile(answer, epoch: epoch, index, found: found)
         }
         if !answer.found.isEmpty {
             core.logger.info(
@@ -196,13 +197,26 @@ private final class Recovery: Sendable {
 private struct Parts {
     enum Kind: CaseIterable { case failures, returns, completions }
 
-    var failures: [(message: Failure, ended: Ended)] = []
-    var returns: [(message: Return, ended: Ended)] = []
-    var completions: [(message: Completion, ended: Ended)] = []
+    /// What one call says, and of what.
+    struct Part<Message> {
+        var messages: [Message] = []
+        var ended: [Ended] = []
+
+        mutating func append(_ message: Message, _ each: Ended) {
+            messages.append(message)
+            ended.append(each)
+        }
+    }
+
+    var failures = Part<Failure>()
+    var returns = Part<Return>()
+    var completions = Part<Completion>()
 
     let all = Kind.allCases
 
     init(_ ended: [Ended]) {
+        completions.messages.reserveCapacity(ended.count)
+        completions.ended.reserveCapacity(ended.count)
         for each in ended {
             let operation = each.operation
             switch each.settlement {
@@ -213,7 +227,7 @@ private struct Parts {
                     tracked: operation.claimed.header.tracked,
                     result: result
                 )
-                completions.append((message, each))
+                completions.append(message, each)
             case .failed(let disposition, let error):
                 let message = Failure(
                     fence: operation.fence,
@@ -221,16 +235,16 @@ private struct Parts {
                     disposition: disposition,
                     error: error
                 )
-                failures.append((message, each))
+                failures.append(message, each)
             case .returned(let place):
-                returns.append((Return(fence: operation.fence, id: operation.id, place: place), each))
+                returns.append(Return(fence: operation.fence, id: operation.id, place: place), each)
             }
         }
     }
 
     func ended(_ kinds: Set<Kind>) -> [Ended] {
-        (kinds.contains(.failures) ? failures.map(\.ended) : [])
-            + (kinds.contains(.returns) ? returns.map(\.ended) : [])
-            + (kinds.contains(.completions) ? completions.map(\.ended) : [])
+        (kinds.contains(.failures) ? failures.ended : [])
+            + (kinds.contains(.returns) ? returns.ended : [])
+            + (kinds.contains(.completions) ? completions.ended : [])
     }
 }
