@@ -1,4 +1,5 @@
--- Hands back what a worker held whose process is known to have ended (at most 200, the oldest first): its lease need not lapse.
+-- Hands back what a worker held whose process is known to have ended (at most 200 and about 256 KiB a call, the oldest first): its lease
+-- need not lapse.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker
 -- Output   recovered, dead, 1 if it holds more: call again

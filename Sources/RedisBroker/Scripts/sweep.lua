@@ -1,4 +1,5 @@
--- Hands back what one lapsed worker held (at most 200, the oldest first), or clears 200 operations of a cancelled queue away.
+-- Hands back what one lapsed worker held (the oldest first), or clears operations of a cancelled queue away: at most 200 a call, and
+-- about 256 KiB.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
 -- Output   recovered, dead, buried, 1 if more is left to sweep now

@@ -251,7 +251,8 @@ extension BrokerConformance {
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.enqueueUntracked(large: 5)
             var claimed = 0
-            while claimed < 5 { claimed += try await bench.claim(worker, 5).operations.count }
+            for _ in 0..<5 where claimed < 5 { claimed += try await bench.claim(worker, 5).operations.count }
+            try bench.expect(claimed, 5, "claimed")
             try await bench.lapse(allBut: other)
             let first = try await bench.broker.sweep(queue: bench.queue)
             try bench.expect(first, SweepReply(recovered: 2, more: true), "the first pass")
@@ -262,8 +263,8 @@ extension BrokerConformance {
             try await bench.enqueueUntracked(large: 25)
             _ = try await bench.cancelQueue()
             let first = try await bench.broker.sweep(queue: bench.queue)
-            try bench.expect(first, SweepReply(buried: 10, more: true), "the first pass")
-            try bench.expect(try await bench.sweepAll().buried, 15, "cleared away by the rest")
+            try bench.expect(first, SweepReply(buried: 3, more: true), "the first pass")
+            try bench.expect(try await bench.sweepAll().buried, 22, "cleared away by the rest")
         },
     ]
 }

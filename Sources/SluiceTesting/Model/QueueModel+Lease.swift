@@ -74,7 +74,7 @@ extension QueueModel {
 // MARK: - Sweeping
 
 extension QueueModel {
-    /// One call serves one lapsed worker (at most 200 operations, the oldest first) or, if there is none, one grave.
+    /// One call serves one lapsed worker (at most 200 operations and about 256 KiB, the oldest first) or, if there is none, one grave.
     ///
     /// Only a beat notices that the broker was away or its clock was set: a sweep that comes before it takes nobody for dead.
     mutating func sweep() -> SweepReply {
@@ -175,7 +175,7 @@ extension QueueModel {
         ).encoded()
     }
 
-    /// Clears away at most 200 elements of the oldest grave: of its first lane that has any, else of its sets. Untracked ones
+    /// Clears away at most 200 elements, and about 256 KiB, of the oldest grave: of its first lane that has any, else of its sets. Untracked ones
     /// vanish, tracked ones become cancelled records. References left behind count as buried too.
     private mutating func bury() -> Int {
         guard var grave = graves.first else { return 0 }
@@ -207,9 +207,7 @@ extension Grave {
     fileprivate mutating func exhume(limit: Int, into ids: inout [OperationID]) -> Int {
         if let lane = lanes.firstIndex(where: { !$0.isEmpty }) {
             var (number, bytes) = (0, 0)
-            // Ten at a time.
-            while number < limit, number % 10 > 0 || bytes < QueueModel.replyBytes, let element = lanes[lane].popFirst()
-            {
+            while number < limit, bytes < QueueModel.replyBytes, let element = lanes[lane].popFirst() {
                 number += 1
                 bytes += OperationHeader.byteCount + element.envelope.count
                 if element.header.tracked { ids.append(element.id) }

@@ -10,17 +10,14 @@ local function bury_record(id, sequence_limit, trace)
   end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)), true)
 end
 
--- A few at a time, since an untracked one has up to 1 MiB.
+-- One at a time, since an untracked one has up to 1 MiB.
 local function bury_lane(key, limit, trace)
   local popped, bytes = 0, 0
   while popped < SWEEP_LIMIT and bytes < REPLY_BYTES do
-    local elements = call('LPOP', key, GRAVE_STEP)
-    if not elements then break end
-    for i = 1, #elements do
-      bytes = bytes + #elements[i]
-      if is_reference(elements[i]) then bury_record(sub(elements[i], 39, 64), limit, trace) end
-    end
-    popped = popped + #elements
+    local element = call('LPOP', key)
+    if not element then break end
+    popped, bytes = popped + 1, bytes + #element
+    if is_reference(element) then bury_record(sub(element, 39, 64), limit, trace) end
   end
   return popped
 end
