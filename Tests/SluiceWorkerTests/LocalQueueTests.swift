@@ -77,6 +77,35 @@ struct LocalQueueTests {
         #expect(queue.runAll(lapsed).map(\.fence) == [2])
     }
 
+    @Test(
+        "says with each claim the highest fence that it was ever given, and lets another operation under one it holds take its place"
+    )
+    func highestFence() throws {
+        var queue = queue(slots: 20)
+        queue.take(claimed(1...7), 0, ties: .none)
+        let running = queue.runAll(now)
+        for operation in running.dropFirst() { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        let first = try #require(exchange(&queue))
+        #expect(first.request(by: WorkerID()).highestFence == 7)
+        queue.confirm(first.ended, 0)
+        queue.finish(first, 0)
+        queue.accept(Claim(status: .ok), 0, of: first, ties: .none, now)
+        let bell = queue.beginAtBell(0, now)
+        #expect(bell?.highestFence == 7)
+        queue.members[0].hasWork = true
+        _ = queue.reconcile(
+            Reconciliation(found: claimed(9...9), lost: [], more: false),
+            epoch: queue.members[0].epoch,
+            0,
+            ties: .none
+        )
+        #expect(exchange(&queue)?.highestFence == 9)
+        queue.take(claimed(1...1), 0, ties: .none)
+        queue.end(running[0], .finished(result: []), ranFor: .zero)
+        #expect(queue.members[0].outbox.isEmpty)
+        #expect(queue.members[0].held[1] !== running[0])
+    }
+
     @Test("sends nothing of what Redis says is lost, whenever its body ends")
     func lostEndsLate() throws {
         var queue = queue()

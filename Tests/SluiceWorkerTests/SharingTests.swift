@@ -67,6 +67,75 @@ struct SharingTests {
         }
     }
 
+    @Test("of very short operations have their turns, too, where there are more long ones with work than slots")
+    func shortBesideMany() throws {
+        var queue = try queue("short,one,two,three", slots: 1)
+        for _ in 0..<16 { queue.members[0].pace.note(.microseconds(10)) }
+        let claimed = (1...1000 as ClosedRange<Int64>).map {
+            ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: [])
+        }
+        queue.take(claimed, 0, ties: .none)
+        var now = Instant.now
+        var turns = [0, 0, 0, 0]
+        for _ in 0..<640 {
+            queue.fill(now)
+            let started = queue.takeLine()
+            for operation in started {
+                turns[0] += 1
+                queue.end(operation, .finished(result: []), ranFor: .microseconds(10))
+            }
+            // Each of the others takes 150 ms.
+            for index in 1...3 where queue.members[index].granted > 0 {
+                turns[index] += 1
+                queue.members[index].granted = 0
+                now = now + .milliseconds(150)
+            }
+        }
+        #expect(turns[0] >= 500 && turns.dropFirst().allSatisfy { $0 >= 5 })
+    }
+
+    @Test("of very short operations start by their weights")
+    func weightsOfShort() throws {
+        let now = Instant.now
+        var queue = try queue("a:3,b", slots: 10)
+        for index in 0...1 {
+            for _ in 0..<16 { queue.members[index].pace.note(.microseconds(10)) }
+            let claimed = (1...2000 as ClosedRange<Int64>).map {
+                ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: [])
+            }
+            queue.take(claimed, index, ties: .none)
+        }
+        var running = queue.runAll(now)
+        var started = [0, 0]
+        for _ in 0..<1330 {
+            let operation = running.removeFirst()
+            started[operation.queue] += 1
+            queue.end(operation, .finished(result: []), ranFor: .microseconds(10))
+            queue.fill(now)
+            running += queue.takeLine()
+        }
+        #expect(started == [1000, 330])
+    }
+
+    @Test("give back what they have claimed ahead when nothing of them starts, whatever others do")
+    func stallOfOne() throws {
+        let now = Instant.now
+        var queue = try queue("a,b=1", slots: 2)
+        let claimed = (1...3 as ClosedRange<Int64>).map {
+            ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: [])
+        }
+        queue.members[1].hasWork = false
+        queue.take(claimed, 0, ties: .none)
+        #expect(queue.runAll(now).map(\.fence) == [1])
+        let later = now + .milliseconds(29_950)
+        queue.take(claimed, 1, ties: .none)
+        #expect(queue.runAll(later).map(\.queue) == [1])
+        #expect(queue.nextAlarm(later) == now + LocalQueue.longStall)
+        queue.alarm(now + LocalQueue.longStall)
+        #expect(queue.members[0].outbox.map(\.operation.fence) == [2, 3])
+        #expect(queue.members[1].outbox.isEmpty)
+    }
+
     @Test("of very short operations take turns of a hundred, so that many of one queue end together")
     func streaks() throws {
         let now = Instant.now

@@ -150,9 +150,15 @@ extension LocalQueue {
         if !members[index].hasWork { members[index].revokeGrants() }
     }
 
-    /// Adds operations that Redis has handed out.
+    /// Adds operations that Redis has handed out. What comes a second time is known; another one under the same fence takes its place:
+    /// Redis has lost its last writes, and with them the claim of the first.
     mutating func take(_ operations: [HeldOperation], _ index: Int) {
-        for operation in operations where members[index].held[operation.fence] == nil {
+        for operation in operations {
+            if let known = members[index].held[operation.fence] {
+                if known.id == operation.id { continue }
+                _ = known.settleOnce()
+                _ = members[index].waiting.removeAll { $0 === known }
+            }
             members[index].held[operation.fence] = operation
             members[index].highestFence = max(members[index].highestFence, operation.fence)
             if let fault = operation.claimed.fault {

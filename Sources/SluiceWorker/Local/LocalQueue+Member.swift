@@ -17,8 +17,10 @@ extension LocalQueue {
         var requested = 0
         /// How many of these two are used meanwhile by what had been claimed ahead.
         private(set) var lent = 0
-        /// When it last got a slot.
+        /// When it last got a slot, to start something in it or to claim for it.
         var lastTurn: Instant?
+        /// When an operation was last started.
+        var lastStart: Instant?
         /// Its place in the rotation.
         var credit = 0
         /// Something is believed to be ready. True at first: only a claim tells.

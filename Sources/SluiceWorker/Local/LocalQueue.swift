@@ -29,10 +29,14 @@ struct LocalQueue: Sendable {
     /// The queue whose operations were started last, and how many of them one after the other.
     private var streak: (queue: Int?, count: Int) = (nil, 0)
     private static let longestStreak = 100
+    private var greatestWeight = 1
     /// When an operation was last started.
     private var lastStart: Instant?
-    /// What is claimed ahead is given back when nothing has started for so long; and a queue that had no turn for so long goes before it.
+    /// What is claimed ahead is given back when nothing has started for so long, and a queue that had no turn for so long goes before it.
     static let stall: Duration = .milliseconds(100)
+    /// It is also given back when others have started for so long and nothing of its queue. A second would not do: a thousand queues that
+    /// take turns of a hundred each may need longer for one round.
+    static let longStall: Duration = .seconds(30)
 
     /// Runs after which the worker is to be replaced; nil = never.
     private var lifetime: Int?
@@ -45,6 +49,7 @@ struct LocalQueue: Sendable {
     /// Adds a queue; its index is the number of those before it.
     mutating func add(_ share: QueueShare) {
         indexes[share.name] = members.count
+        greatestWeight = max(greatestWeight, share.weight)
         members.append(Member(share))
     }
 
@@ -175,9 +180,14 @@ struct LocalQueue: Sendable {
         return start(first, now, &room) ? .start : nil
     }
 
+    /// A hundred, or its part of that beside queues of greater weight.
+    private func longestStreak(_ index: Int) -> Int {
+        max(1, Self.longestStreak * members[index].share.weight / greatestWeight)
+    }
+
     /// Very short ones of one queue start one after the other, so that many of them end together and leave with one call.
     private func mayGoOn(_ index: Int, _ now: Instant, _ room: Room) -> Bool {
-        streak.count < Self.longestStreak && !members[index].waiting.isEmpty && members[index].pace.isShort
+        streak.count < longestStreak(index) && !members[index].waiting.isEmpty && members[index].pace.isShort
             && members[index].mayStart(now) && (maySpend(index, room) || members[index].mayLend)
     }
 
@@ -193,7 +203,7 @@ struct LocalQueue: Sendable {
 
     private func isOwed(_ other: Int, before first: Int, _ now: Instant) -> Bool {
         let (load, loadOfFirst) = (members[other].load, members[first].load)
-        return load < loadOfFirst || (load == loadOfFirst && hasNoTurn(other, now))
+        return load < loadOfFirst || (load == loadOfFirst && hasNoTurn(other, now) && isBefore(other, first))
     }
 
     private func hasNoTurn(_ index: Int, _ now: Instant) -> Bool {
@@ -220,8 +230,9 @@ struct LocalQueue: Sendable {
         }
         operation.takeSlot()
         line.append(operation)
-        streak.count += 1
+        if streak.queue == index { streak.count += 1 }
         members[index].lastTurn = now
+        members[index].lastStart = now
         lastStart = now
         return true
     }
@@ -260,11 +271,17 @@ struct LocalQueue: Sendable {
 
     /// Gives back what was claimed ahead and has not moved for a while, because what runs turned out to be long.
     mutating func returnStalled(_ now: Instant) {
-        guard let lastStart, lastStart + Self.stall <= now else { return }
-        for index in members.indices where !members[index].waiting.isEmpty && members[index].hasLease(now) {
+        for index in members.indices {
+            guard let instant = stallsAt(index, now), instant <= now else { continue }
             members[index].pace.forget()
             returnWaiting(index)
         }
+    }
+
+    /// When what a queue has claimed ahead is to be given back, unless something starts before; nil = there is nothing.
+    private func stallsAt(_ index: Int, _ now: Instant) -> Instant? {
+        guard !members[index].waiting.isEmpty, members[index].hasLease(now) else { return nil }
+        return earlier(lastStart.map { $0 + Self.stall }, members[index].lastStart.map { $0 + Self.longStall })
     }
 
     // MARK: Instants
@@ -275,9 +292,7 @@ struct LocalQueue: Sendable {
     }
 
     private func nextAlarm(of index: Int, _ now: Instant) -> Instant? {
-        let due = members[index].hasWork ? nil : members[index].nextDue
-        guard let lastStart, !members[index].waiting.isEmpty, members[index].hasLease(now) else { return due }
-        return earlier(due, lastStart + Self.stall)
+        earlier(members[index].hasWork ? nil : members[index].nextDue, stallsAt(index, now))
     }
 
     private func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
