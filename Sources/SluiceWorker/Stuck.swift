@@ -76,8 +76,10 @@ extension WorkerCore {
 
     /// Stops the worker as the first SIGTERM does, and makes sure that the process ends.
     private func replace() {
-        guard stopping.replace() else { return }
+        guard stopping.current == .none else { return }
+        // Said before: a worker that holds nothing else may have drained, and its process ended, before another line is written.
         logger.error("replacing this process: an operation is stuck")
+        guard stopping.replace() else { return }
         let deadline = drainDeadline
         exit { [self] in Instant.now >= deadline || pool.blockedFor() >= Self.patience }
     }
