@@ -18,6 +18,10 @@ struct SharingTests {
         return queue
     }
 
+    private func claimed(_ count: Int64) -> [ClaimedOperation] {
+        (1...count).map { ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: []) }
+    }
+
     @Test("get free slots by their weights, in turn")
     func weights() throws {
         var queue = try queue("a:3,b", slots: 8)
@@ -50,10 +54,7 @@ struct SharingTests {
         for (slots, after) in [(10, Duration.zero), (1, .milliseconds(99)), (1, .milliseconds(100))] {
             var queue = try queue("short,long", slots: slots)
             queue.members[1].hasWork = false
-            let claimed = (1...1000 as ClosedRange<Int64>).map {
-                ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: [])
-            }
-            queue.take(claimed, 0, ties: .none)
+            queue.take(claimed(1000), 0, ties: .none)
             var running = queue.runAll(now)
             #expect(running.count == slots)
             queue.members[1].hasWork = true
@@ -71,10 +72,7 @@ struct SharingTests {
     func shortBesideMany() throws {
         var queue = try queue("short,one,two,three", slots: 1)
         for _ in 0..<16 { queue.members[0].pace.note(.microseconds(10)) }
-        let claimed = (1...1000 as ClosedRange<Int64>).map {
-            ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: [])
-        }
-        queue.take(claimed, 0, ties: .none)
+        queue.take(claimed(1000), 0, ties: .none)
         var now = Instant.now
         var turns = [0, 0, 0, 0]
         for _ in 0..<640 {
@@ -100,10 +98,7 @@ struct SharingTests {
         var queue = try queue("a:3,b", slots: 10)
         for index in 0...1 {
             for _ in 0..<16 { queue.members[index].pace.note(.microseconds(10)) }
-            let claimed = (1...2000 as ClosedRange<Int64>).map {
-                ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: [])
-            }
-            queue.take(claimed, index, ties: .none)
+            queue.take(claimed(2000), index, ties: .none)
         }
         var running = queue.runAll(now)
         var started = [0, 0]
@@ -121,14 +116,11 @@ struct SharingTests {
     func stallOfOne() throws {
         let now = Instant.now
         var queue = try queue("a,b=1", slots: 2)
-        let claimed = (1...3 as ClosedRange<Int64>).map {
-            ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: [])
-        }
         queue.members[1].hasWork = false
-        queue.take(claimed, 0, ties: .none)
+        queue.take(claimed(3), 0, ties: .none)
         #expect(queue.runAll(now).map(\.fence) == [1])
         let later = now + .milliseconds(29_950)
-        queue.take(claimed, 1, ties: .none)
+        queue.take(claimed(3), 1, ties: .none)
         #expect(queue.runAll(later).map(\.queue) == [1])
         #expect(queue.nextAlarm(later) == now + LocalQueue.longStall)
         queue.alarm(now + LocalQueue.longStall)
@@ -142,10 +134,7 @@ struct SharingTests {
         var queue = try queue("a,b", slots: 2)
         for index in 0...1 {
             for _ in 0..<16 { queue.members[index].pace.note(.microseconds(10)) }
-            let claimed = (1...250 as ClosedRange<Int64>).map {
-                ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: [])
-            }
-            queue.take(claimed, index, ties: .none)
+            queue.take(claimed(250), index, ties: .none)
         }
         var order: [Int] = []
         var running = queue.runAll(now)
