@@ -202,6 +202,16 @@ struct BellClaimTests {
         #expect(queue.members[0].hasWork && queue.members[0].nextDue == now + .milliseconds(50))
     }
 
+    @Test("says the highest fence that its worker was given")
+    func saysHighestFence() async throws {
+        let broker = HeardAtBell(InMemoryBroker())
+        let harness = Harness(broker: broker.base, connection: { _ in broker })
+        harness.start()
+        _ = try await broker.base.put("noop")
+        #expect(await comesTrue { broker.highestFences.withLock { $0.contains(1) } })
+        try await harness.stop()
+    }
+
     @Test("is called back when the worker stops, and what it brings then goes back untried")
     func drain() async throws {
         let broker = LateRing(InMemoryBroker())
@@ -214,6 +224,19 @@ struct BellClaimTests {
         let record = try await harness.detail(ids[0])?.record
         #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
         #expect(try await broker.base.snapshot(queue: "default", executingRows: 0).workers.isEmpty)
+    }
+}
+
+/// A broker that remembers which fence each claim at a bell was sent with.
+private final class HeardAtBell: Forwarding {
+    let base: InMemoryBroker
+    let highestFences = Mutex<[Int64]>([])
+
+    init(_ base: InMemoryBroker) { self.base = base }
+
+    func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
+        highestFences.withLock { $0.append(request.highestFence) }
+        return try await base.claimAtBell(request, queue: queue, timeout: timeout)
     }
 }
 

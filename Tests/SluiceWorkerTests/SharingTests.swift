@@ -18,6 +18,16 @@ struct SharingTests {
         return queue
     }
 
+    /// One whose queues all have so many very short operations here.
+    private func queue(_ shares: String, slots: Int, claimedAhead count: Int64) throws -> LocalQueue {
+        var queue = try queue(shares, slots: slots)
+        for index in queue.members.indices {
+            for _ in 0..<16 { queue.members[index].pace.note(.microseconds(10)) }
+            queue.take(claimed(count), index, ties: .none)
+        }
+        return queue
+    }
+
     private func claimed(_ count: Int64) -> [ClaimedOperation] {
         (1...count).map { ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: []) }
     }
@@ -95,11 +105,7 @@ struct SharingTests {
     @Test("of very short operations start by their weights")
     func weightsOfShort() throws {
         let now = Instant.now
-        var queue = try queue("a:3,b", slots: 10)
-        for index in 0...1 {
-            for _ in 0..<16 { queue.members[index].pace.note(.microseconds(10)) }
-            queue.take(claimed(2000), index, ties: .none)
-        }
+        var queue = try queue("a:3,b", slots: 10, claimedAhead: 2000)
         var running = queue.runAll(now)
         var started = [0, 0]
         for _ in 0..<1330 {
@@ -131,11 +137,7 @@ struct SharingTests {
     @Test("of very short operations take turns of a hundred, so that many of one queue end together")
     func streaks() throws {
         let now = Instant.now
-        var queue = try queue("a,b", slots: 2)
-        for index in 0...1 {
-            for _ in 0..<16 { queue.members[index].pace.note(.microseconds(10)) }
-            queue.take(claimed(250), index, ties: .none)
-        }
+        var queue = try queue("a,b", slots: 2, claimedAhead: 250)
         var order: [Int] = []
         var running = queue.runAll(now)
         while !running.isEmpty {
