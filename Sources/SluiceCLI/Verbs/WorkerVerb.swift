@@ -26,7 +26,8 @@ package struct WorkerVerb: Verb {
                 A Redis with a maxmemory and another maxmemory-policy than noeviction is refused (exit 78) unless --allow-eviction; if that
                 changes while the worker runs, it warns.
                 --health PORT answers GET /live (the process answers) and GET /ready (200 if within 10 s Redis has answered and a claim
-                was made or the worker waited for one, or all slots are busy; 503 while it drains and else); --health FILE writes the same as JSON every 2 s: who reads it
+                was made or waited for, or all slots are busy; else, and while it drains, 503); --health FILE writes the same as JSON every
+                2 s: who reads it
                 compares "time".
                 --processes starts this worker several times, restarts what dies (ever later if it dies soon), hands back at once what a dead
                 process ran, and passes signals on. --max-operations and --max-rss are for each process, --health is for all of them.

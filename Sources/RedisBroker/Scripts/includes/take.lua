@@ -90,7 +90,8 @@ local function watch(worker, is_free, m, passes_by)
 end
 
 -- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready, elements… (of a tracked one
--- its record as it was before). `highest`: the highest fence that the worker was ever given. `for_idle`: sent with a wait for the bell, which ends now and then although nothing rings.
+-- its record as it was before). `highest`: the highest fence that the worker was ever given. `for_idle`: sent with a wait for the
+-- bell, which ends now and then although nothing rings.
 local function take(worker, epoch, capacity, highest, for_idle)
   local refused, m = refusal(worker, epoch)
   if refused then
