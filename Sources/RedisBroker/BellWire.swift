@@ -56,23 +56,29 @@ final class BellWire: Sendable {
         if Task.isCancelled { return nil }
         let connection = open()
         let deadline = timeout + Self.delay
-        let token = connection.submit(pop([queue], timeout), deadline: deadline)
-        let reply = connection.submit(script, tail: arguments, deadline: deadline)
+        let token = Token()
+        connection.submit(pop([queue], timeout), deadline: deadline) { token.take($0) }
+        let reply: RedisValue
         do {
-            let answers = try await untilCancelled(near: queue) { try await token.and(reply).get() }
-            return Answer(rang: answers.0.array != nil, reply: answers.1)
-        } catch {
-            if await wasNotSent(token), await wasNotSent(reply) { return nil }
-            throw error
+            reply = try await untilCancelled(near: queue) {
+                try await connection.evaluate(script, tail: arguments, deadline: deadline)
+            }
+        } catch let error as RedisError where error.wasNotSent && token.wasNotSent {
+            return nil
         }
+        return Answer(rang: try token.reply().array != nil, reply: reply)
     }
 
-    private func wasNotSent(_ reply: EventLoopFuture<RedisValue>) async -> Bool {
-        do {
-            _ = try await reply.get()
-            return false
-        } catch {
-            return (error as? RedisError).map { $0.isOfConnection && !$0.outcomeIsUnknown } ?? false
+    /// What came of a wait, by the time that the reply behind it has come.
+    private final class Token: Sendable {
+        private let result = Mutex<Result<RedisValue, RedisError>>(.success(.null))
+
+        func take(_ result: Result<RedisValue, RedisError>) { self.result.withLock { $0 = result } }
+
+        func reply() throws(RedisError) -> RedisValue { try result.withLock { $0 }.get() }
+
+        var wasNotSent: Bool {
+            if case .failure(let error) = result.withLock({ $0 }) { error.wasNotSent } else { false }
         }
     }
 
@@ -146,4 +152,6 @@ final class BellWire: Sendable {
 extension RedisError {
     /// There is none, or it ended.
     fileprivate var isOfConnection: Bool { code == .closed || code == .timeout || code == .unreachable }
+
+    fileprivate var wasNotSent: Bool { isOfConnection && !outcomeIsUnknown }
 }

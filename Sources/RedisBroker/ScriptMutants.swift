@@ -29,7 +29,10 @@
         private var replacements: [(String, String)] {
             switch self {
             case .noInFlight:
-                [("call('HSET', PREFIX .. 'inflight:' .. worker, unpack(inflight))", "")] + Self.acceptAnything
+                [
+                    ("call('HSET', PREFIX .. 'inflight:' .. worker, unpack(inflight))", ""),
+                    ("call('HSET', inflight, format('%d', fence), element)", ""),
+                ] + Self.acceptAnything
             case .noFence: Self.acceptAnything
             case .cancelByMessageOnly:
                 [("if call('HSETNX', PREFIX .. 'cancelling:' .. worker, fence, trace) == 1 then", "if true then")]

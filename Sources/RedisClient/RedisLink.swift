@@ -90,6 +90,21 @@ package final class RedisLink: Sendable {
         queue.submit(all: commands, configuration.deadline(deadline))
     }
 
+    /// The same for a reply that nobody awaits.
+    /// - Parameter done: called on the event loop, before the outcome of a later call reaches anybody.
+    package func submit(
+        _ command: RedisCommand,
+        deadline: Duration? = nil,
+        done: @escaping @Sendable (Result<RedisValue, RedisError>) -> Void
+    ) {
+        let submission = Submission(
+            payload: .command(command),
+            sink: .callback(done),
+            deadline: configuration.deadline(deadline)
+        )
+        queue.enqueue(submission, mayWait: false)
+    }
+
     @discardableResult
     package func send(_ command: RedisCommand, deadline: Duration? = nil) async throws -> RedisValue {
         try await queue.send(.command(command), configuration.deadline(deadline))

@@ -99,6 +99,54 @@ import Testing
         }
     }
 
+    @Test("Of a producer that sends one call after the other only the last answer is kept, and a repeat gets it")
+    func repeatsInTurn() async throws {
+        try await withQueue { prefix, enqueue, link in
+            func call(_ number: Int, floor: Int? = nil, _ front: String = Self.front) throws -> RedisValue {
+                try enqueue(["p", String(number), String(floor ?? number), front, "1", Self.body])
+            }
+            func waiting() async throws -> Int? { try await link.send(RedisCommand("LLEN", "\(prefix)lane:2")).int }
+            for number in 1...40 {
+                for _ in 1...2 { #expect(try call(number).string == "1") }
+                #expect(try await waiting() == number)
+                let old = number > 1 ? try call(number - 1).error?.message : "answered before"
+                #expect(old?.contains("answered before") == true)
+            }
+            #expect(try await link.send(RedisCommand("HLEN", "\(prefix)calls:p")).int == 3)
+            let tracked = Self.front.replacing("1020", with: "1120")
+            for (number, answer) in [(41, "1"), (42, "0")] {
+                for _ in 1...2 { #expect(try call(number, tracked).string == answer) }
+            }
+            #expect(try await waiting() == 41)
+            // Its answer is found wherever it was put, whatever the repeat says of others.
+            #expect(try call(44, floor: 43).string == "1")
+            #expect(try call(44).string == "1")
+            #expect(try call(43).string == "1")
+            #expect(try call(43, floor: 42).string == "1")
+            #expect(try await waiting() == 43)
+        }
+    }
+
+    @Test(
+        "What is malformed is refused also of a producer whose calls are known",
+        arguments: [
+            (["p", "2", "2", front, "1", id + "ABC"], "argument 6 does not begin with a valid id"),
+            (["p", "2", "2", front, "1", "8" + body.dropFirst()], "argument 6 does not begin with a valid id"),
+            (["p", "2", "2", front.replacing("1020", with: "1050"), "1", body], "argument 4 begins no group"),
+            (["p", "2x", "2x", front, "1", body], "call and floor must be numbers"),
+            (["p", "9007199254741008", "9007199254741008", front, "1", body], "at most 15 digits"),
+        ]
+    )
+    func refusedLater(arguments: [String], why: String) async throws {
+        try await withQueue { prefix, enqueue, link in
+            #expect(try enqueue(["p", "1", "1", Self.front, "1", Self.body]).string == "1")
+            let answer = try enqueue(arguments)
+            #expect(answer.error?.message.contains(why) == true, "\(answer)")
+            #expect(try await link.send(RedisCommand("LLEN", "\(prefix)lane:2")).int == 1)
+            #expect(try await link.send(RedisCommand("HGET", "\(prefix)calls:p", "floor")).string == "1")
+        }
+    }
+
     private func withQueue(
         _ body: (String, ([String]) throws -> RedisValue, RedisLink) async throws -> Void
     ) async throws {

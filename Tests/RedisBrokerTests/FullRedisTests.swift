@@ -62,6 +62,21 @@ import Testing
         }
     }
 
+    @Test("At maxmemory an idle worker is handed the only operation that waits", arguments: [true, false])
+    func onlyOne(tracked: Bool) async throws {
+        try await withFullRedis { full in
+            try full.limit("0")
+            for operation in try await full.claim(100) { _ = try await full.complete(operation) }
+            try await full.enqueue(1, tracked: tracked)
+            try full.limit("1mb")
+            await #expect(throws: OperationsError.self) { try await full.enqueue(1) }
+            let request = ClaimRequest(worker: full.worker, epoch: 1, capacity: 2, onlyIfIdle: true)
+            let operations = try await full.broker.claim(request, queue: full.queue).operations
+            #expect(operations.map(\.header.tracked) == [tracked])
+            for operation in operations { #expect(try await full.complete(operation) == .done(.finished)) }
+        }
+    }
+
     @Test("At maxmemory what a lost worker held is recovered")
     func recovery() async throws {
         try await withFullRedis { full in

@@ -16,7 +16,7 @@ if #old > 0 then call('ZREM', awaited, unpack(old)) end
 
 local function wait_for(id)
   local waiters = call('HGET', extras_key(id), 'waiters') or ''
-  if string.find(' ' .. waiters .. ' ', ' ' .. waiter .. ' ', 1, true) then return end
+  if find(' ' .. waiters .. ' ', ' ' .. waiter .. ' ', 1, true) then return end
   -- The newest 8 are told; the others find out by reading again.
   local _, count = string.gsub(waiters, '%S+', '')
   if count >= 8 then waiters = string.gsub(waiters, '^%S+ ', '') end

@@ -8,6 +8,7 @@
 -- Events   x for each, e and c for those that may no longer start, r for promoted ones
 -- include: base
 -- include: limits
+-- include: claim_single
 -- include: events
 -- include: doorbell
 -- include: records

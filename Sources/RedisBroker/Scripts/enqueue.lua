@@ -9,6 +9,7 @@
 -- Events   r or s for each that was created
 -- include: base
 -- include: limits
+-- include: enqueue_single
 -- include: events
 -- include: doorbell
 -- include: records

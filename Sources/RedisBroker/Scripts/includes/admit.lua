@@ -1,5 +1,5 @@
 -- Drops what may not start any more from the elements that a claim has popped.
-local READY, find = byte('r'), string.find
+local READY = byte('r')
 
 -- A cancel that came before the operation: ends it. `head` makes or returns its record's head.
 local function obey_intent(id, head, failed)

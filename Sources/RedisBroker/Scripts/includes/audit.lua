@@ -6,8 +6,8 @@ local function finding(code, subject, detail, repair)
 end
 
 local function quoted(key) return "'" .. key .. "'" end
-local function is_id(text) return #text == 26 and not string.find(text, '[^0-9A-Z]') end
-local function is_header(text) return #text == 64 and not string.find(text, '[^0-9A-Za-z]') end
+local function is_id(text) return #text == 26 and not find(text, '[^0-9A-Z]') end
+local function is_header(text) return #text == 64 and not find(text, '[^0-9A-Za-z]') end
 local STATE_OF = { scheduled = 's', retrying = 't' }
 local NAMES = {
   r = 'ready', s = 'scheduled', t = 'retrying', b = 'blocked', x = 'executing', f = 'finished', d = 'dead', c = 'cancelled',

@@ -1,7 +1,7 @@
--- The answers of numbered calls, so that a repeat is answered as the first was. One hash for each producer: number → answer;
--- floor, the lowest number that the producer had not seen answered; until, when the hash expires. Commands cost more than memory:
--- answers below the floor go sixteen at once, and the expiry is put off once a minute.
-local CALLS_KEPT_MS, CALLS_SLACK_MS, FORGOTTEN_AT_ONCE = 600000, 60000, 16
+-- The answers of numbered calls, so that a repeat is answered as the first was. One hash for each producer: floor, the lowest number that
+-- the producer had not seen answered; last, number and answer of the latest call that was its own floor, as all are of who sends one after
+-- the other; number → answer of the others; until, when the hash expires. Commands cost more than memory: answers below the floor go
+-- sixteen at once, and the expiry is put off once a minute.
 local calls, last_floor, known_until
 
 -- Larger numbers a double does not tell apart: a loop over them would never end.
@@ -14,8 +14,10 @@ local function reply_of_before(producer, number, lowest)
     return redis.error_reply('ERR sluice: call and floor must be numbers of at most 15 digits, the floor not above the call')
   end
   calls = PREFIX .. 'calls:' .. producer
-  local known = call('HMGET', calls, number, 'floor', 'until')
+  local known = call('HMGET', calls, number, 'floor', 'until', 'last')
   if known[1] then return known[1] end
+  local mark = number .. ' '
+  if known[4] and sub(known[4], 1, #mark) == mark then return sub(known[4], #mark + 1) end
   -- Its answer was received long ago: this is an old packet, not a repeat.
   if known[2] and tonumber(number) < tonumber(known[2]) then
     return redis.error_reply('ERR sluice: call ' .. number .. ' was answered before')
@@ -32,6 +34,7 @@ local function keep_answer(number, lowest, answer)
     forgotten[#forgotten + 1] = format('%d', past)
   end
   if #forgotten > 0 then call('HDEL', calls, unpack(forgotten)) end
+  if lowest == tonumber(number) then number, answer = 'last', number .. ' ' .. answer end
   call('HSET', calls, number, answer, 'floor', format('%d', lowest))
   if known_until < now + CALLS_KEPT_MS then
     local kept_for = CALLS_KEPT_MS + CALLS_SLACK_MS

@@ -1,7 +1,6 @@
 -- What a producer sends: operations in groups that share the front of their header, its first 27 characters, so that these are sent and
 -- checked once. Anybody may call the script, so all is checked before anything is written.
 local NO_TIMES = ZERO9 .. ZERO9
-local find = string.find
 -- The envelope begins with a character that no id has.
 local ID = '^[0-7][0-9A-HJKMNP-TV-Z]+'
 

@@ -17,8 +17,14 @@ local ELEMENT_BYTES = 1048576
 -- The last instant that nine digits of base 36 can say.
 local LATEST = 101559956668415
 local AGEING_MS = 30000
+-- How long the answers of a producer's calls are kept, by how much that is put off once a minute, and how many go at once.
+local CALLS_KEPT_MS = 600000
+local CALLS_SLACK_MS = 60000
+local FORGOTTEN_AT_ONCE = 16
 local INTENTS_KEPT = 10000
 local INTENT_MS = 86400000
+-- What stands in the record of an operation that never ran, between its state and when it was enqueued.
+local NEVER_RAN = '000000000000000000000000000000000'
 -- How long, in ms, and how many ended operations are kept. Tables of a function are made only when it is called.
 local function retention(state)
   local RETENTION_MS = { f = 3600000, c = 86400000, e = 86400000, d = 7776000000 }

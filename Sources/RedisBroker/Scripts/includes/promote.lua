@@ -37,7 +37,7 @@ local function promote()
         event_of(header, 'r', true)
       end
     end
-    for lane, references in pairs(lanes) do call('RPUSH', PREFIX .. 'lane:' .. string.char(lane), unpack(references)) end
+    for lane, references in pairs(lanes) do call('RPUSH', PREFIX .. 'lane:' .. char(lane), unpack(references)) end
     return #ids
   end
 

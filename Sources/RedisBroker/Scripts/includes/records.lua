@@ -12,7 +12,6 @@ local function extras_key(id) return PREFIX .. 'x:' .. id end
 local function errors_key(id) return PREFIX .. 'errors:' .. id end
 local function log_key(id) return PREFIX .. 'log:' .. id end
 
-local NEVER_RAN = '000000000000000000000000000000000'
 local function new_record(header, state, enqueued36, envelope)
   return header .. state .. NEVER_RAN .. enqueued36 .. envelope
 end

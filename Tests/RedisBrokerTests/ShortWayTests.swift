@@ -1,0 +1,243 @@
+import Operations
+import RedisClient
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import RedisBroker
+
+/// `enqueue_single.lua` and `claim_single.lua` against the rest of their scripts.
+@Suite("The short way of the commonest calls")
+struct ShortWayTests {
+    @Test("answers, stores and announces what the long way does", arguments: [1, 2, 3] as [UInt64])
+    func sameAsTheLongWay(seed: UInt64) async throws {
+        var run = try await PairedRun(seed: seed)
+        defer { run.close() }
+        for _ in 1...150 { try await run.round() }
+        let (enqueues, claims) = try await run.shortWaysTaken()
+        // Not by all, or nothing would have been said of those that must not take it.
+        #expect(enqueues > 60 && enqueues < run.enqueues, "\(enqueues) of \(run.enqueues)")
+        #expect(claims > 20 && claims < run.claims, "\(claims) of \(run.claims)")
+    }
+}
+
+/// The same steps by two brokers, of which one always goes the long way.
+private struct PairedRun {
+    private static let queue = "ways"
+    private let worker = WorkerID("worker")
+    private let short: ClockedBroker
+    private let long: ClockedBroker
+    private var chance: SeededGenerator
+    private var made: UInt64 = 0
+    private var known: [OperationID] = []
+    /// Before it was enqueued.
+    private var cancelled: OperationID?
+    private var held: [ClaimedOperation] = []
+    private(set) var enqueues = 0
+    private(set) var claims = 0
+
+    init(seed: UInt64) async throws {
+        chance = SeededGenerator(seed: seed)
+        short = try await ClockedBroker(queue: Self.queue, scriptEdit: Self.counting)
+        long = try await ClockedBroker(queue: Self.queue, scriptEdit: Self.withoutShortWays)
+    }
+
+    func close() {
+        short.close()
+        long.close()
+    }
+
+    // MARK: Scripts
+
+    /// What would be published is kept, to be compared.
+    @Sendable private static func keepingMessages(_ source: String) -> String {
+        source.replacing("call('PUBLISH', PREFIX .. 'events', ", with: "call('RPUSH', PREFIX .. 'published', ")
+    }
+
+    @Sendable private static func counting(_ source: String) -> String {
+        keepingMessages(source)
+            .replacing("    local id, lane, answer", with: "    call('INCR', PREFIX .. 'way:e') local id, lane, answer")
+            .replacing("    call('LPOP', middle)", with: "    call('LPOP', middle) call('INCR', PREFIX .. 'way:c')")
+    }
+
+    @Sendable private static func withoutShortWays(_ source: String) -> String {
+        keepingMessages(source)
+            .replacing("if #ARGV == 6 and ", with: "if false and ")
+            .replacing("if ARGV[5] == '1' and ", with: "if false and ")
+    }
+
+    func shortWaysTaken() async throws -> (enqueues: Int, claims: Int) {
+        func number(_ key: String) async throws -> Int {
+            Int(try await short.direct.send(RedisCommand("GET", short.prefix + key)).string ?? "") ?? 0
+        }
+        return (try await number("way:e"), try await number("way:c"))
+    }
+
+    // MARK: Steps
+
+    /// A few operations come, an idle worker claims and completes what it is given; sometimes something else is in their way.
+    mutating func round() async throws {
+        if chance(0.3) { try await advance(by: Int.random(in: 1...(chance(0.1) ? 700_000 : 10_000), using: &chance)) }
+        if chance(0.9) { try await step(beat()) }
+        if chance(0.3) { try await prepare() }
+        for _ in 0..<(chance(0.6) ? 1 : Int.random(in: 0...3, using: &chance)) {
+            try await enqueue((0..<(chance(0.9) ? 1 : 2)).map { _ in operation() })
+        }
+        let isPaused = chance(0.1)
+        if isPaused { try await step(.pause(nil)) }
+        if chance(0.3) { try await disturb() }
+        for _ in 0..<(chance(0.8) ? 1 : 2) { try await claim(onlyIfIdle: true) }
+        if isPaused { try await step(.resume) }
+        try await complete()
+        // Now and then the queue is left as empty as it gets.
+        if chance(0.6) { try await drain() }
+    }
+
+    /// What may be there before.
+    private mutating func prepare() async throws {
+        switch Int.random(in: 1...4, using: &chance) {
+        // As if somebody had taken the token and not come to claim.
+        case 1: try await delete("bell")
+        // As after a day.
+        case 2: try await delete("intents")
+        case 3 where cancelled == nil:
+            let id = newID()
+            cancelled = id
+            try await step(.cancel([id], CancelRequest(reason: "", by: "test", storesIntent: true)))
+        default:
+            // The watch for something that is not to come any more.
+            try await drain()
+            let delayed = NewOperation(id: newID(), delayMilliseconds: 60_000, envelope: Self.envelope(5))
+            try await enqueue([delayed])
+            try await claim(onlyIfIdle: false)
+            try await step(.cancel([delayed.id], CancelRequest(reason: "", by: "test")))
+        }
+    }
+
+    /// What may happen before the claim.
+    private mutating func disturb() async throws {
+        if chance(0.5), let id = known.suffix(2).randomElement(using: &chance) {
+            try await step(.cancel([id], CancelRequest(reason: "", by: "test")))
+        } else {
+            // Longer than some of them may wait; mostly within the lease.
+            try await advance(by: Int.random(in: 1100...5100, using: &chance))
+        }
+    }
+
+    private mutating func drain() async throws {
+        while try await claim(onlyIfIdle: false) > 0 { try await complete() }
+    }
+
+    private mutating func enqueue(_ operations: [NewOperation]) async throws {
+        enqueues += 1
+        try await step(.enqueue(operations))
+    }
+
+    private func delete(_ key: String) async throws {
+        for broker in [short, long] {
+            try await broker.direct.send(RedisCommand("DEL", broker.prefix + key)).expectSuccess()
+        }
+    }
+
+    private mutating func advance(by milliseconds: Int) async throws {
+        try await short.advance(by: .milliseconds(milliseconds))
+        try await long.advance(by: .milliseconds(milliseconds))
+    }
+
+    private func beat() -> RandomStep {
+        .beat(Beat(worker: worker, epoch: 0, leaseMilliseconds: 5000, intervalMilliseconds: 1000, info: []))
+    }
+
+    private mutating func operation() -> NewOperation {
+        let isTracked = chance(0.5)
+        let operation = NewOperation(
+            id: cancelled ?? (isTracked && chance(0.1) ? known.randomElement(using: &chance) : nil) ?? newID(),
+            tracked: isTracked,
+            priority: chance(0.9) ? .normal : .high,
+            delayMilliseconds: isTracked && chance(0.1) ? 3000 : 0,
+            expiresMilliseconds: chance(0.2) ? 1000 : 0,
+            envelope: Self.envelope(chance(0.05) ? 5000 : 5)
+        )
+        if isTracked { known.append(operation.id) }
+        cancelled = nil
+        return operation
+    }
+
+    private static func envelope(_ length: Int) -> [UInt8] {
+        Array(#"{"name":"n","args":"\#(String(repeating: "x", count: length))"}"#.utf8)
+    }
+
+    private mutating func chance(_ part: Double) -> Bool { Double.random(in: 0..<1, using: &chance) < part }
+
+    private mutating func newID() -> OperationID {
+        made += 1
+        return OperationID(milliseconds: 1_700_000_000_000 + made, using: &chance)
+    }
+
+    @discardableResult
+    private mutating func claim(onlyIfIdle: Bool) async throws -> Int {
+        if onlyIfIdle { claims += 1 }
+        let request = ClaimRequest(
+            worker: worker,
+            epoch: chance(0.95) ? 0 : -1,
+            capacity: onlyIfIdle ? Int.random(in: 1...2, using: &chance) : 10,
+            onlyIfIdle: onlyIfIdle,
+            highestFence: chance(0.9) ? 0 : Int64.random(in: 0...1000, using: &chance)
+        )
+        guard case .claimed(let claim) = try await step(.claim(request)) else { return 0 }
+        held += claim.operations
+        return claim.operations.count
+    }
+
+    private mutating func complete() async throws {
+        guard !held.isEmpty else { return }
+        let completions = held.map { Completion(fence: $0.fence, id: $0.id, tracked: $0.header.tracked) }
+        held = []
+        try await step(.complete(completions, isRepeat: false, worker, thenClaim: nil))
+    }
+
+    @discardableResult
+    private func step(_ step: RandomStep) async throws -> StepOutcome {
+        let outcome = try await step.outcome(on: short.redis, queue: Self.queue)
+        let expected = try await step.outcome(on: long.redis, queue: Self.queue)
+        try #require(outcome == expected, "\(step)")
+        try #require(try await stored(in: short) == stored(in: long), "\(step)")
+        return outcome
+    }
+
+    // MARK: What is stored
+
+    private func stored(in broker: ClockedBroker) async throws -> String {
+        let producer = broker.redis.ledger.producer
+        let text = try await broker.direct.send(RedisCommand("EVAL", Self.dump, 1, broker.prefix + "meta")).string ?? ""
+        return text.replacing(producer, with: "PRODUCER")
+    }
+
+    /// All keys of the queue with what they hold, in an order of their own. Not the clock and the counts of this test, not the ids of
+    /// the stream, which are made of Redis' own time, and not the blank behind what a worker holds.
+    private static let dump = """
+        local prefix, lines = string.sub(KEYS[1], 1, -5), {}
+        local function pairs_of(values)
+          local fields = {}
+          for i = 1, #values, 2 do fields[#fields + 1] = values[i] .. '=' .. string.gsub(values[i + 1], ' $', '') end
+          table.sort(fields)
+          return table.concat(fields, ' ')
+        end
+        local function content(key)
+          local kind = redis.call('TYPE', key).ok
+          if kind == 'string' then return redis.call('GET', key) end
+          if kind == 'list' then return table.concat(redis.call('LRANGE', key, 0, -1), ' ') end
+          if kind == 'hash' then return pairs_of(redis.call('HGETALL', key)) end
+          if kind == 'zset' then return pairs_of(redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')) end
+          local entries = {}
+          for i, entry in ipairs(redis.call('XRANGE', key, '-', '+')) do entries[i] = table.concat(entry[2], ' ') end
+          return table.concat(entries, ' ')
+        end
+        for _, key in ipairs(redis.call('KEYS', prefix .. '*')) do
+          local name = string.sub(key, #prefix + 1)
+          if name ~= 'clock' and string.sub(name, 1, 4) ~= 'way:' then lines[#lines + 1] = name .. ': ' .. content(key) end
+        end
+        table.sort(lines)
+        return table.concat(lines, string.char(10))
+        """
+}
