@@ -9,10 +9,15 @@ extension RedisBroker {
 
     package func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
         var details: [OperationDetail?] = []
-        for chunk in ids.chunks(of: Defaults.batch) {
-            var arguments = arguments(queue, capacity: 64 + 36 * chunk.count)
-            for id in chunk { arguments.append(id) }
+        while details.count < ids.count {
+            let rest = ids.dropFirst(details.count).prefix(Defaults.batch)
+            var arguments = arguments(queue, capacity: 64 + 36 * rest.count)
+            for id in rest { arguments.append(id) }
             let rows = try await evaluate(scripts.details, arguments).array ?? []
+            // Large ones come a few at a time.
+            guard !rows.isEmpty else {
+                throw OperationsError(.malformed, "Redis has answered nothing about \(rest.count) operations")
+            }
             for row in rows { details.append(try OperationDetail(row: row, queue: queue)) }
         }
         return details

@@ -90,8 +90,8 @@ package final class RedisLink: Sendable {
         queue.submit(all: commands, configuration.deadline(deadline))
     }
 
-    /// The same for a reply that nobody awaits.
-    /// - Parameter done: called on the event loop, before the outcome of a later call reaches anybody.
+    /// The same for a reply that nobody awaits; waits for room instead of failing as `overloaded`.
+    /// - Parameter done: called once, before the outcome of a later call reaches anybody: on the event loop, or where the link is closed.
     package func submit(
         _ command: RedisCommand,
         deadline: Duration? = nil,
@@ -102,7 +102,7 @@ package final class RedisLink: Sendable {
             sink: .callback(done),
             deadline: configuration.deadline(deadline)
         )
-        queue.enqueue(submission, mayWait: false)
+        queue.enqueue(submission, mayWait: true)
     }
 
     @discardableResult

@@ -76,7 +76,7 @@ import Testing
                 #expect(try call(number, floor: max(1, number - 2)).string == "1")
             }
             #expect(try await link.send(RedisCommand("LLEN", "\(prefix)lane:2")).int == 100)
-            // Sixteen answers, those of the three unanswered calls, and two fields more.
+            // Sixteen answers, those of the three unanswered calls, and its floor and expiry; no call was its own floor.
             #expect(try await link.send(RedisCommand("HLEN", "\(prefix)calls:p")).expectInt() <= 16 + 3 + 2)
             let old = try call(7, floor: 7)
             #expect(old.error?.message.contains("answered before") == true)
@@ -118,12 +118,32 @@ import Testing
                 for _ in 1...2 { #expect(try call(number, tracked).string == answer) }
             }
             #expect(try await waiting() == 41)
-            // Its answer is found wherever it was put, whatever the repeat says of others.
+            // Its floor, too, is followed in steps.
+            #expect(try call(5000, tracked).string == "0")
+            #expect(try call(5000, tracked).string == "0")
+            #expect(try await link.send(RedisCommand("HGET", "\(prefix)calls:p", "floor")).string == "542")
+        }
+    }
+
+    @Test("An answer is found wherever it was put, whatever the repeat says of other calls")
+    func repeatsOutOfTurn() async throws {
+        try await withQueue { prefix, enqueue, link in
+            func call(_ number: Int, floor: Int? = nil) throws -> RedisValue {
+                try enqueue(["p", String(number), String(floor ?? number), Self.front, "1", Self.body])
+            }
+            func waiting() async throws -> Int? { try await link.send(RedisCommand("LLEN", "\(prefix)lane:2")).int }
+            #expect(try call(42).string == "1")
             #expect(try call(44, floor: 43).string == "1")
             #expect(try call(44).string == "1")
             #expect(try call(43).string == "1")
             #expect(try call(43, floor: 42).string == "1")
-            #expect(try await waiting() == 43)
+            #expect(try await waiting() == 3)
+            // Nor is one left behind that nobody can ask for any more.
+            for number in 45...64 {
+                let answer = try call(number)
+                #expect(answer.string == "1")
+            }
+            #expect(try await link.send(RedisCommand("HLEN", "\(prefix)calls:p")).int == 3)
         }
     }
 

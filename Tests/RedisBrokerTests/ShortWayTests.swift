@@ -61,16 +61,19 @@ private struct PairedRun {
     }
 
     @Sendable private static func withoutShortWays(_ source: String) -> String {
-        keepingMessages(source)
+        counting(source)
             .replacing("if #ARGV == 6 and ", with: "if false and ")
             .replacing("if ARGV[5] == '1' and ", with: "if false and ")
     }
 
+    /// - Throws: if the broker that goes the long way has gone a short one.
     func shortWaysTaken() async throws -> (enqueues: Int, claims: Int) {
-        func number(_ key: String) async throws -> Int {
-            Int(try await short.direct.send(RedisCommand("GET", short.prefix + key)).string ?? "") ?? 0
+        func number(_ key: String, _ broker: ClockedBroker) async throws -> Int {
+            Int(try await broker.direct.send(RedisCommand("GET", broker.prefix + key)).string ?? "") ?? 0
         }
-        return (try await number("way:e"), try await number("way:c"))
+        try #require(try await number("way:e", long) == 0)
+        try #require(try await number("way:c", long) == 0)
+        return (try await number("way:e", short), try await number("way:c", short))
     }
 
     // MARK: Steps

@@ -1,12 +1,15 @@
 -- Reads operations as a whole.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     ids, at most 500
--- Output   for each: an empty array (no such operation), or record, state, owner ('' or "fence worker"), errors, extras as
---          field and value in turn
+-- Output   for each, or for the first of them where that has 4 MiB: an empty array (no such operation), or record, state, owner ('' or
+--          "fence worker"), errors, extras as field and value in turn
 -- Events   none (reads only)
 -- include: base
 -- include: records
 -- include: detail
 local reply = {}
-for i = 1, #ARGV do reply[i] = detail(ARGV[i]) end
+for i = 1, #ARGV do
+  reply[i] = detail(ARGV[i])
+  if is_full() then return reply end
+end
 return reply

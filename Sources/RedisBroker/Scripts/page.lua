@@ -1,6 +1,6 @@
 -- One page of a state's place.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  letter of the state  ARGV[2] cursor, '' = the beginning  ARGV[3] rows, at most 200
+-- ARGV[1]  letter of the state  ARGV[2] cursor, '' = the beginning  ARGV[3] rows, at most 200; fewer where they have 4 MiB
 -- Output   cursor of the next page ('' = none), then for each row: a detail (see details.lua), or for an untracked operation
 --          element, state, owner
 -- Events   none (reads only)
@@ -13,6 +13,7 @@ local reply = { '' }
 local function row_of(element, owner)
   if not is_reference(element) then
     reply[#reply + 1] = { element, state, owner }
+    read = read + #element
     return
   end
   local row = detail(sub(element, 39, 64))
@@ -25,29 +26,41 @@ local function page_of_set(key, ascending)
   local first, last = ascending and '-inf' or '+inf', ascending and '+inf' or '-inf'
   local score, skip = string.match(cursor, '^(%d+) (%d+)$')
   local entries = call(range, key, score or first, last, 'WITHSCORES', 'LIMIT', tonumber(skip or 0), limit)
-  for i = 1, #entries, 2 do
-    local row = detail(entries[i])
+  local last = 0
+  while last < #entries and not is_full() do
+    local row = detail(entries[last + 1])
     if row[1] then reply[#reply + 1] = row end
+    last = last + 2
   end
-  if #entries < 2 * limit then return end
-  local final, equal = entries[#entries], 0
-  for i = #entries, 2, -2 do
+  if last < 2 * limit and last == #entries then return end
+  local final, equal = entries[last], 0
+  for i = last, 2, -2 do
     if entries[i] == final then equal = equal + 1 end
   end
   if final == score then equal = equal + tonumber(skip) end
   reply[1] = final .. ' ' .. equal
 end
 
+-- How many elements of a lane to read, of which so many had what was read: they are looked at after all have been read.
+local function affordable(elements)
+  if read == 0 then return 10 end
+  return max(1, floor((ANSWER_BYTES - read) * elements / read))
+end
+
 -- Lanes: the highest priority first, next to run first; the cursor is "lane position".
 local function page_of_lanes()
   local lane, position = string.match(cursor, '^(%d) (%d+)$')
   lane, position = tonumber(lane or 4), tonumber(position or 0)
-  local looked = 0
-  while lane >= 0 and #reply - 1 < limit and looked < 5 * limit do
-    local elements = call('LRANGE', PREFIX .. 'lane:' .. lane, position, position + limit - (#reply - 1) - 1)
-    for i = 1, #elements do row_of(elements[i], '') end
-    looked = looked + #elements + 1
-    position = position + #elements
+  local looked, steps = 0, 0
+  while lane >= 0 and #reply - 1 < limit and looked + steps < 5 * limit and not is_full() do
+    local wanted = min(limit - (#reply - 1), affordable(looked))
+    local elements = call('LRANGE', PREFIX .. 'lane:' .. lane, position, position + wanted - 1)
+    for i = 1, #elements do
+      row_of(elements[i], '')
+      looked, position = looked + 1, position + 1
+      if is_full() then break end
+    end
+    steps = steps + 1
     if #elements == 0 then lane, position = lane - 1, 0 end
   end
   if lane >= 0 then reply[1] = lane .. ' ' .. position end
@@ -64,7 +77,7 @@ local function page_of_executing()
       for i = 1, #fences do fences[i] = tonumber(fences[i]) end
       table.sort(fences)
       for i = max(1, skip - seen + 1), #fences do
-        if #reply - 1 == limit then
+        if #reply - 1 == limit or is_full() then
           reply[1] = tostring(seen + i - 1)
           return
         end

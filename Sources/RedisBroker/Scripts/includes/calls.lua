@@ -28,7 +28,7 @@ end
 
 local function keep_answer(number, lowest, answer)
   if not calls then return end
-  lowest = max(last_floor, min(tonumber(lowest), last_floor + 500))
+  lowest = max(last_floor, min(tonumber(lowest), last_floor + FLOOR_STEP))
   local forgotten = {}
   for past = last_floor - last_floor % FORGOTTEN_AT_ONCE, lowest - lowest % FORGOTTEN_AT_ONCE - 1 do
     forgotten[#forgotten + 1] = format('%d', past)

@@ -2,7 +2,7 @@
 -- reading alone, then does what the rest of the script would do. Everything else goes on to the rest.
 local worker, middle = ARGV[1], PREFIX .. 'lane:2'
 local inflight = PREFIX .. 'inflight:' .. worker
-if ARGV[5] == '1' and ARGV[3] ~= '0' and call('LLEN', middle) == 1
+if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and call('LLEN', middle) == 1
   and call('EXISTS', inflight, PREFIX .. 'lane:0', PREFIX .. 'lane:1', PREFIX .. 'lane:3', PREFIX .. 'lane:4',
     PREFIX .. 'scheduled', PREFIX .. 'retrying', PREFIX .. 'expiring') == 0 then
   local m = call('HMGET', META, 'fence', 'paused', 'intents', 'next', 'largest')
@@ -11,7 +11,8 @@ if ARGV[5] == '1' and ARGV[3] ~= '0' and call('LLEN', middle) == 1
   local element = call('LINDEX', middle, '0')
   local is_reference = byte(element, 2) ~= 48
   local key = PREFIX .. sub(element, 39, 64)
-  local answer = is_reference and call('GET', key) or not is_reference and element
+  local answer = element
+  if is_reference then answer = call('MGET', key)[1] end
   if lease and tonumber(lease) >= now and tonumber(about[1] or 0) <= tonumber(ARGV[2]) and about[2]
     and tonumber(m[1] or 0) >= tonumber(ARGV[4]) and not (m[2] or m[3] or m[4] or m[5])
     and answer and sub(element, 19, 27) == ZERO9

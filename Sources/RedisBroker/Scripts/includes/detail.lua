@@ -1,3 +1,8 @@
+-- An answer ends with the row by which it has so many bytes: one operation may have some MiB.
+local ANSWER_BYTES = 4194304
+local read = 0
+local function is_full() return read >= ANSWER_BYTES end
+
 -- One operation for people: its record and what only some have.
 local function detail(id)
   local record = call('GET', record_key(id))
@@ -13,7 +18,10 @@ local function detail(id)
     end
   end
   local owner = sub(record, 65, 65) == 'x' and worker_of(record)
-  return {
-    record, state, owner and format('%d ', fence) .. owner or '', call('LRANGE', errors_key(id), 0, -1), extras,
-  }
+  local errors = call('LRANGE', errors_key(id), 0, -1)
+  read = read + #record
+  for _, texts in ipairs({ errors, extras }) do
+    for i = 1, #texts do read = read + #texts[i] end
+  end
+  return { record, state, owner and format('%d ', fence) .. owner or '', errors, extras }
 end

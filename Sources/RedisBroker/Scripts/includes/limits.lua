@@ -21,6 +21,8 @@ local AGEING_MS = 30000
 local CALLS_KEPT_MS = 600000
 local CALLS_SLACK_MS = 60000
 local FORGOTTEN_AT_ONCE = 16
+-- How far a call moves the floor of its producer at most: for each number in between it may have an answer to remove.
+local FLOOR_STEP = 500
 local INTENTS_KEPT = 10000
 local INTENT_MS = 86400000
 -- What stands in the record of an operation that never ran, between its state and when it was enqueued.
