@@ -26,25 +26,25 @@ local function page_of_set(key, ascending)
   local first, last = ascending and '-inf' or '+inf', ascending and '+inf' or '-inf'
   local score, skip = string.match(cursor, '^(%d+) (%d+)$')
   local entries = call(range, key, score or first, last, 'WITHSCORES', 'LIMIT', tonumber(skip or 0), limit)
-  local last = 0
-  while last < #entries and not is_full() do
-    local row = detail(entries[last + 1])
+  local looked = 0
+  while looked < #entries and not is_full() do
+    local row = detail(entries[looked + 1])
     if row[1] then reply[#reply + 1] = row end
-    last = last + 2
+    looked = looked + 2
   end
-  if last < 2 * limit and last == #entries then return end
-  local final, equal = entries[last], 0
-  for i = last, 2, -2 do
+  if looked < 2 * limit and looked == #entries then return end
+  local final, equal = entries[looked], 0
+  for i = looked, 2, -2 do
     if entries[i] == final then equal = equal + 1 end
   end
   if final == score then equal = equal + tonumber(skip) end
   reply[1] = final .. ' ' .. equal
 end
 
--- How many elements of a lane to read, of which so many had what was read: they are looked at after all have been read.
-local function affordable(elements)
+-- How many elements of a lane to read next, by what those had that were looked at: LRANGE brings all of them at once.
+local function affordable(looked)
   if read == 0 then return 10 end
-  return max(1, floor((ANSWER_BYTES - read) * elements / read))
+  return max(1, floor((ANSWER_BYTES - read) * looked / read))
 end
 
 -- Lanes: the highest priority first, next to run first; the cursor is "lane position".
