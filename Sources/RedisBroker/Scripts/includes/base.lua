@@ -12,7 +12,7 @@ local ZERO9 = '000000000'
 local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
 
 -- Milliseconds as nine digits of base 36, the form of every time in a header or record. Every script does it, so it goes without a
--- loop and without a table: 9,000 instructions of the server less.
+-- loop and without a table: a table costs more than the nine steps.
 local function time36(ms)
   local i = ms % 36
   ms = (ms - i) / 36
