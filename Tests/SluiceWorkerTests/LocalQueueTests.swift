@@ -261,13 +261,13 @@ struct LocalQueueTests {
     func longWay() {
         var member = LocalQueue.Member(QueueShare("default"))
         #expect(member.callsAtOnce == 3)
+        member.note(roundTrip: .milliseconds(3))
         member.note(roundTrip: .milliseconds(5))
-        member.note(roundTrip: .milliseconds(9))
-        #expect(member.callsAtOnce == 5)
-        member.note(roundTrip: .milliseconds(1))
+        #expect(member.callsAtOnce == 6)
+        member.note(roundTrip: .microseconds(900))
         #expect(member.callsAtOnce == 3)
         for _ in 0..<10 { member.doubtRoundTrip() }
-        member.note(roundTrip: .milliseconds(9))
+        member.note(roundTrip: .milliseconds(4))
         #expect(member.callsAtOnce == 7)
         for _ in 0..<10 { member.doubtRoundTrip() }
         member.note(roundTrip: .milliseconds(40))

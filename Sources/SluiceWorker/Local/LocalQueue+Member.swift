@@ -146,12 +146,13 @@ extension LocalQueue {
             return outbox.count >= (first.effort == 0 ? Self.furtherCall : Self.furtherCallOfTracked)
         }
 
-        /// Takes note of how long a call took: the shortest tell how long one travels, the others what the server did meanwhile.
+        /// Takes note of how long a call took: the shortest tell how long one travels, the others what the server did meanwhile. A call
+        /// keeps the server busy for about a millisecond, so for each that it travels another one may be under way.
         mutating func note(roundTrip: Duration) {
             shortest = min(roundTrip, shortest ?? roundTrip)
             callsAtOnce = min(
                 Self.mostCallsAtOnce,
-                Self.fewestCallsAtOnce + Int((shortest ?? .zero) / .milliseconds(2))
+                Self.fewestCallsAtOnce + Int((shortest ?? .zero) / .milliseconds(1))
             )
         }
 
