@@ -7,9 +7,19 @@ import Synchronization
 /// and forgets what is below it.
 final class CallLedger: Sendable {
     private struct Numbers {
-        var next = 1
-        var unanswered: Set<Int> = []
-        var floor = 1
+        var last = 0
+        /// Ascending. The oldest ones are answered first, as a rule, and they are few.
+        var unanswered: [Int] = []
+
+        mutating func begin() -> (number: Int, floor: Int) {
+            last += 1
+            unanswered.append(last)
+            return (last, unanswered[0])
+        }
+
+        mutating func end(_ number: Int) {
+            if let index = unanswered.firstIndex(of: number) { unanswered.remove(at: index) }
+        }
     }
 
     /// Random: another process, or another run of this one, is another producer.
@@ -17,27 +27,12 @@ final class CallLedger: Sendable {
     private let queues = Mutex<[String: Numbers]>([:])
 
     /// Begins a call on a queue.
-    func begin(_ queue: String) -> Int {
-        queues.withLock { queues in
-            var numbers = queues[queue] ?? Numbers()
-            defer { queues[queue] = numbers }
-            let number = numbers.next
-            numbers.next += 1
-            numbers.unanswered.insert(number)
-            return number
-        }
+    ///
+    /// - Returns: its number, and the lowest one that is unanswered.
+    func begin(_ queue: String) -> (number: Int, floor: Int) {
+        queues.withLock { $0[queue, default: Numbers()].begin() }
     }
-
-    /// The lowest number still unanswered.
-    func floor(_ queue: String) -> Int { queues.withLock { $0[queue]?.floor ?? 1 } }
 
     /// Ends a call: it was answered, or given up.
-    func end(_ number: Int, _ queue: String) {
-        queues.withLock { queues in
-            guard var numbers = queues[queue] else { return }
-            numbers.unanswered.remove(number)
-            while numbers.floor < numbers.next, !numbers.unanswered.contains(numbers.floor) { numbers.floor += 1 }
-            queues[queue] = numbers
-        }
-    }
+    func end(_ number: Int, _ queue: String) { queues.withLock { $0[queue]?.end(number) } }
 }

@@ -1,3 +1,4 @@
+import NIOCore
 import Operations
 import Synchronization
 
@@ -18,8 +19,8 @@ final class GroupCommit: Sendable {
     /// One call is in Redis while the next is on its way.
     private static let callsNearby = 2
     private static let callsFarAway = 8
-    /// From this duration of the quickest call on it is the network that takes the time, and what waits for an answer waits long.
-    private static let farAway: Duration = .milliseconds(1)
+    /// From this duration of the quickest call on, in nanoseconds, it is the network that takes the time, and what waits for an answer waits long.
+    private static let farAway: Int64 = 1_000_000
 
     /// One caller that waits.
     private final class Entry: Sendable {
@@ -52,7 +53,8 @@ final class GroupCommit: Sendable {
     private struct Line {
         var underWay = 0
         var waiting: [Entry] = []
-        var quickest: Duration = .seconds(1)
+        /// How long the quickest call took of late, in nanoseconds: each call asks, and durations are slow to divide.
+        var quickest: Int64 = 1_000_000_000
 
         private var mostUnderWay: Int { quickest < farAway ? callsNearby : callsFarAway }
 
@@ -64,13 +66,13 @@ final class GroupCommit: Sendable {
 
         /// A call has ended: what goes in its place, if anything does.
         mutating func next() -> [Entry] {
-            let group = underWay > mostUnderWay ? [] : nextGroup()
+            let group = waiting.isEmpty || underWay > mostUnderWay ? [] : nextGroup()
             if group.isEmpty { underWay -= 1 }
             return group
         }
 
         /// The way may have become longer: what was quick once counts less and less.
-        mutating func note(_ duration: Duration) { quickest = min(quickest + quickest / 64, duration) }
+        mutating func note(_ duration: Int64) { quickest = min(quickest + quickest / 64, duration) }
 
         /// Takes out those that have waited that long, or all of one caller.
         mutating func remove(where condition: (Entry) -> Bool) -> [Entry] {
@@ -202,9 +204,9 @@ final class GroupCommit: Sendable {
         _ call: Call,
         _ isGivenUp: @escaping @Sendable () -> Bool
     ) async throws -> [EnqueueOutcome] {
-        let start = ContinuousClock.now
+        let start = NIODeadline.now()
         let outcomes = try await call(operations, isGivenUp)
-        let duration = ContinuousClock.now - start
+        let duration = (NIODeadline.now() - start).nanoseconds
         lines.withLock { $0[queue]?.note(duration) }
         return outcomes
     }

@@ -57,11 +57,11 @@ extension RedisBroker {
 
     /// Numbers a call.
     private func call(_ operations: ArraySlice<NewOperation>, _ queue: String) -> EnqueueCall {
-        let number = ledger.begin(queue)
+        let (number, floor) = ledger.begin(queue)
         var arguments = arguments(queue, capacity: operations.reduce(256) { $0 + $1.bodyByteCount + 16 })
         arguments.append(ledger.producer)
         arguments.append(number)
-        arguments.append(ledger.floor(queue))
+        arguments.append(floor)
         appendGroups(of: operations, to: &arguments)
         return EnqueueCall(number: number, arguments: arguments)
     }

@@ -88,12 +88,17 @@ package struct RedisArguments: Sendable {
     private mutating func beginBulk(length: Int) {
         bytes.append(dollar)
         appendDecimal(Int64(length), to: &bytes)
-        bytes.append(contentsOf: lineEnd)
+        endLine()
     }
 
     private mutating func endBulk() {
-        bytes.append(contentsOf: lineEnd)
+        endLine()
         count += 1
+    }
+
+    private mutating func endLine() {
+        bytes.append(13)
+        bytes.append(10)
     }
 }
 
@@ -137,7 +142,6 @@ package struct RedisCommand: Sendable {
 }
 
 private let dollar = UInt8(ascii: "$")
-private let lineEnd: [UInt8] = [13, 10]
 
 private func appendDecimal(_ value: Int64, to bytes: inout [UInt8]) {
     if value >= 0, value < 10 {

@@ -80,5 +80,7 @@ extension RedisConnectionConfiguration {
     var queueLimits: CommandQueue.Limits { .init(commands: maxPendingCommands, bytes: maxPendingBytes) }
     var replyLimits: ReplyLimits { .init(maxBytes: maxReplyBytes, maxArrayElements: maxArrayElements) }
 
-    func deadline(_ own: Duration?) -> NIODeadline { .after(own ?? commandDeadline) }
+    func deadline(_ own: Duration?) -> NIODeadline {
+        own.map { .after($0) } ?? .now() + commandPatience
+    }
 }

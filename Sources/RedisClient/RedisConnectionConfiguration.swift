@@ -1,9 +1,15 @@
+import NIOCore
+
 /// How a connection behaves. Every default is visible here.
 package struct RedisConnectionConfiguration: Sendable {
     /// Name resolution, TCP, TLS, AUTH and SELECT together.
     package var connectTimeout: Duration
     /// From `submit` to the reply, when the call names no deadline of its own.
-    package var commandDeadline: Duration
+    package var commandDeadline: Duration {
+        didSet { commandPatience = TimeAmount(commandDeadline) }
+    }
+    /// The same for the event loop: each call needs it, and durations are slow to divide.
+    private(set) var commandPatience: TimeAmount
     /// The first pause of a reconnecting link; doubles with every try.
     package var minimumBackoff: Duration
     /// The longest pause of a reconnecting link.
@@ -57,6 +63,7 @@ package struct RedisConnectionConfiguration: Sendable {
         precondition(minimumBackoff > .zero && minimumBackoff <= maximumBackoff, "backoff runs from minimum to maximum")
         self.connectTimeout = connectTimeout
         self.commandDeadline = commandDeadline
+        commandPatience = TimeAmount(commandDeadline)
         self.minimumBackoff = minimumBackoff
         self.maximumBackoff = maximumBackoff
         self.maxReplyBytes = maxReplyBytes
