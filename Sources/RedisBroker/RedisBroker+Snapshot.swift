@@ -31,6 +31,11 @@ extension QueueSnapshot {
         eventSequence = meta.number("eventSequence") ?? 0
         leaseFloor = meta.number("leaseFloor") ?? 0
         self.totals = totals
+        // Each operation has a number of the sequence; a few numbers are of something else.
+        if let numbers = meta.number("sequence") {
+            self.totals["enqueued"] = numbers - (totals["notEnqueued"] ?? 0)
+        }
+        self.totals["notEnqueued"] = nil
         counts[.executing] = Int(totals["executing"] ?? 0)
         counts[.blocked] = 0
         self.totals["executing"] = nil

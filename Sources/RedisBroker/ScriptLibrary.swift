@@ -54,7 +54,7 @@ private struct ScriptAssembler {
     init(testClock: Bool, edit: ((String) -> String)?) {
         self.edit = edit
         includes = [
-            "base": PackageResources.base_lua,
+            "base": PackageResources.base_lua, "start": PackageResources.start_lua, "rest": PackageResources.rest_lua,
             "clock": testClock ? PackageResources.test_clock_lua : PackageResources.clock_lua,
             "limits": PackageResources.limits_lua, "events": PackageResources.events_lua,
             "doorbell": PackageResources.doorbell_lua, "records": PackageResources.records_lua,

@@ -54,7 +54,7 @@ if ghosts < 0 or ghosts > ready then
   finding('counter', 'ghosts', format('the counter says %d left behind, the lanes hold %d in all', ghosts, ready))
 end
 local ended = total('finished') + total('dead') + total('cancelled') + total('expired') + total('removed')
-local should = total('enqueued') + total('reopened')
+local should = tonumber(m.sequence or 0) - total('notEnqueued') + total('reopened')
 local is = ready - ghosts + waiting + held + ended
 if count <= 1000 and is ~= should then
   finding('sum', 'totals', format('enqueued and reopened %d, but waiting, held and ended %d', should, is))

@@ -6,9 +6,10 @@
 --          1 if more is ready, then what was taken, of which the n-th has the fence "first − 1 + n": of an untracked operation its
 --          element (header + envelope), of a tracked one its record as it was before (header, 43 more bytes, envelope)
 -- Events   x for each, e and c for those that may no longer start, r for promoted ones
--- include: base
+-- include: start
 -- include: limits
 -- include: claim_single
+-- include: rest
 -- include: events
 -- include: doorbell
 -- include: records

@@ -7,9 +7,10 @@
 --          in ms (base 36); how many they are; and of each its id and its envelope
 -- Output   one character per operation: 1 created, 0 one with this id exists; or an error, if anything is not valid
 -- Events   r or s for each that was created
--- include: base
+-- include: start
 -- include: limits
 -- include: enqueue_single
+-- include: rest
 -- include: events
 -- include: doorbell
 -- include: records
@@ -29,10 +30,13 @@ if largest > USUAL_BYTES and largest > tonumber(call('HGET', META, 'largest') or
   call('HSET', META, 'largest', format('%d', largest))
 end
 
+local created = 0
 for _, group in ipairs(groups) do
   local is_tracked = is_reference(group.front) or sub(group.front, 10, 18) ~= ZERO9
-  add('enqueued', is_tracked and store_tracked(group) or not is_tracked and store_untracked(group))
+  created = created + (is_tracked and store_tracked(group) or not is_tracked and store_untracked(group))
 end
+-- What was enqueued is the sequence less these.
+add('notEnqueued', n - created)
 for lane, elements in pairs(lanes) do call('RPUSH', PREFIX .. 'lane:' .. lane, unpack(elements)) end
 if #scheduled > 0 then call('ZADD', PREFIX .. 'scheduled', unpack(scheduled)) end
 if #expiring > 0 then call('ZADD', PREFIX .. 'expiring', unpack(expiring)) end

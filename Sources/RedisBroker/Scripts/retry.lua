@@ -14,6 +14,7 @@ local outcomes, readied = {}, false
 -- revision invalidates references left behind; a new sequence takes it out of an earlier cancel of the whole queue.
 local function make_ready(id, head, failed)
   local sequence = call('HINCRBY', META, 'sequence', 1)
+  add('notEnqueued', 1)
   local header = sub(head, 1, 3) .. next_revision(sub(head, 4, 4)) .. failed .. '01' .. NOW36 .. ZERO9
     .. format('%011x', sequence) .. id
   call('SETRANGE', record_key(id), 0, header .. 'r' .. ZERO9 .. ZERO9)

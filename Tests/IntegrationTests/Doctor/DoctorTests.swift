@@ -59,7 +59,7 @@ private struct Damage: Sendable {
         .error("number-gone", "owner", { "\($0.executing)" }) { try $0.damage("DEL", "numbers") },
         .error("counter", "counter", { _ in "executing" }) { try $0.damage("HINCRBY", "totals", "executing", 5) },
         .error("ghost-counter", "counter", { _ in "ghosts" }) { try $0.damage("HINCRBY", "totals", "ghosts", 2) },
-        .error("total", "sum", { _ in "totals" }) { try $0.damage("HINCRBY", "totals", "enqueued", 1) },
+        .error("total", "sum", { _ in "totals" }) { try $0.damage("HINCRBY", "totals", "notEnqueued", 1) },
         .error("fence-back", "counterBack", { _ in "fence" }) { try $0.damage("HSET", "meta", "fence", 1) },
         .error("sequence-back", "counterBack", { _ in "sequence" }) { try $0.damage("HSET", "meta", "sequence", 1) },
         .error("garbage", "malformed", { _ in "lane:3" }) { try $0.damage("RPUSH", "lane:3", "garbage\u{1B}[31m") },

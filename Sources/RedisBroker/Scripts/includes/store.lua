@@ -45,7 +45,7 @@ local function place_tracked(ids, references, front, due, deadline)
   for i = 1, #ids do
     if due then note_time(scheduled, due, ids[i]) else lane[#lane + 1] = references[i] end
     if deadline then note_time(expiring, deadline, ids[i]) end
-    event(ids[i], due and 's' or 'r', true)
+    event(ids[i], due and 's' or 'r', false)
   end
 end
 
