@@ -13,38 +13,30 @@ struct EnqueueCases: Sendable {
 
     /// In turns with PINGs over the same connection, and with a script that does nothing.
     private func oneByOne() async throws {
-        let turns = 100
-        let each = max(1, bench.size.operations / 40 / turns)
         bench.progress("enqueue one by one")
         try await bench.rig.reset()
         let (broker, control) = (bench.rig.broker, bench.rig.control)
         let digest = try await control.send(RedisCommand("SCRIPT", "LOAD", "return '1'")).string ?? ""
-        var (pings, enqueues, otherPings, scripts) = (0.0, 0.0, 0.0, 0.0)
+        func enqueue(_ operation: NewOperation) async throws {
+            _ = try await broker.enqueue([operation], queue: BenchRig.queue)
+        }
+        func ping() async throws { try await broker.connect() }
+        func pingControl() async throws { try await control.send(RedisCommand("PING")) }
+        func runNothing(_ operation: NewOperation) async throws {
+            try await control.send(RedisCommand("EVALSHA", digest, "1", BenchRig.queue, operation.element))
+        }
+        let turns = 100
+        let each = max(1, bench.size.operations / 40 / turns)
+        var (tracked, untracked, nothing) = (TurnTimes(), TurnTimes(), TurnTimes())
         for _ in 0..<turns {
-            let operations = Bench.operations(each, tracked: true)
-            pings += try await Bench.seconds { for _ in 0..<each { try await broker.connect() } }
-            enqueues += try await Bench.seconds {
-                for operation in operations { _ = try await broker.enqueue([operation], queue: BenchRig.queue) }
-            }
-            otherPings += try await Bench.seconds {
-                for _ in 0..<each { try await control.send(RedisCommand("PING")) }
-            }
-            scripts += try await Bench.seconds {
-                for operation in operations {
-                    try await control.send(
-                        RedisCommand("EVALSHA", digest, "1", BenchRig.queue, operation.element)
-                    )
-                }
-            }
+            try await tracked.turn(of: Bench.operations(each, tracked: true), after: ping, enqueue)
+            try await untracked.turn(of: Bench.operations(each, tracked: false), after: ping, enqueue)
+            try await nothing.turn(of: Bench.operations(each, tracked: true), after: pingControl, runNothing)
         }
-        let count = Double(turns * each)
-        for (name, seconds, pinging, bound) in [
-            ("one by one, awaited", enqueues, pings, [Measurement.Bound.ratioAtLeast(0.8)]),
-            ("an empty script, awaited", scripts, otherPings, []),
-        ] {
-            let ping = Measurement.Reference(name: "PING in turns with it", value: count / pinging)
-            bench.report(Measurement(.enqueue, name, count / seconds, .perSecond, reference: ping, bounds: bound))
-        }
+        let bound = [Measurement.Bound.ratioAtLeast(0.8)]
+        bench.report(tracked.measurement("one by one, awaited, tracked", bound))
+        bench.report(untracked.measurement("one by one, awaited, untracked", bound))
+        bench.report(nothing.measurement("an empty script, awaited", []))
     }
 
     private func concurrently() async throws {
@@ -96,5 +88,27 @@ struct EnqueueCases: Sendable {
                 .microseconds
             )
         )
+    }
+}
+
+/// How long calls took, and as many PINGs in turns with them.
+private struct TurnTimes {
+    private var count = 0
+    private var pings = 0.0
+    private var calls = 0.0
+
+    mutating func turn(
+        of operations: [NewOperation],
+        after ping: () async throws -> Void,
+        _ call: (NewOperation) async throws -> Void
+    ) async rethrows {
+        count += operations.count
+        pings += try await Bench.seconds { for _ in operations { try await ping() } }
+        calls += try await Bench.seconds { for operation in operations { try await call(operation) } }
+    }
+
+    func measurement(_ name: String, _ bounds: [Measurement.Bound]) -> Measurement {
+        let ping = Measurement.Reference(name: "PING in turns with it", value: Double(count) / pings)
+        return Measurement(.enqueue, name, Double(count) / calls, .perSecond, reference: ping, bounds: bounds)
     }
 }
