@@ -72,7 +72,7 @@ final class GroupCommit: Sendable {
         }
 
         /// The way may have become longer: what was quick once counts less and less.
-        mutating func note(_ duration: Int64) { quickest = min(quickest + quickest / 64, duration) }
+        mutating func note(_ duration: Int64) { quickest = min(quickest + quickest / 64 + 1, duration) }
 
         /// Takes out those that have waited that long, or all of one caller.
         mutating func remove(where condition: (Entry) -> Bool) -> [Entry] {

@@ -33,7 +33,7 @@ extension QueueSnapshot {
         self.totals = totals
         // Each operation has a number of the sequence; a few numbers are of something else.
         if let numbers = meta.number("sequence") {
-            self.totals["enqueued"] = numbers - (totals["notEnqueued"] ?? 0)
+            self.totals["enqueued"] = max(0, numbers - (totals["notEnqueued"] ?? 0))
         }
         self.totals["notEnqueued"] = nil
         counts[.executing] = Int(totals["executing"] ?? 0)

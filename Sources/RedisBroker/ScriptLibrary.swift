@@ -75,8 +75,9 @@ private struct ScriptAssembler {
         return RedisScript(name: name, source: edit?(source) ?? source)
     }
 
-    /// Puts everything behind the base, the limits and a short way into a function. A function that refers to a local of the chunk it
-    /// stands in makes Lua search all such locals one by one, each time it is made; one that refers to locals further out does not.
+    /// Puts everything behind the base (whose last part is `rest`, where a short way stands before it) and the limits into a function. A
+    /// function that refers to a local of the chunk it stands in makes Lua search all such locals one by one, each time it is made; one
+    /// that refers to locals further out does not.
     private func nest(_ source: String) -> String {
         let end = "-- end of the base\n"
         guard let base = source.range(of: end, options: .backwards) else { return source }

@@ -261,17 +261,42 @@ struct LocalQueueTests {
     func longWay() {
         var member = LocalQueue.Member(QueueShare("default"))
         #expect(member.callsAtOnce == 3)
-        member.note(roundTrip: .milliseconds(3))
-        member.note(roundTrip: .milliseconds(5))
-        #expect(member.callsAtOnce == 6)
-        member.note(roundTrip: .microseconds(900))
-        #expect(member.callsAtOnce == 3)
-        for _ in 0..<10 { member.doubtRoundTrip() }
-        member.note(roundTrip: .milliseconds(4))
-        #expect(member.callsAtOnce == 7)
-        for _ in 0..<10 { member.doubtRoundTrip() }
-        member.note(roundTrip: .milliseconds(40))
-        #expect(member.callsAtOnce == 8)
+        func note(_ milliseconds: Int, wasAlone: Bool = false) -> Int {
+            member.note(roundTrip: .milliseconds(milliseconds), wasAlone: wasAlone)
+            return member.callsAtOnce
+        }
+        #expect(note(4) == 6)
+        #expect(note(5) == 6)
+        #expect(note(2) == 4)
+        // Calls that wait for each other take longer, however near the server is.
+        for milliseconds in 3...20 { #expect(note(milliseconds) == 4) }
+        #expect(note(1, wasAlone: true) == 3)
+        #expect(note(5) == 3)
+        #expect(note(5, wasAlone: true) == 7)
+        #expect(note(40, wasAlone: true) == 8)
+    }
+
+    @Test("sends one call alone after a heartbeat, and then several again")
+    func probes() {
+        var queue = queue(ended: 1950)
+        queue.members[0].hasWork = false
+        let beat = Self.quiet(inFlight: 1950)
+        queue.renew(0, until: now + .seconds(60), beat, now)
+        // Nothing is known yet that could be wrong.
+        let first = exchange(&queue)
+        #expect(first?.isAlone == false)
+        queue.members[0].note(roundTrip: .milliseconds(8), wasAlone: false)
+        queue.renew(0, until: now + .seconds(60), beat, now)
+        #expect(exchange(&queue) == nil)
+        queue.finish(first, 0)
+        let alone = exchange(&queue)
+        #expect(alone?.isAlone == true)
+        #expect(exchange(&queue) == nil)
+        queue.finish(alone, 0)
+        queue.members[0].note(roundTrip: .milliseconds(1), wasAlone: true)
+        let next = [exchange(&queue), exchange(&queue)]
+        #expect(next.map { $0?.ended.count } == [500, 450])
+        #expect(next.allSatisfy { $0?.isAlone == false })
     }
 
     @Test("asks what it owns only when no other call is under way, and sends nothing meanwhile")

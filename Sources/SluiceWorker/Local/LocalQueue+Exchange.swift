@@ -23,6 +23,8 @@ extension LocalQueue {
         /// How often the bell had rung when it was sent.
         var rings = 0
         var highestFence: Int64 = 0
+        /// No other call is under way until it is answered.
+        var isAlone = false
 
         var isRepeat: Bool { ended.first?.isRepeat ?? false }
 
@@ -52,6 +54,7 @@ extension LocalQueue {
         exchange.number = members[index].lastSent
         exchange.rings = members[index].rings
         exchange.highestFence = members[index].highestFence
+        exchange.isAlone = members[index].isProbing
         members[index].isRepeating = exchange.isRepeat
         return .exchange(exchange)
     }
@@ -244,7 +247,7 @@ extension LocalQueue {
             raiseEpoch(index)
         }
         members[index].leaseUntil = max(until, members[index].leaseUntil ?? until)
-        members[index].doubtRoundTrip()
+        members[index].probe()
         members[index].earlyCancels.removeAll()  // this reply repeats those that still count
         if reply.startable { members[index].hasWork = true }
         let isEqual = reply.inFlight == members[index].held.count || members[index].isExchanging

@@ -37,8 +37,10 @@ extension LocalQueue {
         /// Calls of this queue that are under way, and how many may be: more where each of them travels long.
         var calls = 0
         var callsAtOnce = Member.fewestCallsAtOnce
-        /// The shortest call of late.
-        var shortest: Duration?
+        /// The shortest call since the last one that went alone, that one included.
+        private var shortest: Duration?
+        /// The next call goes alone, which tells how long one travels.
+        private(set) var isProbing = false
         /// Redis is asked what this worker owns; nothing else is under way then.
         var isAsking = false
         /// What is repeated is under way, alone.
@@ -140,24 +142,25 @@ extension LocalQueue {
         func hasCall(_ now: Instant) -> Bool {
             guard hasLease(now) else { return false }
             if calls == 0 { return needsReconcile || !outbox.isEmpty || granted > 0 }
-            guard calls < callsAtOnce, !isStuck, !isRepeating else { return false }
+            guard calls < callsAtOnce, !isProbing, !isStuck, !isRepeating else { return false }
             if granted >= Self.furtherCall { return true }
             guard let first = outbox.first else { return false }
             return outbox.count >= (first.effort == 0 ? Self.furtherCall : Self.furtherCallOfTracked)
         }
 
-        /// Takes note of how long a call took: the shortest tell how long one travels, the others what the server did meanwhile. A call
-        /// keeps the server busy for about a millisecond, so for each that it travels another one may be under way.
-        mutating func note(roundTrip: Duration) {
-            shortest = min(roundTrip, shortest ?? roundTrip)
-            callsAtOnce = min(
-                Self.mostCallsAtOnce,
-                Self.fewestCallsAtOnce + Int((shortest ?? .zero) / .milliseconds(1))
-            )
+        /// Takes note of how long a call took. It keeps the server busy for about a millisecond; for each further one that it travels
+        /// another call may be under way.
+        ///
+        /// - Parameter wasAlone: no other call was under way.
+        mutating func note(roundTrip: Duration, wasAlone: Bool) {
+            shortest = wasAlone ? roundTrip : min(roundTrip, shortest ?? roundTrip)
+            if wasAlone { isProbing = false }
+            let travel = Int((shortest ?? .zero) / .milliseconds(1)) - 1
+            callsAtOnce = min(Self.mostCallsAtOnce, Self.fewestCallsAtOnce + max(0, travel))
         }
 
-        /// The way may have become longer.
-        mutating func doubtRoundTrip() { shortest = shortest.map { $0 * 1.25 } }
+        /// The way may have become longer, and calls that wait for each other do not tell: the next one goes alone.
+        mutating func probe() { isProbing = shortest != nil }
 
         @inline(__always)
         func canClaim(_ now: Instant) -> Bool { hasWork && !isStuck && hasLease(now) }

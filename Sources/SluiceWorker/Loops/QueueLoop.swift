@@ -126,7 +126,7 @@ struct QueueLoop: Sendable {
         let operations = core.hold(claim?.operations ?? [], index)
         core.change { queue, now in
             queue.finish(exchange, index)
-            queue.members[index].note(roundTrip: now - sentAt)
+            queue.members[index].note(roundTrip: now - sentAt, wasAlone: exchange.isAlone)
             if let claim { queue.accept(claim, index, of: exchange, operations, now) }
         }
     }

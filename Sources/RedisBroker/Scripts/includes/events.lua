@@ -3,7 +3,7 @@
 local event_count, event_kinds, event_text = 0, {}, {}
 local event_durable = false
 
--- durable: also kept in the capped stream, which has what a record does not tell: all but enqueues, starts and finishes.
+-- durable: also kept in the capped stream: all but enqueues, starts and finishes, of which the record alone tells.
 local function event(id, kind, durable)
   event_count = event_count + 1
   event_kinds[kind] = (event_kinds[kind] or 0) + 1
