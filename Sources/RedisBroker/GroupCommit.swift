@@ -19,7 +19,8 @@ final class GroupCommit: Sendable {
     /// One call is in Redis while the next is on its way.
     private static let callsNearby = 2
     private static let callsFarAway = 8
-    /// From this duration of the quickest call on, in nanoseconds, it is the network that takes the time, and what waits for an answer waits long.
+    /// From this duration of the quickest call on, in nanoseconds, it is the network that takes the time, and what waits for an answer
+    /// waits long.
     private static let farAway: Int64 = 1_000_000
 
     /// One caller that waits.

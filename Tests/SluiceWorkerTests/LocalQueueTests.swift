@@ -292,8 +292,8 @@ struct LocalQueueTests {
         let alone = exchange(&queue)
         #expect(alone?.isAlone == true)
         #expect(exchange(&queue) == nil)
+        // Also if it was not answered.
         queue.finish(alone, 0)
-        queue.members[0].note(roundTrip: .milliseconds(1), wasAlone: true)
         let next = [exchange(&queue), exchange(&queue)]
         #expect(next.map { $0?.ended.count } == [500, 450])
         #expect(next.allSatisfy { $0?.isAlone == false })

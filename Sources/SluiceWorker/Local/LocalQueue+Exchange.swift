@@ -189,6 +189,7 @@ extension LocalQueue {
         members[index].calls -= 1
         members[index].isRepeating = false
         if exchange == nil { members[index].isAsking = false }
+        if exchange?.isAlone == true { members[index].endProbe() }
         members[index].release(requested: exchange?.slots ?? 0)
         members[index].requestedAhead -= exchange?.ahead ?? 0
     }

@@ -151,16 +151,18 @@ extension LocalQueue {
         /// Takes note of how long a call took. It keeps the server busy for about a millisecond; for each further one that it travels
         /// another call may be under way.
         ///
-        /// - Parameter wasAlone: no other call was under way.
+        /// - Parameter wasAlone: no other call was under way, so it tells of the way alone.
         mutating func note(roundTrip: Duration, wasAlone: Bool) {
             shortest = wasAlone ? roundTrip : min(roundTrip, shortest ?? roundTrip)
-            if wasAlone { isProbing = false }
             let travel = Int((shortest ?? .zero) / .milliseconds(1)) - 1
             callsAtOnce = min(Self.mostCallsAtOnce, Self.fewestCallsAtOnce + max(0, travel))
         }
 
         /// The way may have become longer, and calls that wait for each other do not tell: the next one goes alone.
         mutating func probe() { isProbing = shortest != nil }
+
+        /// It has gone, whatever came of it.
+        mutating func endProbe() { isProbing = false }
 
         @inline(__always)
         func canClaim(_ now: Instant) -> Bool { hasWork && !isStuck && hasLease(now) }

@@ -118,15 +118,22 @@ struct QueueLoop: Sendable {
         } else if let request {
             claim = try await core.broker.claim(request, queue: name)
         }
-        accept(claim, of: exchange, sentAt)
+        // What took several calls says nothing of one.
+        let isOneCall = parts.failures.messages.isEmpty && parts.returns.messages.isEmpty
+        accept(claim, of: exchange, sentAt, wasAlone: exchange.isAlone && isOneCall)
     }
 
-    private func accept(_ claim: Claim?, of exchange: LocalQueue.Exchange, _ sentAt: ContinuousClock.Instant) {
+    private func accept(
+        _ claim: Claim?,
+        of exchange: LocalQueue.Exchange,
+        _ sentAt: ContinuousClock.Instant,
+        wasAlone: Bool
+    ) {
         core.note(claim, queue: name)
         let operations = core.hold(claim?.operations ?? [], index)
         core.change { queue, now in
             queue.finish(exchange, index)
-            queue.members[index].note(roundTrip: now - sentAt, wasAlone: exchange.isAlone)
+            queue.members[index].note(roundTrip: now - sentAt, wasAlone: wasAlone)
             if let claim { queue.accept(claim, index, of: exchange, operations, now) }
         }
     }
