@@ -24,6 +24,7 @@ extension BrokerConformance {
             try bench.expect(again.map(\.attempt), [1, 1, 1], "the attempts")
             try bench.expect(try await bench.existing(dead.id).errors.count, 2, "kept errors")
             try bench.expect(try await bench.existing(cancelled[0]).cancel, nil, "the trace of the old cancel")
+            try bench.expect(try await bench.snapshot().totals["enqueued"], 3, "the total of enqueued ones")
         },
         ConformanceCheck("A retry makes scheduled and retrying ones ready at once, with their attempts") { bench in
             let worker = try bench.worker()
