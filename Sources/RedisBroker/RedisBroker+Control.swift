@@ -11,11 +11,44 @@ extension RedisBroker {
             arguments.append(request.storesIntent ? 1 : 0)
             for id in chunk { arguments.append(id) }
             let reply = try await evaluate(scripts.cancel, arguments).array ?? []
-            for index in stride(from: 0, to: reply.count - 1, by: 2) {
-                outcomes.append(CancelOutcome(code: reply[index].string ?? "", detail: reply[index + 1].string ?? ""))
+            var ended = reply.prefix(2 * chunk.count).pairs.map { CancelOutcome(code: $0, detail: $1) }
+            let missing = zip(chunk, ended).filter { if case .unknown = $1 { true } else { false } }.map(\.0)
+            let workers = reply.dropFirst(2 * chunk.count).compactMap(\.string)
+            let owners = try await cancelHeld(missing, by: workers, request, queue)
+            for (index, id) in zip(ended.indices, chunk) {
+                if let worker = owners[id.description] { ended[index] = .requested(worker: worker) }
             }
+            outcomes += ended
         }
         return outcomes
+    }
+
+    /// Looks for operations without a record among what the workers hold, a part of it in each call, and tells their owners to cancel.
+    ///
+    /// - Returns: the owners of those that were found, by id.
+    private func cancelHeld(
+        _ ids: [OperationID],
+        by workers: [String],
+        _ request: CancelRequest,
+        _ queue: String
+    ) async throws -> [String: String] {
+        var owners: [String: String] = [:]
+        var (rest, cursor) = (workers[...], "0")
+        while owners.count < Set(ids).count, !rest.isEmpty {
+            let missing = ids.filter { owners[$0.description] == nil }
+            var arguments = arguments(queue, capacity: 128 + 36 * missing.count + 64 * rest.count)
+            arguments.append(request.by.oneWord)
+            arguments.append(request.reason.oneLine)
+            arguments.append(missing.count)
+            arguments.append(cursor)
+            for id in missing { arguments.append(id) }
+            for worker in rest { arguments.append(worker) }
+            let reply = try await evaluate(scripts.cancelHeld, arguments).array ?? []
+            for (id, worker) in reply.dropFirst(2).pairs { owners[id] = worker }
+            rest = rest.dropFirst(reply.first?.int ?? rest.count)
+            cursor = reply.dropFirst().first?.string ?? "0"
+        }
+        return owners
     }
 
     package func cancelQueue(_ queue: String, request: CancelRequest) async throws -> (waiting: Int, executing: Int) {
@@ -79,5 +112,12 @@ extension String {
 
     fileprivate var oneLine: String {
         String(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? " " : String($0) }.joined().prefix(500))
+    }
+}
+
+extension ArraySlice<RedisValue> {
+    /// Its texts, two and two.
+    fileprivate var pairs: [(String, String)] {
+        stride(from: startIndex, to: endIndex - 1, by: 2).map { (self[$0].string ?? "", self[$0 + 1].string ?? "") }
     }
 }

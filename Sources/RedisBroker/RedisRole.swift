@@ -36,7 +36,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
         let all = ScriptLibrary()
         let looking = [all.snapshot, all.page, all.details, all.log]
         switch self {
-        case .producer: return looking + [all.enqueue, all.awaitEnd, all.cancel]
+        case .producer: return looking + [all.enqueue, all.awaitEnd, all.cancel, all.cancelHeld]
         case .worker:
             return [
                 all.claim, all.complete, all.fail, all.giveBack, all.report, all.beat, all.reconcile, all.sweep,
@@ -46,8 +46,8 @@ package enum RedisRole: String, Sendable, CaseIterable {
         case .monitor: return looking
         case .operator:
             return looking + [
-                all.awaitEnd, all.cancel, all.cancelQueue, all.retry, all.remove, all.pause, all.sweep, all.auditQueue,
-                all.auditPlace, all.auditRecords,
+                all.awaitEnd, all.cancel, all.cancelHeld, all.cancelQueue, all.retry, all.remove, all.pause, all.sweep,
+                all.auditQueue, all.auditPlace, all.auditRecords,
             ]
         }
     }

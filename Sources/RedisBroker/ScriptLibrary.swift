@@ -4,7 +4,7 @@ import RedisClient
 /// The scripts, assembled from the embedded `.lua` files: a line `-- include: name` is replaced by `includes/name.lua`.
 struct ScriptLibrary: Sendable {
     let enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire: RedisScript
-    let cancel, cancelQueue, retry, remove, pause, awaitEnd, details, page, snapshot, log: RedisScript
+    let cancel, cancelHeld, cancelQueue, retry, remove, pause, awaitEnd, details, page, snapshot, log: RedisScript
     let auditQueue, auditPlace, auditRecords: RedisScript
 
     /// - Parameters:
@@ -24,6 +24,7 @@ struct ScriptLibrary: Sendable {
         abandon = assembler.script("abandon", PackageResources.abandon_lua)
         retire = assembler.script("retire", PackageResources.retire_lua)
         cancel = assembler.script("cancel", PackageResources.cancel_lua)
+        cancelHeld = assembler.script("cancel_held", PackageResources.cancel_held_lua)
         cancelQueue = assembler.script("cancel_queue", PackageResources.cancel_queue_lua)
         retry = assembler.script("retry", PackageResources.retry_lua)
         remove = assembler.script("remove", PackageResources.remove_lua)
@@ -41,8 +42,8 @@ struct ScriptLibrary: Sendable {
     var all: [RedisScript] {
         [
             enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire, cancel,
-            cancelQueue, retry,
-            remove, pause, awaitEnd, details, page, snapshot, log, auditQueue, auditPlace, auditRecords,
+            cancelHeld, cancelQueue, retry, remove,
+            pause, awaitEnd, details, page, snapshot, log, auditQueue, auditPlace, auditRecords,
         ]
     }
 }
@@ -59,6 +60,7 @@ private struct ScriptAssembler {
             "limits": PackageResources.limits_lua, "events": PackageResources.events_lua,
             "doorbell": PackageResources.doorbell_lua, "records": PackageResources.records_lua,
             "ending": PackageResources.ending_lua, "promote": PackageResources.promote_lua,
+            "retention": PackageResources.retention_lua,
             "groups": PackageResources.groups_lua, "calls": PackageResources.calls_lua,
             "store": PackageResources.store_lua, "enqueue_single": PackageResources.enqueue_single_lua,
             "claim_single": PackageResources.claim_single_lua,
@@ -66,6 +68,7 @@ private struct ScriptAssembler {
             "lanes": PackageResources.lanes_lua, "take": PackageResources.take_lua, "held": PackageResources.held_lua,
             "graves": PackageResources.graves_lua, "recover": PackageResources.recover_lua,
             "detail": PackageResources.detail_lua, "flush": PackageResources.flush_lua,
+            "order": PackageResources.order_lua,
             "audit": PackageResources.audit_lua,
         ]
     }

@@ -44,6 +44,29 @@ import Testing
         expect(used - Double(Self.envelope.count), atMost: bytes, "bytes of a pending one over its envelope")
     }
 
+    @Test("A cancel of what has no record looks at what runs a part at a time")
+    func cancelHeld() async throws {
+        let server = try TestServer.start()
+        let broker = RedisBroker(server.endpoint, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        defer { broker.close() }
+        let worker = WorkerID()
+        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 60_000, intervalMilliseconds: 5000, info: [])
+        _ = try broker.beat(beat, queue: Self.queue)
+        let operations = (0..<2000).map { _ in NewOperation(tracked: false, envelope: Self.envelope) }
+        _ = try await broker.enqueueAll(operations, queue: Self.queue) { _ in }
+        let request = ClaimRequest(worker: worker, epoch: 0, capacity: Defaults.batch)
+        while try await !broker.claim(request, queue: Self.queue).operations.isEmpty {}
+
+        _ = try server.ask(RedisCommand("CONFIG", "RESETSTAT"))
+        let cancel = CancelRequest(reason: "", by: "test")
+        let outcomes = try await broker.cancel([OperationID()], request: cancel, queue: Self.queue)
+        #expect(outcomes == [.unknown(intentStored: false)])
+        let info = try server.ask(RedisCommand("INFO", "commandstats"))[0].string ?? ""
+        let calls = try #require(info.firstMatch(of: /cmdstat_evalsha:calls=(\d+)/)).1
+        // The cancel itself, then 500 to 600 a call.
+        #expect(try (5...6).contains(#require(Int(calls))))
+    }
+
     private func expect(_ value: Double, atMost limit: Double, _ what: String) {
         #expect(value > 0 && value <= limit, "\(what): \(value), at most \(limit)")
     }

@@ -1,13 +1,15 @@
 -- Cancels operations: waiting ones end at once, for a running one the intent is stored first and its owner told then.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] 1 = store the intent for ids that are not found  ARGV[4…] ids, at most 500
--- Output   for each: code, detail. cancelled ''; requested worker; f|d|c|e and when it ended; unknown 1 if the intent is stored
+-- Output   for each: code, detail. cancelled ''; requested worker; f|d|c|e and when it ended; unknown 1 if the intent is stored.
+--          Then, if some have no record, the workers among whose operations cancel_held.lua is to look for them
 -- Events   c for each that ended
 -- include: base
 -- include: limits
 -- include: events
 -- include: records
 -- include: ending
+-- include: order
 -- include: flush
 call('HDEL', META, '')
 local by, reason = ARGV[1], ARGV[2]
@@ -18,36 +20,19 @@ local function note(id)
   call('HSET', extras_key(id), 'cancelAt', format('%d', now), 'cancelBy', by, 'cancelReason', reason)
 end
 
-local function order(worker, fence)
-  if call('HSETNX', PREFIX .. 'cancelling:' .. worker, fence, trace) == 1 then
-    call('PUBLISH', PREFIX .. 'control:' .. worker, 'cancel ' .. fence .. ' ' .. reason)
-  end
-  return 'requested', worker
-end
-
 local function cancel_executing(id, head)
   local worker = worker_of(head)
   if not worker then return 'unknown', '0' end
   if call('HEXISTS', extras_key(id), 'cancelAt') == 0 then note(id) end
-  return order(worker, format('%d', fence_of(head)))
+  order(worker, format('%d', fence_of(head)), trace, reason)
+  return 'requested', worker
 end
 
--- An untracked operation has no record: it is looked for among what runs, all of which is read once per call, and only if needed.
-local owners
-local function owner_of(id)
-  if not owners then
-    owners = {}
-    for _, worker in ipairs(call('ZRANGE', PREFIX .. 'leases', 0, 999)) do
-      local held = call('HGETALL', PREFIX .. 'inflight:' .. worker)
-      for i = 1, #held, 2 do owners[sub(held[i + 1], 39, 64)] = { worker, held[i] } end
-    end
-  end
-  return owners[id]
-end
-
-local function cancel_untracked(id)
-  local owner = owner_of(id)
-  if owner then return order(owner[1], owner[2]) end
+-- An untracked operation has no record. cancel_held.lua looks for it among what runs; the intent is stored before, so that nothing slips
+-- through that is started meanwhile.
+local is_any_missing = false
+local function store_intent(id)
+  is_any_missing = true
   if ARGV[3] ~= '1' then return 'unknown', '0' end
   local intents = PREFIX .. 'intents'
   if call('HLEN', intents) >= INTENTS_KEPT then return 'unknown', '0' end
@@ -59,7 +44,7 @@ end
 
 local function cancel(id)
   local head = head_of(id)
-  if not head then return cancel_untracked(id) end
+  if not head then return store_intent(id) end
   local state = state_of(head)
   if state == 'x' then return cancel_executing(id, head) end
   if state == 'r' or state == 's' or state == 't' or state == 'b' then
@@ -79,6 +64,11 @@ end
 
 for i = 4, #ARGV do
   reply[#reply + 1], reply[#reply + 2] = cancel(ARGV[i])
+end
+if is_any_missing then
+  for _, worker in ipairs(call('ZRANGE', PREFIX .. 'leases', 0, 999)) do
+    if call('EXISTS', PREFIX .. 'inflight:' .. worker) == 1 then reply[#reply + 1] = worker end
+  end
 end
 flush_ended()
 flush()

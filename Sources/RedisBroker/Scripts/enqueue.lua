@@ -25,10 +25,7 @@ if not groups then return redis.error_reply(n) end
 
 -- An adding command comes first: it is refused as a whole when Redis is full.
 sequence = call('HINCRBY', META, 'sequence', format('%d', n)) - n
--- The largest since the queue was last empty, if that is more than usual: claim_step needs it.
-if largest > USUAL_BYTES and largest > tonumber(call('HGET', META, 'largest') or 0) then
-  call('HSET', META, 'largest', format('%d', largest))
-end
+note_large(largest)
 
 local created = 0
 for _, group in ipairs(groups) do

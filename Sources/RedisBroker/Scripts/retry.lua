@@ -4,11 +4,12 @@
 -- Output   a character for each: 1 done, the letter of the state that forbids it, 0 unknown
 -- Events   r for each
 -- include: base
+-- include: limits
 -- include: events
 -- include: doorbell
 -- include: records
 -- include: flush
-local outcomes, readied = {}, false
+local outcomes, readied, largest = {}, false, 0
 
 -- Errors and log stay. What the last run left in the record (start, fence, end) goes, and so does a passed expiry. Another
 -- revision invalidates references left behind; a new sequence takes it out of an earlier cancel of the whole queue.
@@ -22,7 +23,7 @@ local function make_ready(id, head, failed)
   call('HDEL', extras_key(id), 'cancelAt', 'cancelBy', 'cancelReason', 'cancelAcknowledgedAt', 'progress')
   call('RPUSH', PREFIX .. 'lane:' .. sub(head, 3, 3), header)
   event(id, 'r', true)
-  readied = true
+  readied, largest = true, max(largest, call('STRLEN', record_key(id)) - HEAD + #header)
 end
 
 local function retry(id)
@@ -44,6 +45,7 @@ local function retry(id)
 end
 
 for i = 1, #ARGV do outcomes[i] = retry(ARGV[i]) end
+note_large(largest)
 if readied then ring() end
 flush()
 return concat(outcomes)

@@ -109,6 +109,37 @@ extension BrokerConformance {
             try bench.expect(end, .done(.cancelled), "the end")
             try bench.expect(try await bench.existing(claimed.id).cancel?.reason, "no need", "the reason")
         },
+        ConformanceCheck("Running untracked ones are found among all that workers hold; unknown ones are not") {
+            bench in
+            let workers = [try bench.worker(), try bench.worker(), try bench.worker()]
+            var held: [[ClaimedOperation]] = []
+            for worker in workers {
+                try await bench.enqueue(500, tracked: false)
+                try await bench.enqueue(200, tracked: false)
+                var claimed: [ClaimedOperation] = []
+                while claimed.count < 700 { claimed += try await bench.claim(worker, 500).operations }
+                held.append(claimed)
+            }
+            let waiting = try await bench.enqueue(tracked: false)
+            let wanted = [held[0][0], held[1][350], held[2][699], held[2][0]]
+            let request = CancelRequest(reason: "no need", by: "tester", storesIntent: true)
+            let ids = wanted.map(\.id) + waiting + [OperationID()] + [wanted[1].id]
+            let outcomes = try await bench.broker.cancel(ids, request: request, queue: bench.queue)
+            let owners = [0, 1, 2, 2].map { CancelOutcome.requested(worker: workers[$0].description) }
+            let unknown = CancelOutcome.unknown(intentStored: true)
+            try bench.expect(outcomes, owners + [unknown, unknown, owners[1]], "the outcomes")
+            for (worker, orders) in zip(workers, [[wanted[0]], [wanted[1]], [wanted[2], wanted[3]]]) {
+                let fences = try bench.beat(worker).cancels.map(\.fence).sorted()
+                try bench.expect(fences, orders.map(\.fence).sorted(), "the fences of a heartbeat")
+            }
+            // What waits has its intent; of what was found none is left.
+            _ = try await bench.complete(wanted[0], workers[0])
+            let again = NewOperation(id: wanted[0].id, tracked: false, envelope: BrokerBench.envelope())
+            _ = try await bench.broker.enqueue([again], queue: bench.queue)
+            let claimed = try await bench.claim(workers[0], 9).operations.map(\.id)
+            try bench.expect(claimed, [again.id], "claimed of what waits")
+            try await bench.expectState(waiting[0], .cancelled)
+        },
         ConformanceCheck(
             "An unknown id is unknown; a stored intent drops the waiting untracked operation when it is claimed"
         ) { bench in

@@ -158,9 +158,26 @@ extension BrokerConformance {
                 try bench.expect(awaited, [.cancelled], "the awaited one")
                 try await bench.advance(.seconds(11))
                 let young = try await bench.cancelledBatch(500)
-                try bench.expect(try await bench.snapshot().counts[.cancelled], kept + 1, "kept when they are old")
+                try bench.expect(try await bench.snapshot().counts[.cancelled], kept, "kept when they are old")
                 for id in [first[0], young[0], young[499]] { try await bench.expectState(id, .cancelled) }
                 try await bench.expectState(first[499], nil)
+            },
+            ConformanceCheck("Somebody who waits for many that have ended keeps these, and nothing else") { bench in
+                let day = Defaults.retention[.cancelled]?.ageMilliseconds ?? 0
+                let awaited = try await bench.cancelledBatch(500)
+                let others = try await bench.cancelledBatch(300)
+                try await bench.advance(.milliseconds(day + 1))
+                _ = try await bench.broker.awaitEnd(of: awaited, queue: bench.queue, timeout: .zero)
+                for _ in 1...25 { try await bench.cancelledBatch(10) }
+                try bench.expect(try await bench.snapshot().counts[.cancelled], 750, "kept beside those that are new")
+                for id in [awaited[0], awaited[499]] { try await bench.expectState(id, .cancelled) }
+                for id in [others[0], others[299]] { try await bench.expectState(id, nil) }
+                // Nobody has asked for a minute, although somebody waits for another one.
+                try await bench.advance(.seconds(61))
+                let young = try await bench.cancelledBatch(1)
+                _ = try await bench.broker.awaitEnd(of: young, queue: bench.queue, timeout: .zero)
+                for _ in 1...25 { try await bench.cancelledBatch(10) }
+                try bench.expect(try await bench.snapshot().counts[.cancelled], 501, "kept when nobody waits")
             },
         ]
         + TerminalEnd.allCases.map { end in

@@ -16,7 +16,7 @@ extension QueueModel {
         let isFree = claimed.count < request.capacity
         let passesBy = request.onlyIfIdle && claimed.isEmpty
         let due = watch(worker: request.worker.description, isFree: isFree, passesBy: passesBy)
-        if !more, due == nil { largest = 0 }
+        if !more, due == nil, executingCount == 0 { largest = 0 }
         return Claim(status: .ok, operations: claimed, more: more, nextDueMilliseconds: due)
     }
 
@@ -116,7 +116,7 @@ extension QueueModel {
 
 // MARK: - Lanes
 
-/// What a claim has taken so far.
+/// What a claim has read and taken so far.
 private struct ClaimBasket {
     var elements: [LaneElement] = []
     var bytes = 0
@@ -136,9 +136,13 @@ private struct ClaimBasket {
     /// How many may be popped at once.
     var portion: Int { min(step, Defaults.trackedBatch - tracked) }
 
-    mutating func add(_ element: LaneElement, envelope: Int) {
+    mutating func read(_ envelope: [UInt8]) {
+        budget -= 1
+        bytes += OperationHeader.byteCount + envelope.count
+    }
+
+    mutating func add(_ element: LaneElement) {
         elements.append(element)
-        bytes += OperationHeader.byteCount + envelope
         if element.header.tracked { tracked += 1 }
     }
 }
@@ -148,7 +152,7 @@ extension QueueModel {
     /// an old backlog holds up what is urgent, nor does a stream of urgent ones starve the rest.
     ///
     /// At most `2 · capacity + 100` elements, and 600, are looked at, so that a lane full of references left behind costs no more; and what
-    /// is taken stays near 256 KiB, with at most 100 tracked ones.
+    /// is read stays near 256 KiB, with at most 100 tracked ones.
     private mutating func collect(capacity: Int) -> (taken: [LaneElement], more: Bool) {
         let step = max(1, Self.replyBytes / max(Self.usualBytes, largest))
         var basket = ClaimBasket(budget: min(2 * capacity + 100, 600), step: step)
@@ -171,8 +175,8 @@ extension QueueModel {
             for _ in 0..<min(wanted, basket.portion) {
                 guard let element = lanes[lane].popFirst() else { break }
                 wanted -= 1
-                basket.budget -= 1
-                if admits(element) { basket.add(element, envelope: envelope(of: element).count) }
+                basket.read(envelope(of: element))
+                if admits(element) { basket.add(element) }
             }
         }
     }

@@ -114,7 +114,9 @@ extension QueueModel {
         sequence += 1
         operations[id]?.reopen(now: now, sequence: sequence)
         guard let header = operations[id]?.record.header else { return }
-        lanes[header.priority.lane].append(LaneElement(header: header, envelope: []))
+        let element = LaneElement(header: header, envelope: [])
+        noteLarge(OperationHeader.byteCount + envelope(of: element).count)
+        lanes[header.priority.lane].append(element)
         event(id, .ready)
         ring()
     }

@@ -29,7 +29,7 @@ extension QueueModel {
     /// the count; never one younger than 10 s, nor one that was awaited within 60 s.
     mutating func trimEnded() {
         for (state, number) in endedInCall {
-            for id in surplus(state, limit: 2 * number) where !isAwaited(id) {
+            for id in surplus(state, limit: 2 * number) {
                 ended[state]?.remove(id)
                 operations[id] = nil
                 add("trimmed")
@@ -40,10 +40,13 @@ extension QueueModel {
 
     private func surplus(_ state: OperationState, limit: Int) -> [OperationID] {
         guard let set = ended[state], let kept = retention[state] else { return [] }
-        let old = set.upTo(now - kept.ageMilliseconds, limit: limit)
+        func endedBefore(_ age: Int64, wanted: Int) -> [OperationID] {
+            let old = set.entries.lazy.prefix { $0.score <= now - age }
+            return Array(old.map(\.id).filter { !isAwaited($0) }.prefix(wanted))
+        }
+        let old = endedBefore(kept.ageMilliseconds, wanted: limit)
         let over = min(set.count - kept.count, limit)
-        if over <= old.count { return old.map(\.id) }
-        return set.upTo(now - Self.leastRetentionMilliseconds, limit: over).map(\.id)
+        return over <= old.count ? old : endedBefore(Self.leastRetentionMilliseconds, wanted: over)
     }
 
     private func isAwaited(_ id: OperationID) -> Bool {

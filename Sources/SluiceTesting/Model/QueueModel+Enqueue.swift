@@ -18,7 +18,7 @@ extension QueueModel {
         return outcomes
     }
 
-    private mutating func noteLarge(_ bytes: Int) {
+    mutating func noteLarge(_ bytes: Int) {
         if bytes > Self.usualBytes { largest = max(largest, bytes) }
     }
 

@@ -56,7 +56,7 @@ local function records_of(elements)
 end
 
 -- Adds those that may start to `taken`: the element to hand out, and for a tracked one, whose element is its record, the
--- reference and the record's key. Returns the bytes of headers and envelopes.
+-- reference and the record's key. Returns the bytes of headers and envelopes of all: what is dropped was read, too.
 local function admit(elements, taken, intents)
   local keys, records = records_of(elements)
   local read, bytes = 0, 0
@@ -65,18 +65,16 @@ local function admit(elements, taken, intents)
     if is_reference(element) then
       read = read + 1
       reference, key = element, keys[read]
+      bytes = bytes + (records[read] and #records[read] - HEAD or 0) + #reference
       element = admit_tracked(element, records[read], intents)
     else
+      bytes = bytes + #element
       element = admit_untracked(element, intents)
     end
     if element then
       local n = #taken + 1
       taken[n], taken.references[n], taken.keys[n] = element, reference, key
-      bytes = bytes + #element
-      if reference then
-        bytes = bytes - HEAD + #reference
-        taken.tracked = taken.tracked + 1
-      end
+      if reference then taken.tracked = taken.tracked + 1 end
     end
   end
   return bytes

@@ -51,36 +51,9 @@ local function erase(ids)
   delete(log_key)
 end
 
+-- include: retention
+
 local function flush_ended()
-  if not next(ended) then return end
-
-  -- Those that nobody waited for lately.
-  local function without_awaited(ids)
-    if call('EXISTS', AWAITED) == 0 then return ids end
-    local kept = {}
-    for i = 1, #ids do
-      local waited = call('ZSCORE', AWAITED, ids[i])
-      if not waited or now - tonumber(waited) > AWAITED_MS then kept[#kept + 1] = ids[i] end
-    end
-    return kept
-  end
-
-  -- Removes at most `limit` ended operations that are too old, then those beyond the count.
-  local function trim(state, limit)
-    local key = PREFIX .. 'ended:' .. state
-    local longest, most = retention(state)
-    local ids = call('ZRANGEBYSCORE', key, '-inf', format('%d', now - longest), 'LIMIT', '0', format('%d', limit))
-    local over = min(call('ZCARD', key) - most, limit)
-    if over > #ids then
-      ids = call('ZRANGEBYSCORE', key, '-inf', format('%d', now - RETENTION_LEAST_MS), 'LIMIT', '0', format('%d', over))
-    end
-    ids = without_awaited(ids)
-    if #ids == 0 then return end
-    call('ZREM', key, unpack(ids))
-    erase(ids)
-    add('trimmed', #ids)
-  end
-
   for state, list in pairs(ended) do
     local n = #list / 2
     call('ZADD', PREFIX .. 'ended:' .. state, unpack(list))

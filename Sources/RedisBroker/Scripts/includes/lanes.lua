@@ -25,7 +25,7 @@ local function most_aged(heads)
   return best
 end
 
--- Takes up to `capacity` elements from the lanes, and no more once they have 256 KiB or TRACKED_BATCH of them are tracked: the
+-- Takes up to `capacity` elements from the lanes, and no more once 256 KiB were read or TRACKED_BATCH of them are tracked: the
 -- server does nothing else meanwhile. What is popped must be handed out, so at most `step` are popped at once. `plain`: only the middle
 -- lane may have something. Also returns whether a lane still has something.
 local function collect(capacity, fence, intents, step, plain)

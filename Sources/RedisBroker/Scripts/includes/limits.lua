@@ -36,4 +36,6 @@ end
 -- Never removed earlier than this after their end, and while somebody waited for them within that long.
 local RETENTION_LEAST_MS = 10000
 local AWAITED_MS = 60000
+-- How many of these a call passes over at most, besides as many as it may remove.
+local PASSED_AT_ONCE = 100
 -- end of the base

@@ -12,6 +12,12 @@ local function extras_key(id) return PREFIX .. 'x:' .. id end
 local function errors_key(id) return PREFIX .. 'errors:' .. id end
 local function log_key(id) return PREFIX .. 'log:' .. id end
 
+-- Remembers the bytes of the largest element since the queue was last empty, if that is more than usual: claim_step needs it.
+local function note_large(bytes)
+  if bytes <= USUAL_BYTES or bytes <= tonumber(call('HGET', META, 'largest') or 0) then return end
+  call('HSET', META, 'largest', format('%d', bytes))
+end
+
 local function new_record(header, state, enqueued36, envelope)
   return header .. state .. NEVER_RAN .. enqueued36 .. envelope
 end
