@@ -27,16 +27,19 @@ struct EnqueueCases: Sendable {
         }
         let turns = 100
         let each = max(1, bench.size.operations / 40 / turns)
-        var (tracked, untracked, nothing) = (TurnTimes(), TurnTimes(), TurnTimes())
+        var (tracked, untracked, nothing) = (TurnTimes(bench.rig), TurnTimes(bench.rig), TurnTimes(bench.rig))
         for _ in 0..<turns {
             try await tracked.turn(of: Bench.operations(each, tracked: true), after: ping, enqueue)
             try await untracked.turn(of: Bench.operations(each, tracked: false), after: ping, enqueue)
             try await nothing.turn(of: Bench.operations(each, tracked: true), after: pingControl, runNothing)
         }
         let bound = [Measurement.Bound.ratioAtLeast(0.8)]
-        bench.report(tracked.measurement("one by one, awaited, tracked", bound))
-        bench.report(untracked.measurement("one by one, awaited, untracked", bound))
-        bench.report(nothing.measurement("an empty script, awaited", []))
+        for measurement in tracked.measurements("one by one, awaited, tracked", bound)
+            + untracked.measurements("one by one, awaited, untracked", bound)
+            + nothing.measurements("an empty script, awaited", [])
+        {
+            bench.report(measurement)
+        }
     }
 
     private func concurrently() async throws {
@@ -91,24 +94,34 @@ struct EnqueueCases: Sendable {
     }
 }
 
-/// How long calls took, and as many PINGs in turns with them.
+/// How long calls took, what of it the server spent in their scripts, and as many PINGs in turns with them.
 private struct TurnTimes {
+    private let rig: BenchRig
     private var count = 0
     private var pings = 0.0
     private var calls = 0.0
+    private var scriptMicroseconds = 0.0
+
+    init(_ rig: BenchRig) { self.rig = rig }
 
     mutating func turn(
         of operations: [NewOperation],
         after ping: () async throws -> Void,
         _ call: (NewOperation) async throws -> Void
-    ) async rethrows {
+    ) async throws {
         count += operations.count
+        let before = try await rig.commands().scriptMicroseconds
         pings += try await Bench.seconds { for _ in operations { try await ping() } }
         calls += try await Bench.seconds { for operation in operations { try await call(operation) } }
+        scriptMicroseconds += try await rig.commands().scriptMicroseconds - before
     }
 
-    func measurement(_ name: String, _ bounds: [Measurement.Bound]) -> Measurement {
+    func measurements(_ name: String, _ bounds: [Measurement.Bound]) -> [Measurement] {
         let ping = Measurement.Reference(name: "PING in turns with it", value: Double(count) / pings)
-        return Measurement(.enqueue, name, Double(count) / calls, .perSecond, reference: ping, bounds: bounds)
+        let scriptTime = scriptMicroseconds / Double(count)
+        return [
+            Measurement(.enqueue, name, Double(count) / calls, .perSecond, reference: ping, bounds: bounds),
+            Measurement(.enqueue, name + ", script time", scriptTime, .microseconds),
+        ]
     }
 }

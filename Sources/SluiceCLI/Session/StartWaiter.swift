@@ -71,7 +71,8 @@ struct StartReport {
             console.print(["v": 1, "timedOut": .bool(status == .timedOut), "operations": .array(all)], .json)
         case .jsonl: details.forEach { console.print(OperationJSON.object($0, view), .jsonl) }
         case .id: console.print(started.map { $0.id.description })
-        case .table, .wide, .csv: console.print(started.map { "\($0.id) started" })
+        case .csv: console.print(OperationTable(started, invocation).csv)
+        case .table, .wide: console.print(started.map { "\($0.id) started" })
         }
         if status != .done {
             let waiting = details.filter { !$0.hasStarted }

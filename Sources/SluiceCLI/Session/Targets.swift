@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import Sluice
+import SluiceMonitor
 
 /// Operations named on the command line.
 package struct Targets: ParsableArguments {
@@ -96,12 +97,21 @@ package struct TargetReport: Sendable {
         switch invocation.format {
         case .json, .jsonl: console.print(json, invocation.format)
         case .id: console.print(rows.filter { $0.status == .done }.map { $0.location?.id.description ?? $0.reference })
-        case .table, .wide, .csv:
-            let separator = invocation.format == .csv ? "," : " "
-            console.print(rows.filter { $0.status == .done }.map { $0.shownID + separator + $0.text })
+        case .csv: console.print(table, .csv, showsHeader: invocation.options.showsHeader)
+        case .table, .wide: console.print(rows.filter { $0.status == .done }.map { "\($0.shownID) \($0.text)" })
         }
         if let error { console.report(error, asJSON: invocation.format.isJSON) }
         return status
+    }
+
+    /// The done ones.
+    private var table: Table {
+        var table = Table(["ID", "QUEUE", "OUTCOME", "MESSAGE"].map { TableColumn($0) })
+        for row in rows where row.status == .done {
+            let cells = [row.shownID, row.location?.queue ?? "", row.outcome, row.text]
+            table.append(cells.map { TableCell($0) })
+        }
+        return table
     }
 
     package var error: CLIError? {

@@ -90,7 +90,8 @@ extension QueueCancel {
         switch invocation.format {
         case .json, .jsonl: console.print(json(cancelled, left: left, waited: waited), invocation.format)
         case .id: break
-        case .table, .wide, .csv: console.print(lines(cancelled, time: time, waited: waited))
+        case .csv: console.print(table(cancelled, waited: waited), .csv, showsHeader: invocation.options.showsHeader)
+        case .table, .wide: console.print(lines(cancelled, time: time, waited: waited))
         }
         guard left > 0 else { return .done }
         let error = CLIError(
@@ -108,6 +109,15 @@ extension QueueCancel {
             line += waited ? "stopped" : "told to stop"
             return waited && queue.executing > 0 ? line + " in \(DurationText.precise(time))" : line
         }
+    }
+
+    private func table(_ cancelled: [Cancelled], waited: Bool) -> Table {
+        var table = Table(["QUEUE", "WAITING", "EXECUTING", "LEFT"].map { TableColumn($0) })
+        for queue in cancelled {
+            let left = waited ? "\(queue.left)" : ""
+            table.append([queue.queue, "\(queue.waiting)", "\(queue.executing)", left].map { TableCell($0) })
+        }
+        return table
     }
 
     private func json(_ cancelled: [Cancelled], left: Int, waited: Bool) -> JSONValue {

@@ -26,15 +26,15 @@ package struct ShowVerb: Verb {
         guard !references.isEmpty else { throw CLIError.usage("nothing to show", fix: "\(Program.name) show ID") }
         let client = try await invocation.connect()
         let details = try await Locator(client).details(references)
-        for (index, detail) in details.enumerated() {
-            switch invocation.format {
-            case .json, .jsonl:
-                invocation.console.print(OperationJSON.object(detail, invocation.view), invocation.format)
-            case .id: invocation.console.print(detail.id.description)
-            case .table, .wide, .csv:
-                if index > 0 { invocation.console.print("") }
-                invocation.console.print(OperationCard(detail, invocation).lines)
-            }
+        let console = invocation.console
+        switch invocation.format {
+        case .json, .jsonl:
+            for detail in details { console.print(OperationJSON.object(detail, invocation.view), invocation.format) }
+        case .id: console.print(details.map(\.id.description))
+        case .csv: console.print(OperationTable(details, invocation).csv)
+        case .table, .wide:
+            let cards = details.map { OperationCard($0, invocation).lines }
+            console.print(Array(cards.joined(separator: [""])))
         }
         return .done
     }

@@ -107,7 +107,8 @@ package struct EndReport: Sendable {
             )
         case .jsonl: details.forEach { console.print(OperationJSON.object($0, view), .jsonl) }
         case .id: console.print(ended.map { $0.id.description })
-        case .table, .wide, .csv: console.print(ended.map { "\($0.id) \($0.state.rawValue)" })
+        case .csv: console.print(OperationTable(ended, invocation).csv)
+        case .table, .wide: console.print(ended.map { "\($0.id) \($0.state.rawValue)" })
         }
         if let error { console.report(error, asJSON: invocation.format.isJSON) }
         return status

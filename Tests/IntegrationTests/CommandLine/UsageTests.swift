@@ -124,6 +124,27 @@ extension CommandLineTests {
             #expect(text == "{")
         }
 
+        @Test("Comma-separated values have a header and one row each, whatever the verb")
+        func csv() async throws {
+            let id = try await sluice.enqueue("sleep", "seconds=9", "-q", "csv", "--in", "1h")
+            let other = try await sluice.enqueue("sleep", "seconds=9", "-q", "csv", "--in", "1h")
+            func lines(_ words: String...) async throws -> [Substring] {
+                let outcome = await (try sluice.start(words + ["-o", "csv"])).outcome()
+                return outcome.output.split(separator: "\n")
+            }
+            let header = "id,state,priority,name,queue,attempt,maxAttempts,enqueuedAt,error"
+            let shown = try await lines("show", id, other)
+            #expect(shown.map { $0.prefix(while: { $0 != "," }) } == ["id", id[...], other[...]])
+            #expect(shown.first == header[...])
+            let cancelled = try await lines("cancel", id)
+            #expect(cancelled == ["id,queue,outcome,message", "\(id),csv,cancelled,cancelled"])
+            let queues = try await lines("cancel", "-q", "csv", "-y")
+            #expect(queues == ["queue,waiting,executing,left", "csv,1,0,"])
+            let ended = try await lines("wait", id, other)
+            #expect(ended.first == header[...] && ended.count == 3)
+            #expect(ended.dropFirst().allSatisfy { $0.contains(",cancelled,") })
+        }
+
         @Test("Hostile text in arguments, reasons and errors reaches no terminal raw")
         func hostileText() async throws {
             let evil = "\u{1B}]0;owned\u{07}\u{202E}\r\n\u{9B}31m"
