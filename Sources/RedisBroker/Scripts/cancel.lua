@@ -66,7 +66,7 @@ for i = 4, #ARGV do
   reply[#reply + 1], reply[#reply + 2] = cancel(ARGV[i])
 end
 if is_any_missing then
-  for _, worker in ipairs(call('ZRANGE', PREFIX .. 'leases', 0, 999)) do
+  for _, worker in ipairs(call('ZRANGE', PREFIX .. 'leases', 0, 4999)) do
     if call('EXISTS', PREFIX .. 'inflight:' .. worker) == 1 then reply[#reply + 1] = worker end
   end
 end

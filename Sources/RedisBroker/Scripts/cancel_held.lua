@@ -1,32 +1,27 @@
--- Cancels untracked operations that run: they have no record and are looked for among what workers hold, a part of it in each call.
--- What is started meanwhile is found by its intent, if cancel.lua stored one.
+-- Cancels untracked operations that run: they have no record and are looked for among what workers hold, a part of it in each call. What is
+-- started meanwhile is found by its intent, if cancel.lua stored one; else it is missed, like what still waits.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] number of ids, at most 500
--- ARGV[4]  where to go on in what the first worker holds, 0 = the beginning  ARGV[5…] ids, then workers
--- Output   number of workers that are done, where to go on with the next one, then id and worker of each that was found
+-- ARGV[4]  the fence of the first worker that was looked at last, 0 = none was  ARGV[5…] ids, then workers
+-- Output   number of workers that are done, the fence of the next one that was looked at last, then id and worker of each that was found
 -- Events   none
 -- include: base
 -- include: limits
 -- include: order
+-- include: fences
 call('HDEL', META, '')
-local by, reason, cursor = ARGV[1], ARGV[2], ARGV[4]
+local by, reason, last = ARGV[1], ARGV[2], tonumber(ARGV[4])
 local trace = format('%d ', now) .. by .. ' ' .. reason
 local first_worker = 5 + ARGV[3]
 local wanted, found = {}, {}
 for i = 5, first_worker - 1 do wanted[ARGV[i]] = true end
-local looked, entries, bytes = 0, 0, 0
+local looked, bytes = 0, 0
 
 local function is_full() return looked >= BATCH or bytes >= REPLY_BYTES end
 
--- How many entries to read next, by what those had that were read: each may have some MiB.
-local function affordable()
-  if entries == 0 then return 10 end
-  return max(1, min(100, floor((REPLY_BYTES - bytes) * entries / bytes)))
-end
-
 local function look_at(worker, fence, element)
   local id = sub(element, 39, 64)
-  entries, bytes = entries + 1, bytes + #element
+  bytes = bytes + #element
   if not wanted[id] then return end
   wanted[id] = nil
   order(worker, fence, trace, reason)
@@ -35,18 +30,22 @@ local function look_at(worker, fence, element)
   found[#found + 1] = worker
 end
 
+-- Whether all that it holds was looked at.
 local function look_through(worker)
-  repeat
-    local scan = call('HSCAN', PREFIX .. 'inflight:' .. worker, cursor, 'COUNT', affordable())
-    cursor = scan[1]
-    for i = 1, #scan[2], 2 do look_at(worker, scan[2][i], scan[2][i + 1]) end
-    looked = looked + 1 + #scan[2] / 2
-  until cursor == '0' or is_full()
+  local fences = oldest_fences(worker)
+  looked = looked + 1
+  for i = 1, #fences do
+    if fences[i] > last then
+      if is_full() then return false end
+      local fence = format('%d', fences[i])
+      look_at(worker, fence, call('HGET', PREFIX .. 'inflight:' .. worker, fence))
+      looked, last = looked + 1, fences[i]
+    end
+  end
+  last = 0
+  return true
 end
 
 local worker = first_worker
-while worker <= #ARGV and not is_full() do
-  look_through(ARGV[worker])
-  if cursor == '0' then worker = worker + 1 end
-end
-return { worker - first_worker, cursor, unpack(found) }
+while worker <= #ARGV and not is_full() and look_through(ARGV[worker]) do worker = worker + 1 end
+return { worker - first_worker, format('%d', last), unpack(found) }

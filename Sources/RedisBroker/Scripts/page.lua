@@ -7,6 +7,7 @@
 -- include: base
 -- include: records
 -- include: detail
+-- include: fences
 local state, cursor, limit = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local reply = { '' }
 
@@ -73,9 +74,7 @@ local function page_of_executing()
     local key = PREFIX .. 'inflight:' .. worker
     local held = call('HLEN', key)
     if seen + held > skip then
-      local fences = call('HKEYS', key)
-      for i = 1, #fences do fences[i] = tonumber(fences[i]) end
-      table.sort(fences)
+      local fences = oldest_fences(worker)
       for i = max(1, skip - seen + 1), #fences do
         if #reply - 1 == limit or is_full() then
           reply[1] = tostring(seen + i - 1)

@@ -21,6 +21,8 @@ local function make_ready(id, head, failed)
   call('SETRANGE', record_key(id), 0, header .. 'r' .. ZERO9 .. ZERO9)
   -- Never all that an operation with errors or a log has: `erase` looks for these where there are extras.
   call('HDEL', extras_key(id), 'cancelAt', 'cancelBy', 'cancelReason', 'cancelAcknowledgedAt', 'progress')
+  -- Of a cancel that came while it ran untracked, and for which it ended too early.
+  call('HDEL', PREFIX .. 'intents', id)
   call('RPUSH', PREFIX .. 'lane:' .. sub(head, 3, 3), header)
   event(id, 'r', true)
   readied, largest = true, max(largest, call('STRLEN', record_key(id)) - HEAD + #header)

@@ -7,6 +7,7 @@
 -- Events   none
 -- include: base
 -- include: records
+-- include: fences
 local rows = tonumber(ARGV[1])
 local ready, oldest = 0, -1
 for lane = 0, 4 do
@@ -43,9 +44,7 @@ for i = 1, #leases, 2 do
   local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'beatAt', 'info')
   for _, value in ipairs({ worker, leases[i + 1], held, about[1] or '0', about[2] or '' }) do workers[#workers + 1] = value end
   if held > 0 and #executing / 6 < rows then
-    local fences = call('HKEYS', key)
-    for n = 1, #fences do fences[n] = tonumber(fences[n]) end
-    table.sort(fences)
+    local fences = oldest_fences(worker)
     for n = 1, min(#fences, rows - #executing / 6) do executing_row(worker, format('%d', fences[n])) end
   end
 end

@@ -140,6 +140,19 @@ extension BrokerConformance {
             try bench.expect(claimed, [again.id], "claimed of what waits")
             try await bench.expectState(waiting[0], .cancelled)
         },
+        ConformanceCheck("An operator's retry outlives a cancel from before it") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            // As if the cancel of an untracked one that ran had come just before its end.
+            let id = OperationID()
+            _ = try await bench.cancel(id, storesIntent: true)
+            _ = try await bench.fail(claimed, worker, .dead)
+            let new = NewOperation(id: id, delayMilliseconds: 1000, envelope: BrokerBench.envelope())
+            _ = try await bench.broker.enqueue([new], queue: bench.queue)
+            let ids = [id, claimed.id]
+            try bench.expect(try await bench.broker.retry(ids, queue: bench.queue), [.done, .done], "the outcomes")
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "claimed")
+        },
         ConformanceCheck(
             "An unknown id is unknown; a stored intent drops the waiting untracked operation when it is claimed"
         ) { bench in

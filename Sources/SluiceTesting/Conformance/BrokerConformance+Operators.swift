@@ -158,9 +158,24 @@ extension BrokerConformance {
                 try bench.expect(awaited, [.cancelled], "the awaited one")
                 try await bench.advance(.seconds(11))
                 let young = try await bench.cancelledBatch(500)
-                try bench.expect(try await bench.snapshot().counts[.cancelled], kept, "kept when they are old")
+                try bench.expect(try await bench.snapshot().counts[.cancelled], kept + 1, "kept when they are old")
                 for id in [first[0], young[0], young[499]] { try await bench.expectState(id, .cancelled) }
                 try await bench.expectState(first[499], nil)
+            },
+            ConformanceCheck("Many that are waited for do not hold up retention, however few end") { bench in
+                let day = Defaults.retention[.cancelled]?.ageMilliseconds ?? 0
+                var awaited: [OperationID] = []
+                for _ in 1...6 { awaited += try await bench.cancelledBatch(500) }
+                let others = try await bench.cancelledBatch(30)
+                try await bench.advance(.milliseconds(day + 1))
+                // One each two seconds: a minute is over long before all of them were passed over.
+                for _ in 1...60 {
+                    _ = try await bench.broker.awaitEnd(of: awaited, queue: bench.queue, timeout: .zero)
+                    try await bench.cancelledBatch(1)
+                    try await bench.advance(.seconds(2))
+                }
+                for id in others { try await bench.expectState(id, nil) }
+                for id in [awaited[0], awaited[2999]] { try await bench.expectState(id, .cancelled) }
             },
             ConformanceCheck("Somebody who waits for many that have ended keeps these, and nothing else") { bench in
                 let day = Defaults.retention[.cancelled]?.ageMilliseconds ?? 0

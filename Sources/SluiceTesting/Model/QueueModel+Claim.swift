@@ -16,7 +16,7 @@ extension QueueModel {
         let isFree = claimed.count < request.capacity
         let passesBy = request.onlyIfIdle && claimed.isEmpty
         let due = watch(worker: request.worker.description, isFree: isFree, passesBy: passesBy)
-        if !more, due == nil, executingCount == 0 { largest = 0 }
+        if !more, due == nil { largest = 0 }
         return Claim(status: .ok, operations: claimed, more: more, nextDueMilliseconds: due)
     }
 

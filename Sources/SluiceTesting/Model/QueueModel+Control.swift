@@ -111,11 +111,12 @@ extension QueueModel {
 
     private mutating func makeReady(_ id: OperationID) {
         revise(id)
+        intents[id] = nil
         sequence += 1
         operations[id]?.reopen(now: now, sequence: sequence)
         guard let header = operations[id]?.record.header else { return }
         let element = LaneElement(header: header, envelope: [])
-        noteLarge(OperationHeader.byteCount + envelope(of: element).count)
+        noteLarge(element)
         lanes[header.priority.lane].append(element)
         event(id, .ready)
         ring()

@@ -40,13 +40,12 @@ extension QueueModel {
 
     private func surplus(_ state: OperationState, limit: Int) -> [OperationID] {
         guard let set = ended[state], let kept = retention[state] else { return [] }
-        func endedBefore(_ age: Int64, wanted: Int) -> [OperationID] {
-            let old = set.entries.lazy.prefix { $0.score <= now - age }
-            return Array(old.map(\.id).filter { !isAwaited($0) }.prefix(wanted))
+        let over = set.count - kept.count
+        let old = set.entries.enumerated().lazy.prefix { rank, entry in
+            let age = now - entry.score
+            return age >= kept.ageMilliseconds || rank < over && age >= Self.leastRetentionMilliseconds
         }
-        let old = endedBefore(kept.ageMilliseconds, wanted: limit)
-        let over = min(set.count - kept.count, limit)
-        return over <= old.count ? old : endedBefore(Self.leastRetentionMilliseconds, wanted: over)
+        return Array(old.map(\.element.id).filter { !isAwaited($0) }.prefix(limit))
     }
 
     private func isAwaited(_ id: OperationID) -> Bool {

@@ -18,8 +18,13 @@ extension QueueModel {
         return outcomes
     }
 
-    mutating func noteLarge(_ bytes: Int) {
+    private mutating func noteLarge(_ bytes: Int) {
         if bytes > Self.usualBytes { largest = max(largest, bytes) }
+    }
+
+    /// Of one that comes back, or may.
+    mutating func noteLarge(_ element: LaneElement) {
+        noteLarge(OperationHeader.byteCount + envelope(of: element).count)
     }
 
     private func stamped(_ operation: NewOperation) -> OperationHeader {

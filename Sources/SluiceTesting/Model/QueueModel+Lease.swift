@@ -129,6 +129,7 @@ extension QueueModel {
     /// A recovered operation keeps its attempt; one that met the limit of deliveries, or whose cancel was requested, has used it.
     private mutating func recover(_ fence: Int64, of worker: String, reply: inout SweepReply) {
         guard let (element, order) = release(fence, of: worker, id: nil) else { return }
+        noteLarge(element)
         let isLast = element.header.delivery >= Defaults.maxDeliveries
         let cancels = isCancelled(fence: fence, order: order)
         let isRecorded = cancels || element.header.delivery + 1 >= Defaults.maxDeliveries

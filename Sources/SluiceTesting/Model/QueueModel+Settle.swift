@@ -55,6 +55,7 @@ extension QueueModel {
         guard let (element, order) = release(failure.fence, of: worker, id: failure.id) else {
             return repeated(failure.fence, failure.id, states: [.retrying, .dead, .cancelled])
         }
+        noteLarge(element)
         if !element.header.tracked {
             guard adopt(element, fence: failure.fence) else { return .stale }
             operations[element.id]?.record.startedAt = now
@@ -103,6 +104,7 @@ extension QueueModel {
         guard let (element, order) = release(given.fence, of: worker, id: given.id) else {
             return repeated(given.fence, given.id, states: [.ready, .scheduled])
         }
+        noteLarge(element)
         add("returned")
         if isCancelled(fence: given.fence, order: order) {
             guard hasRecord(element) else { return .stale }

@@ -6,6 +6,8 @@ local function release(worker, fence, id)
   local element = call('HGET', inflight, fence)
   if not element or (id and sub(element, 39, 64) ~= id) then return nil end
   call('HDEL', inflight, fence)
+  -- It may come back, into a queue that has forgotten how large it is.
+  note_large(is_reference(element) and call('STRLEN', record_key(sub(element, 39, 64))) - HEAD + #element or #element)
   local order = call('HGET', PREFIX .. 'cancelling:' .. worker, fence)
   if order then call('HDEL', PREFIX .. 'cancelling:' .. worker, fence) end
   add('executing', -1)

@@ -12,7 +12,8 @@ local function extras_key(id) return PREFIX .. 'x:' .. id end
 local function errors_key(id) return PREFIX .. 'errors:' .. id end
 local function log_key(id) return PREFIX .. 'log:' .. id end
 
--- Remembers the bytes of the largest element since the queue was last empty, if that is more than usual: claim_step needs it.
+-- Remembers the bytes of the largest element that came or came back since the queue was last empty, if that is more than usual: claim_step
+-- needs it.
 local function note_large(bytes)
   if bytes <= USUAL_BYTES or bytes <= tonumber(call('HGET', META, 'largest') or 0) then return end
   call('HSET', META, 'largest', format('%d', bytes))

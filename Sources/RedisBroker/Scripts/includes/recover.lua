@@ -1,12 +1,7 @@
 -- Hands back what a worker held that is no more.
 local recovered, dead, ready, earliest = 0, 0, false, nil
 
-local function oldest_fences(worker)
-  local fences = call('HKEYS', PREFIX .. 'inflight:' .. worker)
-  for i = 1, #fences do fences[i] = tonumber(fences[i]) end
-  table.sort(fences)
-  return fences
-end
+-- include: fences
 
 local function lost_error(head, delivery)
   return format('%d {"attempt":%d,"delivery":%d,"message":"the worker was lost %d times while it ran this attempt","type":"lost"}',

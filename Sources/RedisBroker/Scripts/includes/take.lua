@@ -25,7 +25,7 @@ local function is_plain()
     PREFIX .. 'scheduled', PREFIX .. 'retrying', PREFIX .. 'expiring') == 0
 end
 
--- How many are popped at once: the fewer the larger the largest element that the queue has had since it was last empty, so that no
+-- How many are popped at once: the fewer the larger the largest element that came, or came back, since the queue was last empty, so that no
 -- reply grows far beyond REPLY_BYTES.
 local function claim_step(largest)
   return max(1, floor(REPLY_BYTES / max(USUAL_BYTES, tonumber(largest or 0))))
@@ -89,9 +89,6 @@ local function watch(worker, is_free, m, passes_by)
   return max(0, due - now) + 1000
 end
 
--- How many execute, with what this call changes: they may come back.
-local function executing() return tonumber(call('HGET', TOTALS, 'executing') or 0) + (added.executing or 0) end
-
 -- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready, elements… (of a tracked one
 -- its record as it was before). `highest`: the highest fence that the worker was ever given. `for_idle`: sent with a wait for the
 -- bell, which ends now and then although nothing rings.
@@ -109,7 +106,7 @@ local function take(worker, epoch, capacity, highest, for_idle)
   local fence = hand_out(worker, m.number, taken, highest)
   if more then ring() end
   local due = watch(worker, #taken < capacity, m, for_idle and #taken == 0)
-  if m[8] and not more and due < 0 and executing() <= 0 then call('HDEL', META, 'largest') end
+  if m[8] and not more and due < 0 then call('HDEL', META, 'largest') end
   local reply = { 'ok', fence, due, more and 1 or 0 }
   for i = 1, #taken do reply[i + 4] = taken[i] end
   return reply
