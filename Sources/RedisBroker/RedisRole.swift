@@ -5,7 +5,7 @@ import RedisClient
 /// Redis checks the commands inside a script, too. So the rights are read from the sources of the scripts that a role calls, and
 /// what the connections send besides is listed here, next to each other.
 package enum RedisRole: String, Sendable, CaseIterable {
-    /// Enqueues, waits for results, cancels what it enqueued.
+    /// Enqueues, waits for results, cancels and retries what it enqueued.
     case producer
     /// Runs operations.
     case worker
@@ -36,7 +36,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
         let all = ScriptLibrary()
         let looking = [all.snapshot, all.page, all.details, all.log]
         switch self {
-        case .producer: return looking + [all.enqueue, all.awaitEnd, all.cancel, all.cancelHeld]
+        case .producer: return looking + [all.enqueue, all.awaitEnd, all.cancel, all.cancelHeld, all.retry]
         case .worker:
             return [
                 all.claim, all.complete, all.fail, all.giveBack, all.report, all.beat, all.reconcile, all.sweep,

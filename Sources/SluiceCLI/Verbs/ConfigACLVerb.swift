@@ -14,7 +14,7 @@ package struct ConfigACLVerb: Verb {
                   \(Program.name) config acl -N shop
                   \(Program.name) config acl worker --user shop-worker -N shop >> users.acl
 
-                producer enqueues, waits and cancels by id; worker runs operations; monitor only looks; operator cancels, retries, pauses, removes and runs doctor. A producer that waits for the append-only file (enqueue --durability aof, Redis 7.2) needs +waitaof as well. Replace PASSWORD in each line (or the word >PASSWORD by #SHA256), then ACL LOAD. The same words go behind ACL SETUSER.
+                producer enqueues, waits, cancels and retries by id; worker runs operations; monitor only looks; operator cancels, retries, pauses, removes and runs doctor. A producer that waits for the append-only file (enqueue --durability aof, Redis 7.2) needs +waitaof as well. Replace PASSWORD in each line (or the word >PASSWORD by #SHA256), then ACL LOAD. The same words go behind ACL SETUSER.
 
                 To keep out whoever names no user: user default off ~* &* +@all. It has to keep its rights: Redis replays its append-only file as this user (7.0 does), and skips without a word what a user without rights may not do.
                 """
