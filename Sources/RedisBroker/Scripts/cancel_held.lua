@@ -8,7 +8,6 @@
 -- include: base
 -- include: limits
 -- include: order
--- include: fences
 call('HDEL', META, '')
 local by, reason, last = ARGV[1], ARGV[2], tonumber(ARGV[4])
 local trace = format('%d ', now) .. by .. ' ' .. reason
@@ -30,20 +29,41 @@ local function look_at(worker, fence, element)
   found[#found + 1] = worker
 end
 
--- Whether all that it holds was looked at.
-local function look_through(worker)
-  local fences = oldest_fences(worker)
-  looked = looked + 1
-  for i = 1, #fences do
-    if fences[i] > last then
-      if is_full() then return false end
-      local fence = format('%d', fences[i])
-      look_at(worker, fence, call('HGET', PREFIX .. 'inflight:' .. worker, fence))
-      looked, last = looked + 1, fences[i]
+-- The fences of a worker behind the last one, in order, and true; where they are many, about the first BATCH of them: sorting all takes
+-- longer than looking at these.
+local function next_fences(worker)
+  local keys, rest, lowest, highest = call('HKEYS', PREFIX .. 'inflight:' .. worker), {}, nil, nil
+  for i = 1, #keys do
+    local fence = tonumber(keys[i])
+    if fence > last then
+      rest[#rest + 1] = fence
+      lowest, highest = min(lowest or fence, fence), max(highest or fence, fence)
     end
   end
-  last = 0
-  return true
+  local first = rest
+  if #rest > 2 * BATCH then
+    local bound = lowest + (highest - lowest) * BATCH / #rest
+    first = {}
+    for i = 1, #rest do
+      if rest[i] <= bound then first[#first + 1] = rest[i] end
+    end
+  end
+  table.sort(first)
+  return first, first == rest
+end
+
+-- Whether all that it holds was looked at.
+local function look_through(worker)
+  local fences, are_all = next_fences(worker)
+  looked = looked + 1
+  for i = 1, #fences do
+    if is_full() then return false end
+    local fence = format('%d', fences[i])
+    look_at(worker, fence, call('HGET', PREFIX .. 'inflight:' .. worker, fence))
+    looked, last = looked + 1, fences[i]
+  end
+  if are_all then last = 0 end
+  return are_all
 end
 
 local worker = first_worker
