@@ -113,12 +113,13 @@ extension BrokerConformance {
             bench in
             let workers = [try bench.worker(), try bench.worker(), try bench.worker()]
             var held: [[ClaimedOperation]] = []
-            for worker in workers {
+            // Those that are looked through later have the lower fences.
+            for worker in workers.reversed() {
                 try await bench.enqueue(500, tracked: false)
                 try await bench.enqueue(200, tracked: false)
                 var claimed: [ClaimedOperation] = []
                 while claimed.count < 700 { claimed += try await bench.claim(worker, 500).operations }
-                held.append(claimed)
+                held.insert(claimed, at: 0)
             }
             let waiting = try await bench.enqueue(tracked: false)
             let wanted = [held[0][0], held[1][350], held[2][699], held[2][0]]
