@@ -11,14 +11,14 @@ extension RedisBroker {
             arguments.append(request.storesIntent ? 1 : 0)
             for id in chunk { arguments.append(id) }
             let reply = try await evaluate(scripts.cancel, arguments).array ?? []
-            var ended = reply.prefix(2 * chunk.count).pairs.map { CancelOutcome(code: $0, detail: $1) }
-            let missing = zip(chunk, ended).filter { if case .unknown = $1 { true } else { false } }.map(\.0)
+            var answers = reply.prefix(2 * chunk.count).pairs.map { CancelOutcome(code: $0, detail: $1) }
+            let missing = zip(chunk, answers).filter { if case .unknown = $1 { true } else { false } }.map(\.0)
             let workers = reply.dropFirst(2 * chunk.count).compactMap(\.string)
             let owners = try await cancelHeld(missing, by: workers, request, queue)
-            for (index, id) in zip(ended.indices, chunk) {
-                if let worker = owners[id.description] { ended[index] = .requested(worker: worker) }
+            for (index, id) in zip(answers.indices, chunk) {
+                if let worker = owners[id.description] { answers[index] = .requested(worker: worker) }
             }
-            outcomes += ended
+            outcomes += answers
         }
         return outcomes
     }

@@ -1,6 +1,6 @@
 -- Cancels operations: waiting ones end at once, for a running one the intent is stored first and its owner told then.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] 1 = store the intent for ids that are not found  ARGV[4…] ids, at most 500
+-- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] 1 = store the intent for ids that have no record  ARGV[4…] ids, at most 500
 -- Output   for each: code, detail. cancelled ''; requested worker; f|d|c|e and when it ended; unknown 1 if the intent is stored.
 --          Then, if some have no record, the workers among whose operations cancel_held.lua is to look for them
 -- Events   c for each that ended

@@ -52,7 +52,8 @@ local function trim(state, limit)
     return found
   end
 
-  local ids = call('EXISTS', AWAITED) == 1 and oldest_but_awaited() or oldest()
+  -- Whatever ended here has asked whether anything is.
+  local ids = is_anything_awaited and oldest_but_awaited() or oldest()
   if #ids == 0 then return end
   call('ZREM', key, unpack(ids))
   erase(ids)
