@@ -9,6 +9,31 @@ extension RedisBroker {
     }
 }
 
+extension RedisBroker {
+    package func lostWorkers(queue: String, limit: Int) async throws -> [LostWorker] {
+        var arguments = arguments(queue)
+        arguments.append(min(max(limit, 1), Defaults.lostWorkersKept))
+        let reply = try await evaluate(scripts.lost, arguments).array ?? []
+        return reply.chunks(of: 3).compactMap(LostWorker.init)
+    }
+}
+
+extension LostWorker {
+    /// Reads three values of the reply of `lost.lua`.
+    fileprivate init?(_ values: ArraySlice<RedisValue>) {
+        let values = Array(values)
+        guard values.count == 3, let worker = values[0].string, let recoveredAt = values[1].int,
+            let said = values[2].bytes
+        else { return nil }
+        let fields = said.split(separator: UInt8(ascii: " "), maxSplits: 5, omittingEmptySubsequences: false)
+        let numbers = fields.prefix(5).compactMap { Int64(String(decoding: $0, as: UTF8.self)) }
+        guard fields.count == 6, numbers.count == 5 else { return nil }
+        self.init(worker: worker, lostAt: numbers[0], recoveredAt: Int64(recoveredAt), beatAt: numbers[1])
+        (handedBack, dead, cancelled) = (Int(numbers[2]), Int(numbers[3]), Int(numbers[4]))
+        info = Array(fields[5])
+    }
+}
+
 extension QueueSnapshot {
     /// Reads the reply of `snapshot.lua`.
     init(reply: RedisValue, queue: String) throws(OperationsError) {
@@ -29,7 +54,7 @@ extension QueueSnapshot {
         pausedUntil = meta.number("pausedUntil")
         if let until = pausedUntil, until <= time { (paused, pausedUntil) = (false, nil) }
         eventSequence = meta.number("eventSequence") ?? 0
-        leaseFloor = meta.number("leaseFloor") ?? 0
+        leaseFloor = meta.number("outageUntil") ?? 0
         self.totals = totals
         // Each operation has a number of the sequence; a few numbers are of something else.
         if let numbers = meta.number("sequence") {

@@ -34,7 +34,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
 
     private var scripts: [RedisScript] {
         let all = ScriptLibrary()
-        let looking = [all.snapshot, all.page, all.details, all.log]
+        let looking = [all.snapshot, all.page, all.details, all.lost, all.log]
         switch self {
         case .producer: return looking + [all.enqueue, all.awaitEnd, all.cancel, all.cancelHeld, all.retry]
         case .worker:

@@ -4,7 +4,7 @@ import RedisClient
 /// The scripts, assembled from the embedded `.lua` files: a line `-- include: name` is replaced by `includes/name.lua`.
 struct ScriptLibrary: Sendable {
     let enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire: RedisScript
-    let cancel, cancelHeld, cancelQueue, retry, remove, pause, awaitEnd, details, page, snapshot, log: RedisScript
+    let cancel, cancelHeld, cancelQueue, retry, remove, pause, awaitEnd, details, page, snapshot, lost, log: RedisScript
     let auditQueue, auditPlace, auditRecords: RedisScript
 
     /// - Parameters:
@@ -33,6 +33,7 @@ struct ScriptLibrary: Sendable {
         details = assembler.script("details", PackageResources.details_lua)
         page = assembler.script("page", PackageResources.page_lua)
         snapshot = assembler.script("snapshot", PackageResources.snapshot_lua)
+        lost = assembler.script("lost", PackageResources.lost_lua)
         log = assembler.script("log", PackageResources.log_lua)
         auditQueue = assembler.script("audit_queue", PackageResources.audit_queue_lua)
         auditPlace = assembler.script("audit_place", PackageResources.audit_place_lua)
@@ -43,7 +44,7 @@ struct ScriptLibrary: Sendable {
         [
             enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire, cancel,
             cancelHeld, cancelQueue, retry, remove,
-            pause, awaitEnd, details, page, snapshot, log, auditQueue, auditPlace, auditRecords,
+            pause, awaitEnd, details, page, snapshot, lost, log, auditQueue, auditPlace, auditRecords,
         ]
     }
 }
@@ -67,6 +68,7 @@ private struct ScriptAssembler {
             "numbers": PackageResources.numbers_lua, "admit": PackageResources.admit_lua,
             "lanes": PackageResources.lanes_lua, "take": PackageResources.take_lua, "held": PackageResources.held_lua,
             "graves": PackageResources.graves_lua, "recover": PackageResources.recover_lua,
+            "losses": PackageResources.losses_lua,
             "detail": PackageResources.detail_lua, "flush": PackageResources.flush_lua,
             "order": PackageResources.order_lua, "fences": PackageResources.fences_lua,
             "audit": PackageResources.audit_lua,

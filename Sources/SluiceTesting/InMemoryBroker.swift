@@ -134,6 +134,10 @@ extension InMemoryBroker {
         read(queue) { $0.snapshot(executingRows: executingRows) }
     }
 
+    package func lostWorkers(queue: String, limit: Int) async throws -> [LostWorker] {
+        read(queue) { $0.lostWorkers(limit: limit) }
+    }
+
     package func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
         read(queue) { model in ids.map { model.detail($0) } }
     }

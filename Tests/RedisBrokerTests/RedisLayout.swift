@@ -101,10 +101,15 @@ struct RedisLayout {
         end
         set('lease', P .. 'leases')
         hash(P .. 'intents', nil, function(id, intent) put('intent', id, (string.match(intent, '^%d+'))) end)
-        local m = call('HMGET', KEYS[1], 'watcher', 'next', 'sequence', 'fence', 'leaseFloor')
+        local m = call('HMGET', KEYS[1], 'watcher', 'next', 'sequence', 'fence', 'leaseFloor', 'outageUntil')
         if m[1] then put('watcher', m[1], m[2]) end
         if call('LLEN', P .. 'bell') > 0 then put('bell') end
-        put('counters', m[3] or '0', m[4] or '0', call('HGET', P .. 'totals', 'ghosts') or '0', m[5] or '0')
+        put('counters', m[3] or '0', m[4] or '0', call('HGET', P .. 'totals', 'ghosts') or '0', m[5] or '0', m[6] or '0')
+        local lost = call('ZRANGE', P .. 'lost', 0, -1, 'WITHSCORES')
+        for i = 1, #lost, 2 do
+          local numbers = string.match(call('HGET', P .. 'lost:about', lost[i]), '^%d+ %d+ %d+ %d+ %d+')
+          put('lost', lost[i], numbers, string.format('%.0f', lost[i + 1]))
+        end
         out[#out + 1] = ''
         return table.concat(out, '\\n')
         """

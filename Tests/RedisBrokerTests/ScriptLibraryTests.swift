@@ -32,6 +32,15 @@ struct ScriptLibraryTests {
         }
     }
 
+    @Test("losses.lua says what Defaults.swift and the model say")
+    func losses() throws {
+        let lost = try #require(scripts.first { $0.name == "lost" }).source
+        #expect(lost.contains("LOST_KEPT = \(Defaults.lostWorkersKept)\n"))
+        #expect(lost.contains("LOST_KEPT_MS = \(Defaults.lostWorkersAge.wholeMilliseconds)\n"))
+        #expect(lost.contains("LOST_FORGOTTEN_AT_ONCE = \(QueueModel.lostForgottenAtOnce)\n"))
+        #expect(lost.contains("LOST_INFO_BYTES = \(QueueModel.lostInfoBytes)\n"))
+    }
+
     #if DEBUG
         @Test("what the negative controls of scripts/faults replace is still there", arguments: ScriptMutant.allCases)
         func mutants(_ mutant: ScriptMutant) {

@@ -16,6 +16,9 @@ struct MonitorFetcherTests {
                 if case .read(let snapshot, _) = $0.0 { (snapshot, $0.1) } else { nil }
             }
         }
+        var lost: [[LostSummary]] {
+            entries.withLock { $0 }.compactMap { if case .lost(let workers) = $0.0 { workers } else { nil } }
+        }
         var details: [DetailReading] {
             entries.withLock { $0 }.compactMap { if case .read(_, let detail) = $0.0 { detail } else { nil } }
         }
@@ -64,6 +67,22 @@ struct MonitorFetcherTests {
         fetcher.hurry()
         try await eventually { log.details.count == 1 }
         #expect(log.details[0].detail?.displayName == "look.at.me")
+    }
+
+    @Test("Lost workers are read while they are on the screen")
+    func lostWorkers() async throws {
+        let broker = InMemoryBroker()
+        let worker = WorkerID()
+        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 15_000, intervalMilliseconds: 5000, info: [])
+        _ = try broker.beat(beat, queue: "a")
+        _ = try await broker.abandon(worker: worker, queue: "a")
+        let fetcher = MonitorFetcher(broker, origin: .now, interval: .seconds(60))
+        let log = Log()
+        await fetcher.runOnce { log.add($0) }
+        #expect(log.lost.isEmpty)
+        fetcher.look(at: .init(interval: .seconds(60), showsLost: true))
+        await fetcher.runOnce { log.add($0) }
+        #expect(log.lost.map { $0.map(\.id) } == [[worker.description]])
     }
 
     @Test("A stream of snapshots ends when it is told to, and its first failure is thrown")

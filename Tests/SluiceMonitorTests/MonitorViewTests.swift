@@ -103,6 +103,25 @@ struct MonitorViewTests {
         )
     }
 
+    @Test("Below the workers stand those that were lost within a day, with what became of their operations")
+    func lostWorkers() {
+        var model = shopModel()
+        _ = model.type("4")
+        var gone = LostWorker(worker: "w9", lostAt: noon - 120_000, recoveredAt: noon - 110_000, beatAt: 0)
+        (gone.handedBack, gone.dead) = (3, 1)
+        gone.info = WorkerRow.make("w9", name: "h9\u{1B}[2J").info
+        var others = [gone]
+        for number in 0..<30 { others.append(LostWorker(worker: "x\(number)", lostAt: 1, recoveredAt: 1, beatAt: 0)) }
+        model.ingest(LostSummary.merge([("mail", others)]))
+        let grid = model.grid(80, 24)
+        #expect(grid.text(row: 9) == " LOST in the last 24 h, the newest first")
+        #expect(grid.text(row: 10).hasPrefix(" WORKER"))
+        #expect(grid.text(row: 11).hasPrefix(#" h9\x1b[2J"#), "\(grid.text(row: 11))")
+        #expect(grid.text(row: 11).contains("2m ago") && grid.text(row: 11).contains("3 handed back, 1 dead"))
+        #expect(grid.text(row: 12).contains("held nothing"))
+        #expect(model.grid(60, 15).text.contains("LOST in the last 24 h"))
+    }
+
     @Test("What is unknown is a dash, never a zero")
     func unknown() {
         let model = MonitorModel(namespace: "shop", place: "redis://h:6379/0")

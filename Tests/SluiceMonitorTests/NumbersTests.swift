@@ -149,6 +149,26 @@ struct NamespaceSnapshotTests {
         #expect(QueueCondition(snapshot) == .running)
     }
 
+    @Test("A worker that several queues have lost is one, with all of its operations; the newest is first")
+    func lost() {
+        func make(_ id: String, at: Int64, _ handedBack: Int, _ dead: Int, _ cancelled: Int) -> LostWorker {
+            var worker = LostWorker(worker: id, lostAt: at, recoveredAt: at + 1, beatAt: at - 15_000)
+            (worker.handedBack, worker.dead, worker.cancelled) = (handedBack, dead, cancelled)
+            worker.info = WorkerRow.make(id, name: "name of \(id)").info
+            return worker
+        }
+        let lost = LostSummary.merge([
+            ("b", [make("w1", at: 5, 2, 1, 0), make("w2", at: 9, 0, 0, 0)]), ("a", [make("w1", at: 7, 1, 0, 3)]),
+        ])
+        #expect(lost.map(\.id) == ["w2", "w1"])
+        #expect(lost.map(\.label) == ["name of w2", "name of w1"])
+        #expect(lost.map(\.fate) == ["held nothing", "3 handed back, 1 dead, 3 cancelled"])
+        #expect(lost[1].queues == ["a", "b"])
+        #expect([lost[1].lostAt, lost[1].recoveredAt] == [7, 8])
+        let table = SnapshotText.table(lost) { "at \($0)" }.lines(for: .plain)
+        #expect(table.count == 3 && table[2].contains("at 7") && table[2].contains("name of w1"))
+    }
+
     @Test("What runs longest comes first, unknown starts last, ties by id")
     func executingOrder() {
         let queues = [

@@ -109,7 +109,8 @@ package struct QueueSnapshot: Sendable {
     /// Milliseconds that the oldest ready operation has waited; nil = none ready.
     package var oldestReadyMilliseconds: Int64?
     package var eventSequence: Int64
-    /// Until then no lease counts as lapsed, because the server was silent itself; milliseconds of server time, 0 = never set.
+    /// Until then no lease counts as lapsed, because there was an outage: milliseconds of server time, 0 = never set. That no worker beat is
+    /// not enough: a worker of before has come back.
     package var leaseFloor: Int64
     package var workers: [WorkerRow]
     package var executing: [ExecutingRow]
@@ -128,6 +129,9 @@ package struct QueueSnapshot: Sendable {
 
     /// Milliseconds that are left of a worker's lease; not above zero = lapsed.
     package func leaseMilliseconds(of worker: WorkerRow) -> Int64 { max(worker.leaseUntil, leaseFloor) - time }
+
+    /// Those of the first 200 that are not lost.
+    package var liveWorkers: [WorkerRow] { workers.filter { leaseMilliseconds(of: $0) > 0 } }
 }
 
 package struct WorkerRow: Sendable, Equatable {
@@ -145,6 +149,32 @@ package struct WorkerRow: Sendable, Equatable {
         self.beatAt = beatAt
         self.inFlight = inFlight
         self.info = info
+    }
+}
+
+/// A worker whose lease lapsed, or whose process had ended, and what became of what it held: the history of a queue.
+package struct LostWorker: Sendable, Equatable {
+    package var worker: String
+    /// When its lease ended; milliseconds of server time, as all times here.
+    package var lostAt: Int64
+    /// When what it held was handed back, the last of it.
+    package var recoveredAt: Int64
+    /// 0 = not known any more.
+    package var beatAt: Int64
+    /// Operations that wait again, or waited again and went on elsewhere.
+    package var handedBack = 0
+    /// Operations that were lost too often and are dead.
+    package var dead = 0
+    /// Operations that ended because their cancel had been requested.
+    package var cancelled = 0
+    /// Encoded `WorkerInfo`; empty if it is not known, or was too long to be kept.
+    package var info: [UInt8] = []
+
+    package init(worker: String, lostAt: Int64, recoveredAt: Int64, beatAt: Int64) {
+        self.worker = worker
+        self.lostAt = lostAt
+        self.recoveredAt = recoveredAt
+        self.beatAt = beatAt
     }
 }
 
@@ -230,6 +260,11 @@ package protocol BrokerInspection: Sendable {
     func queues() async throws -> [String]
 
     func snapshot(queue: String, executingRows: Int) async throws -> QueueSnapshot
+
+    /// Workers that the queue has lost within `Defaults.lostWorkersAge`, the newest first.
+    ///
+    /// - Parameter limit: most of them, 1 to `Defaults.lostWorkersKept`.
+    func lostWorkers(queue: String, limit: Int) async throws -> [LostWorker]
 
     /// Tracked operations by id, in order; nil where there is none.
     func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?]

@@ -15,6 +15,10 @@ public enum Defaults {
     public static let maxDeliveries = 3
     /// Leases after which a worker that lost contact cancels its bodies.
     public static let leaseLossGraceLeases = 2
+    /// How many lost workers a queue remembers, the latest.
+    public static let lostWorkersKept = 1000
+    /// For how long a queue remembers a lost worker.
+    public static let lostWorkersAge: Duration = .seconds(86_400)
 
     // Attempts
     /// How often an operation may run if nobody says otherwise.

@@ -10,14 +10,23 @@ local worker, lease, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 call('HDEL', META, '')
 local m = call('HMGET', META, 'lastSeen', 'leaseFloor', 'paused', 'pausedUntil', 'cancelledFence')
 
--- Nobody beat for so long that somebody's lease may have run out meanwhile (Redis was away), or the clock went back: nobody is
--- taken for dead before one lease.
+-- No worker beat for so long that the lease of a live one may have run out meanwhile (Redis was away), or the clock went back: no worker
+-- is taken for dead before one lease.
 local floor_at = tonumber(m[2] or 0)
 local seen = tonumber(m[1] or now)
 local gap = floor(min(interval + 2000, lease - 1.5 * interval))
-if now - seen > gap or now < seen then
+local is_gap = now - seen > gap or now < seen
+if is_gap then
   floor_at = now + lease
   call('HSET', META, 'leaseFloor', format('%d', floor_at))
+end
+-- What is shown needs a second fact. The gap was an outage if a worker of before comes back after it, and until the floor a lapsed lease says
+-- nothing then. If only a new worker beats, there were no workers, and those of before are lost.
+if floor_at >= now then
+  local held_until = call('ZSCORE', PREFIX .. 'leases', worker)
+  if held_until and (is_gap or tonumber(held_until) < now) then
+    call('HSET', META, 'outageUntil', format('%d', floor_at))
+  end
 end
 call('HSET', META, 'lastSeen', NOW, 'longestGap', format('%d', gap))
 call('ZADD', PREFIX .. 'leases', now + lease, worker)

@@ -101,10 +101,6 @@ extension Doctor {
     }
 }
 
-extension QueueSnapshot {
-    fileprivate var liveWorkers: [WorkerRow] { workers.filter { leaseMilliseconds(of: $0) > 0 } }
-}
-
 /// What the numbers of a queue say, beyond what scripts find.
 struct QueueExamination {
     /// A lapsed lease that is not swept by then is not going to be.
@@ -119,7 +115,7 @@ struct QueueExamination {
     private var hasLiveWorkers: Bool { !snapshot.liveWorkers.isEmpty }
 
     private var lapsed: [Diagnosis] {
-        let floor = snapshot.leaseFloor
+        let floor = audit.meta["leaseFloor"].flatMap { Int64($0) } ?? 0
         return audit.workers.filter { $0.held > 0 && max($0.leaseUntil, floor) < audit.time - Self.patience }.map {
             worker in
             Diagnosis(

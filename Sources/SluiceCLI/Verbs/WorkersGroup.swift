@@ -18,9 +18,26 @@ package struct WorkersGroup: ParsableCommand {
 
 package struct WorkersListVerb: Verb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "ls", abstract: "List the workers of the namespace.", aliases: ["list"])
+        CommandConfiguration(
+            commandName: "ls",
+            abstract: "List the workers of the namespace, and those that were lost lately.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) workers ls                 the workers, and the newest 10 that were lost within 24 h
+                  \(Program.name) workers ls --lost          all that were lost within 24 h, at most 1,000 of a queue
+                  \(Program.name) workers ls --lost -o jsonl | jq 'select(.dead > 0)'
+
+                LOST is a worker whose lease has lapsed, until another worker has handed back what it held. Then it is in the history, with \
+                what became of its operations: handed back to run elsewhere, dead because they were lost too often, or cancelled.
+                """,
+            aliases: ["list"]
+        )
     }
 
+    /// So many lost workers stand below the others.
+    private static let newest = 10
+
+    @Flag(name: .long, help: "List lost workers only, all of the last 24 h.") var lost = false
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -28,26 +45,78 @@ package struct WorkersListVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
         let snapshot = try await client.snapshot(executingRows: 0)
-        let workers = WorkerSummary.merge(snapshot.queues)
+        // One more than is shown tells whether there are more. The formats for programs list lost workers only if they are asked for.
+        let limit = lost ? Defaults.lostWorkersKept : Self.newest + 1
+        let queues = snapshot.queues.map(\.queue)
+        let history = try await client.broker.lostWorkers(queues: queues, limit: limit)
+        let report = WorkersReport(
+            workers: lost ? nil : WorkerSummary.merge(snapshot.queues),
+            lost: lost ? history : Array(history.prefix(Self.newest)),
+            hasMore: !lost && history.count > Self.newest,
+            time: snapshot.time ?? invocation.localNow
+        )
+        report.print(invocation)
+        return .done
+    }
+}
+
+/// What `workers ls` prints.
+private struct WorkersReport {
+    /// nil = only the lost ones were asked for.
+    var workers: [WorkerSummary]?
+    var lost: [LostSummary]
+    var hasMore: Bool
+    /// Milliseconds of server time.
+    var time: Int64
+
+    func print(_ invocation: Invocation) {
         let console = invocation.console
         switch invocation.format {
-        case .json: console.print(["v": 1, "workers": .array(workers.map { WorkerJSON.object($0) })], .json)
-        case .jsonl: console.print(workers.map { WorkerJSON.object($0).serialized() })
-        case .id: console.print(workers.map(\.id))
-        case .table, .wide, .csv:
-            guard !workers.isEmpty else {
-                console.note("no workers; start one: \(Program.name) worker")
-                return .done
-            }
-            console.print(SnapshotText.table(workers), invocation.format, showsHeader: invocation.options.showsHeader)
+        case .json:
+            var object = JSONObject([("v", 1)])
+            if let workers { object["workers"] = .array(workers.map { WorkerJSON.object($0) }) }
+            object["lost"] = .array(lost.map(WorkerJSON.object))
+            console.print(.object(object), .json)
+        case .jsonl:
+            let objects = workers?.map { WorkerJSON.object($0) } ?? lost.map(WorkerJSON.object)
+            console.print(objects.map { $0.serialized() })
+        case .id: console.print(workers?.map(\.id) ?? lost.map(\.id))
+        case .table, .wide, .csv: printTables(invocation)
         }
-        return .done
+    }
+
+    private func printTables(_ invocation: Invocation) {
+        let console = invocation.console
+        if let workers {
+            if workers.isEmpty {
+                console.note("no workers; start one: \(Program.name) worker")
+            } else {
+                let table = SnapshotText.table(workers)
+                console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
+            }
+            // Two tables are no CSV.
+            if lost.isEmpty || invocation.format == .csv { return }
+            console.print("")
+        } else if lost.isEmpty {
+            return console.note("no worker was lost within 24 h")
+        }
+        console.print(invocation.table(lost, now: time), invocation.format, showsHeader: invocation.options.showsHeader)
+        if hasMore { console.note("more were lost within 24 h: \(Program.name) workers ls --lost") }
+    }
+}
+
+extension Invocation {
+    fileprivate func table(_ lost: [LostSummary], now: Int64) -> Table {
+        SnapshotText.table(lost) { TimeText.format($0, settings.time.content, now: now) }
     }
 }
 
 package struct WorkersShowVerb: Verb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "show", abstract: "Show one worker and what it runs.")
+        CommandConfiguration(
+            commandName: "show",
+            abstract: "Show one worker and what it runs, or what became of one that was lost within 24 h."
+        )
     }
 
     @Argument(help: "Its name, or its id or the end of it.") var worker: String
@@ -59,12 +128,16 @@ package struct WorkersShowVerb: Verb {
         let client = try await invocation.connect()
         let snapshot = try await client.snapshot(executingRows: 200)
         let workers = WorkerSummary.merge(snapshot.queues)
-        let wanted = worker.hasPrefix("…") ? String(worker.dropFirst()) : worker
-        let found = workers.filter {
-            $0.label == worker || (wanted.count >= 6 && $0.id.hasSuffix(wanted.uppercased()))
-        }
+        let found = workers.filter { isWanted($0.label, $0.id) }
         guard !found.isEmpty else {
-            let near = Suggestion.nearest(to: worker, among: workers.map(\.label))
+            let queues = snapshot.queues.map(\.queue)
+            let lost = try await client.broker.lostWorkers(queues: queues, limit: Defaults.lostWorkersKept)
+            let gone = lost.filter { isWanted($0.label, $0.id) }
+            if !gone.isEmpty {
+                for worker in gone { show(worker, now: snapshot.time ?? invocation.localNow, invocation) }
+                return .done
+            }
+            let near = Suggestion.nearest(to: worker, among: workers.map(\.label) + lost.map(\.label))
             throw CLIError(
                 .notFound,
                 "no worker \(OperationsError.quoted(worker))" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
@@ -74,6 +147,24 @@ package struct WorkersShowVerb: Verb {
         let executing = ExecutingSummary.merge(snapshot.queues, workers: workers)
         for worker in found { show(worker, executing.filter { $0.row.worker == worker.id }, invocation) }
         return .done
+    }
+
+    private func isWanted(_ label: String, _ id: String) -> Bool {
+        let end = worker.hasPrefix("…") ? String(worker.dropFirst()) : worker
+        return label == worker || (end.count >= 6 && id.hasSuffix(end.uppercased()))
+    }
+
+    private func show(_ worker: LostSummary, now: Int64, _ invocation: Invocation) {
+        let console = invocation.console
+        if invocation.format.isJSON { return console.print(WorkerJSON.object(worker), invocation.format) }
+        if invocation.format == .id { return console.print(worker.id) }
+        let table = invocation.table([worker], now: now)
+        console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
+        if invocation.format == .csv { return }
+        let time = { TimeText.format($0, invocation.settings.time.content, now: now) }
+        let beat = worker.beatAt > 0 ? ", last heartbeat \(time(worker.beatAt))" : ""
+        console.print("id \(worker.id)  pid \(worker.info.map { "\($0.pid)" } ?? "-")\(beat)")
+        console.print("its operations: \(worker.fate), \(time(worker.recoveredAt))")
     }
 
     private func show(_ worker: WorkerSummary, _ executing: [ExecutingSummary], _ invocation: Invocation) {
@@ -129,5 +220,27 @@ enum WorkerJSON {
             )
         }
         return .object(object)
+    }
+
+    /// A lost worker: `docs/schema/lost-worker.json`.
+    static func object(_ worker: LostSummary) -> JSONValue {
+        let info = worker.info
+        return [
+            "v": 1,
+            "id": .string(worker.id),
+            "name": JSONValue(info?.name),
+            "host": JSONValue(info?.host),
+            "pid": JSONValue(info?.pid),
+            "version": JSONValue(info?.version),
+            "state": "lost",
+            "queues": .array(worker.queues.map { .string($0) }),
+            "startedAt": info.map { OperationJSON.time($0.startedAt) } ?? .null,
+            "beatAt": worker.beatAt > 0 ? OperationJSON.time(worker.beatAt) : .null,
+            "lostAt": OperationJSON.time(worker.lostAt),
+            "recoveredAt": OperationJSON.time(worker.recoveredAt),
+            "handedBack": .number(worker.handedBack),
+            "dead": .number(worker.dead),
+            "cancelled": .number(worker.cancelled),
+        ]
     }
 }

@@ -105,4 +105,22 @@ extension MonitorView {
             [Span(SafeText.line(state), worker.isLost ? .dead : .plain)],
         ]
     }
+
+    var lostList: ScreenList {
+        var list = ScreenList(columns: [
+            ScreenColumn("WORKER", 9, .left, isFlexible: true, keepsEnd: true),
+            ScreenColumn("HOST", 6, .left, drop: 2, isFlexible: true),
+            ScreenColumn("QUEUES", 9, .left, drop: 1, isFlexible: true), ScreenColumn("LOST", 10, .left),
+            ScreenColumn("ITS OPERATIONS", 14, .left, isFlexible: true),
+        ])
+        list.rows = model.lost.map { worker in
+            let age = TimeText.relative(worker.lostAt, now: model.board?.time ?? worker.lostAt)
+            return ScreenList.Row(cells: [
+                [Span(SafeText.line(worker.label))], [Span(SafeText.line(worker.info?.host ?? "–"))],
+                [Span(SafeText.line(worker.queues.joined(separator: ",")))], [Span(age)],
+                [Span(worker.fate, worker.dead > 0 ? .dead : .plain)],
+            ])
+        }
+        return list
+    }
 }

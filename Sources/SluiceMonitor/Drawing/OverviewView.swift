@@ -131,9 +131,17 @@ extension MonitorView {
 
     func drawWorkers(on grid: inout Grid) {
         let top = drawTop(on: &grid)
-        workerList.draw(on: &grid, headerAt: top, rowsFrom: top + 1, lines: size.height - top - 2, style: style)
+        let space = size.height - top - 2
+        let workers = max(1, model.board?.workers.count ?? 0)
+        // A heading and a header stand above the lost ones; at least a third of the screen is theirs.
+        let lost = model.lost.isEmpty ? 0 : min(model.lost.count + 2, max(space - workers, space / 3))
+        workerList.draw(on: &grid, headerAt: top, rowsFrom: top + 1, lines: space - lost, style: style)
         if let board = model.board, board.workers.isEmpty {
             drawNothing("no workers; start one with: sluice worker", y: top + 1, on: &grid)
         }
+        guard lost > 2 else { return }
+        let below = top + 1 + min(workers, space - lost)
+        grid.put("LOST in the last 24 h, the newest first", x: 1, y: below, look: Look(.heading))
+        lostList.draw(on: &grid, headerAt: below + 1, rowsFrom: below + 2, lines: lost - 2, style: style)
     }
 }

@@ -18,7 +18,7 @@ package struct QueueSummary: Sendable {
         oldestMilliseconds = snapshot.oldestReadyMilliseconds
         condition = QueueCondition(snapshot)
         isPaused = snapshot.paused
-        liveWorkers = snapshot.workers.count { snapshot.leaseMilliseconds(of: $0) > 0 }
+        liveWorkers = snapshot.liveWorkers.count
     }
 
     package func count(_ state: OperationState) -> Int { counts[state] ?? 0 }

@@ -64,6 +64,8 @@ package struct MonitorModel: Sendable {
     package internal(set) var truth: TruthMeter
     /// What is shown.
     package private(set) var board: Board?
+    /// The newest lost workers, as the workers' screen shows them.
+    private(set) var lost: [LostSummary] = []
     /// The newest, if that is not what is shown.
     private var held: Board?
     var selection = Selection()
@@ -105,6 +107,11 @@ extension MonitorModel {
     package mutating func ingest(_ reading: DetailReading) {
         guard detail?.address == reading.address else { return }
         detail?.update(reading)
+    }
+
+    /// Takes in what was read of lost workers.
+    package mutating func ingest(_ workers: [LostSummary]) {
+        if !isFrozen { lost = workers }
     }
 
     mutating func setFrozen(_ frozen: Bool) {

@@ -11,9 +11,7 @@ package enum QueueCondition: Sendable, Equatable {
     package init(_ snapshot: QueueSnapshot) {
         if snapshot.paused {
             self = .paused(millisecondsLeft: snapshot.pausedUntil.map { $0 - snapshot.time })
-        } else if snapshot.counts[.ready] ?? 0 > 0,
-            !snapshot.workers.contains(where: { snapshot.leaseMilliseconds(of: $0) > 0 })
-        {
+        } else if snapshot.counts[.ready] ?? 0 > 0, snapshot.liveWorkers.isEmpty {
             self = .unserved
         } else {
             self = .running

@@ -29,7 +29,7 @@ package enum StatsJSON {
             "counts": counts(snapshot.counts),
             "totals": totals(snapshot.totals),
             "oldestReadySeconds": JSONValue(snapshot.oldestReadyMilliseconds.map { Double($0) / 1000 }),
-            "workers": .number(snapshot.workers.count { snapshot.leaseMilliseconds(of: $0) > 0 }),
+            "workers": .number(snapshot.liveWorkers.count),
         ]
     }
 

@@ -14,14 +14,16 @@ package struct WorkerSummary: Sendable, Equatable {
     /// Milliseconds of its longest lease that are left; not above zero = lapsed everywhere.
     package var leaseMilliseconds: Int64
 
-    /// True when all of its leases have lapsed: it has been silent for a whole lease.
+    /// True when all of its leases have lapsed and no outage excuses it, until it is recovered everywhere.
     package var isLost: Bool { leaseMilliseconds <= 0 }
 
     /// The queues that it serves: what it says names only some of many, and a lease may still be to come.
     package var servedQueues: [String] { Set(info?.queues ?? []).union(queues).sorted() }
 
     /// What people call it.
-    package var label: String {
+    package var label: String { Self.label(info, id: id) }
+
+    static func label(_ info: WorkerInfo?, id: String) -> String {
         guard let name = info?.name, !name.isEmpty else { return "…" + id.suffix(6) }
         return name
     }

@@ -3,12 +3,14 @@ import Synchronization
 
 /// Reads what the monitor shows, again and again, apart from the task that answers keys.
 ///
-/// One pass: 1. read all queues; 2. read the operation that the detail screen shows; 3. listen to the events of the queues
-/// that there are now; 4. sleep until the next read is due. Events are hints: they only bring the next read forward.
+/// One pass: 1. read all queues; 2. read the operation that the detail screen shows, or the lost workers if the workers are shown;
+/// 3. listen to the events of the queues that there are now; 4. sleep until the next read is due. Events are hints: they only bring the next read forward.
 final class MonitorFetcher: Sendable {
     /// What one pass brought.
     enum Outcome: Sendable {
         case read(NamespaceSnapshot, DetailReading?)
+        /// The newest lost workers.
+        case lost([LostSummary])
         case failed(String, retryAt: Duration)
         /// The time between two reads, grown so that reading costs Redis at most a tenth of its time.
         case interval(Duration)
@@ -19,6 +21,8 @@ final class MonitorFetcher: Sendable {
         var interval: Duration
         var address: OperationAddress?
         var nextLine = 0
+        /// The history of lost workers is on the screen.
+        var showsLost = false
     }
 
     /// Two reads are never closer than this, however many events there are.
@@ -26,6 +30,7 @@ final class MonitorFetcher: Sendable {
     private static let retryPause = Duration.seconds(2)
     private static let executingRows = 200
     private static let logLines = 1_000
+    private static let lostRows = 20
 
     private let inspection: any BrokerInspection
     private let origin: ContinuousClock.Instant
@@ -69,6 +74,10 @@ final class MonitorFetcher: Sendable {
                 ContinuousClock.now - origin
             }
             let detail = try await read(focus, of: snapshot)
+            if focus.showsLost {
+                let queues = snapshot.queues.map(\.queue)
+                deliver(.lost(try await inspection.lostWorkers(queues: queues, limit: Self.lostRows)))
+            }
             let interval = max(focus.interval, cost(of: ContinuousClock.now - start) * 9)
             deliver(.interval(interval))
             deliver(.read(snapshot, detail))

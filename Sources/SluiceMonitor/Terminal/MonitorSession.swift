@@ -123,6 +123,7 @@ extension MonitorSession {
     }
 
     private mutating func take(_ keys: [Key]) -> Int32? {
+        let screen = model.screen
         for key in keys {
             switch key {
             case .focusOut: interval = max(options.interval, Self.unfocusedInterval)
@@ -136,6 +137,8 @@ extension MonitorSession {
             }
         }
         focus()
+        // What only this screen shows was not read before.
+        if model.screen == .workers, screen != .workers { fetcher.hurry() }
         return nil
     }
 
@@ -143,6 +146,7 @@ extension MonitorSession {
         switch outcome {
         case .interval(let interval): model.truth.interval = interval
         case .failed(let message, let retryAt): model.ingestFailure(message, retryAt: retryAt)
+        case .lost(let workers): model.ingest(workers)
         case .read(let snapshot, let detail):
             model.ingest(snapshot)
             if let detail { model.ingest(detail) }
@@ -157,7 +161,8 @@ extension MonitorSession {
             at: MonitorFetcher.Focus(
                 interval: interval,
                 address: model.detail?.address,
-                nextLine: model.detail?.nextLine ?? 0
+                nextLine: model.detail?.nextLine ?? 0,
+                showsLost: model.screen == .workers && model.detail == nil
             )
         )
     }

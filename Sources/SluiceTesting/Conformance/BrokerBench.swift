@@ -45,14 +45,19 @@ extension BrokerBench {
     }
 
     @discardableResult
-    func beat(_ worker: WorkerID, epoch: Int = 0, lease: Int64 = lease, interval: Int64 = interval) throws -> BeatReply
-    {
+    func beat(
+        _ worker: WorkerID,
+        epoch: Int = 0,
+        lease: Int64 = lease,
+        interval: Int64 = interval,
+        info: [UInt8] = Array("{}".utf8)
+    ) throws -> BeatReply {
         let beat = Beat(
             worker: worker,
             epoch: epoch,
             leaseMilliseconds: lease,
             intervalMilliseconds: interval,
-            info: Array("{}".utf8)
+            info: info
         )
         return try broker.beat(beat, queue: queue)
     }

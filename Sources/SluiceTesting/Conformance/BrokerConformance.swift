@@ -10,6 +10,7 @@ import Operations
 package enum BrokerConformance {
     package static let all: [ConformanceCheck] =
         enqueueing + claiming + bounding + ordering + settling + repeating + staleWrites + leasing + sweeping
+        + rememberingLosses
         + abandoning + reusing
         + cancelling
         + cancellingQueues + operating + ending + reading + listening + losing

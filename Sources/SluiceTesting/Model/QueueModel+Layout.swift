@@ -74,7 +74,11 @@ extension QueueModel {
         if let watcher { layout.text += "watcher \(watcher.worker) \(watcher.due)\n" }
         if hasToken { layout.text += "bell\n" }
         layout.hasToken = hasToken
-        layout.text += "counters \(sequence) \(fence) \(ghosts) \(leaseFloor)\n"
+        layout.text += "counters \(sequence) \(fence) \(ghosts) \(leaseFloor) \(outageUntil)\n"
+        for worker in lostInOrder {
+            layout.text += "lost \(worker.worker) \(worker.lostAt) \(worker.beatAt)"
+            layout.text += " \(worker.handedBack) \(worker.dead) \(worker.cancelled) \(worker.recoveredAt)\n"
+        }
     }
 }
 

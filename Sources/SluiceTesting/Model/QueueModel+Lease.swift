@@ -8,7 +8,10 @@ extension QueueModel {
         let seen = lastSeen ?? now
         let slack = beat.intervalMilliseconds + Self.outageSlackMilliseconds
         let gap = min(slack, (2 * beat.leaseMilliseconds - 3 * beat.intervalMilliseconds) / 2)
-        if now - seen > gap || now < seen { leaseFloor = now + beat.leaseMilliseconds }
+        let isGap = now - seen > gap || now < seen
+        if isGap { leaseFloor = now + beat.leaseMilliseconds }
+        // Only a worker of before that comes back proves an outage; until then there may have been no workers.
+        if leaseFloor >= now, let heldUntil = leases[worker], isGap || heldUntil < now { outageUntil = leaseFloor }
         lastSeen = now
         longestGap = gap
         leases[worker] = now + beat.leaseMilliseconds
@@ -109,11 +112,31 @@ extension QueueModel {
     private mutating func recoverAll(of worker: String, reply: inout SweepReply) {
         let fences = (workers[worker]?.inFlight ?? [:]).keys.sorted()
         let count = countWithinLimits(fences, of: worker)
-        for fence in fences.prefix(count).reversed() { recover(fence, of: worker, reply: &reply) }
+        var fate = LostWorker(worker: worker, lostAt: leases[worker] ?? now, recoveredAt: now, beatAt: 0)
+        for fence in fences.prefix(count).reversed() { recover(fence, of: worker, fate: &fate) }
+        reply.recovered += fate.handedBack
+        reply.dead += fate.dead
+        keepLost(fate)
         guard fences.count == count else { return }
         leases[worker] = nil
         workers[worker]?.cancelling = [:]
         dropWatch(of: worker)
+    }
+
+    /// Adds to what became of a worker's operations, and forgets what is too old or too many: the oldest, at most 100 a call.
+    private mutating func keepLost(_ fate: LostWorker) {
+        let before = lost[fate.worker]
+        var fate = fate
+        fate.handedBack += before?.handedBack ?? 0
+        fate.dead += before?.dead ?? 0
+        fate.cancelled += before?.cancelled ?? 0
+        fate.beatAt = workers[fate.worker]?.beatAt ?? before?.beatAt ?? 0
+        fate.info = workers[fate.worker]?.info ?? before?.info ?? []
+        if fate.info.count > Self.lostInfoBytes { fate.info = [] }
+        lost[fate.worker] = fate
+        let surplus = lost.count - Defaults.lostWorkersKept
+        let old = lostInOrder.enumerated().prefix { $0.offset < surplus || isForgotten($0.element) }
+        for worker in old.prefix(Self.lostForgottenAtOnce).map(\.element.worker) { lost[worker] = nil }
     }
 
     /// How many of the oldest one call hands back: at most 200, and about 256 KiB.
@@ -127,7 +150,7 @@ extension QueueModel {
     }
 
     /// A recovered operation keeps its attempt; one that met the limit of deliveries, or whose cancel was requested, has used it.
-    private mutating func recover(_ fence: Int64, of worker: String, reply: inout SweepReply) {
+    private mutating func recover(_ fence: Int64, of worker: String, fate: inout LostWorker) {
         guard let (element, order) = release(fence, of: worker, id: nil) else { return }
         noteLarge(element)
         let isLast = element.header.delivery >= Defaults.maxDeliveries
@@ -137,14 +160,15 @@ extension QueueModel {
         if isRecorded || element.header.tracked { operations[element.id]?.record.fence = 0 }
         if cancels {
             endCancelled(element.id, order: order, usesAttempt: true)
+            fate.cancelled += 1
         } else if isLast {
             keepError(lostError(element.header), of: element.id)
             end(element.id, as: .dead, usesAttempt: true)
-            reply.dead += 1
+            fate.dead += 1
         } else {
             putBackLost(element)
             add("recovered")
-            reply.recovered += 1
+            fate.handedBack += 1
         }
     }
 

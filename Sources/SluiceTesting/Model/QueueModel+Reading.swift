@@ -31,6 +31,19 @@ extension QueueModel {
         )
     }
 
+    /// The oldest loss first.
+    var lostInOrder: [LostWorker] {
+        lost.values.sorted { ($0.recoveredAt, $0.worker) < ($1.recoveredAt, $1.worker) }
+    }
+
+    func isForgotten(_ worker: LostWorker) -> Bool {
+        worker.recoveredAt <= now - Defaults.lostWorkersAge.wholeMilliseconds
+    }
+
+    func lostWorkers(limit: Int) -> [LostWorker] {
+        lostInOrder.reversed().prefix(limit).filter { !isForgotten($0) }
+    }
+
     func snapshot(executingRows: Int) -> QueueSnapshot {
         var snapshot = QueueSnapshot(queue: queue, time: now)
         snapshot.paused = isPaused
@@ -39,7 +52,7 @@ extension QueueModel {
         snapshot.totals = totals
         snapshot.oldestReadyMilliseconds = oldestReady
         snapshot.eventSequence = eventSequence
-        snapshot.leaseFloor = leaseFloor
+        snapshot.leaseFloor = outageUntil
         snapshot.workers = leasesInOrder.prefix(200).map { row(of: $0.key, leaseUntil: $0.value) }
         snapshot.executing = heldInOrder.prefix(executingRows).map(executingRow)
         return snapshot

@@ -22,6 +22,10 @@ struct QueueModel {
     /// How much longer than a beat interval nobody may have been heard of before that counts as an outage; less with a short
     /// lease, see `beat`.
     static let outageSlackMilliseconds: Int64 = 2000
+    /// What a lost worker said about itself is kept up to this size.
+    static let lostInfoBytes = 8192
+    /// So many lost workers are forgotten at once.
+    static let lostForgottenAtOnce = 100
     /// An element of up to this size is usual; `largest` notes only what is larger.
     static let usualBytes = 4096
     /// Every so many hand-outs of a queue one goes by age.
@@ -53,6 +57,10 @@ struct QueueModel {
     /// How long the next beat may take to come before it counts as an outage, in milliseconds.
     var longestGap: Int64?
     var leaseFloor: Int64 = 0
+    /// Until then a lapsed lease says nothing, because there was an outage: a worker of before has come back after it.
+    var outageUntil: Int64 = 0
+    /// The history of lost workers, by worker.
+    var lost: [String: LostWorker] = [:]
 
     /// The largest unusual element since the queue was last empty; 0 = none.
     var largest = 0

@@ -24,6 +24,52 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
+        @Test("One that was killed is LOST until it is recovered, also beside a new one, and then in the history")
+        func killed() async throws {
+            func start(_ name: String) throws -> Program {
+                try sluice.start(["worker", "--lease", "3s", "--name", name])
+            }
+            let first = try start("first")
+            let id = try await sluice.enqueue("sleep", "seconds:=600")
+            try await sluice.reaches("executing", id)
+            first.send(SIGKILL)
+            _ = await first.outcome()
+            func states() async throws -> [String: String] {
+                let workers = try await sluice.json("workers", "ls")["workers"]?.arrayValue ?? []
+                let named = workers.map { ($0["name"]?.stringValue ?? "", $0["state"]?.stringValue ?? "") }
+                return Dictionary(named) { _, last in last }
+            }
+            try await eventually("it is LOST") { try await states() == ["first": "LOST"] }
+            let second = try start("second")
+            try await eventually("the second works") { try await states()["second"] == "running" }
+            var seen: Set<String> = []
+            try await eventually("it is recovered") {
+                let first = try await states()["first"]
+                if let first { seen.insert(first) }
+                return first == nil
+            }
+            #expect(seen.isSubset(of: ["LOST"]), "\(seen)")
+            let report = try await sluice.json("workers", "ls")
+            #expect(report["workers"]?.arrayValue?.map { $0["name"]?.stringValue } == ["second"])
+            let lost = try #require(report["lost"]?.arrayValue)
+            #expect(lost.map { $0["name"]?.stringValue } == ["first"])
+            let shown = try await sluice.json("workers", "show", "first")
+            #expect(shown == lost.first)
+            #expect(shown["state"]?.stringValue == "lost")
+            #expect([shown["handedBack"], shown["dead"], shown["cancelled"]].map { $0?.intValue } == [1, 0, 0])
+            let lease = try #require(shown.milliseconds("lostAt")) - (try #require(shown.milliseconds("beatAt")))
+            #expect(lease == 3000)
+            let lines = try await sluice.lines("workers", "ls", "--lost")
+            #expect(lines.count == 2 && lines[1].hasPrefix("first"), "\(lines)")
+            let whole = try await sluice.lines("workers", "show", "first")
+            #expect(whole.last?.hasPrefix("its operations: 1 handed back") == true, "\(whole)")
+            #expect(try await sluice.lines("workers", "ls", "-o", "jsonl").count == 1)
+            #expect(try await sluice.lines("workers", "ls", "--lost", "-o", "id") == [shown["id"]?.stringValue ?? ""])
+            _ = try await sluice("cancel", id)
+            second.send(SIGTERM)
+            #expect(await second.outcome().code == 0)
+        }
+
         @Test("SIGTERM lets what runs end; attempt and delivery are those of one run")
         func drain() async throws {
             let worker = try await sluice.worker("-c", "1")

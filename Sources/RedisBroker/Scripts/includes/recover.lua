@@ -1,7 +1,8 @@
 -- Hands back what a worker held that is no more.
-local recovered, dead, ready, earliest = 0, 0, false, nil
+local recovered, dead, cancelled, ready, earliest = 0, 0, 0, false, nil
 
 -- include: fences
+-- include: losses
 
 local function lost_error(head, delivery)
   return format('%d {"attempt":%d,"delivery":%d,"message":"the worker was lost %d times while it ran this attempt","type":"lost"}',
@@ -39,6 +40,7 @@ local function recover(worker, fence)
     local head = head_for(element, 'x')
     if not head then return end
     cancel_released(element, head, order, one_more_failed(head))
+    cancelled = cancelled + 1
   elseif delivery >= MAX_DELIVERIES then
     local head = head_for(element, 'x')
     if not head then return end
@@ -70,6 +72,7 @@ local function recover_all(worker)
   call('HSET', PREFIX .. 'worker:' .. worker, 'swept', '1')
   call('PEXPIRE', PREFIX .. 'worker:' .. worker, 3600000)
   for i = count, 1, -1 do recover(worker, fences[i]) end
+  keep_lost(worker, recovered, dead, cancelled)
   if count == #fences then
     call('ZREM', PREFIX .. 'leases', worker)
     call('DEL', PREFIX .. 'cancelling:' .. worker)

@@ -1,0 +1,32 @@
+-- The history of lost workers: of the newest LOST_KEPT, for LOST_KEPT_MS. A set by the instant at which what a worker held was last handed
+-- back, and a hash of "lease until, last beat, handed back, dead, cancelled, what it said about itself".
+local LOST_KEPT = 1000
+local LOST_KEPT_MS = 86400000
+local LOST_FORGOTTEN_AT_ONCE = 100
+-- Of what a worker said about itself; what is longer is not kept.
+local LOST_INFO_BYTES = 8192
+
+local function forget_old_losses(set, about)
+  local old = call('ZRANGEBYSCORE', set, '-inf', format('%d', now - LOST_KEPT_MS), 'LIMIT', 0, LOST_FORGOTTEN_AT_ONCE)
+  local surplus = min(call('ZCARD', set) - LOST_KEPT, LOST_FORGOTTEN_AT_ONCE)
+  if surplus > #old then old = call('ZRANGE', set, 0, surplus - 1) end
+  if #old == 0 then return end
+  call('ZREM', set, unpack(old))
+  call('HDEL', about, unpack(old))
+end
+
+-- Called while it still has its lease, with each part of what it held: the numbers add up.
+local function keep_lost(worker, handed_back, dead, cancelled)
+  local set, about = PREFIX .. 'lost', PREFIX .. 'lost:about'
+  local before, n, d, c, said = string.match(call('HGET', about, worker) or '', '^%d+ (%d+) (%d+) (%d+) (%d+) (.*)$')
+  local is_known = call('HMGET', PREFIX .. 'worker:' .. worker, 'beatAt', 'info')
+  -- Its hash may have gone, an hour after its last beat.
+  local info = is_known[2] or said or ''
+  if #info > LOST_INFO_BYTES then info = '' end
+  call('HSET', about, worker, format('%s %s %d %d %d ', call('ZSCORE', PREFIX .. 'leases', worker) or NOW,
+    is_known[1] or before or '0', (n or 0) + handed_back, (d or 0) + dead, (c or 0) + cancelled) .. info)
+  call('ZADD', set, NOW, worker)
+  forget_old_losses(set, about)
+  call('PEXPIRE', set, LOST_KEPT_MS)
+  call('PEXPIRE', about, LOST_KEPT_MS)
+end

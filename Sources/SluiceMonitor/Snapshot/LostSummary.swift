@@ -1,0 +1,78 @@
+import Operations
+
+/// One lost worker, put together from the histories of the queues that it served.
+package struct LostSummary: Sendable, Equatable {
+    package var id: String
+    /// What it said about itself; nil if that is not known or cannot be read.
+    package var info: WorkerInfo?
+    /// The queues that have lost it.
+    package var queues: [String]
+    /// When the last of its leases ended; milliseconds of server time, as all times here.
+    package var lostAt: Int64
+    /// When the last of what it held was handed back.
+    package var recoveredAt: Int64
+    /// 0 = not known.
+    package var beatAt: Int64
+    package var handedBack: Int
+    package var dead: Int
+    package var cancelled: Int
+
+    /// What people call it.
+    package var label: String { WorkerSummary.label(info, id: id) }
+
+    /// `3 handed back, 1 dead`
+    package var fate: String {
+        let parts = [(handedBack, "handed back"), (dead, "dead"), (cancelled, "cancelled")].filter { $0.0 > 0 }
+        return parts.isEmpty
+            ? "held nothing" : parts.map { "\(QuantityText.grouped($0.0)) \($0.1)" }.joined(separator: ", ")
+    }
+
+    /// The lost workers of all queues, the newest first.
+    package static func merge(_ histories: [(queue: String, workers: [LostWorker])]) -> [LostSummary] {
+        var merged: [String: LostSummary] = [:]
+        for history in histories {
+            for worker in history.workers {
+                let summary = LostSummary(worker, of: history.queue)
+                merged[worker.worker] = merged[worker.worker].map { $0.joined(with: summary) } ?? summary
+            }
+        }
+        return merged.values.sorted { ($0.lostAt, $0.id) > ($1.lostAt, $1.id) }
+    }
+
+    private init(_ worker: LostWorker, of queue: String) {
+        id = worker.worker
+        info = WorkerInfo(worker.info)
+        queues = [queue]
+        lostAt = worker.lostAt
+        recoveredAt = worker.recoveredAt
+        beatAt = worker.beatAt
+        handedBack = worker.handedBack
+        dead = worker.dead
+        cancelled = worker.cancelled
+    }
+
+    private func joined(with other: LostSummary) -> LostSummary {
+        var joined = self
+        joined.info = info ?? other.info
+        joined.queues = (queues + other.queues).sorted()
+        joined.lostAt = max(lostAt, other.lostAt)
+        joined.recoveredAt = max(recoveredAt, other.recoveredAt)
+        joined.beatAt = max(beatAt, other.beatAt)
+        joined.handedBack += other.handedBack
+        joined.dead += other.dead
+        joined.cancelled += other.cancelled
+        return joined
+    }
+}
+
+extension BrokerInspection {
+    /// Reads the histories of queues, all of them at once over the pipelined connection.
+    ///
+    /// - Parameter limit: most of them of each queue.
+    package func lostWorkers(queues: [String], limit: Int) async throws -> [LostSummary] {
+        try await withThrowingTaskGroup(of: (queue: String, workers: [LostWorker]).self) { group in
+            for queue in queues { group.addTask { (queue, try await lostWorkers(queue: queue, limit: limit)) } }
+            return LostSummary.merge(try await group.reduce(into: []) { $0.append($1) })
+        }
+    }
+}
