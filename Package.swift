@@ -255,7 +255,11 @@ let package = Package(
             dependencies: ["SluiceMonitor", "SluiceTesting", "TestSupport"],
             swiftSettings: strict
         ),
-        .testTarget(name: "SluiceCLITests", dependencies: ["SluiceCLI"], swiftSettings: strict),
+        .testTarget(
+            name: "SluiceCLITests",
+            dependencies: ["SluiceCLI", "SluiceTesting"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [

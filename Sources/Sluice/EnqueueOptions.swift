@@ -6,9 +6,9 @@ public struct EnqueueOptions: Sendable, Equatable {
     public enum Start: Sendable, Equatable {
         /// As soon as a slot is free.
         case now
-        /// After this time, counted by the server from the moment it takes the operation.
+        /// After this time, at most 100 years, counted by the server from the moment it takes the operation.
         case after(Duration)
-        /// At this time of the server's clock.
+        /// At this time of the server's clock, at most 100 years ahead.
         case at(Date)
     }
 
@@ -23,9 +23,9 @@ public struct EnqueueOptions: Sendable, Equatable {
     public var id: OperationID?
     /// How often it may run, 1 to 999; nil = what its type says.
     public var attempts: Int?
-    /// Time after which it is no longer started; nil = never.
+    /// Time after which it is no longer started, at most 100 years; nil = never.
     public var expires: Duration?
-    /// Longest time for one attempt; nil = what its type says.
+    /// Longest time for one attempt, at most 100 years; nil = what its type says.
     public var runTimeout: Duration?
     /// True: it has a record from the beginning, with state, result, log and handle. False: the fast path, for work that nobody
     /// asks about; it gets a record only if it fails or is cancelled. A delayed operation is always tracked.
@@ -94,8 +94,7 @@ extension EnqueueOptions {
             runTimeout: runTimeout
         )
         try envelope.validate()
-        try Self.check(runTimeout, "the run time-out")
-        try Self.check(expires, "the expiry")
+        try TimeLimit.check(expires, "the expiry")
         return NewOperation(
             id: id ?? OperationID(),
             // Only a record can tell that an id is taken.
@@ -108,33 +107,14 @@ extension EnqueueOptions {
     }
 
     private func delay(serverTime: Int64?) throws(OperationsError) -> Int64 {
-        let milliseconds: Int64
         switch start {
         case .now: return 0
-        case .after(let duration): milliseconds = try Self.milliseconds(duration)
+        case .after(let duration):
+            try TimeLimit.check(duration, "the delay", least: .zero)
+            return duration.wholeMilliseconds
         case .at(let date):
             let now = serverTime ?? Int64(Date().timeIntervalSince1970 * 1000)
-            milliseconds = max(0, Int64((date.timeIntervalSince1970 * 1000).rounded(.up)) - now)
+            return try TimeLimit.delay(until: (date.timeIntervalSince1970 * 1000).rounded(.up), now: now)
         }
-        guard milliseconds >= 0 else { throw OperationsError(.invalidOption, "the delay is negative") }
-        guard milliseconds <= Self.longestMilliseconds else {
-            throw OperationsError(.invalidOption, "the start is more than 100 years away")
-        }
-        return milliseconds
-    }
-
-    private static let longestMilliseconds: Int64 = 100 * 365 * 86_400_000
-
-    private static func milliseconds(_ duration: Duration) throws(OperationsError) -> Int64 {
-        guard abs(duration.inSeconds) * 1000 <= Double(longestMilliseconds) else {
-            throw OperationsError(.invalidOption, "\(duration) is more than 100 years")
-        }
-        return duration.wholeMilliseconds
-    }
-
-    static func check(_ duration: Duration?, _ role: String) throws(OperationsError) {
-        guard let duration else { return }
-        guard duration > .zero else { throw OperationsError(.invalidOption, "\(role) must be more than zero") }
-        _ = try milliseconds(duration)
     }
 }

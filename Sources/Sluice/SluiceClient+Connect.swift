@@ -16,12 +16,12 @@ extension SluiceClient {
     ///     `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`, or for a cluster
     ///     `redis+cluster://[user[:password]@]host[:port][,host[:port]…]`; the last two also with `rediss+`.
     ///   - namespace: everything happens inside it; two namespaces never see each other.
-    ///   - timeout: longest time to wait for the first answer.
+    ///   - timeout: longest time to wait for the first answer, more than zero and at most 100 years.
     ///   - keys: sign and encrypt what is enqueued; nil = nothing is.
     ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
     ///   - logger: gets a line when the connection is lost and found again.
     /// - Returns: a client that has an answer from Redis; with a buffer also one that will have it.
-    /// - Throws: `OperationsError`: `.invalidOption` for a URL and `.invalidName` for a namespace that cannot be one, `.unavailable`
+    /// - Throws: `OperationsError`: `.invalidOption` for a URL or a timeout and `.invalidName` for a namespace that cannot be one, `.unavailable`
     ///   if nobody answers in time and nothing is to be buffered, `.denied` if Redis refuses user, password or certificate.
     public static func connect(
         to url: String,
@@ -31,6 +31,7 @@ extension SluiceClient {
         buffering: EnqueueBuffering? = nil,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
+        try TimeLimit.check(timeout, "the connect timeout")
         let endpoint: RedisEndpoint
         do { endpoint = try RedisEndpoint(url: url) } catch { throw OperationsError(.invalidOption, error.message) }
         return try await connect(

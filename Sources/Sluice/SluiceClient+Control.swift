@@ -72,11 +72,11 @@ extension SluiceClient {
     ///
     /// - Parameters:
     ///   - queue: the queue's name.
-    ///   - duration: for how long, more than zero, as the server's clock counts it in milliseconds; nil = until `resume`.
+    ///   - duration: for how long, more than zero and at most 100 years, as the server's clock counts it in milliseconds; nil = until `resume`.
     /// - Throws: `OperationsError` with `.invalidName` or `.invalidOption` for a queue or a duration that cannot be one, or as any call.
     public func pause(queue: String, for duration: Duration? = nil) async throws {
         try NameRule.check(queue, role: "queue")
-        try EnqueueOptions.check(duration, "a pause")
+        try TimeLimit.check(duration, "the pause")
         try await broker.setPaused(true, forMilliseconds: duration?.wholeMilliseconds, queue: queue)
     }
 

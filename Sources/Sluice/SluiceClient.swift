@@ -57,8 +57,8 @@ public struct SluiceClient: Sendable {
 
     /// Waits until Redis has what is in the client's buffer.
     ///
-    /// - Parameter limit: longest time to wait.
+    /// - Parameter limit: longest time to wait; more than 100 years count as 100.
     /// - Returns: how many operations are still in the buffer; 0 without one.
     @discardableResult
-    public func flush(within limit: Duration = .seconds(30)) async -> Int { await buffer?.flush(within: limit) ?? 0 }
+    public func flush(within limit: Duration = .seconds(30)) async -> Int { await buffer?.flush(within: limit.limited) ?? 0 }
 }

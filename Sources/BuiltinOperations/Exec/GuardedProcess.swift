@@ -103,7 +103,7 @@ final class GuardedProcess: Sendable {
         course.terminate()
         control.send([GuardOrder.terminate.rawValue])
         Task { [control] in
-            try await Task.sleep(for: grace)
+            try await Task.sleep(for: grace.limited)
             control.send([GuardOrder.kill.rawValue])
         }
     }

@@ -74,6 +74,9 @@ extension OperationEnvelope {
         if let attempts = retry.attempts, !(1...Defaults.maxAttempts).contains(attempts) {
             throw OperationsError(.invalidOption, "attempts is \(attempts): use 1 to \(Defaults.maxAttempts)")
         }
+        try TimeLimit.check(retry.base, "the pause after the first failure", least: .zero)
+        try TimeLimit.check(retry.ceiling, "the longest pause between attempts", least: .zero)
+        try TimeLimit.check(runTimeout, "the run timeout")
         guard tags.count <= Defaults.tags else {
             throw OperationsError(.invalidOption, "\(tags.count) tags: at most \(Defaults.tags) are allowed")
         }
@@ -141,9 +144,9 @@ extension OperationEnvelope {
         return try? JSONDecoder().decode(String.self, from: Data(json))
     }
 
-    /// Milliseconds, at most a hundred years of them.
+    /// Milliseconds, at most 100 years of them.
     private static func duration(_ json: ArraySlice<UInt8>) -> Duration? {
-        integer(json).map { min(.milliseconds($0), RetryPolicy.longestPause) }
+        integer(json).map { Duration.milliseconds($0).limited }
     }
 
     private static func integer(_ json: ArraySlice<UInt8>) -> Int? {

@@ -29,14 +29,11 @@ public struct RetryPolicy: Sendable, Equatable {
     ///   - chance: a number from 0 to 1.
     public func delay(afterAttempt attempt: Int, chance: Double = .random(in: 0...1)) -> Duration {
         // Step by step: the numbers may come from anybody, and a large one must not overflow.
-        let longest = min(ceiling, Self.longestPause)
+        let longest = min(max(ceiling, .zero), Defaults.longestDuration)
         var pause = min(max(base, .zero), longest)
         for _ in 0..<min(max(attempt - 1, 0), 40) { pause = min(pause * 2, longest) }
         return pause + pause * (chance * Defaults.backoffJitter)
     }
-
-    /// A hundred years.
-    static let longestPause: Duration = .seconds(100 * 365 * 86_400)
 }
 
 /// What a producer says about attempts and pauses; nil = what the operation's type says, in the worker that runs it.

@@ -58,7 +58,7 @@ extension RetryPolicy {
     package func decision(for error: any Error, attempt: Int) -> RetryDecision {
         guard error.isRetryable, attempt < attempts else { return .dead }
         guard let pause = (error as? any RetryTiming)?.retryAfter else { return .after(delay(afterAttempt: attempt)) }
-        return .after(min(max(pause, .zero), Self.longestPause))
+        return .after(max(pause, .zero).limited)
     }
 }
 

@@ -28,6 +28,9 @@ final class EnqueueBuffer: Sendable {
     private let state: Mutex<State>
 
     init(_ limits: EnqueueBuffering, logger: Logger, sink: @escaping Sink) {
+        var limits = limits
+        limits.patience = limits.patience.limited
+        limits.closing = limits.closing.limited
         self.limits = limits
         self.sink = sink
         self.logger = logger

@@ -15,11 +15,13 @@ package struct EnqueueRequest: Sendable, Equatable {
     }
 
     /// The operation with its delay.
+    ///
+    /// - Throws: `.invalidOption` if it starts more than 100 years after the server's time.
     package func resolved(serverTime: Int64?) throws(OperationsError) -> NewOperation {
         guard let startsAt else { return operation }
         guard let serverTime else { throw OperationsError(.invalidOption, "the server's time is not known") }
         var operation = operation
-        operation.delayMilliseconds = max(0, startsAt - serverTime)
+        operation.delayMilliseconds = try TimeLimit.delay(until: Double(startsAt), now: serverTime)
         operation.tracked = operation.tracked || operation.delayMilliseconds > 0
         return operation
     }

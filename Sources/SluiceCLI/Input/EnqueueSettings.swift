@@ -24,7 +24,7 @@ package struct EnqueueSettings: Sendable {
         guard !noTrack || (delay == nil && at == nil) else {
             throw .usage("a delayed operation is always tracked", fix: "without --no-track")
         }
-        if let at { try Self.checkFuture(at, "--at") }
+        if let at { try Self.checkStart(at, "--at") }
         guard id.map({ !$0.isEmpty }) ?? true else { throw .usage("--id is empty", fix: "--id order-4711") }
     }
 
@@ -51,8 +51,14 @@ package struct EnqueueSettings: Sendable {
     }
 
     /// A time in the past is a slip: to run now needs no time at all.
-    private static func checkFuture(_ at: Int64, _ name: String) throws(CLIError) {
+    private static func checkStart(_ at: Int64, _ name: String) throws(CLIError) {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
+        guard (try? TimeLimit.delay(until: Double(at), now: now)) != nil else {
+            throw .usage(
+                "\(name) \(TimeText.rfc3339(at)) is more than 100 years away",
+                fix: "\(name) \(TimeText.rfc3339(now + 3_600_000))"
+            )
+        }
         guard at < now else { return }
         throw .usage(
             "\(name) \(TimeText.rfc3339(at)) is in the past (\(TimeText.relative(at, now: now)))",

@@ -52,6 +52,15 @@ package struct Settings: Sendable {
             "SLUICE_CONNECT_TIMEOUT",
             .seconds(2)
         ) { try? DurationText.parse($0) }
+        do { try TimeLimit.check(connectTimeout.content, "the connect timeout") } catch {
+            let isFlag = connectTimeout.origin == .flag("--connect-timeout")
+            throw CLIError(
+                isFlag ? .usage : .badConfiguration,
+                error.message,
+                notes: ["from: \(connectTimeout.origin)"],
+                fix: isFlag ? "--connect-timeout 2s" : "SLUICE_CONNECT_TIMEOUT=2s"
+            )
+        }
         output = try source.value(options.output, "--output", "SLUICE_OUTPUT", .table) { OutputFormat(rawValue: $0) }
         time = try source.value(options.time, "--time", "SLUICE_TIME", .relative) { TimeStyle(rawValue: $0) }
         readOnly = try source.flag(options.readOnly, "--read-only", "SLUICE_READ_ONLY")

@@ -99,6 +99,8 @@ package struct QueuePauseVerb: Verb {
 
     package init() {}
 
+    package func check() throws { try TimeLimit.check(duration, "--for") }
+
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         try await QueueSwitch(paused: true, duration: duration).run(queues, invocation)
     }

@@ -1,3 +1,5 @@
+import Operations
+
 /// Durations as people type and read them: `500ms`, `30s`, `1h30m`, `7d`.
 package enum DurationText {
     private static let units: [(name: String, nanoseconds: Int64)] = [
@@ -6,7 +8,7 @@ package enum DurationText {
     ]
 
     /// Longer than this is a slip, and would not fit where durations are stored.
-    private static let limit: Int64 = 36_500 * 86_400_000_000_000
+    private static let limit = TimeLimit.milliseconds * 1_000_000
 
     /// Reads a duration: numbers, each with its unit (`ms s m h d`), larger units first, each unit once.
     /// - Throws: `TextError` that names the text and shows a right one.

@@ -17,7 +17,7 @@ package enum TimeText {
 
     /// The time of day in UTC: `12:04:31` or `12:04:31.204`.
     package static func clock(_ milliseconds: Int64, fraction: Bool = false) -> String {
-        let time = milliseconds - milliseconds.flooredQuotient(by: 86_400_000) * 86_400_000
+        let time = milliseconds.flooredRemainder(by: 86_400_000)
         let seconds = time / 1_000
         let clock = "\(padded(seconds / 3_600, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2))"
         return fraction ? "\(clock).\(padded(time % 1_000, 3))" : clock
@@ -36,8 +36,7 @@ package enum TimeText {
         case .relative: relative(milliseconds, now: now)
         case .iso: rfc3339(milliseconds)
         case .unix:
-            "\(milliseconds.flooredQuotient(by: 1_000))."
-                + padded(milliseconds - milliseconds.flooredQuotient(by: 1_000) * 1_000, 3)
+            "\(milliseconds.flooredQuotient(by: 1_000)).\(padded(milliseconds.flooredRemainder(by: 1_000), 3))"
         }
     }
 
@@ -65,6 +64,12 @@ extension Int64 {
     fileprivate func flooredQuotient(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
+    }
+
+    /// What `flooredQuotient` leaves: from 0, below the divisor.
+    fileprivate func flooredRemainder(by divisor: Int64) -> Int64 {
+        let remainder = self % divisor
+        return remainder < 0 ? remainder + divisor : remainder
     }
 }
 

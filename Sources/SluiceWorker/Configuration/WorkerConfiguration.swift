@@ -20,9 +20,9 @@ public struct WorkerConfiguration: Sendable {
     public var slots: Int
     /// How long the worker is taken for alive after a heartbeat, 1 s to 1 h. A lost worker's operations run elsewhere after it.
     public var lease: Duration
-    /// How long a stopping worker waits for what it runs.
+    /// How long a stopping worker waits for what it runs, 0 to 100 years.
     public var drainTimeout: Duration
-    /// How long an operation that was told to end may take before it is stuck; a second more, for what enforces the grace itself.
+    /// How long an operation that was told to end may take before it is stuck, 0 to 100 years; a second more, for what enforces the grace itself.
     public var cancelGrace: Duration
     /// What then becomes of the worker.
     public var stuck: StuckPolicy
@@ -73,8 +73,10 @@ public struct WorkerConfiguration: Sendable {
             lease >= .seconds(1) && lease <= .seconds(3600),
             "the lease is \(lease): use 1 second to 1 hour"
         )
-        try check(drainTimeout >= .zero, "the drain time-out is \(drainTimeout): it cannot be negative")
-        try check(cancelGrace >= .zero, "the cancel grace is \(cancelGrace): it cannot be negative")
+        do {
+            try TimeLimit.check(drainTimeout, "the drain timeout", least: .zero)
+            try TimeLimit.check(cancelGrace, "the cancel grace", least: .zero)
+        } catch { throw WorkerError(.invalidConfiguration, error.message) }
         if let maxOperations { try check(maxOperations >= 1, "max operations is \(maxOperations): use 1 or more") }
         if let maxResidentBytes {
             try check(

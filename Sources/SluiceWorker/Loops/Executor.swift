@@ -103,7 +103,7 @@ private struct Run {
     func settlement() async -> Settlement {
         core.logger.debug("started", metadata: operation.metadata(name))
         let limit = envelope.runTimeout ?? handler.runTimeout
-        if let limit { core.deadlines.set(operation, .runTimeout, at: .now + limit) }
+        if let limit { core.deadlines.set(operation, .runTimeout, at: .now + limit.limited) }
         let context = OperationContext(
             claimed: operation.claimed,
             envelope: envelope,

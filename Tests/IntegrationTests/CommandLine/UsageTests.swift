@@ -21,6 +21,7 @@ extension CommandLineTests {
                 (["enqueue", "noop", "-p", "urgent"], 64, "unknown priority"),
                 (["enqueue", "noop", "--at", "2020-01-01T00:00:00Z"], 64, "in the past"),
                 (["enqueue", "noop", "--at", "tomorrow"], 64, "no time"),
+                (["enqueue", "noop", "--at", "9999-12-31T23:59:59Z"], 64, "more than 100 years away"),
                 (["enqueue", "noop", "--in", "5"], 64, "unit"),
                 (["enqueue", "noop", "--attempts", "0"], 64, "attempts is 0"),
                 (["enqueue", "noop", "--strict", "-q", "nobody"], 5, "has never been used"),

@@ -43,7 +43,7 @@ extension QueueCore {
 
     private func scheduleRetry(of operation: LocalOperation, after pause: Duration) {
         let timer = Task.detached { [clock] in
-            try await clock.sleep(for: pause)
+            try await clock.sleep(for: pause.limited)
             operation.decide { scheduler, _ in
                 guard operation.guardedState == .retrying else { return }
                 operation.annex?.timer = nil

@@ -46,9 +46,9 @@ extension LocalOperation {
     func attemptOnce() async -> BodyEnd {
         guard let limit = runLimit else { return await Self.$inBody.withValue(self) { await perform() } }
         let timer = Task.detached { [weak self, attempt, core] in
-            try await core.clock.sleep(for: limit.runTimeout)
+            try await core.clock.sleep(for: limit.runTimeout.limited)
             self?.limitReached(attempt: attempt, limit.runTimeout)
-            try await core.clock.sleep(for: limit.grace)
+            try await core.clock.sleep(for: limit.grace.limited)
             self?.abandon(attempt: attempt, because: .overdue(limit.runTimeout))
         }
         defer { timer.cancel() }
@@ -71,7 +71,7 @@ extension LocalOperation {
     /// Ends a cancelled operation whose body does not end, after a while.
     func giveUp(after grace: Duration) {
         Task.detached { [weak self, core] in
-            try await core.clock.sleep(for: grace)
+            try await core.clock.sleep(for: grace.limited)
             self?.abandon(
                 attempt: 1,
                 because: OperationsError(.timedOut, "the operation did not end within \(grace) of its cancel")

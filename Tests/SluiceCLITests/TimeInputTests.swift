@@ -1,0 +1,105 @@
+import Foundation
+import Operations
+import Sluice
+import SluiceTesting
+import Testing
+
+@testable import SluiceCLI
+
+@Suite("Times and durations at every way in")
+struct TimeInputTests {
+    private static let endless = Duration.seconds(Int64.max)
+    private static let far = "9999-12-31T23:59:59Z"
+
+    @Test(
+        "A producer's durations and dates are refused by an error, not by a trap",
+        arguments: [
+            EnqueueOptions(start: .after(endless)), EnqueueOptions(start: .after(.seconds(-1))),
+            EnqueueOptions(start: .at(.distantFuture)), EnqueueOptions(start: .at(Date(timeIntervalSince1970: 1e300))),
+            EnqueueOptions(start: .at(Date(timeIntervalSince1970: .nan))), EnqueueOptions(expires: endless),
+            EnqueueOptions(expires: endless + endless), EnqueueOptions(expires: .zero),
+            EnqueueOptions(runTimeout: endless), EnqueueOptions(runTimeout: .zero),
+        ]
+    )
+    func options(options: EnqueueOptions) {
+        let error = #expect(throws: OperationsError.self) {
+            try options.operation(name: "n", arguments: [0x31], serverTime: nil)
+        }
+        #expect(error?.code == .invalidOption)
+    }
+
+    @Test("A type's retry policy without bounds is refused by an error")
+    func retryPolicy() {
+        let policy = RetryPolicy(base: Self.endless, ceiling: Self.endless)
+        let error = #expect(throws: OperationsError.self) {
+            try EnqueueOptions().operation(name: "n", arguments: [0x31], retry: policy, serverTime: nil)
+        }
+        #expect(error?.code == .invalidOption)
+    }
+
+    @Test("A client's durations without bounds throw or are limited")
+    func client() async throws {
+        let broker = InMemoryBroker()
+        let buffering = EnqueueBuffering(patience: Self.endless, closing: Self.endless)
+        let client = SluiceClient(broker: broker, buffering: buffering)
+        _ = try await client.enqueue(name: "n")
+        #expect(await client.flush(within: Self.endless) == 0)
+        let error = await #expect(throws: OperationsError.self) {
+            try await client.pause(queue: "default", for: Self.endless)
+        }
+        #expect(error?.code == .invalidOption)
+        await client.close()
+        for timeout in [Self.endless, .zero, .seconds(-1)] {
+            let error = await #expect(throws: OperationsError.self) {
+                try await SluiceClient.connect(to: "redis://127.0.0.1:1", timeout: timeout)
+            }
+            #expect(error?.code == .invalidOption)
+        }
+    }
+
+    @Test("A start that is too far away is refused alike from the command line and from a line of a batch")
+    func farStart() throws {
+        let single = #expect(throws: CLIError.self) { try EnqueueFlags.parse(["--at", Self.far]).check() }
+        #expect(single?.status == .usage)
+        #expect(single?.message == "--at 9999-12-31T23:59:59.000Z is more than 100 years away")
+        var file = BatchFile(name: "f", defaults: try EnqueueFlags.parse([]).settings)
+        let line = Array(#"{"name":"n","at":"\#(Self.far)"}"#.utf8)
+        let batch = #expect(throws: CLIError.self) { try file.request(line[...], 7) }
+        #expect(batch?.message.contains("f:7: ") == true)
+        #expect(batch?.message.contains("is more than 100 years away") == true)
+    }
+
+    @Test("A start is compared with the server's clock once that is known")
+    func serverClock() throws {
+        var request = try EnqueueFlags.parse(["--at", "2100-01-01T00:00:00Z"]).request(name: "n", arguments: [:])
+        #expect(throws: OperationsError.self) { try request.resolved(serverTime: 0) }
+        request.startsAt = 10_000
+        #expect(try request.resolved(serverTime: 4_000).delayMilliseconds == 6_000)
+    }
+
+    @Test(
+        "Settings and flags keep to the same limits",
+        arguments: [
+            ["stats", "--connect-timeout", "0s"], ["queue", "pause", "q", "--for", "0s"],
+            ["enqueue", "n", "--in", "36501d"], ["enqueue", "n", "--expires", "0s"],
+            ["enqueue", "n", "--run-timeout", "0s"], ["enqueue", "n", "--dry-run", "--at", far],
+            ["worker", "--drain-timeout", "36501d"], ["wait", "x", "--timeout", "36501d"],
+        ]
+    )
+    func flags(words: [String]) async {
+        let status = await SluiceMain.run(words, environment: [:]) { _ in
+            Issue.record("it connected")
+            throw CancellationError()
+        }
+        #expect(status == .usage)
+    }
+
+    @Test("The environment's connect timeout keeps to the limits, too")
+    func environment() async {
+        let status = await SluiceMain.run(["stats"], environment: ["SLUICE_CONNECT_TIMEOUT": "0s"]) { _ in
+            Issue.record("it connected")
+            throw CancellationError()
+        }
+        #expect(status == .badConfiguration)
+    }
+}
