@@ -84,6 +84,8 @@ struct HTTPTests {
             ("500 Oops", "X: y", .retrying, 1), ("503 Busy", "Retry-After: 120", .retrying, 120),
             ("429 Slow", "Retry-After: 99999999999999999999", .retrying, 86_400),
             ("503 Busy", "Retry-After: soon", .retrying, 1), ("429 Slow", "Retry-After: -5", .retrying, 1),
+            ("503 Busy", "Retry-After: 0", .retrying, 1), ("429 Slow", "Retry-After: 00", .retrying, 1),
+            ("503 Busy", "Retry-After: Mon, 13 Nov 2023 22:13:50 GMT", .retrying, 1),
             ("304 Not Modified", "X: y", .dead, 0),
         ]
     )

@@ -114,7 +114,7 @@ struct HandlerProgramTests {
             read -r how
             echo "$SLUICE_ATTEMPT ${SLUICE_CHECKPOINT:-none}" >&2
             case $how$SLUICE_ATTEMPT in
-            '"resume"1') echo '{"checkpoint":[7]}' >&3; echo '{"error":"later","type":"busy","after":0.01}' >&3; exit 75 ;;
+            '"resume"1') echo '{"checkpoint":[7]}' >&3; echo '{"error":"later","type":"busy"}' >&3; exit 75 ;;
             '"wait"1') echo '{"error":"closed at night","after":60}' >&3; exit 1 ;;
             '"dead"1') echo '{"error":"no such customer","then":"dead"}' >&3; exit 4 ;;
             '"discard"1') echo '{"error":"was deleted","then":"discard"}' >&3; exit 5 ;;
@@ -123,10 +123,10 @@ struct HandlerProgramTests {
             esac
             """
         )
-        func put(_ how: String) async throws -> OperationID {
-            try await harness.broker.put("work", "\"\(how)\"", retry: RetryPolicy(attempts: 2, base: .seconds(9)))
+        func put(_ how: String, base: Duration = .seconds(9)) async throws -> OperationID {
+            try await harness.broker.put("work", "\"\(how)\"", retry: RetryPolicy(attempts: 2, base: base))
         }
-        let resumed = try await put("resume")
+        let resumed = try await put("resume", base: .milliseconds(10))
         #expect(try await harness.reaches(.finished, resumed))
         #expect(try await harness.lines(resumed) == ["1 none", "2 [7]"])
         let error = try await harness.error(resumed)

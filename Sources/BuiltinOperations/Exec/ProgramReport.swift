@@ -6,7 +6,7 @@ import Synchronization
 /// - `progress`: 0 to 1, and optionally `message`.
 /// - `checkpoint`: any JSON, at most 64 KiB; the next run finds it in `SLUICE_CHECKPOINT`.
 /// - `error`: a sentence, and optionally `type` (a word to group by), `then` (`retry`, which is the default, `dead` or `discard`) and
-///   `after` (seconds until the retry). It counts if the program then exits with another code than 0.
+///   `after` (seconds before which no retry starts; a longer pause of the retry policy holds). It counts if the program then exits with another code than 0.
 struct ProgramReport {
     /// What follows an error.
     enum Decision: String {

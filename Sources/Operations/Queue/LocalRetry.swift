@@ -10,13 +10,14 @@ public enum RetryDecision: Sendable, Equatable {
 
 /// An error that knows when another attempt makes sense, such as an HTTP response with `Retry-After`.
 public protocol RetryTiming: Error {
-    /// The pause before the next attempt; nil = as the policy says.
+    /// The least pause before the next attempt; nil = as the policy says. A pause of the policy that is longer holds. To decide alone, adopt
+    /// `RetryDeciding`.
     var retryAfter: Duration? { get }
 }
 
 /// What follows when the body of a local operation throws.
 ///
-/// An error may have its say: `OperationFailing.isRetryable` false ends it at once, `RetryTiming.retryAfter` replaces the pause.
+/// An error may have its say: `OperationFailing.isRetryable` false ends it at once, `RetryTiming.retryAfter` lengthens the pause.
 public struct LocalRetry: Sendable {
     let isNever: Bool
     /// What it was made from, if it was.
@@ -54,11 +55,14 @@ public struct LocalRetry: Sendable {
 }
 
 extension RetryPolicy {
-    /// What follows an error: an error may say that another attempt is pointless, or when it makes sense.
+    /// What follows an error: an error may say that another attempt is pointless, or how long to wait at least.
     package func decision(for error: any Error, attempt: Int) -> RetryDecision {
         guard error.isRetryable, attempt < attempts else { return .dead }
-        guard let pause = (error as? any RetryTiming)?.retryAfter else { return .after(delay(afterAttempt: attempt)) }
-        return .after(max(pause, .zero).limited)
+        let pause = delay(afterAttempt: attempt)
+        // A wish from outside, such as a server's, lengthens the pause. If it could shorten it, "Retry-After: 0" would use up all attempts
+        // within milliseconds.
+        guard let wish = (error as? any RetryTiming)?.retryAfter else { return .after(pause) }
+        return .after(max(pause, wish.limited))
     }
 }
 

@@ -48,7 +48,7 @@ struct RetryTests {
         #expect(queue.operationCount == 0)
     }
 
-    @Test("A decision may discard, and errors may have their say")
+    @Test("A decision may discard, and errors may have their say, but only for a longer pause than the policy's")
     func decisions() async throws {
         struct Hopeless: OperationFailing {
             var failureType: String { "hopeless" }
@@ -62,6 +62,11 @@ struct RetryTests {
         #expect(policy(Hopeless(), attempt: 1) == .dead)
         #expect(policy(Busy(), attempt: 1) == .after(.seconds(17)))
         #expect(policy(Busy(), attempt: 3) == .dead)
+        struct Eager: RetryTiming { var retryAfter: Duration? }
+        for wish in [Duration.zero, .seconds(-60), .milliseconds(999)] {
+            guard case .after(let pause) = policy(Eager(retryAfter: wish), attempt: 2) else { throw Oops() }
+            #expect(pause >= .seconds(2), "a wish of \(wish) does not shorten the policy's pause")
+        }
         #expect(policy(Oops(), attempt: 3) == .dead)
         guard case .after(let pause) = policy(Oops(), attempt: 2) else { throw Oops() }
         #expect(pause >= .seconds(2) && pause <= .seconds(3))
