@@ -146,7 +146,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "thumbnails",
-            dependencies: ["SluiceCLI"],
+            dependencies: ["SluiceCLI", "ExampleBasics"],
             path: "Examples/Thumbnails",
             swiftSettings: strict
         ),

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import ExampleBasics
 import Foundation
 import Operations
 
@@ -22,7 +23,7 @@ struct PictureDownload: DistributedOperation {
         guard response.status == .ok else { throw Refused(status: Int(response.status.code)) }
         let body = try await response.body.collect(upTo: 16 << 20)
         // Beside the target and renamed: a run that came twice leaves one whole file.
-        try Data(body.readableBytesView).write(to: URL(filePath: path), options: .atomic)
+        try WholeFile.write(Data(body.readableBytesView), to: URL(filePath: path))
         return Stored(path: path, bytes: body.readableBytes)
     }
 

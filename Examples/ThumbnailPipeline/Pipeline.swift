@@ -1,3 +1,4 @@
+import ExampleBasics
 import Foundation
 import Operations
 import Pictures
@@ -76,7 +77,7 @@ struct Pipeline: Sendable {
         step("sheet") { [output] in
             let pictures = thumbnails.map { try? $0.result?.get() }
             let sheet = ContactSheet(count: pictures.count).draw(pictures)
-            try Data(sheet.png()).write(to: output, options: .atomic)
+            try WholeFile.write(Data(sheet.png()), to: output)
             return sheet
         }
     }

@@ -1,3 +1,4 @@
+import ExampleBasics
 import Foundation
 import SluiceCLI
 
@@ -30,7 +31,7 @@ struct Thumbnail: DistributedOperation {
         }
         // Another run of this operation may have been faster: writing beside the target and renaming keeps either result whole.
         let data = small.ppm
-        try data.write(to: URL(filePath: target), options: .atomic)
+        try WholeFile.write(data, to: URL(filePath: target))
         return Made(width: width, height: height, bytes: data.count)
     }
 }

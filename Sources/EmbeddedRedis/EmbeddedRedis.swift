@@ -67,7 +67,7 @@ package struct EmbeddedRedis: Sendable {
         try ServerProcess.writeConfiguration(place)
         let lifeLock = try lockLife()
         defer { lifeLock.release() }
-        unlink(place.socketPath)
+        try place.removeSocket()
         return try ServerProcess.spawn(program, place, lifeLock: lifeLock)
     }
 
@@ -122,12 +122,12 @@ package struct EmbeddedRedis: Sendable {
         let startLock = try lockStart()
         defer { startLock.release() }
         guard case .alive(let pid, _, _) = try ask() else {
-            unlink(place.socketPath)
+            try place.removeSocket()
             return false
         }
         try shutDown()
         try awaitEnd(of: pid)
-        unlink(place.socketPath)
+        try place.removeSocket()
         return true
     }
 

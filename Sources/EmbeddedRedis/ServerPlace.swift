@@ -60,6 +60,22 @@ struct ServerPlace: Sendable {
         if socketFolder != directory { try Self.makePrivate(socketFolder) }
     }
 
+    /// Removes the socket of a server that is gone.
+    func removeSocket() throws(EmbeddedRedisError) {
+        try Self.expect(S_IFSOCK, "a socket", at: socketPath)
+        unlink(socketPath)
+    }
+
+    /// Refuses a path where something else is: it was not made here, and must not be lost.
+    static func expect(_ kind: mode_t, _ name: String, at path: String) throws(EmbeddedRedisError) {
+        var state = stat()
+        guard lstat(path, &state) == 0, state.st_mode & S_IFMT != kind else { return }
+        throw EmbeddedRedisError(
+            .folder,
+            "\(path) is not \(name); move it away, or name another folder with SLUICE_STATE_DIR"
+        )
+    }
+
     private static func makePrivate(_ folder: String) throws(EmbeddedRedisError) {
         do {
             try FileManager.default.createDirectory(

@@ -21,9 +21,15 @@ enum ServerProcess {
     }
 
     private static func resolve(_ name: String, _ environment: [String: String]) -> String? {
-        if name.contains("/") { return access(name, X_OK) == 0 ? name : nil }
+        if name.contains("/") { return isProgram(name) ? name : nil }
         let folders = (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
-        return folders.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+        return folders.map { "\($0)/\(name)" }.first(where: isProgram)
+    }
+
+    /// Folders may be "executed", too.
+    private static func isProgram(_ path: String) -> Bool {
+        var state = stat()
+        return stat(path, &state) == 0 && state.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
     }
 
     // MARK: Configuration
@@ -43,6 +49,7 @@ enum ServerProcess {
             "save \"\"",
             "maxmemory-policy noeviction",
         ]
+        try ServerPlace.expect(S_IFREG, "a regular file", at: place.configurationPath)
         do {
             let text = lines.joined(separator: "\n") + "\n"
             try text.write(toFile: place.configurationPath, atomically: true, encoding: .utf8)

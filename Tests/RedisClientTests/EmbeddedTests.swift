@@ -163,6 +163,33 @@ struct EmbeddedTests {
         }
     }
 
+    @Test("does not take a folder for the program, and looks on in PATH")
+    func folderInPath() throws {
+        let base = try makeTemporaryFolder()
+        try FileManager.default.createDirectory(atPath: base + "/redis-server", withIntermediateDirectories: true)
+        var environment = ProcessInfo.processInfo.environment
+        environment["PATH"] = base + ":" + (environment["PATH"] ?? "/usr/bin")
+        try withEmbedded(environment: environment) { redis in
+            let status = try redis.start()
+            #expect(status.startedNow)
+        }
+        try withEmbedded(environment: ["SLUICE_REDIS_SERVER": base + "/redis-server"]) { redis in
+            #expect { try redis.start() } throws: { ($0 as? EmbeddedRedisError)?.code == .serverMissing }
+        }
+    }
+
+    @Test("neither replaces nor removes what is no file of its own", arguments: ["redis.conf", "redis.sock"])
+    func foreignFiles(name: String) throws {
+        let base = try makeTemporaryFolder()
+        #expect(symlink("/dev/null", base + "/" + name) == 0)
+        try withEmbedded(in: base) { redis in
+            #expect { try redis.start() } throws: { error in
+                (error as? EmbeddedRedisError)?.code == .folder && "\(error)".contains(name)
+            }
+        }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: base + "/" + name) == "/dev/null")
+    }
+
     @Test("tells the end of its log when it cannot start")
     func brokenData() throws {
         try withEmbedded { redis in

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Glibc
 import Operations
 import TestSupport
 import Testing
@@ -101,6 +102,27 @@ final class DownloadTests {
         try await harness.stop()
     }
 
+    @Test(
+        "takes no answer for the file but one that is the whole file; what is there stays as it is",
+        arguments: [
+            ("206 Partial Content", 206, "Content-Range: bytes 0-99/100000"), ("204 No Content", 204, "X: y"),
+            ("205 Reset Content", 205, "X: y"), ("201 Created", 201, "X: y"), ("202 Accepted", 202, "X: y"),
+        ]
+    )
+    func incomplete(line: String, status: Int, header: String) async throws {
+        let body = status == 206 ? body(100) : []
+        let server = try TinyServer { _ in
+            [.head(line, header, "Content-Length: \(body.count)"), .bytes(body)]
+        }
+        try Data([9]).write(to: folder.appending(path: "file"))
+        let id = try await fetch(server.url("/x"), retry: RetryPolicy(attempts: 2, base: .seconds(60)))
+        #expect(try await harness.reaches(.dead, id))
+        #expect(try await error(id)?.details == ["status": status])
+        #expect(try Data(contentsOf: folder.appending(path: "file")) == Data([9]))
+        #expect(files == ["file"])
+        try await harness.stop()
+    }
+
     @Test("fails on a body that is too short, and keeps nothing of it; a later attempt may succeed")
     func shortBody() async throws {
         let body = body(5000)
@@ -153,6 +175,83 @@ final class DownloadTests {
         try await harness.stop()
     }
 
+    private func state(_ name: String, follow: Bool = false) -> stat {
+        var state = stat()
+        let path = folder.appending(path: name).path
+        #expect((follow ? stat(path, &state) : lstat(path, &state)) == 0, "\(name)")
+        return state
+    }
+
+    private func make(_ kind: mode_t, _ name: String, device: dev_t = 0) -> Bool {
+        mknod(folder.appending(path: name).path, kind | 0o600, device) == 0
+    }
+
+    @Test("refuses a target that is no regular file, also behind a link, asks for nothing, and leaves it as it is")
+    func otherTargets() async throws {
+        let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 1"), .bytes([1])] }
+        #expect(make(S_IFIFO, "fifo") && make(S_IFSOCK, "socket"))
+        try FileManager.default.createDirectory(at: folder.appending(path: "folder"), withIntermediateDirectories: true)
+        var names = ["fifo", "socket", "folder"]
+        // A device can only be made by root, and not in every container.
+        if make(S_IFCHR, "device", device: 0x103) { names.append("device") }
+        for name in names { #expect(symlink(name, folder.appending(path: "to-\(name)").path) == 0) }
+        #expect(symlink("/dev/null", folder.appending(path: "null").path) == 0)
+        #expect(symlink("loop", folder.appending(path: "loop").path) == 0)
+        for name in names + names.map({ "to-" + $0 }) + ["null", "loop"] {
+            let before = state(name).st_ino
+            let id = try await fetch(server.url("/"), to: name, retry: RetryPolicy(attempts: 2, base: .seconds(60)))
+            #expect(try await harness.reaches(.dead, id), "\(name)")
+            #expect(try await error(id)?.type == "file", "\(name)")
+            #expect(state(name).st_ino == before, "\(name)")
+        }
+        #expect(server.requests.isEmpty)
+        #expect(!files.contains { $0.hasSuffix(".part") })
+        try await harness.stop()
+    }
+
+    @Test("follows links, and keeps mode and owner of the file that it replaces")
+    func keepsPlace() async throws {
+        let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 3"), .bytes([1, 2, 3])] }
+        let store = folder.appending(path: "store")
+        try FileManager.default.createDirectory(at: store, withIntermediateDirectories: true)
+        let file = store.appending(path: "file")
+        try Data([9]).write(to: file)
+        #expect(chmod(file.path, 0o2640) == 0)
+        let owner: (uid: uid_t, gid: gid_t) = getuid() == 0 ? (1234, 4321) : (getuid(), getgid())
+        if getuid() == 0 { #expect(chown(file.path, owner.uid, owner.gid) == 0 && chmod(file.path, 0o2640) == 0) }
+        #expect(symlink("store/file", folder.appending(path: "second").path) == 0)
+        #expect(symlink("second", folder.appending(path: "first").path) == 0)
+        #expect(symlink(store.appending(path: "new").path, folder.appending(path: "dangling").path) == 0)
+        for name in ["first", "dangling", "plain"] {
+            let id = try await fetch(server.url("/"), to: name)
+            let isFinished = try await harness.reaches(.finished, id)
+            let error = try await error(id)
+            #expect(isFinished, "\(name): \(error?.message ?? "")")
+        }
+        #expect(state("first").st_mode & S_IFMT == S_IFLNK && state("second").st_mode & S_IFMT == S_IFLNK)
+        #expect(state("dangling").st_mode & S_IFMT == S_IFLNK)
+        let kept = state("first", follow: true)
+        #expect(kept.st_mode == S_IFREG | 0o2640 && kept.st_uid == owner.uid && kept.st_gid == owner.gid)
+        for name in ["store/file", "store/new", "plain"] {
+            #expect(try Data(contentsOf: folder.appending(path: name)) == Data([1, 2, 3]))
+        }
+        let mask = umask(0)
+        umask(mask)
+        #expect(state("plain").st_mode == S_IFREG | (0o644 & ~mask))
+        #expect(files.sorted() == ["dangling", "first", "plain", "second", "store"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: store.path).sorted() == ["file", "new"])
+        try await harness.stop()
+    }
+
+    @Test("writes to a name as long as names may be, in any script")
+    func longName() async throws {
+        let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 1"), .bytes([1])] }
+        let name = String(repeating: "語", count: 85)
+        #expect(try await harness.reaches(.finished, try await fetch(server.url("/"), to: name)))
+        #expect(files == [name])
+        try await harness.stop()
+    }
+
     @Test("fails where nobody listens, and where there is no folder")
     func nothingThere() async throws {
         let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 0")] }
@@ -163,6 +262,25 @@ final class DownloadTests {
         #expect(try await harness.reaches(.dead, homeless))
         #expect(try await error(homeless)?.type == "file")
         #expect(server.requests.isEmpty)
+        try await harness.stop()
+    }
+
+    @Test("signs in with the user and password of the address, and shows the password nowhere")
+    func credentials() async throws {
+        let server = try TinyServer { path in
+            path == "/no" ? [.head("401 Unauthorized", "Content-Length: 0")] : [.head("200 OK", "Content-Length: 0")]
+        }
+        func address(_ path: String) -> String {
+            server.url(path).replacingOccurrences(of: "//", with: "//us%3Aer:p%40ss%2F@")
+        }
+        let id = try await fetch(address("/yes"))
+        #expect(try await harness.reaches(.finished, id))
+        let token = Data("us:er:p@ss/".utf8).base64EncodedString()
+        #expect(server.requestTexts[0].contains("Authorization: Basic \(token)\r\n"))
+        #expect(!String(decoding: try await harness.detail(id)?.result ?? [], as: UTF8.self).contains("p%40ss"))
+        let refused = try await fetch(address("/no"))
+        #expect(try await harness.reaches(.dead, refused))
+        #expect(try await error(refused)?.message.contains("p%40ss") == false)
         try await harness.stop()
     }
 

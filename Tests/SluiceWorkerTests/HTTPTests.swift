@@ -109,6 +109,42 @@ struct HTTPTests {
         try await harness.stop()
     }
 
+    @Test("signs in with the user and password of the address; another server that it is sent to sees neither")
+    func credentials() async throws {
+        harness.start()
+        let other = try TinyServer { _ in [.head("200 OK")] }
+        let server = try TinyServer { path in
+            switch path {
+            case "/near": [.head("302 Found", "Location: /x")]
+            case "/far": [.head("302 Found", "Location: \(other.url("/x"))")]
+            default: [.head("201 Created", "Location: http://u:pw@h/1")]
+            }
+        }
+        func ask(_ path: String, _ userinfo: String) async throws -> OperationID {
+            let url = server.url(path).replacingOccurrences(of: "//", with: "//\(userinfo)@")
+            return try await harness.broker.put("http", #"{"url":"\#(url)"}"#, retry: .never)
+        }
+        let cases = [
+            ("/one", "us%3Aer:p%40ss", "us:er:p@ss"), ("/two", "token", "token:"), ("/three", ":pw", ":pw"),
+            ("/four", "ü:ß", "ü:ß"),
+        ]
+        for (path, userinfo, credentials) in cases {
+            let id = try await ask(path, userinfo)
+            #expect(try await harness.reaches(.finished, id))
+            let request = server.requestTexts.first { $0.hasPrefix("GET \(path) ") } ?? ""
+            let token = Data(credentials.utf8).base64EncodedString()
+            #expect(request.contains("Authorization: Basic \(token)\r\n"), "\(request)")
+            #expect(!request.contains("@127"), "\(request)")
+            #expect(try await harness.result(id)?.contains("pw@h") == false)
+        }
+        for path in ["/near", "/far"] {
+            #expect(try await harness.reaches(.finished, try await ask(path, "user:pw")))
+        }
+        #expect(server.requestTexts.last?.contains("Authorization: Basic dXNlcjpwdw==") == true)
+        #expect(other.requestTexts.count == 1 && !other.requestTexts[0].contains("Authorization"))
+        try await harness.stop()
+    }
+
     @Test("reads a date in Retry-After by the server's own clock")
     func dates() {
         func pause(_ retryAfter: String, _ date: String? = nil) -> Duration? {

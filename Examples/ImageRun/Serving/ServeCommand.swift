@@ -1,3 +1,4 @@
+import ExampleBasics
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -34,7 +35,7 @@ struct ServeCommand {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let server = try await listen(group, site, traffic)
         let readiness = Readiness(port: server.localAddress?.port ?? 0, pid: ProcessInfo.processInfo.processIdentifier)
-        try JSONEncoder().encode(readiness).write(to: ready, options: .atomic)
+        try WholeFile.write(try JSONEncoder().encode(readiness), to: ready)
         for await _ in stop { break }
         traffic.close()
         try await server.close()

@@ -5,10 +5,11 @@ import Operations
 
 extension OperationHandler {
     /// Fetches `url` (http or https) into the file `path`, whose folder must exist. The file appears as a whole or not at all:
-    /// what has arrived is kept beside it until everything has. Result: `url`, `path`, `bytes`, `sha256`, `status`.
+    /// what has arrived is kept beside it until everything has. A link is followed, mode and owner of a file that is replaced are kept, and
+    /// what is no regular file is refused. Only the answers 200 and 203 are a whole file. Result: `url`, `path`, `bytes`, `sha256`, `status`.
     static let download = OperationHandler(name: "download", runTimeout: Defaults.externalRunTimeout) { json, context in
         let arguments = try DownloadArguments(json)
-        return try await TransferFailure.within(arguments.url) {
+        return try await TransferFailure.within(arguments.address) {
             try await Download(arguments: arguments, context: context).run()
         }
     }
@@ -16,13 +17,13 @@ extension OperationHandler {
 
 /// The arguments of `download`.
 struct DownloadArguments {
-    let url: String
+    let address: WebAddress
     let path: String
 
     init(_ json: [UInt8]) throws {
         let arguments = try Arguments(json, of: "download")
         try arguments.allow(only: "url", "path")
-        url = try arguments.address("url")
+        address = try arguments.address("url")
         path = try arguments.string("path")
         guard !path.isEmpty, !path.hasSuffix("/"), !path.utf8.contains(0) else {
             throw InvalidArguments("download", "\"path\" must name a file")
@@ -35,6 +36,9 @@ private struct Download {
     let arguments: DownloadArguments
     let context: OperationContext
 
+    /// The answers whose body is the file. 206 is a part of it, 204 and 205 have none, 201 and 202 speak of something else.
+    private static let whole: Set = [200, 203]
+
     func run() async throws -> [UInt8] {
         let fence = try context.fence
         let file = try PartialFile(target: arguments.path, mark: "\(context.id)-\(fence)")
@@ -45,7 +49,7 @@ private struct Download {
         try await file.keep()
         context.progress(1, Self.size(bytes))
         let result: JSONValue = [
-            "url": .string(arguments.url),
+            "url": .string(arguments.address.shown),
             "path": .string(arguments.path),
             "bytes": .number(bytes),
             "sha256": .string(digest),
@@ -55,14 +59,17 @@ private struct Download {
     }
 
     private func request() async throws -> HTTPClientResponse {
-        var request = HTTPClientRequest(url: arguments.url)
+        var request = HTTPClientRequest(url: arguments.address.url)
         request.headers.add(name: "User-Agent", value: "sluice")
+        if let header = arguments.address.authorization { request.headers.add(name: "Authorization", value: header) }
         // As it is, so that length and sum are the file's.
         request.headers.add(name: "Accept-Encoding", value: "identity")
         let limit = Int64(Defaults.externalRunTimeout.inSeconds)
         let response = try await HTTPConnections.shared.execute(request, timeout: .seconds(limit))
-        guard (200..<300).contains(response.status.code) else {
-            throw TransferFailure(response, to: "\(PlainAddress(arguments.url))")
+        guard Self.whole.contains(Int(response.status.code)) else {
+            let isSuccess = (200..<300).contains(response.status.code)
+            let note = isSuccess ? "this is not the whole file, and the one that is there stays" : ""
+            throw TransferFailure(response, to: arguments.address.plain, note)
         }
         return response
     }
@@ -83,7 +90,7 @@ private struct Download {
         if let expected, meter.received != expected {
             throw TransferFailure(
                 type: "transfer",
-                "\(PlainAddress(arguments.url)) ended after \(meter.received) of \(expected) bytes"
+                "\(arguments.address.plain) ended after \(meter.received) of \(expected) bytes"
             )
         }
         return (meter.received, sum.finalize().hexadecimal)

@@ -7,13 +7,14 @@ import Operations
 
 extension OperationHandler {
     /// Sends a request: `url`, and optionally `method`, `headers`, `json` (any value) or `body` (a string), `timeout` (seconds, 30 unless
-    /// said), `expect` (the statuses that are a success; 200 to 299 unless said). Redirects are followed.
+    /// said), `expect` (the statuses that are a success; 200 to 299 unless said). Redirects are followed. User and password in `url` become
+    /// the header `Authorization: Basic`, for that server alone.
     ///
     /// Result: `status`, `headers`, `bytes` and `sha256` of the body, and the body itself up to 128 KiB: as `json` if it is, as `body` if
-    /// it is text. 5xx, 408, 425, 429 and what went wrong on the way are tried again, after the server's `Retry-After` if it says one.
+    /// it is text. 5xx, 408, 425, 429 and what went wrong on the way are tried again, not before the server's `Retry-After`.
     static let http = OperationHandler(name: "http", runTimeout: Defaults.externalRunTimeout) { json, context in
         let arguments = try HTTPArguments(json)
-        return try await TransferFailure.within(arguments.url) {
+        return try await TransferFailure.within(arguments.address) {
             try await withTimeout(arguments.timeout, arguments.title) {
                 try await HTTPExchange(arguments: arguments).run()
             }
@@ -23,7 +24,7 @@ extension OperationHandler {
 
 /// The arguments of `http`.
 struct HTTPArguments: Sendable {
-    let url: String
+    let address: WebAddress
     let method: HTTPMethod
     let headers: HTTPHeaders
     let body: [UInt8]?
@@ -33,11 +34,11 @@ struct HTTPArguments: Sendable {
     init(_ json: [UInt8]) throws {
         let arguments = try Arguments(json, of: "http")
         try arguments.allow(only: "url", "method", "headers", "json", "body", "timeout", "expect")
-        url = try arguments.address("url")
+        address = try arguments.address("url")
         let content = try Self.content(arguments)
         body = content?.bytes
         method = try Self.method(arguments) ?? (content == nil ? .GET : .POST)
-        headers = try Self.headers(arguments, type: content?.type)
+        headers = try Self.headers(arguments, type: content?.type, authorization: address.authorization)
         let seconds = try arguments.optionalNumber("timeout") ?? 30
         guard seconds > 0, seconds <= Defaults.externalRunTimeout.inSeconds else {
             throw InvalidArguments("http", "\"timeout\" must be a number of seconds up to one hour")
@@ -46,7 +47,7 @@ struct HTTPArguments: Sendable {
         expected = try arguments.optionalStatuses("expect")
     }
 
-    var title: String { "\(method.rawValue) \(PlainAddress(url))" }
+    var title: String { "\(method.rawValue) \(address.plain)" }
 
     func accepts(_ status: Int) -> Bool { expected?.contains(status) ?? (200..<300).contains(status) }
 
@@ -68,7 +69,11 @@ struct HTTPArguments: Sendable {
         return HTTPMethod(rawValue: word.uppercased())
     }
 
-    private static func headers(_ arguments: Arguments, type: String?) throws -> HTTPHeaders {
+    private static func headers(
+        _ arguments: Arguments,
+        type: String?,
+        authorization: String?
+    ) throws -> HTTPHeaders {
         var headers = HTTPHeaders()
         for (name, value) in try arguments.optionalStringMap("headers") ?? [:] {
             let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 32 && $0 < 127 && $0 != UInt8(ascii: ":") }
@@ -79,6 +84,12 @@ struct HTTPArguments: Sendable {
                 throw InvalidArguments("http", "the header \(OperationsError.quoted(name)) follows from the body")
             }
             headers.add(name: name, value: value)
+        }
+        if let authorization {
+            guard !headers.contains(name: "Authorization") else {
+                throw InvalidArguments("http", "use a user in \"url\" or the header Authorization, not both")
+            }
+            headers.add(name: "Authorization", value: authorization)
         }
         if let type, !headers.contains(name: "Content-Type") { headers.add(name: "Content-Type", value: type) }
         if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: "sluice") }
@@ -98,7 +109,7 @@ private struct HTTPExchange {
     private static let quoted = 300
 
     func run() async throws -> [UInt8] {
-        var request = HTTPClientRequest(url: arguments.url)
+        var request = HTTPClientRequest(url: arguments.address.url)
         request.method = arguments.method
         request.headers = arguments.headers
         if let body = arguments.body { request.body = .bytes(body) }
@@ -159,7 +170,7 @@ private struct HTTPExchange {
         return .object(object)
     }
 
-    /// By their names in small letters. Cookies are secrets, and a result is shown to everybody.
+    /// By their names in small letters. Cookies and passwords in addresses are secrets, and a result is shown to everybody.
     private func headers(_ headers: HTTPHeaders) -> JSONValue {
         var object = JSONObject([])
         var room = 16 << 10
@@ -167,7 +178,8 @@ private struct HTTPExchange {
             room -= name.utf8.count + value.utf8.count
             guard room >= 0 else { break }
             let known = object[name.lowercased()]?.stringValue
-            object[name.lowercased()] = .string(known.map { "\($0), \(value)" } ?? value)
+            let shown = URLPasswords.masked(value)
+            object[name.lowercased()] = .string(known.map { "\($0), \(shown)" } ?? shown)
         }
         return .object(object)
     }

@@ -17,17 +17,3 @@ enum HTTPConnections {
         return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }()
 }
-
-extension Arguments {
-    /// An address of HTTP.
-    func address(_ key: String) throws -> String {
-        let text = try string(key)
-        let parsed = URL(string: text)
-        guard let scheme = parsed?.scheme?.lowercased(), scheme == "http" || scheme == "https",
-            let host = parsed?.host(), !host.isEmpty
-        else {
-            throw InvalidArguments(name, "\"\(key)\" must be an http or https address")
-        }
-        return text
-    }
-}

@@ -28,22 +28,38 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         let status = Int(response.status.code)
         failureType = "http"
         description =
-            "\(request) answered \(status) \(response.status.reasonPhrase)" + (text.isEmpty ? "" : ": \(text)")
+            "\(request) answered \(status) \(response.status.reasonPhrase)"
+            + (text.isEmpty ? "" : ": \(URLPasswords.masked(text))")
         isRetryable = status >= 500 || [408, 425, 429].contains(status)
         failureDetails = ["status": status]
         retryAfter = RetryAfter.read(response.headers)
     }
 
-    /// The file could not be written. A place that does not exist or is forbidden will not do next time either.
-    init(writing path: String, _ code: Int32) {
+    /// A file could not be written. A place that does not exist or is forbidden will not do next time either.
+    ///
+    /// - Parameters:
+    ///   - path: the file, as it was given.
+    ///   - step: what failed, a verb phrase that the path follows.
+    ///   - code: the system's number for it.
+    init(file path: String, _ step: String, _ code: Int32) {
         failureType = "file"
-        description = "\(path): \(String(cString: strerror(code)))"
-        isRetryable = ![ENOENT, ENOTDIR, EISDIR, EACCES, EROFS, EPERM, ENAMETOOLONG].contains(code)
+        description = "cannot \(step) \(path): \(String(cString: strerror(code)))"
+        isRetryable = ![ENOENT, ENOTDIR, EISDIR, EACCES, EROFS, EPERM, ENAMETOOLONG, ELOOP].contains(code)
         failureDetails = ["errno": Int(code)]
     }
 
+    /// Something is there that must not be replaced.
+    init(file path: String, is kind: String) {
+        failureType = "file"
+        description = "\(path) is \(kind): only a regular file is replaced"
+        isRetryable = false
+    }
+
     /// Runs a transfer, and makes of whatever it throws what is to be said of it.
-    static func within<Result: Sendable>(_ url: String, _ body: () async throws -> Result) async throws -> Result {
+    static func within<Result: Sendable>(
+        _ address: WebAddress,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
         do { return try await body() } catch let error as any OperationFailing {
             throw error
         } catch let error as OperationsError {
@@ -51,7 +67,7 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         } catch {
             try Task.checkCancellation()
             let reason = (error as? HTTPClientError)?.shortDescription ?? "\(error)"
-            throw TransferFailure(type: "transfer", "\(PlainAddress(url)): \(reason)")
+            throw TransferFailure(type: "transfer", "\(address.plain): \(reason)")
         }
     }
 }

@@ -28,7 +28,7 @@ package struct EnvelopeReading: Sendable {
         }
         let unread = OperationEnvelope(name: "unreadable", arguments: bytes)
         var envelope = verified ?? (try? OperationEnvelope(bytes)) ?? unread
-        envelope.arguments = view.redaction.applied(to: envelope.arguments, .arguments)
+        envelope.arguments = URLPasswords.masked(json: view.redaction.applied(to: envelope.arguments, .arguments))
         self.envelope = envelope
         self.failure = failure
         let state = seal == nil ? "not verified here" : failure == nil ? "accepted" : "in quarantine"

@@ -52,8 +52,9 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
 
     public var description: String { message }
 
-    /// Untrusted text for a message: at most 64 characters, control characters as escapes.
+    /// Untrusted text for a message: at most 64 characters, control characters as escapes, passwords of addresses hidden.
     package static func quoted(_ text: String) -> String {
+        let text = URLPasswords.masked(text)
         let shown = text.count > 64 ? text.prefix(63) + "…" : text[...]
         return "\"" + shown.unicodeScalars.map { $0.escaped(asASCII: false) }.joined() + "\""
     }

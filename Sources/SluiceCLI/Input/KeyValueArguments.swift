@@ -29,19 +29,20 @@ package enum KeyValueArguments {
         _ word: String,
         reading read: (String) throws(CLIError) -> [UInt8]
     ) throws(CLIError) -> (String, JSONValue) {
+        let shown = URLPasswords.masked(word)
         guard let equals = word.firstIndex(of: "=") else {
             throw .usage(
-                "\"\(word)\" is no argument: it has no \"=\"",
-                fix: "\(word)=TEXT, or \(word):=JSON for numbers, lists and objects; a program goes behind --"
+                "\"\(shown)\" is no argument: it has no \"=\"",
+                fix: "\(shown)=TEXT, or \(shown):=JSON for numbers, lists and objects; a program goes behind --"
             )
         }
         var key = word[..<equals]
         let isJSON = key.last == ":"
         if isJSON { key.removeLast() }
-        guard !key.isEmpty else { throw .usage("\"\(word)\" has no name before the \"=\"", fix: "NAME\(word)") }
+        guard !key.isEmpty else { throw .usage("\"\(shown)\" has no name before the \"=\"", fix: "NAME\(shown)") }
         let text = word[word.index(after: equals)...]
         let bytes = text.hasPrefix("@") ? try read(String(text.dropFirst())) : Array(text.utf8)
-        return (String(key), isJSON ? try json(bytes, of: word) : try string(bytes, of: word))
+        return (String(key), isJSON ? try json(bytes, of: shown) : try string(bytes, of: shown))
     }
 
     private static func json(_ bytes: [UInt8], of word: String) throws(CLIError) -> JSONValue {

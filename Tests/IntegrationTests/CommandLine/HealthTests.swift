@@ -52,5 +52,32 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
             #expect(!FileManager.default.fileExists(atPath: folder.path("health.json")))
         }
+
+        @Test("--health FILE replaces a regular file only, behind a link too, and keeps its mode")
+        func place() async throws {
+            let folder = try TemporaryDirectory()
+            let sluice = CommandLine()
+            #expect(mkfifo(folder.path("fifo"), 0o600) == 0)
+            #expect(symlink("/dev/null", folder.path("null")) == 0)
+            for name in ["fifo", "null"] {
+                let outcome = try await sluice("worker", "--burst", "--health", folder.path(name))
+                #expect(outcome.code == 78 && outcome.errors.contains("regular file"), "\(outcome.errors)")
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["fifo", "null"])
+            #expect(symlink("real.json", folder.path("link.json")) == 0)
+            try Data("old".utf8).write(to: URL(fileURLWithPath: folder.path("real.json")))
+            #expect(chmod(folder.path("real.json"), 0o600) == 0)
+            let worker = try await sluice.worker("--health", folder.path("link.json"))
+            try await eventually("it is written") {
+                try JSONValue(parsing: String(contentsOfFile: folder.path("real.json"), encoding: .utf8))["ready"]?
+                    .boolValue == true
+            }
+            var state = stat()
+            #expect(stat(folder.path("real.json"), &state) == 0 && state.st_mode == S_IFREG | 0o600)
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+            #expect(lstat(folder.path("link.json"), &state) == 0 && state.st_mode & S_IFMT == S_IFLNK)
+            #expect(!FileManager.default.fileExists(atPath: folder.path("real.json")))
+        }
     }
 }

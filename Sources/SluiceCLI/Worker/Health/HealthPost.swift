@@ -1,3 +1,4 @@
+import BuiltinOperations
 import Dispatch
 import Foundation
 import Logging
@@ -33,8 +34,8 @@ final class HealthPost: Sendable {
                 throw CLIError(
                     .badConfiguration,
                     "the health file \(path) cannot be written",
-                    notes: [error.localizedDescription],
-                    fix: "--health with a path in a folder that exists and may be written"
+                    notes: ["\(error)"],
+                    fix: "--health with the path of a regular file in a folder that exists and may be written"
                 )
             }
         case .port(let host, let number):
@@ -72,7 +73,7 @@ final class HealthPost: Sendable {
                 hasFailed = true
             }
         }
-        if case .file(let path) = target { unlink(path) }
+        if case .file(let path) = target { PartialFile.remove(path) }
         hasEnded.signal()
     }
 
@@ -86,6 +87,6 @@ final class HealthPost: Sendable {
 
     /// As a whole or not at all: to a file beside it, which then takes its name.
     private func write(to path: String) throws {
-        try Data(HealthReport(health()).json.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        try PartialFile.replace(path, with: Array(HealthReport(health()).json.utf8))
     }
 }
