@@ -27,8 +27,14 @@ struct Arguments {
         }
     }
 
-    /// Refuses what is misspelled.
-    func allow(only keys: String...) throws {
+    /// Refuses what is misspelled: what the operation's reference does not name.
+    func allowDocumented() throws {
+        guard let known = BuiltinReference.named(name)?.arguments else { return }
+        try allow(only: known.map(\.name))
+    }
+
+    /// Refuses other keys.
+    func allow(only keys: [String]) throws {
         for key in object.keys where !keys.contains(key) {
             throw InvalidArguments(
                 name,

@@ -4,7 +4,7 @@ extension OperationHandler {
     /// Fails with `message`; `retryable` (true unless said) says whether other attempts follow.
     static let fail = OperationHandler(name: "fail") { json, _ in
         let arguments = try Arguments(json, of: "fail")
-        try arguments.allow(only: "message", "retryable")
+        try arguments.allowDocumented()
         throw RequestedFailure(
             description: try arguments.optionalString("message") ?? "failed as asked",
             isRetryable: try arguments.optionalFlag("retryable") ?? true

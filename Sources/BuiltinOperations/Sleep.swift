@@ -4,7 +4,7 @@ extension OperationHandler {
     /// Does nothing for `seconds`, and says how far it is.
     static let sleep = OperationHandler(name: "sleep") { json, context in
         let arguments = try Arguments(json, of: "sleep")
-        try arguments.allow(only: "seconds")
+        try arguments.allowDocumented()
         let seconds = try arguments.required("seconds", arguments.optionalNumber("seconds"))
         guard seconds >= 0, seconds <= 86_400 * 365 else {
             throw InvalidArguments("sleep", "\"seconds\" must be from 0 to one year")

@@ -8,7 +8,7 @@ extension BuiltinOperations {
         json,
         context in
         let arguments = try Arguments(json, of: "test.spin")
-        try arguments.allow(only: "seconds", "ledger")
+        try arguments.allow(only: ["seconds", "ledger"])
         let seconds = try arguments.required("seconds", arguments.optionalNumber("seconds"))
         let ledger = try arguments.optionalString("ledger")
         note("start", context, ledger)

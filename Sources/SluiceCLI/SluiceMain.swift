@@ -43,6 +43,9 @@ public enum SluiceMain {
         do {
             let words = try CommandLineRewriter(RootCommand.self).rewrite(arguments)
             if words == ["help", "exit-codes"] { return printed(ExitStatus.table) }
+            if words.count == 2, words[0] == "help", BuiltinHelp.topics.contains(words[1]) {
+                return printed(BuiltinHelp.text)
+            }
             var command = try RootCommand.parseAsRoot(words)
             guard let verb = command as? any Verb else {
                 try command.run()

@@ -79,7 +79,8 @@ struct ExecTests {
         #expect(try await error(harness, code)?.details == ["exitCode": 3])
         #expect(try await lines(harness, code) == ["hi"])
         #expect(try await error(harness, signal)?.details == ["signal": 9])
-        #expect(try await error(harness, missing)?.message == "cannot start no-such-program: No such file or directory")
+        let message = try #require(try await error(harness, missing)?.message)
+        #expect(message.hasPrefix("cannot start no-such-program: No such file or directory"), "\(message)")
         try await harness.stop()
     }
 
@@ -100,6 +101,65 @@ struct ExecTests {
         #expect(try await harness.reaches(.finished, id))
         let lines = try await lines(harness, id)
         #expect(lines == ["\(id) 1 1 default red", "/usr", "from input", "[] 1"])
+        try await harness.stop()
+    }
+
+    private func script(_ path: String, _ text: String = "#!/bin/sh\necho \"$0\"\n", mode: Int = 0o755) throws {
+        let url = URL(filePath: path)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: url)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
+
+    @Test("looks for a program as a shell does: past folders and what may not be run, from the folder that it runs in")
+    func search() async throws {
+        let folder = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            atPath: folder.path("first/tool"),
+            withIntermediateDirectories: true
+        )
+        try script(folder.path("second/tool"), mode: 0o644)
+        try script(folder.path("third/tool"))
+        let harness = harness()
+        harness.start()
+        let path = ["first", "second", "third"].map { folder.path($0) }.joined(separator: ":")
+        let absolute = try await harness.broker.put("exec", json("tool", more: #","env":{"PATH":"\#(path)"}"#))
+        let more = #","env":{"PATH":"second:third"},"cwd":"\#(folder.url.path)""#
+        let relative = try await harness.broker.put("exec", json("tool", more: more))
+        let slash = try await harness.broker.put("exec", json("third/tool", more: #","cwd":"\#(folder.url.path)""#))
+        for id in [absolute, relative, slash] { #expect(try await harness.reaches(.finished, id)) }
+        #expect(try await lines(harness, absolute) == [folder.path("third/tool")])
+        #expect(try await lines(harness, relative) == ["third/tool"])
+        #expect(try await lines(harness, slash) == ["third/tool"])
+        try await harness.stop()
+    }
+
+    @Test("names the step and the path if nothing started")
+    func steps() async throws {
+        let folder = try TemporaryDirectory()
+        try script(folder.path("flat"), mode: 0o644)
+        try script(folder.path("lost"), "#!/no/such/interpreter\n")
+        try script(folder.path("text"), "no first line\n")
+        try Data().write(to: URL(filePath: folder.path("file")))
+        let bin = folder.url.path
+        let cases: [(argv: String, more: String, words: [String], code: Int32)] = [
+            ("true", #","cwd":"/no/such/folder""#, ["cannot start true", "cwd", "\"/no/such/folder\""], ENOENT),
+            ("true", #","cwd":"\#(folder.path("file"))""#, ["cwd", "\"\(folder.path("file"))\""], ENOTDIR),
+            ("nothing", #","env":{"PATH":"\#(bin)"}"#, ["cannot start nothing", "PATH", bin], ENOENT),
+            ("flat", #","env":{"PATH":"\#(bin)"}"#, ["cannot start flat", folder.path("flat"), "Permission"], EACCES),
+            ("lost", #","env":{"PATH":"\#(bin)"}"#, [folder.path("lost"), "/no/such/interpreter"], ENOENT),
+            (folder.path("text"), "", [folder.path("text"), "#!"], ENOEXEC),
+            (bin, "", [bin, "folder"], EACCES),
+        ]
+        let harness = harness()
+        harness.start()
+        for (argv, more, words, code) in cases {
+            let id = try await harness.broker.put("exec", json(argv, more: more), retry: .never)
+            #expect(try await harness.reaches(.dead, id))
+            let error = try await error(harness, id)
+            for word in words { #expect(error?.message.contains(word) == true, "\(word) in \(error?.message ?? "")") }
+            #expect(error?.details == ["errno": Int(code)], "\(error?.message ?? "")")
+        }
         try await harness.stop()
     }
 

@@ -278,7 +278,8 @@ struct HandlerProgramTests {
         let harness = try harness("#!/no/such/interpreter\n")
         let id = try await harness.broker.put("work", retry: .never)
         #expect(try await harness.reaches(.dead, id))
-        #expect(try await harness.error(id)?.message.hasSuffix("No such file or directory") == true)
+        let message = try #require(try await harness.error(id)?.message)
+        #expect(message.contains("No such file or directory") && message.contains("\"/no/such/interpreter\""))
         try await harness.stop()
     }
 }

@@ -22,7 +22,7 @@ struct DownloadArguments {
 
     init(_ json: [UInt8]) throws {
         let arguments = try Arguments(json, of: "download")
-        try arguments.allow(only: "url", "path")
+        try arguments.allowDocumented()
         address = try arguments.address("url")
         path = try arguments.string("path")
         guard !path.isEmpty, !path.hasSuffix("/"), !path.utf8.contains(0) else {

@@ -8,23 +8,24 @@ extension OperationHandler {
     /// - Parameters:
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
     ///   - grace: the time between SIGTERM and SIGKILL.
-    static func exec(guardPath: String, grace: Duration) -> OperationHandler {
+    ///   - environment: which variables of this process the programs get.
+    static func exec(guardPath: String, grace: Duration, environment: ProgramEnvironment) -> OperationHandler {
         OperationHandler(name: "exec", runTimeout: Defaults.externalRunTimeout) { json, context in
             let arguments = try ExecArguments(json)
+            let request = try arguments.request(for: context, environment)
             let process = try GuardedProcess(
-                try arguments.request(for: context),
+                request,
                 input: arguments.input,
                 guardPath: guardPath,
                 onLine: { context.log($0) }
             )
-            return try ExecFailure.check(try await process.run(grace: grace), program: arguments.program)
+            return try ExecFailure.check(try await process.run(grace: grace), of: request)
         }
     }
 }
 
 /// The arguments of `exec`.
 struct ExecArguments {
-    let program: String
     private let argv: [String]
     private let environment: [String: String]
     private let directory: String
@@ -32,15 +33,14 @@ struct ExecArguments {
 
     init(_ json: [UInt8]) throws {
         let arguments = try Arguments(json, of: "exec")
-        try arguments.allow(only: "argv", "env", "cwd", "stdin")
+        try arguments.allowDocumented()
         argv = try arguments.required("argv", arguments.optionalStrings("argv"))
         environment = try arguments.optionalStringMap("env") ?? [:]
         directory = try arguments.optionalString("cwd") ?? ""
         input = try arguments.optionalString("stdin").map { Array($0.utf8) }
-        guard let first = argv.first, !first.isEmpty else {
+        guard argv.first?.isEmpty == false else {
             throw InvalidArguments("exec", "\"argv\" must begin with a program")
         }
-        program = first
         for text in argv + [directory] + environment.keys + environment.values where text.utf8.contains(0) {
             throw InvalidArguments("exec", "a NUL byte is not possible in \(OperationsError.quoted(text))")
         }
@@ -50,20 +50,28 @@ struct ExecArguments {
     }
 
     /// What the guard is asked to run.
-    func request(for context: OperationContext) throws -> GuardRequest {
-        try GuardRequest(argv, for: context, environment: environment, directory: directory)
+    func request(for context: OperationContext, _ inherited: ProgramEnvironment) throws -> GuardRequest {
+        try GuardRequest(argv, for: context, inherited, more: environment, directory: directory)
     }
 }
 
 extension GuardRequest {
-    /// A program for an operation. The worker's own environment may hold secrets: of it, the program sees only what every program needs.
+    /// A program for an operation.
+    ///
+    /// - Parameters:
+    ///   - arguments: the program and its arguments.
+    ///   - context: the operation's, whose facts become variables.
+    ///   - inherited: which variables of this process it gets.
+    ///   - environment: more variables, which replace those.
+    ///   - directory: where it runs; empty = this process's own folder.
     init(
         _ arguments: [String],
         for context: OperationContext,
-        environment: [String: String] = [:],
+        _ inherited: ProgramEnvironment,
+        more environment: [String: String] = [:],
         directory: String = ""
     ) throws {
-        var variables = Self.inherited(ProcessInfo.processInfo.environment)
+        var variables = inherited.selected(from: ProcessInfo.processInfo.environment)
         variables.merge(environment) { $1 }
         variables["SLUICE_OPERATION_ID"] = context.id.description
         variables["SLUICE_OPERATION_NAME"] = context.name
@@ -82,12 +90,6 @@ extension GuardRequest {
             directory: directory
         )
     }
-
-    /// The part of an environment that programs get.
-    static func inherited(_ environment: [String: String]) -> [String: String] {
-        let allowed: Set = ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER"]
-        return environment.filter { allowed.contains($0.key) || $0.key.hasPrefix("LC_") }
-    }
 }
 
 /// Why a program did not do its work.
@@ -98,9 +100,11 @@ struct ExecFailure: OperationFailing, CustomStringConvertible {
 
     /// Something that running a program needs could not be had.
     init(starting what: String, _ code: Int32) {
-        failureType = "exec"
-        description = "cannot start \(what): \(String(cString: strerror(code)))"
-        failureDetails = ["errno": Int(code)]
+        self.init(notStarted: "\(what): \(String(cString: strerror(code)))", code)
+    }
+
+    init(notStarted what: String, _ code: Int32) {
+        self.init(type: "exec", "cannot start \(what)", ["errno": Int(code)])
     }
 
     private init(type: String, _ description: String, _ details: [String: Int]? = nil) {
@@ -110,14 +114,15 @@ struct ExecFailure: OperationFailing, CustomStringConvertible {
     }
 
     /// The result of a program that ended well; throws for others.
-    static func check(_ end: GuardedProcess.End, program: String) throws -> [UInt8] {
+    static func check(_ end: GuardedProcess.End, of request: GuardRequest) throws -> [UInt8] {
+        let program = request.arguments[0]
         switch end {
         case .exited(code: 0): return Array(#"{"exitCode":0}"#.utf8)
         case .exited(let code):
             throw ExecFailure(type: "exit", "\(program) ended with exit code \(code)", ["exitCode": Int(code)])
         case .killed(let signal):
             throw ExecFailure(type: "exit", "\(program) was ended by signal \(signal)", ["signal": Int(signal)])
-        case .refused(let code): throw ExecFailure(starting: program, code)
+        case .refused(let step, let code): throw ExecFailure(starting: request, step, code)
         case .guardLost: throw ExecFailure(type: "exec", "the guard of \(program) was killed, and the program with it")
         }
     }

@@ -122,13 +122,12 @@ private struct Guard {
 
     /// Starts the program in a group of its own, or reports why not and ends.
     private func start(_ request: GuardRequest) -> pid_t {
-        let path = Self.locate(request)
+        let path = locate(request)
         let arguments = Self.pointers(request.arguments)
         let environment = Self.pointers(request.environment)
-        let directory = strdup(request.directory.isEmpty ? "." : request.directory)
         let program = strdup(path)
         var failure: [Int32] = [0, 0]
-        guard GNUCalls.pipe2(&failure, O_CLOEXEC) == 0 else { refuse(errno) }
+        guard GNUCalls.pipe2(&failure, O_CLOEXEC) == 0 else { refuse(.process, errno) }
         let guardian = getpid()
         var noSignals = sigset_t()
         sigemptyset(&noSignals)
@@ -148,43 +147,41 @@ private struct Guard {
             signal(SIGQUIT, SIG_DFL)
             signal(SIGPIPE, SIG_DFL)
             sigprocmask(SIG_SETMASK, &noSignals, nil)
-            if chdir(directory!) == 0 {
+            execve(program!, arguments, environment)
+            // Whoever wrote the program may have closed it, while a process that was forked in between holds it open until its own exec.
+            for _ in 0..<busyRetries where errno == ETXTBSY {
+                poll(nil, 0, 1)
                 execve(program!, arguments, environment)
-                // Whoever wrote the program may have closed it, while a process that was forked in between holds it open until its
-                // own exec.
-                for _ in 0..<busyRetries where errno == ETXTBSY {
-                    poll(nil, 0, 1)
-                    execve(program!, arguments, environment)
-                }
             }
             var reason = errno
             write(failure[1], &reason, MemoryLayout<Int32>.size)
             _exit(127)
         }
-        if child < 0 { refuse(errno) }
+        if child < 0 { refuse(.process, errno) }
         setpgid(child, child)
         close(failure[1])
         var reason: Int32 = 0
         if read(failure[0], &reason, MemoryLayout<Int32>.size) > 0 {
             waitpid(child, nil, 0)
-            refuse(reason)
+            refuse(.program, reason)
         }
         close(failure[0])
         return child
     }
 
-    private func refuse(_ reason: Int32) -> Never {
-        report(.refused(errno: reason))
+    private func refuse(_ step: StartStep, _ reason: Int32) -> Never {
+        report(.refused(step, errno: reason))
         _exit(0)
     }
 
-    /// The program's path: as it is if it has a slash, otherwise the first match in the PATH that it will see.
-    private static func locate(_ request: GuardRequest) -> String {
-        let name = request.arguments[0]
-        if name.contains("/") { return name }
-        let path = request.environment.first { $0.hasPrefix("PATH=") }?.dropFirst(5) ?? "/usr/local/bin:/usr/bin:/bin"
-        return path.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
-            ?? "/nonexistent/\(name)"
+    /// Enters the program's folder and finds its file from there, as the program itself would.
+    private func locate(_ request: GuardRequest) -> String {
+        if !request.directory.isEmpty, chdir(request.directory) != 0 { refuse(.directory, errno) }
+        switch ProgramSearch.find(request.arguments[0], path: request.path) {
+        case .found(let place): return place
+        case .forbidden: refuse(.search, EACCES)
+        case .missing: refuse(.search, ENOENT)
+        }
     }
 
     private static func pointers(_ strings: [String]) -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {

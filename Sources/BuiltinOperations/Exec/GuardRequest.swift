@@ -45,14 +45,14 @@ enum GuardReport: Equatable {
     /// The program runs, in a process group of this number.
     case started(group: Int32)
     /// The program could not be started.
-    case refused(errno: Int32)
+    case refused(StartStep, errno: Int32)
     case exited(code: Int32)
     case killed(signal: Int32)
 
     var line: String {
         switch self {
         case .started(let group): "started \(group)\n"
-        case .refused(let errno): "refused \(errno)\n"
+        case .refused(let step, let errno): "refused \(errno) \(step.rawValue)\n"
         case .exited(let code): "exited \(code)\n"
         case .killed(let signal): "killed \(signal)\n"
         }
@@ -60,10 +60,12 @@ enum GuardReport: Equatable {
 
     init?(_ line: some StringProtocol) {
         let words = line.split(separator: " ")
-        guard words.count == 2, let number = Int32(words[1]) else { return nil }
+        guard words.count >= 2, let number = Int32(words[1]) else { return nil }
         switch words[0] {
         case "started": self = .started(group: number)
-        case "refused": self = .refused(errno: number)
+        case "refused":
+            guard words.count == 3, let step = StartStep(rawValue: String(words[2])) else { return nil }
+            self = .refused(step, errno: number)
         case "exited": self = .exited(code: number)
         case "killed": self = .killed(signal: number)
         default: return nil

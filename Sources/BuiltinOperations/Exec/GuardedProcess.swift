@@ -10,7 +10,7 @@ final class GuardedProcess: Sendable {
     enum End: Sendable, Equatable {
         case exited(code: Int32)
         case killed(signal: Int32)
-        case refused(errno: Int32)
+        case refused(StartStep, errno: Int32)
         /// The guard itself was killed; what it guarded has been killed too.
         case guardLost
     }
@@ -189,7 +189,7 @@ private final class Course: Sendable {
         state.withLock { state in
             switch report {
             case .started(let group): state.group = group
-            case .refused(let errno): state.end = .refused(errno: errno)
+            case .refused(let step, let errno): state.end = .refused(step, errno: errno)
             case .exited(let code): state.end = .exited(code: code)
             case .killed(let signal): state.end = .killed(signal: signal)
             }

@@ -9,13 +9,24 @@ extension OperationHandler {
     ///   - path: the program, absolute.
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
     ///   - grace: the time between SIGTERM and SIGKILL.
-    static func program(_ name: String, path: String, guardPath: String, grace: Duration) -> OperationHandler {
+    ///   - environment: which variables of this process it gets.
+    static func program(
+        _ name: String,
+        path: String,
+        guardPath: String,
+        grace: Duration,
+        environment: ProgramEnvironment
+    ) -> OperationHandler {
         OperationHandler(
             name: name,
             runTimeout: Defaults.externalRunTimeout,
             decide: { error, _ in (error as? ProgramFailure)?.isDiscarded == true ? .discard : nil }
         ) { json, context in
-            try await ProgramRun(path: path, context: context).run(json, guardPath: guardPath, grace: grace)
+            try await ProgramRun(path: path, context: context, environment: environment).run(
+                json,
+                guardPath: guardPath,
+                grace: grace
+            )
         }
     }
 }
@@ -24,11 +35,13 @@ extension OperationHandler {
 private struct ProgramRun {
     let path: String
     let context: OperationContext
+    let environment: ProgramEnvironment
 
     func run(_ arguments: [UInt8], guardPath: String, grace: Duration) async throws -> [UInt8] {
         let channel = ReportChannel(context)
+        let request = try await request()
         let process = try GuardedProcess(
-            try await request(),
+            request,
             input: arguments,
             guardPath: guardPath,
             onLine: { context.log($0) },
@@ -37,7 +50,7 @@ private struct ProgramRun {
         let end = try await process.run(grace: grace)
         channel.close()
         guard let output = process.result else { throw ProgramFailure(tooMuchFrom: path) }
-        do { _ = try ExecFailure.check(end, program: path) } catch let failure as ExecFailure {
+        do { _ = try ExecFailure.check(end, of: request) } catch let failure as ExecFailure {
             throw channel.error.map { ProgramFailure($0, exit: failure) } ?? failure
         }
         if process.isCut { throw ProgramFailure(cutFrom: path) }
@@ -50,7 +63,7 @@ private struct ProgramRun {
         let stored = try await context.lastCheckpointJSON().flatMap { $0.count <= Defaults.checkpointBytes ? $0 : nil }
         let checkpoint = stored.flatMap { try? JSONValue(parsing: $0).serialized() }
         let variables = checkpoint.map { ["SLUICE_CHECKPOINT": $0] } ?? [:]
-        return try GuardRequest([path], for: context, environment: variables)
+        return try GuardRequest([path], for: context, environment, more: variables)
     }
 
     private func result(_ output: [UInt8]) throws -> [UInt8] {

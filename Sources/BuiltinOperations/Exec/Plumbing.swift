@@ -113,7 +113,7 @@ struct Plumbing {
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         // Programs can read their guard's environment, so it has no more than theirs.
-        let inherited = GuardRequest.inherited(ProcessInfo.processInfo.environment)
+        let inherited = ProgramEnvironment().selected(from: ProcessInfo.processInfo.environment)
         var variables: [UnsafeMutablePointer<CChar>?] = inherited.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for variable in variables { free(variable) } }
         var guardian: pid_t = 0

@@ -33,7 +33,7 @@ struct HTTPArguments: Sendable {
 
     init(_ json: [UInt8]) throws {
         let arguments = try Arguments(json, of: "http")
-        try arguments.allow(only: "url", "method", "headers", "json", "body", "timeout", "expect")
+        try arguments.allowDocumented()
         address = try arguments.address("url")
         let content = try Self.content(arguments)
         body = content?.bytes

@@ -20,6 +20,7 @@ package struct RootCommand: Verb {
 
                 Options go before or behind the command. Without --redis, SLUICE_REDIS_URL or REDIS_URL a private redis-server is started and shared by your commands.
                 Exit status: \(Program.name) help exit-codes
+                Operations that every worker knows, and their arguments: \(Program.name) help built-ins
                 """,
             version: "sluice \(Program.version)",
             subcommands: [

@@ -13,9 +13,10 @@ struct BatchEnqueue: Sendable {
 
     func run(_ path: String) async throws -> ExitStatus {
         let console = invocation.console
-        let requests = try read(path)
+        let requests = try verb.surroundings.lines == nil ? read(path) : readCommands(path)
         guard !requests.isEmpty else {
-            throw CLIError.usage("\(InputFile.name(path)) has no operations", fix: "one JSON object a line")
+            let fix = verb.surroundings.lines == nil ? "one JSON object a line" : "one command a line"
+            throw CLIError.usage("\(InputFile.name(path)) has no operations", fix: fix)
         }
         guard !verb.dryRun else {
             console.note("\(requests.count) operations are well-formed; nothing was sent (--dry-run)")
@@ -38,6 +39,14 @@ struct BatchEnqueue: Sendable {
         defer { if path != "-" { try? handle.close() } }
         var file = BatchFile(name: InputFile.name(path), defaults: verb.how.settings)
         return try file.read(handle)
+    }
+
+    private func readCommands(_ path: String) throws -> [EnqueueRequest] {
+        let handle = try InputFile.open(path)
+        defer { if path != "-" { try? handle.close() } }
+        let common = try verb.surroundings.added(to: JSONObject())
+        let file = CommandFile(name: InputFile.name(path), settings: verb.how.settings, common: common)
+        return try file.read(Array(try handle.readToEnd() ?? Data()))
     }
 
     private func send(_ requests: [EnqueueRequest], _ client: SluiceClient) async throws -> [OperationReference] {

@@ -12,20 +12,26 @@ package struct EnqueueVerb: Verb {
                 \(Program.name) enqueue NAME [k=text | k:=json | k=@file].. [options]
                 \(Program.name) enqueue NAME --args JSON|- [options]
                 \(Program.name) enqueue [options] -- PROGRAM ARG..
+                \(Program.name) enqueue --lines FILE|- [options]
                 \(Program.name) enqueue --batch FILE|- [options]
                 """,
             discussion: """
                 EXAMPLES
                   \(Program.name) enqueue sleep seconds:=3 -p high -q mail
                   \(Program.name) enqueue --wait -- sh -c 'echo hello'
+                  \(Program.name) enqueue --cwd /srv/app --env LEVEL=3 --stdin list.txt -- ./resize.sh --all
+                  find . -name '*.png' -printf 'convert "%p" "%p.jpg"\\n' | \(Program.name) enqueue --lines -
                   id=$(\(Program.name) enqueue sleep seconds:=60 --in 10m -o id)
                   \(Program.name) enqueue --batch operations.jsonl
 
                 k=text is a string, k:=json any JSON, k=@file the text of a file. Behind -- stands a program and its arguments,
-                an exec operation: no shell; workers run it only with --allow exec.
+                an exec operation: no shell; workers run it only with --allow exec. It reads nothing unless --stdin gives it something.
+                Built-in operations and their arguments, and what programs get of the worker's environment: \(Program.name) help built-ins
+                --lines takes one command a line. Words are separated by spaces; '…', "…" and \\ quote as in a shell; $, *, |, > and ; mean
+                nothing (for those: sh -c '…'). Empty lines and lines that begin with # are skipped. --cwd, --env and --stdin are for each.
                 --durability that is not reached in time is a warning, not a failure: the operation is stored.
                 A batch has one JSON object a line: name, and as needed args, queue, priority, in, at, tags, id, expires, attempts,
-                runTimeout, track. All lines are checked before the first is sent.
+                runTimeout, track. All lines of both are checked before the first is sent.
                 """
         )
     }
@@ -39,6 +45,7 @@ package struct EnqueueVerb: Verb {
     var args: String?
     @Option(help: ArgumentHelp("A file of operations, one JSON object a line; - reads stdin.", valueName: "file"))
     var batch: String?
+    @OptionGroup var surroundings: ProgramFlags
     @OptionGroup var how: EnqueueFlags
     @Flag(help: ArgumentHelp("Wait until it ended (--wait=10s: at most so long); the exit status says how."))
     var wait = false
@@ -59,30 +66,46 @@ package struct EnqueueVerb: Verb {
         guard batch == nil || (words.isEmpty && program.isEmpty && args == nil) else {
             throw CLIError.usage("--batch takes all operations from the file", fix: "\(name) enqueue --batch FILE")
         }
-        guard batch != nil || !words.isEmpty || !program.isEmpty else {
+        guard surroundings.lines == nil || (batch == nil && words.isEmpty && program.isEmpty && args == nil) else {
+            throw CLIError.usage("--lines takes all commands from the file", fix: "\(name) enqueue --lines FILE")
+        }
+        guard hasFile || !words.isEmpty || !program.isEmpty else {
             throw CLIError.usage("nothing to enqueue", fix: "\(name) enqueue NAME k=v, or \(name) enqueue -- PROGRAM")
         }
         guard !(wait || follow) || !how.noTrack else {
             throw CLIError.usage("an untracked operation cannot be waited for", fix: "without --no-track")
         }
-        guard !follow || batch == nil else { throw CLIError.usage("--follow shows one log", fix: "--wait instead") }
-        guard batch == nil || how.id == nil else {
-            throw CLIError.usage("--id names one operation", fix: "\"id\" in each line of the batch")
+        guard !follow || !hasFile else { throw CLIError.usage("--follow shows one log", fix: "--wait instead") }
+        guard !hasFile || how.id == nil else {
+            throw CLIError.usage("--id names one operation", fix: "--batch, and \"id\" in each of its lines")
         }
+        try surroundings.check(hasProgram: isProgram && args == nil)
         try how.check()
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         try invocation.requireWritable()
-        if let batch { return try await BatchEnqueue(verb: self, invocation: invocation).run(batch) }
+        if let file = batch ?? surroundings.lines {
+            return try await BatchEnqueue(verb: self, invocation: invocation).run(file)
+        }
         let request = try singleRequest()
+        let losesInput = isProgram && surroundings.input == nil
+        let hasWarned = losesInput && UnreadInput.warn(invocation.console)
         guard !dryRun else { return dry(request, invocation) }
         let client = try await invocation.connect()
         if strict { try await QueueCheck(client).requireUsed(request.queue) }
         let new = try request.resolved(serverTime: try await request.serverTime(client))
         let reference = try await client.enqueue([new], queue: request.queue, durability: how.durability)[0]
+        // What writes into the pipe may have been slower than this command.
+        if losesInput, !hasWarned { _ = UnreadInput.warn(invocation.console) }
         return try await SingleEnqueue(verb: self, invocation: invocation, client: client).finish(reference, request)
     }
+
+    /// Whether operations come from a file.
+    private var hasFile: Bool { batch != nil || surroundings.lines != nil }
+
+    /// Whether it is one operation that runs a program.
+    private var isProgram: Bool { !program.isEmpty || words.first == "exec" }
 
     private func singleRequest() throws -> EnqueueRequest {
         try how.request(name: try operationName(), arguments: try arguments())
@@ -107,12 +130,10 @@ package struct EnqueueVerb: Verb {
             }
             return try Self.json(args)
         }
-        var object = try KeyValueArguments.object(from: Array(pairs))
-        if !program.isEmpty, var members = object.objectValue {
-            members["argv"] = .array(program.map { .string($0) })
-            object = .object(members)
-        }
-        return object
+        let object = try KeyValueArguments.object(from: Array(pairs))
+        guard isProgram, var members = object.objectValue else { return object }
+        if !program.isEmpty { members["argv"] = .array(program.map { .string($0) }) }
+        return .object(try surroundings.added(to: members))
     }
 
     private static func json(_ text: String) throws(CLIError) -> JSONValue {

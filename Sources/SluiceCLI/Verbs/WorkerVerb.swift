@@ -16,6 +16,7 @@ package struct WorkerVerb: Verb {
                   \(Program.name) worker -c 4 --allow exec
                   \(Program.name) worker -q mail:3,default
                   \(Program.name) worker --handler mail.send=./send.py -c 8
+                  \(Program.name) worker --allow exec --pass-env DATABASE_URL,'AWS_*'
                   \(Program.name) worker --burst
 
                 The first SIGTERM or Ctrl-C claims no more and lets what runs end within the drain time-out; what does not is given
@@ -34,13 +35,16 @@ package struct WorkerVerb: Verb {
                 --handler runs a program for a name: arguments as JSON on standard input, result as JSON on standard output, log on standard
                 error; another exit code than 0 is a failed attempt. It may write JSON lines to descriptor 3: {"progress":0.5,"message":"…"},
                 {"checkpoint":…} (the next run finds it in SLUICE_CHECKPOINT), {"error":"…","then":"retry|dead|discard","after":30}.
+                Programs of exec and --handler get these variables of the worker: \(ProgramEnvironment.standard.joined(separator: ", ")),
+                and those that --pass-env names (DATABASE_URL, or AWS_* for all that begin so); with --allow exec, producers can read them.
                 SLUICE_OPERATION_ID, _NAME, SLUICE_ATTEMPT, _DELIVERY, _FENCE and _QUEUE are set. A cancel is SIGTERM to its process group,
                 then SIGKILL; no program outlives its worker.
                 An operation that reaches its time limit or is cancelled is told to end. If it has not after --cancel-grace and a second, it is
                 stuck: it is dead (error "stuck"; cancelled, if it was), its later writes are refused, and with --stuck free its slot is free
                 while its body goes on. --stuck replace also drains the worker and ends it with exit 75: --processes, or what else starts it,
                 starts a fresh one. If stuck operations hold every thread, it exits at once and what it held is handed back.
-                --allow takes exec (programs that the producer names), http (requests) and download (url to file).
+                --allow takes exec (programs that the producer names), http (requests) and download (url to file); their arguments:
+                \(Program.name) help built-ins
                 --burst ends when nothing is ready or executing and nothing is due within 1 s; --burst=all also waits for what is
                 scheduled or retrying.
                 """
@@ -57,6 +61,10 @@ package struct WorkerVerb: Verb {
     var allow: [String] = []
     @Option(help: ArgumentHelp("Run a program for the operations of a name.", valueName: "name=program"))
     var handler: [String] = []
+    @Option(
+        help: ArgumentHelp("Pass these variables on to programs; PREFIX* for all that begin so.", valueName: "names")
+    )
+    var passEnv: [String] = []
     @Option(help: "Longest time to wait for what runs when stopping (30s).", transform: DurationText.parse)
     var drainTimeout = Defaults.drainTimeout
     @Option(help: "How long a cancelled operation may take to end (10s).", transform: DurationText.parse)
@@ -104,6 +112,7 @@ package struct WorkerVerb: Verb {
     package func check() throws {
         _ = try allowed()
         _ = try HandlerOption.all(handler)
+        _ = try ProgramEnvironment(typed: passEnv)
         _ = try burstKind()
         _ = try healthTarget()
         if let processes, !(1...Self.mostProcesses).contains(processes) {
@@ -119,6 +128,7 @@ package struct WorkerVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         try invocation.requireWritable()
+        warnOfMissingVariables(invocation)
         let run = WorkerRun(
             invocation: invocation,
             configuration: try workerConfiguration(),
@@ -140,7 +150,12 @@ package struct WorkerVerb: Verb {
         invocation.register(&registry)
         if benchOperations { BenchOperations.register(in: &registry) }
         let names = Set(registry.names)
-        let builtins = BuiltinOperations.handlers(allowed: allowed, cancelGrace: cancelGrace)
+        let environment = try ProgramEnvironment(typed: passEnv)
+        let builtins = BuiltinOperations.handlers(
+            allowed: allowed,
+            cancelGrace: cancelGrace,
+            environment: environment
+        )
         if testOperations { registry.register(BuiltinOperations.spin) }
         for handler in builtins where !names.contains(handler.name) { registry.register(handler) }
         for option in try HandlerOption.all(handler) {
@@ -148,10 +163,22 @@ package struct WorkerVerb: Verb {
                 throw .usage("--handler: \"\(option.name)\" is an operation of this program", fix: "another name")
             }
             registry.register(
-                BuiltinOperations.program(option.name, path: option.program, cancelGrace: cancelGrace)
+                BuiltinOperations.program(
+                    option.name,
+                    path: option.program,
+                    cancelGrace: cancelGrace,
+                    environment: environment
+                )
             )
         }
         return registry
+    }
+
+    private func warnOfMissingVariables(_ invocation: Invocation) {
+        guard supervised == nil else { return }
+        for name in ProgramEnvironment.missing(passEnv) {
+            invocation.console.warn("--pass-env \(name): the worker has no such variable, so programs do not get it")
+        }
     }
 
     private func workerConfiguration() throws -> WorkerConfiguration {

@@ -45,15 +45,21 @@ struct HandlerOption: Equatable {
             }
             return place
         }
-        let places = path.split(separator: ":").map { "\($0)/\(program)" }
-        guard let place = places.first(where: { problem($0) == nil }) else {
+        switch ProgramSearch.find(program, path: path) {
+        case .found(let place): return URL(filePath: place).standardizedFileURL.path
+        case .forbidden(let place):
+            throw CLIError(
+                .badConfiguration,
+                "--handler: \(OperationsError.quoted(place)) \(notExecutable)",
+                fix: "chmod +x \(place)"
+            )
+        case .missing:
             throw CLIError(
                 .badConfiguration,
                 "--handler: there is no program \(OperationsError.quoted(program)) in PATH",
                 fix: "--handler NAME=./\(program)"
             )
         }
-        return URL(filePath: place).standardizedFileURL.path
     }
 
     private static let notExecutable = "is not executable"
@@ -62,7 +68,7 @@ struct HandlerOption: Equatable {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return "does not exist" }
         if isFolder.boolValue { return "is a folder" }
-        return access(path, X_OK) == 0 ? nil : notExecutable
+        return ProgramSearch.isProgram(path) ? nil : notExecutable
     }
 }
 
@@ -71,7 +77,7 @@ extension HandlerOption {
     ///
     /// - Throws: as for one, and `.usage` for a name that comes twice.
     static func all(_ texts: [String]) throws(CLIError) -> [HandlerOption] {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ProgramSearch.defaultPath
         var options: [HandlerOption] = []
         for text in texts {
             let option = try HandlerOption(parsing: text, path: path)

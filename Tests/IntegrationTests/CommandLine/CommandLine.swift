@@ -120,3 +120,12 @@ extension JSONValue {
         return date.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
     }
 }
+
+extension TemporaryDirectory {
+    /// Writes a file, and returns its path.
+    func file(_ name: String, _ text: String, mode: Int = 0o644) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path(name)))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path(name))
+        return path(name)
+    }
+}

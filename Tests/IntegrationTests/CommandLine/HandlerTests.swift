@@ -12,10 +12,7 @@ extension CommandLineTests {
         init() throws { folder = try TemporaryDirectory() }
 
         private func script(_ name: String, _ text: String, mode: Int = 0o755) throws -> String {
-            let path = folder.path(name)
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-            return path
+            try folder.file(name, text, mode: mode)
         }
 
         @Test("A worker runs a program for a name, tells its result, and takes it along when it is killed")

@@ -1,0 +1,63 @@
+import Foundation
+import Operations
+
+/// A file of commands, one a line, checked as a whole before anything is sent. Each is an `exec` operation.
+package struct CommandFile: Sendable {
+    private let name: String
+    private let settings: EnqueueSettings
+    /// What all of them have beside their words.
+    private let common: JSONObject
+
+    package init(name: String, settings: EnqueueSettings, common: JSONObject = JSONObject()) {
+        self.name = name
+        self.settings = settings
+        self.common = common
+    }
+
+    /// Reads all lines. Empty ones and those whose first character is `#` are skipped.
+    ///
+    /// - Throws: `CLIError` with `.usage` that names file and line.
+    package func read(_ bytes: [UInt8]) throws(CLIError) -> [EnqueueRequest] {
+        let start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
+        var requests: [EnqueueRequest] = []
+        var number = 0
+        for line in bytes[start...].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            do { if let request = try request(line) { requests.append(request) } } catch {
+                throw self.error(number, "\(error)")
+            }
+        }
+        return requests
+    }
+
+    /// - Returns: nil for a line without a command.
+    private func request(_ line: ArraySlice<UInt8>) throws -> EnqueueRequest? {
+        let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+        guard !line.contains(0) else { throw Mistake(description: "a NUL byte is not possible in a command") }
+        guard let text = String(validating: line, as: UTF8.self) else { throw Mistake(description: "it is not UTF-8") }
+        let words: [String]
+        do { words = try CommandWords.split(text) } catch {
+            throw Mistake(description: "column \(error.column): \(error.message)")
+        }
+        guard let program = words.first else { return nil }
+        guard !program.isEmpty else { throw Mistake(description: "the program's name is empty") }
+        var arguments = JSONObject([("argv", .array(words.map { .string($0) }))])
+        for member in common.members { arguments[member.key] = member.value }
+        do { return try settings.request(name: "exec", arguments: .object(arguments)) } catch let error as CLIError {
+            throw Mistake(description: error.message)
+        }
+    }
+
+    private func error(_ line: Int, _ message: String) -> CLIError {
+        CLIError(
+            .usage,
+            "\(name):\(line): \(message); nothing was enqueued",
+            fix: "a line like  convert 'my photo.png' -resize 50% small.png"
+        )
+    }
+}
+
+/// What is wrong with a line.
+private struct Mistake: Error, CustomStringConvertible {
+    let description: String
+}

@@ -1,0 +1,24 @@
+import Glibc
+
+/// Data on stdin that a command does not read, so that it is not lost without a word.
+enum UnreadInput {
+    /// Whether there is some right now. Never waits: an idle pipe of cron, ssh or a CI runner has none, nor has /dev/null or a terminal.
+    static var isThere: Bool {
+        var state = stat()
+        guard fstat(STDIN_FILENO, &state) == 0 else { return false }
+        switch state.st_mode & S_IFMT {
+        case S_IFREG: return lseek(STDIN_FILENO, 0, SEEK_CUR) < state.st_size
+        case S_IFIFO, S_IFSOCK:
+            var count: Int32 = 0
+            return ioctl(STDIN_FILENO, UInt(FIONREAD), &count) == 0 && count > 0
+        default: return false
+        }
+    }
+
+    /// - Returns: whether it was said.
+    static func warn(_ console: Console) -> Bool {
+        guard !console.quiet, isThere else { return false }
+        console.warn("stdin has data, and the program will not read it: pass it on with --stdin - (or use </dev/null)")
+        return true
+    }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import BuiltinOperations
+import Foundation
+import Operations
+
+/// What surrounds the program of an `exec` operation.
+package struct ProgramFlags: ParsableArguments {
+    @Option(help: ArgumentHelp("Folder that the program runs in, on the worker's machine.", valueName: "folder"))
+    var cwd: String?
+    @Option(
+        name: .customLong("env"),
+        help: ArgumentHelp("A variable for the program; NAME alone takes its value here.", valueName: "name=value")
+    )
+    var variables: [String] = []
+    @Option(
+        name: .customLong("stdin"),
+        help: ArgumentHelp("What the program reads: a file of UTF-8, up to 1 MiB; - is this stdin.", valueName: "file")
+    )
+    var input: String?
+    @Option(
+        help: ArgumentHelp("A file of commands, one a line: words and quotes, no shell; - is stdin.", valueName: "file")
+    )
+    var lines: String?
+
+    package init() {}
+
+    /// - Parameter hasProgram: whether the operation is a program.
+    func check(hasProgram: Bool) throws(CLIError) {
+        let given = [("--cwd", cwd != nil), ("--env", !variables.isEmpty), ("--stdin", input != nil)].filter(\.1).map(
+            \.0
+        )
+        if let first = given.first, !hasProgram, lines == nil {
+            throw .usage(
+                "\(first) is for programs, and there is none behind --",
+                fix: "\(Program.name) enqueue \(first) … -- PROGRAM ARG.."
+            )
+        }
+        guard cwd != "" else { throw .usage("--cwd is empty", fix: "--cwd /srv/app") }
+        guard lines != "-" || input != "-" else {
+            throw .usage("--lines and --stdin both read stdin", fix: "--lines FILE --stdin -")
+        }
+    }
+
+    /// The arguments of `exec` with what was typed here.
+    ///
+    /// - Parameters:
+    ///   - arguments: what was typed elsewhere.
+    ///   - environment: where the values of variables come from whose names stand alone.
+    func added(
+        to arguments: JSONObject,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(CLIError) -> JSONObject {
+        var arguments = arguments
+        if let cwd { try Self.set("cwd", .string(Self.absolute(cwd)), in: &arguments) }
+        if !variables.isEmpty {
+            var object = JSONObject()
+            for text in variables { try Self.set(variable: text, in: &object, environment) }
+            try Self.set("env", .object(object), in: &arguments)
+        }
+        if let input { try Self.set("stdin", .string(Self.text(input)), in: &arguments) }
+        return arguments
+    }
+
+    private static func set(_ key: String, _ value: JSONValue, in arguments: inout JSONObject) throws(CLIError) {
+        guard arguments[key] == nil else {
+            throw .usage("the argument \"\(key)\" and --\(key) are the same", fix: "drop one of them")
+        }
+        arguments[key] = value
+    }
+
+    private static func set(
+        variable text: String,
+        in object: inout JSONObject,
+        _ environment: [String: String]
+    ) throws(CLIError) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard ProgramEnvironment.isName(parts[0]) else {
+            throw .usage("--env: \(OperationsError.quoted(parts[0])) is no name of a variable", fix: "--env COLOR=red")
+        }
+        guard object[parts[0]] == nil else {
+            throw .usage("--env: \(parts[0]) is given twice", fix: "drop one of them")
+        }
+        guard let value = parts.count == 2 ? parts[1] : environment[parts[0]] else {
+            throw .usage("--env \(parts[0]): this variable is not set here", fix: "--env \(parts[0])=VALUE")
+        }
+        object[parts[0]] = .string(value)
+    }
+
+    /// A relative folder is meant as seen from here; the worker may be elsewhere.
+    private static func absolute(_ folder: String) -> String {
+        let here = FileManager.default.currentDirectoryPath
+        return folder.hasPrefix("/") ? folder : folder == "." ? here : "\(here)/\(folder)"
+    }
+
+    private static func text(_ path: String) throws(CLIError) -> String {
+        guard let text = String(validating: try InputFile.read(path), as: UTF8.self) else {
+            throw .usage(
+                "--stdin: \(InputFile.name(path)) is not UTF-8",
+                fix: "base64 FILE | \(Program.name) enqueue --stdin - -- sh -c 'base64 -d | PROGRAM'"
+            )
+        }
+        return text
+    }
+}
