@@ -68,7 +68,7 @@ private struct Download {
         let response = try await HTTPConnections.shared.execute(request, timeout: .seconds(limit))
         guard Self.whole.contains(Int(response.status.code)) else {
             let isSuccess = (200..<300).contains(response.status.code)
-            let note = isSuccess ? "this is not the whole file, and the one that is there stays" : ""
+            let note = isSuccess ? "not the whole file; nothing was written" : ""
             throw TransferFailure(response, to: arguments.address.plain, note)
         }
         return response

@@ -19,8 +19,8 @@ package struct EnqueueVerb: Verb {
                 EXAMPLES
                   \(Program.name) enqueue sleep seconds:=3 -p high -q mail
                   \(Program.name) enqueue --wait -- sh -c 'echo hello'
-                  \(Program.name) enqueue --cwd /srv/app --env LEVEL=3 --stdin list.txt -- ./resize.sh --all
-                  find . -name '*.png' -printf 'convert "%p" "%p.jpg"\\n' | \(Program.name) enqueue --lines -
+                  \(Program.name) enqueue --cwd /srv --env LEVEL=3 --stdin list.txt -- ./sort.sh
+                  find . -name '*.png' -printf 'optipng "%p"\\n' | \(Program.name) enqueue --lines -
                   id=$(\(Program.name) enqueue sleep seconds:=60 --in 10m -o id)
                   \(Program.name) enqueue --batch operations.jsonl
 
