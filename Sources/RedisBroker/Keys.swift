@@ -3,6 +3,8 @@ import Operations
 /// Spells every key and channel that Swift names. The scripts build the others of a queue from the prefix of its meta key.
 struct Keys: Sendable {
     let namespace: String
+    /// The number of the database that the keys are in.
+    var database = 0
 
     /// The names of the namespace's queues. It shares no slot with them.
     var queues: String { "\(namespace):queues" }
@@ -13,20 +15,26 @@ struct Keys: Sendable {
     /// The key that every script is called with.
     func meta(_ queue: String) -> String { prefix(queue) + "meta" }
 
-    /// In a cluster, scripts name this key as well. It never exists; so while a slot is on its way to another node, and some of a
-    /// queue's keys are here and some there, Redis refuses the whole call (TRYAGAIN) before it has done anything. With the meta key
-    /// alone, the script would begin, and fail at the first key that is not there.
-    func never(_ queue: String) -> String { prefix(queue) + "never" }
-
     func totals(_ queue: String) -> String { prefix(queue) + "totals" }
     func lane(_ queue: String, _ number: String) -> String { prefix(queue) + "lane:\(number)" }
     func bell(_ queue: String) -> String { prefix(queue) + "bell" }
+    func cancelling(_ queue: String, _ worker: WorkerID) -> String { prefix(queue) + "cancelling:\(worker)" }
 
     // Channels
-    func events(_ queue: String) -> String { prefix(queue) + "events" }
-    func control(_ queue: String) -> String { prefix(queue) + "control" }
-    func control(_ queue: String, _ worker: WorkerID) -> String { prefix(queue) + "control:\(worker)" }
-    func waiter(_ queue: String, _ waiter: String) -> String { prefix(queue) + "waiter:\(waiter)" }
+
+    /// What the channels of a queue begin with. Redis has one set of channels for all its databases, so the number of the database is a
+    /// part of each.
+    ///
+    /// Scripts are given it as a second key, because they cannot ask for the number. In database 0 they need no telling, but in a cluster
+    /// they are given it all the same: no key has this name, so while a slot is on its way to another node, and some of a queue's keys are
+    /// here and some there, Redis refuses the whole call (TRYAGAIN) before it has done anything. With the meta key alone, the script would
+    /// begin, and fail at the first key that is not there.
+    func channels(_ queue: String) -> String { prefix(queue) + "db\(database):" }
+
+    func events(_ queue: String) -> String { channels(queue) + "events" }
+    func control(_ queue: String) -> String { channels(queue) + "control" }
+    func control(_ queue: String, _ worker: WorkerID) -> String { channels(queue) + "control:\(worker)" }
+    func waiter(_ queue: String, _ waiter: String) -> String { channels(queue) + "waiter:\(waiter)" }
 
     /// The queue that a key or channel of this namespace belongs to.
     func queue(of key: String) -> String? {

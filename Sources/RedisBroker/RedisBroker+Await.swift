@@ -1,5 +1,6 @@
 import Operations
 import RedisClient
+import Synchronization
 
 extension RedisBroker {
     /// The state is read again this often, whatever the messages say.
@@ -12,20 +13,24 @@ extension RedisBroker {
     ) async throws -> [OperationState?] {
         let waiter = OperationID().description
         let deadline = timeout.map { ContinuousClock.now + $0 }
+        let indexes = Dictionary(grouping: ids.indices) { ids[$0] }
         // Listening begins before the first read, so an end in between is not missed.
-        let wakeUps = wakeUps(subscriptions.listen([keys.waiter(queue, waiter)]), until: deadline)
+        let news = EndNews()
+        let wakeUps = wakeUps(subscriptions.listen([keys.waiter(queue, waiter)]), news, until: deadline)
         var states = try await read(ids, waiter, queue)
         guard states.contains(where: { $0?.isTerminal == false }) else { return states }
-        for await wakeUp in wakeUps {
-            switch wakeUp {
-            case .ended(let id, let state):
-                for index in ids.indices where ids[index] == id { states[index] = state }
-            case .reread:
+        for await _ in wakeUps {
+            let (named, isAll, isOver) = news.take()
+            if isAll {
                 states = try await read(ids, waiter, queue)
-            case .timedOut:
-                return try await read(ids, waiter, queue)
+            } else {
+                // A message says when to look. Whether an operation has ended is what Redis answers.
+                let open = Array(named).filter { id in indexes[id].map { states[$0[0]]?.isTerminal == false } ?? false }
+                for (id, state) in zip(open, try await read(open, waiter, queue)) {
+                    for index in indexes[id] ?? [] { states[index] = state }
+                }
             }
-            if !states.contains(where: { $0?.isTerminal == false }) { return states }
+            if isOver || !states.contains(where: { $0?.isTerminal == false }) { return states }
         }
         try Task.checkCancellation()
         throw OperationsError(.unavailable, "the connection to Redis was closed while waiting")
@@ -42,48 +47,62 @@ extension RedisBroker {
         return states
     }
 
-    private enum WakeUp: Sendable {
-        case ended(OperationID, OperationState)
-        case reread
-        case timedOut
-    }
-
-    /// Messages, a tick every five seconds, and the deadline as one stream.
+    /// Messages, a tick every five seconds, and the deadline as one stream; `news` has what they say.
     private func wakeUps(
         _ signals: AsyncStream<Subscriptions.Signal>,
+        _ news: EndNews,
         until deadline: ContinuousClock.Instant?
-    ) -> AsyncStream<WakeUp> {
-        AsyncStream { continuation in
+    ) -> AsyncStream<Void> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let forward = Task {
                 for await signal in signals {
                     switch signal {
-                    case .gap: continuation.yield(.reread)
+                    case .gap: news.addAll()
                     case .message(_, let payload):
-                        if let state = payload.first.flatMap({ OperationState(code: $0) }),
-                            let id = OperationID(utf8: payload.dropFirst())
-                        {
-                            continuation.yield(.ended(id, state))
-                        }
+                        guard let id = OperationID(utf8: payload.dropFirst()) else { continue }
+                        news.add(id)
                     }
+                    continuation.yield()
                 }
                 continuation.finish()
             }
             let ticker = Task {
                 while !Task.isCancelled {
                     let next = ContinuousClock.now + Self.rereadInterval
-                    if let deadline, deadline <= next {
-                        try? await Task.sleep(until: deadline)
-                        continuation.yield(.timedOut)
-                        return
-                    }
-                    try? await Task.sleep(until: next)
-                    continuation.yield(.reread)
+                    let isLast = deadline.map { $0 <= next } ?? false
+                    try? await Task.sleep(until: isLast ? deadline ?? next : next)
+                    news.addAll(isOver: isLast)
+                    continuation.yield()
+                    if isLast { return }
                 }
             }
             continuation.onTermination = { _ in
                 forward.cancel()
                 ticker.cancel()
             }
+        }
+    }
+}
+
+/// What has happened since a waiter read the last time. Messages that come while it reads are read about together.
+private final class EndNews: Sendable {
+    private let state = Mutex<(named: Set<OperationID>, isAll: Bool, isOver: Bool)>(([], false, false))
+
+    /// A message has named this operation.
+    func add(_ id: OperationID) { state.withLock { _ = $0.named.insert(id) } }
+
+    /// Messages may have been missed, or it is time to read without any.
+    func addAll(isOver: Bool = false) {
+        state.withLock {
+            $0.isAll = true
+            $0.isOver = $0.isOver || isOver
+        }
+    }
+
+    func take() -> (named: Set<OperationID>, isAll: Bool, isOver: Bool) {
+        state.withLock { state in
+            defer { state = ([], false, state.isOver) }
+            return state
         }
     }
 }

@@ -89,6 +89,33 @@ extension RedisBroker {
         return Reconciliation(found: found, lost: lost, more: fields[0].int == 1)
     }
 
+    package func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
+    {
+        var commands = [RedisCommand("HGET", keys.meta(queue), "cancelledFence")]
+        if !fences.isEmpty {
+            var command = RedisCommand("HMGET", capacity: 64 + 24 * fences.count)
+            command.append(keys.cancelling(queue, worker))
+            for fence in fences { command.append(fence) }
+            commands.append(command)
+        }
+        let replies = try await translated {
+            try await link.send(commands).map { reply throws(RedisError) in try reply.expectSuccess() }
+        }
+        let traces = replies.dropFirst().first?.array ?? []
+        return RequestedCancels(
+            cancels: zip(fences, traces).compactMap { fence, trace in
+                trace.string.map { CancelOrder(fence: fence, reason: Self.reason(ofTrace: $0)) }
+            },
+            throughFence: Int64(replies.first?.int ?? 0)
+        )
+    }
+
+    /// The reason in "time by reason", as `cancel.lua` stores it.
+    private static func reason(ofTrace trace: String) -> String {
+        let words = trace.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        return words.count == 3 ? String(words[2]) : ""
+    }
+
     package func sweep(queue: String) async throws -> SweepReply {
         let reply = try await evaluate(scripts.sweep, arguments(queue))
         guard let fields = reply.array, fields.count == 4 else {
@@ -166,18 +193,13 @@ extension RedisBroker {
 }
 
 extension ControlMessage {
-    /// Reads `cancel FENCE REASON` and `cancelThrough FENCE REASON`; anything else is not for this version.
+    /// Reads `cancel FENCE` and `cancelThrough`; anything else is not for this version.
     init?(channel: String, payload: [UInt8], keys: Keys) {
-        let words = String(decoding: payload, as: UTF8.self).split(
-            separator: " ",
-            maxSplits: 2,
-            omittingEmptySubsequences: false
-        )
-        guard words.count >= 2, let fence = Int64(words[1]), let queue = keys.queue(of: channel) else { return nil }
-        switch words[0] {
-        case "cancel":
-            self = .cancel(queue: queue, CancelOrder(fence: fence, reason: words.count > 2 ? String(words[2]) : ""))
-        case "cancelThrough": self = .cancelThrough(queue: queue, fence: fence)
+        let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
+        guard let queue = keys.queue(of: channel) else { return nil }
+        switch (words.first, words.dropFirst().first.flatMap { Int64($0) }) {
+        case ("cancel", let fence?): self = .cancel(queue: queue, fence: fence)
+        case ("cancelThrough", _): self = .cancelThrough(queue: queue)
         default: return nil
         }
     }

@@ -35,7 +35,7 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
         isSpread = endpoint.isCluster
         groups = GroupCommit(patience: configuration.commandDeadline)
         namespace = configuration.namespace
-        keys = Keys(namespace: configuration.namespace)
+        keys = Keys(namespace: configuration.namespace, database: endpoint.database)
         scripts = ScriptLibrary(testClock: configuration.testClock, edit: configuration.scriptEdit)
         let set = RedisScriptSet(scripts.all)
         let connections = ConnectionFactory(
@@ -58,7 +58,7 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
     /// Waits until Redis answers.
     ///
     /// - Parameter patience: how long to try; nil = as long as for any call.
-    /// - Throws: `OperationsError` with `.unavailable` or `.denied`, saying what was tried.
+    /// - Throws: `OperationsError` with `.unavailable`, `.denied` or `.untrusted`, saying what was tried.
     package func connect(within patience: Duration? = nil) async throws {
         try await translated { try await link.send(RedisCommand("PING"), deadline: patience).expectSuccess() }
     }
@@ -117,8 +117,10 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
 
     /// The arguments of a script call on a queue, to be appended to.
     func arguments(_ queue: String, capacity: Int = 128) -> RedisArguments {
-        guard isSpread else { return RedisArguments(keys: [keys.meta(queue)], capacity: capacity) }
-        return RedisArguments(keys: [keys.meta(queue), keys.never(queue)], capacity: capacity)
+        guard isSpread || keys.database != 0 else {
+            return RedisArguments(keys: [keys.meta(queue)], capacity: capacity)
+        }
+        return RedisArguments(keys: [keys.meta(queue), keys.channels(queue)], capacity: capacity)
     }
 
     /// Runs a script; its error reply is thrown.

@@ -65,7 +65,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
             [
                 "sadd", "smembers", "subscribe", "unsubscribe", "blpop", "rpush", "ltrim", "client|id",
                 "client|unblock",
-                "info",
+                "info", "hget", "hmget",
             ]
         case .monitor: ["smembers", "subscribe", "unsubscribe", "info"]
         case .operator:

@@ -97,6 +97,11 @@ extension InMemoryBroker {
         run(queue) { $0.beat(beat) }
     }
 
+    package func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
+    {
+        read(queue) { $0.requestedCancels(of: fences, worker: worker.description) }
+    }
+
     package func reconcile(
         known: [Int64],
         worker: WorkerID,

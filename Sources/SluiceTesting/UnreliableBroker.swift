@@ -7,7 +7,7 @@ import Operations
 package final class UnreliableBroker<Base: Broker>: Broker {
     /// Which call is meant, for `only`.
     package enum Call: String, Sendable, CaseIterable {
-        case enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire
+        case enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire, requestedCancels
     }
 
     package let base: Base
@@ -143,6 +143,13 @@ extension UnreliableBroker {
     }
 
     package func ring(queue: String) async throws { try await base.ring(queue: queue) }
+
+    package func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
+    {
+        try await attempt(.requestedCancels) {
+            try await base.requestedCancels(of: fences, worker: worker, queue: queue)
+        }
+    }
 
     package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {
         base.controlMessages(worker: worker, queues: queues)

@@ -51,7 +51,7 @@ private struct PairedRun {
 
     /// What would be published is kept, to be compared.
     @Sendable private static func keepingMessages(_ source: String) -> String {
-        source.replacing("call('PUBLISH', PREFIX .. 'events', ", with: "call('RPUSH', PREFIX .. 'published', ")
+        source.replacing("call('PUBLISH', CHANNELS .. 'events', ", with: "call('RPUSH', PREFIX .. 'published', ")
     }
 
     @Sendable private static func counting(_ source: String) -> String {

@@ -159,6 +159,49 @@ struct CancelTests {
         try await harness.stop()
     }
 
+    @Test("that only a message tells of, of one operation or of the whole queue, ends nothing")
+    func forged() async throws {
+        let gate = Gate()
+        let harness = Harness(
+            connection: { ForgedCancels($0) },
+            configuration: .quick(lease: .seconds(60)),
+            handlers: [holding(gate)]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        let forger = try #require(ForgedCancels.latest(of: harness.broker))
+        forger.forge(.cancel(queue: "default", fence: 1))
+        forger.forge(.cancelThrough(queue: "default"))
+        // What is asked about after these, and then is true.
+        let other = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id, other] })
+        _ = try await harness.cancel(other)
+        forger.forge(.cancel(queue: "default", fence: 2))
+        #expect(try await harness.reaches(.cancelled, other))
+        #expect(forger.reads >= 2)
+        gate.open()
+        #expect(try await harness.reaches(.finished, id))
+        #expect(try await harness.detail(id)?.cancel == nil)
+        try await harness.stop()
+    }
+
+    @Test("arrives with a heartbeat at once when what its message tells of cannot be read")
+    func unreadable() async throws {
+        let gate = Gate()
+        let harness = Harness(
+            connection: { UnreliableBroker($0, seed: 1, callLoss: 1, replyLoss: 0, only: [.requestedCancels]) },
+            configuration: .quick(lease: .seconds(600)),
+            handlers: [holding(gate)]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        _ = try await harness.cancel(id)
+        #expect(try await harness.reaches(.cancelled, id))
+        try await harness.stop()
+    }
+
     @Test("for an operation whose claim is not answered yet waits for it")
     func early() async throws {
         var queue = LocalQueue(slots: 2)
@@ -168,6 +211,33 @@ struct CancelTests {
         queue.take([claimed], 0, ties: .none)
         #expect(queue.members[0].waiting.isEmpty && queue.members[0].outbox.count == 1)
         #expect(queue.members[0].outbox.first?.operation.cancelReason == "early")
+    }
+}
+
+/// A broker whose messages come from a forger.
+private final class ForgedCancels: Forwarding {
+    let base: InMemoryBroker
+    private static let made = Mutex<[ObjectIdentifier: ForgedCancels]>([:])
+    private let messages = AsyncStream.makeStream(of: ControlMessage.self)
+    private let asked = Mutex(0)
+
+    init(_ base: InMemoryBroker) {
+        self.base = base
+        Self.made.withLock { $0[ObjectIdentifier(base)] = self }
+    }
+
+    static func latest(of base: InMemoryBroker) -> ForgedCancels? { made.withLock { $0[ObjectIdentifier(base)] } }
+
+    /// How often Redis was asked what is true.
+    var reads: Int { asked.withLock { $0 } }
+
+    func forge(_ message: ControlMessage) { messages.continuation.yield(message) }
+
+    func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> { messages.stream }
+
+    func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels {
+        asked.withLock { $0 += 1 }
+        return try await base.requestedCancels(of: fences, worker: worker, queue: queue)
     }
 }
 

@@ -70,6 +70,11 @@ extension Forwarding {
 
     package func ring(queue: String) async throws { try await base.ring(queue: queue) }
 
+    package func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
+    {
+        try await base.requestedCancels(of: fences, worker: worker, queue: queue)
+    }
+
     package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {
         base.controlMessages(worker: worker, queues: queues)
     }

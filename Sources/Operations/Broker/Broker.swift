@@ -77,6 +77,10 @@ package protocol Broker: Sendable {
     /// Puts a queue's doorbell token back.
     func ring(queue: String) async throws
 
+    /// Reads what is stored about cancels: of these operations of the worker, at most `Defaults.batch`, and of the whole queue. A message
+    /// counts only after this has confirmed it.
+    func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
+
     /// Messages to this worker, for ever, whatever the connection does.
     func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage>
 }

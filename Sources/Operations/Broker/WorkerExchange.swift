@@ -287,10 +287,26 @@ package struct SweepReply: Sendable, Equatable {
     }
 }
 
-/// A message to a worker. A hint: whatever it says is also in the next heartbeat's reply.
+/// What is stored about cancels of what a worker holds.
+package struct RequestedCancels: Sendable, Equatable {
+    /// The operations whose cancel is requested.
+    package var cancels: [CancelOrder]
+    /// Everything handed out up to this fence is cancelled.
+    package var throughFence: Int64
+
+    package init(cancels: [CancelOrder], throughFence: Int64) {
+        self.cancels = cancels
+        self.throughFence = throughFence
+    }
+}
+
+/// A message to a worker. It only says when to look: the worker reads what is stored before it ends anything, and the next
+/// heartbeat's reply says the same.
 package enum ControlMessage: Sendable, Equatable {
-    case cancel(queue: String, CancelOrder)
-    case cancelThrough(queue: String, fence: Int64)
+    /// Look whether the cancel of this fence is requested.
+    case cancel(queue: String, fence: Int64)
+    /// Look up to which fence everything is cancelled.
+    case cancelThrough(queue: String)
     /// The subscription is new; messages may have been missed: beat now.
     case resubscribed
 }

@@ -24,7 +24,7 @@ local function cancel_executing(id, head)
   local worker = worker_of(head)
   if not worker then return 'unknown', '0' end
   if call('HEXISTS', extras_key(id), 'cancelAt') == 0 then note(id) end
-  order(worker, format('%d', fence_of(head)), trace, reason)
+  order(worker, format('%d', fence_of(head)), trace)
   return 'requested', worker
 end
 

@@ -9,8 +9,8 @@
 -- include: limits
 -- include: order
 call('HDEL', META, '')
-local by, reason, last = ARGV[1], ARGV[2], tonumber(ARGV[4])
-local trace = format('%d ', now) .. by .. ' ' .. reason
+local last = tonumber(ARGV[4])
+local trace = format('%d ', now) .. ARGV[1] .. ' ' .. ARGV[2]
 local first_worker = 5 + ARGV[3]
 local wanted, found = {}, {}
 for i = 5, first_worker - 1 do wanted[ARGV[i]] = true end
@@ -23,7 +23,7 @@ local function look_at(worker, fence, element)
   bytes = bytes + #element
   if not wanted[id] then return end
   wanted[id] = nil
-  order(worker, fence, trace, reason)
+  order(worker, fence, trace)
   call('HDEL', PREFIX .. 'intents', id)
   found[#found + 1] = id
   found[#found + 1] = worker

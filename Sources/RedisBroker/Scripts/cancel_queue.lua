@@ -30,11 +30,11 @@ call('HSET', META, 'cancelledSequence', sequence, 'cancelledFence', fence,
 call('HSET', TOTALS, 'ghosts', '0')
 call('HINCRBY', TOTALS, 'cancelled', waiting)
 call('RPUSH', PREFIX .. 'graves', grave .. ' ' .. sequence .. ' ' .. trace)
-call('PUBLISH', PREFIX .. 'control', 'cancelThrough ' .. fence .. ' ' .. ARGV[2])
+call('PUBLISH', CHANNELS .. 'control', 'cancelThrough')
 if waiting > 0 then
   local last = call('HINCRBY', META, 'eventSequence', waiting)
   local text = format('%d %d c=%d ', last - waiting + 1, last, waiting)
-  call('PUBLISH', PREFIX .. 'events', text)
+  call('PUBLISH', CHANNELS .. 'events', text)
   call('XADD', PREFIX .. 'stream', 'MAXLEN', '~', 10000, '*', 'e', text)
 end
 return { waiting, tonumber(call('HGET', TOTALS, 'executing') or 0) }

@@ -186,6 +186,10 @@ extension BrokerBench {
         try await broker.cancelQueue(queue, request: CancelRequest(reason: reason, by: "tester"))
     }
 
+    func requestedCancels(_ fences: [Int64], _ worker: WorkerID) async throws -> RequestedCancels {
+        try await broker.requestedCancels(of: fences, worker: worker, queue: queue)
+    }
+
     func sweepAll() async throws -> SweepReply {
         var sum = SweepReply()
         repeat {

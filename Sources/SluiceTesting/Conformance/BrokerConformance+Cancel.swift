@@ -213,11 +213,31 @@ extension BrokerConformance {
             try await bench.expectMessage(.resubscribed, in: others)
             let claimed = try await bench.running(worker)
             _ = try await bench.cancel(claimed.id)
-            let order = CancelOrder(fence: claimed.fence, reason: "no need")
-            try await bench.expectMessage(.cancel(queue: bench.queue, order), in: mine)
+            try await bench.expectMessage(.cancel(queue: bench.queue, fence: claimed.fence), in: mine)
             _ = try await bench.cancelQueue()
-            try await bench.expectMessage(.cancelThrough(queue: bench.queue, fence: claimed.fence), in: mine)
-            try await bench.expectMessage(.cancelThrough(queue: bench.queue, fence: claimed.fence), in: others)
+            try await bench.expectMessage(.cancelThrough(queue: bench.queue), in: mine)
+            try await bench.expectMessage(.cancelThrough(queue: bench.queue), in: others)
+        },
+        ConformanceCheck(
+            "What is stored about cancels can be read for some fences: the requested ones, with the reason"
+        ) {
+            bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let (asked, spared) = (try await bench.running(worker), try await bench.running(worker))
+            let fences = [spared.fence, asked.fence, spared.fence + 1]
+            let nothing = RequestedCancels(cancels: [], throughFence: 0)
+            try bench.expect(try await bench.requestedCancels(fences, worker), nothing, "before")
+            _ = try await bench.cancel(asked.id)
+            let order = CancelOrder(fence: asked.fence, reason: "no need")
+            let one = RequestedCancels(cancels: [order], throughFence: 0)
+            try bench.expect(try await bench.requestedCancels(fences, worker), one, "of the owner")
+            try bench.expect(try await bench.requestedCancels(fences, other), nothing, "of another worker")
+            try bench.expect(try await bench.requestedCancels([], worker), nothing, "of no fence")
+            _ = try await bench.fail(asked, worker, .cancelled)
+            try bench.expect(try await bench.requestedCancels(fences, worker), nothing, "after the end")
+            _ = try await bench.cancelQueue()
+            let all = RequestedCancels(cancels: [], throughFence: spared.fence)
+            try bench.expect(try await bench.requestedCancels(fences, worker), all, "of the whole queue")
         },
     ]
 

@@ -47,8 +47,7 @@ extension QueueModel {
     private mutating func order(_ fence: Int64, worker: String, intent: CancelIntent) -> CancelOutcome {
         if workers[worker]?.cancelling[fence] == nil {
             workers[worker]?.cancelling[fence] = intent
-            let order = CancelOrder(fence: fence, reason: intent.reason)
-            effects.messages.append((worker, .cancel(queue: queue, order)))
+            effects.messages.append((worker, .cancel(queue: queue, fence: fence)))
         }
         return .requested(worker: worker)
     }
@@ -79,7 +78,7 @@ extension QueueModel {
         queueCancel = intent
         add("cancelled", waiting)
         if waiting > 0 { effects.counts[.cancelled, default: 0] += waiting }
-        effects.messages.append((nil, .cancelThrough(queue: queue, fence: fence)))
+        effects.messages.append((nil, .cancelThrough(queue: queue)))
         return (waiting, executingCount)
     }
 

@@ -28,6 +28,16 @@ extension QueueModel {
         )
     }
 
+    func requestedCancels(of fences: [Int64], worker: String) -> RequestedCancels {
+        let cancelling = workers[worker]?.cancelling ?? [:]
+        return RequestedCancels(
+            cancels: fences.compactMap { fence in
+                cancelling[fence].map { CancelOrder(fence: fence, reason: $0.reason) }
+            },
+            throughFence: cancelledFence
+        )
+    }
+
     private var isStartable: Bool {
         !isPaused && (lanes.contains { !$0.isEmpty } || nextDue.map { $0 <= now } ?? false)
     }

@@ -1,19 +1,85 @@
 import Operations
+import Synchronization
 
-/// Hands messages to this worker on. They are hints: a lost one comes with the next heartbeat.
+/// Cancels what Redis says is to be cancelled, at once after a message has said that there is something to look at.
+///
+/// For each message:
+/// 1. Notes the fence that it names. Nothing ends because of a message: it may be wrong, or forged.
+/// 2. Reads what is stored about the cancels of all noted fences of the queue in one call, unless such a call is under way: then the next
+///    one takes them along.
+/// 3. Cancels what that confirms. Where Redis did not answer, and after a gap, the heartbeat beats now: its reply has every cancel.
 struct CancelListener: Sendable {
     let core: WorkerCore
     let queues: [String]
 
     func run() async {
-        for await message in core.broker.controlMessages(worker: core.id, queues: queues) {
-            switch message {
-            case .cancel(let queue, let order):
-                if let index = core.index(of: queue) { core.cancel(order, index) }
-            case .cancelThrough(let queue, let fence):
-                if let index = core.index(of: queue) { core.cancelThrough(fence, index) }
-            case .resubscribed: core.beatNow.request()
+        let hints = CancelHints()
+        await withDiscardingTaskGroup { group in
+            for await message in core.broker.controlMessages(worker: core.id, queues: queues) {
+                let (queue, fence): (String, Int64?)
+                switch message {
+                case .resubscribed:
+                    core.beatNow.request()
+                    continue
+                case .cancel(let named, let number): (queue, fence) = (named, number)
+                case .cancelThrough(let named): (queue, fence) = (named, nil)
+                }
+                guard let index = core.index(of: queue), hints.add(fence, queue) else { continue }
+                group.addTask { await confirm(hints, queue, index) }
             }
+        }
+    }
+
+    private func confirm(_ hints: CancelHints, _ queue: String, _ index: Int) async {
+        while let noted = hints.take(queue) {
+            do {
+                let requested = try await core.broker.requestedCancels(of: noted, worker: core.id, queue: queue)
+                for order in requested.cancels { core.cancel(order, index) }
+                core.cancelThrough(requested.throughFence, index)
+            } catch {
+                core.beatNow.request()
+            }
+        }
+    }
+}
+
+/// The fences that messages have named and that were not looked at yet.
+private final class CancelHints: Sendable {
+    private struct Noted {
+        var fences: Set<Int64> = []
+        var isToBeRead = true
+    }
+
+    /// More than these of one queue come with the next heartbeat.
+    private static let limit = 20 * Defaults.batch
+    /// Has the queues for which a task reads.
+    private let queues = Mutex<[String: Noted]>([:])
+
+    /// - Parameter fence: nil for the whole queue.
+    /// - Returns: true if no task reads for this queue yet: the caller starts one.
+    func add(_ fence: Int64?, _ queue: String) -> Bool {
+        queues.withLock { queues in
+            let isFirst = queues[queue] == nil
+            var noted = queues[queue] ?? Noted()
+            if let fence, noted.fences.count < Self.limit { noted.fences.insert(fence) }
+            noted.isToBeRead = true
+            queues[queue] = noted
+            return isFirst
+        }
+    }
+
+    /// - Returns: the fences to read next, at most a batch; nil = there is nothing more to read, and the task ends.
+    func take(_ queue: String) -> [Int64]? {
+        queues.withLock { queues in
+            guard var noted = queues[queue], noted.isToBeRead else {
+                queues[queue] = nil
+                return nil
+            }
+            let batch = Array(noted.fences.prefix(Defaults.batch))
+            noted.fences.subtract(batch)
+            noted.isToBeRead = !noted.fences.isEmpty
+            queues[queue] = noted
+            return batch
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import RedisClient
 import TestSupport
 import Testing
 
@@ -29,6 +30,51 @@ struct CancellingTests {
         #expect(try await installation.sluice("cancel", id).code == 0)
         worker.send(SIGTERM)
         #expect(await worker.outcome().code == 0)
+    }
+
+    @Test(
+        "Cancelling everything in one database leaves what runs in another one alone, under the same namespace",
+        .enabled(if: TestRedis.isSingle, "a cluster has database 0 only")
+    )
+    func databases() async throws {
+        let near = try Installation()
+        let far = try Installation(url: TestRedis.shared.url + "?db=1", namespace: near.namespace)
+        let workers = [try near.worker(), try far.worker()]
+        let kept = try await near.enqueue("sleep", "seconds:=60")
+        let cancelled = try await far.enqueue("sleep", "seconds:=60")
+        try await near.awaitState("executing", of: kept)
+        try await far.awaitState("executing", of: cancelled)
+        try await far.succeed("cancel", "--queue", "default", "-y")
+        try await far.awaitState("cancelled", of: cancelled)
+        // The same worker hears of this one after all that came before.
+        let last = try await near.enqueue("sleep", "seconds:=60")
+        try await near.awaitState("executing", of: last)
+        try await near.succeed("cancel", last, "--wait=30s")
+        let shown = try await near.show(kept)
+        #expect(shown.state == "executing" && shown.cancel == nil)
+        withExtendedLifetime(workers) {}
+    }
+
+    @Test("A forged message, of one operation or of the whole queue, ends nothing that runs")
+    func forged() async throws {
+        let installation = try Installation()
+        let worker = try installation.worker()
+        let kept = try await installation.enqueue("sleep", "seconds:=60")
+        try await installation.awaitState("executing", of: kept)
+        let shown = try await installation.show(kept)
+        let fence = try #require(shown.fence)
+        let owner = try #require(shown.worker)
+        let prefix = "{\(installation.namespace)/default}:"
+        for place in [prefix + "db0:control", prefix + "db0:control:\(owner)", prefix + "control"] {
+            for text in ["cancelThrough", "cancelThrough 999999 forged", "cancel \(fence)", "cancel \(fence) forged"] {
+                try installation.redis.ask(RedisCommand("PUBLISH", place, text))[0].expectSuccess()
+            }
+        }
+        let last = try await installation.enqueue("sleep", "seconds:=60")
+        try await installation.awaitState("executing", of: last)
+        try await installation.succeed("cancel", last, "--wait=30s")
+        #expect(try await installation.show(kept).state == "executing")
+        withExtendedLifetime(worker) {}
     }
 
     @Test("A program is ended with everything that it started, also what left its process group")

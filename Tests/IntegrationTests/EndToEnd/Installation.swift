@@ -6,7 +6,7 @@ import Testing
 /// What one user has: a Redis, a namespace, a state folder, and the programs as they were built.
 final class Installation: Sendable {
     let redis: TestRedis
-    let namespace = uniqueNamespace()
+    let namespace: String
     let folder: TemporaryDirectory
     let ledger: Ledger
     private let url: String
@@ -16,8 +16,15 @@ final class Installation: Sendable {
     ///   - redis: Nobody stops or reconfigures the shared one.
     ///   - url: How the programs reach it, if not directly.
     ///   - workerURL: How `worker(…)` reaches it, if not like the others.
-    init(_ redis: TestRedis = .shared, url: String? = nil, workerURL: String? = nil) throws {
+    ///   - namespace: One of its own unless said.
+    init(
+        _ redis: TestRedis = .shared,
+        url: String? = nil,
+        workerURL: String? = nil,
+        namespace: String = uniqueNamespace()
+    ) throws {
         self.redis = redis
+        self.namespace = namespace
         self.url = url ?? redis.url
         self.workerURL = workerURL ?? self.url
         folder = try TemporaryDirectory()

@@ -11,7 +11,7 @@ local function publish_end(id, state)
   local waiters = call('HGET', extras_key(id), 'waiters')
   if not waiters then return end
   for waiter in string.gmatch(waiters, '%S+') do
-    call('PUBLISH', PREFIX .. 'waiter:' .. waiter, state .. id)
+    call('PUBLISH', CHANNELS .. 'waiter:' .. waiter, state .. id)
   end
 end
 

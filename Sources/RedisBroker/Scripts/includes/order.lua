@@ -1,6 +1,7 @@
--- Tells the worker that holds a fence to cancel: what is to be told is stored first. The first wish is the one that is remembered.
-local function order(worker, fence, trace, reason)
+-- Asks the worker that holds a fence to cancel. The request is stored first, because the worker reads it there: the message only says
+-- when to look. The first request is the one that is remembered.
+local function order(worker, fence, trace)
   if call('HSETNX', PREFIX .. 'cancelling:' .. worker, fence, trace) == 1 then
-    call('PUBLISH', PREFIX .. 'control:' .. worker, 'cancel ' .. fence .. ' ' .. reason)
+    call('PUBLISH', CHANNELS .. 'control:' .. worker, 'cancel ' .. fence)
   end
 end

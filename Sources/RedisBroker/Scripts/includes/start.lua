@@ -4,6 +4,9 @@ local call = redis.call
 local META = KEYS[1]
 local PREFIX = string.sub(META, 1, -5)
 local TOTALS = PREFIX .. 'totals'
+-- What the queue's channels begin with. Redis has one set of channels for all its databases, and a script cannot ask which database it
+-- works in: the caller says it with KEYS[2], which is no key of the queue. Without it, that is database 0.
+local CHANNELS = KEYS[2] or PREFIX .. 'db0:'
 local sub, byte, format, floor, min, max = string.sub, string.byte, string.format, math.floor, math.min, math.max
 local char, find, concat = string.char, string.find, table.concat
 -- include: clock
