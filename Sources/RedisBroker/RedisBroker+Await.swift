@@ -36,6 +36,38 @@ extension RedisBroker {
         throw OperationsError(.unavailable, "the connection to Redis was closed while waiting")
     }
 
+    package func hints(of id: OperationID, queue: String) -> AsyncStream<Void> {
+        let waiter = OperationID().description
+        let (ends, events) = (keys.waiter(queue, waiter), keys.events(queue))
+        let signals = subscriptions.listen([ends, events])
+        return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            // The scripts forget a follower that has not been heard of for a minute. One that may not write is left with the events.
+            @Sendable func announce() async {
+                _ = try? await read([id], waiter, queue)
+                continuation.yield()
+            }
+            let forward = Task {
+                for await signal in signals {
+                    switch signal {
+                    case .gap: await announce()
+                    case .message(let channel, let payload):
+                        if channel == ends || EventBatch(queue: queue, payload: payload)?.mayConcern(id) == true {
+                            continuation.yield()
+                        }
+                    }
+                }
+                continuation.finish()
+            }
+            let ticker = Task {
+                while (try? await Task.sleep(for: Self.rereadInterval)) != nil { await announce() }
+            }
+            continuation.onTermination = { _ in
+                forward.cancel()
+                ticker.cancel()
+            }
+        }
+    }
+
     private func read(_ ids: [OperationID], _ waiter: String, _ queue: String) async throws -> [OperationState?] {
         var states: [OperationState?] = []
         for chunk in ids.chunks(of: Defaults.batch) {

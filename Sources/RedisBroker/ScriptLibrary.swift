@@ -68,7 +68,7 @@ private struct ScriptAssembler {
             "numbers": PackageResources.numbers_lua, "admit": PackageResources.admit_lua,
             "lanes": PackageResources.lanes_lua, "take": PackageResources.take_lua, "held": PackageResources.held_lua,
             "graves": PackageResources.graves_lua, "recover": PackageResources.recover_lua,
-            "losses": PackageResources.losses_lua,
+            "losses": PackageResources.losses_lua, "waiters": PackageResources.waiters_lua,
             "detail": PackageResources.detail_lua, "flush": PackageResources.flush_lua,
             "order": PackageResources.order_lua, "fences": PackageResources.fences_lua,
             "audit": PackageResources.audit_lua,

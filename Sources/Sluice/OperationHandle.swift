@@ -15,7 +15,8 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
     /// Where it is now: in Redis, or in the client's buffer.
     public var storage: EnqueueStorage { reference.storage }
 
-    /// Waits until it ended, and returns what its `main` returned.
+    /// Waits until it ended, and returns what its `main` returned. Waits without limit, also while no worker runs: after five seconds of
+    /// that the client's logger gets a warning. `value(timeout:)` has a limit.
     ///
     /// - Throws: `OperationsError` with `.dead` and the last stored error, `.cancelled` with the reason, or `.expired` if it ended so;
     ///   `.notFound` if it is beyond its retention; `.unavailable` if Redis cannot be reached; `DecodingError` if the stored
@@ -24,8 +25,27 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
         get async throws { try Body.decode(result: try await reference.result()) }
     }
 
-    /// What is stored about it, now and after every change, until it ended. See `OperationReference.changes`.
+    /// Waits until it ended, but not longer than a time, and returns what its `main` returned.
+    ///
+    /// - Parameter timeout: longest time to wait; zero = look once. While Redis cannot be reached, the call takes up to five seconds more.
+    /// - Returns: what its `main` returned.
+    /// - Throws: `OperationsError` with `.timedOut`, saying how the operation stands and whether a live worker serves its queue, if it has
+    ///   not ended by then; it goes on, and may be waited for again. Otherwise as `value`.
+    public func value(timeout: Duration) async throws -> Body.Output {
+        try Body.decode(result: try await reference.result(timeout: timeout))
+    }
+
+    /// What is stored about it, now and after every change, until it ended: states, and each progress. See `OperationReference.changes`.
     public var changes: AsyncStream<OperationStatus> { reference.changes }
+
+    /// What is stored about it, now and after every change, until it ended or a time is over. See
+    /// `OperationReference.changes(timeout:)`.
+    ///
+    /// - Parameter timeout: longest time until it ends; zero = look once.
+    /// - Returns: the stream.
+    public func changes(timeout: Duration) -> AsyncThrowingStream<OperationStatus, any Error> {
+        reference.changes(timeout: timeout)
+    }
 
     /// Where it stands now.
     ///

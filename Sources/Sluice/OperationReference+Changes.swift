@@ -1,15 +1,44 @@
+import Operations
+
 extension OperationReference {
-    /// What is stored about it, now and after every change, until it ended.
+    /// What is stored about it, now and after every change, until it ended: states, and each progress.
     ///
-    /// The first element comes at once. Every element was read from Redis; messages only tell when to read, and a second without
-    /// one leads to a read too, so nothing is missed for longer. States that follow each other faster than they are read appear
-    /// as the last of them. While Redis cannot be reached the stream waits. It ends after a terminal state, or when the operation
-    /// is gone.
+    /// The first element comes at once. Every element was read from Redis, which notifies the client of each transition and of each progress
+    /// that a worker writes: at most four a second, the latest. A look each second makes up for a lost notification, and for more than
+    /// eight clients that follow one operation. Only what is replaced before it could be read is left out. While Redis cannot be reached
+    /// the stream waits. It ends after a terminal state, or when the operation is gone. It does not end while no worker runs: after
+    /// five seconds of that the client's logger gets a warning. `changes(timeout:)` has a limit, and says why it ends.
     public var changes: AsyncStream<OperationStatus> {
         AsyncStream { continuation in
             let task = Task {
-                await follow { continuation.yield($0) }
+                _ = await follow(until: nil) { continuation.yield($0) }
                 continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    /// What is stored about it, now and after every change, until it ended or a time is over.
+    ///
+    /// The elements are those of `changes`. The stream ends after a terminal state. It throws `OperationsError` with `.timedOut`, saying how
+    /// the operation stands and whether a live worker serves its queue, if it has not ended by then; it goes on, and may be followed
+    /// again. `.notFound` means that the operation is untracked, was removed or is beyond its retention.
+    ///
+    /// - Parameter timeout: longest time until it ends; zero = look once. While Redis cannot be reached, the end may take up to five seconds
+    ///   more.
+    /// - Returns: the stream.
+    public func changes(timeout: Duration) -> AsyncThrowingStream<OperationStatus, any Error> {
+        AsyncThrowingStream { continuation in
+            let task = Task {
+                let deadline = Deadline(timeout)
+                switch await follow(until: deadline, { continuation.yield($0) }) {
+                case .ended: continuation.finish()
+                case .gone: continuation.finish(throwing: notFound)
+                case .stopped:
+                    let error: any Error =
+                        if let deadline, !Task.isCancelled { await timedOut(deadline) } else { CancellationError() }
+                    continuation.finish(throwing: error)
+                }
             }
             continuation.onTermination = { _ in task.cancel() }
         }
@@ -18,39 +47,54 @@ extension OperationReference {
     /// Longest time between two reads of a followed operation.
     private static var rereadInterval: Duration { .seconds(1) }
 
-    private func follow(_ yield: (OperationStatus) -> Void) async {
-        let hints = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let listener = Task { await listen(hints.continuation) }
-        let ticker = Task {
-            while (try? await Task.sleep(for: Self.rereadInterval)) != nil { hints.continuation.yield() }
-            hints.continuation.finish()
-        }
-        defer {
-            listener.cancel()
-            ticker.cancel()
-        }
-        var last: OperationStatus?
-        hints.continuation.yield()
-        for await _ in hints.stream {
-            guard let found = try? await client.broker.details([id], queue: queue) else { continue }
-            guard let detail = found.first.flatMap({ $0 }) else { return }
-            let status = OperationStatus(detail)
-            if status != last { yield(status) }
-            if status.state.isTerminal { return }
-            last = status
+    private enum FollowEnd: Sendable {
+        case ended, gone
+        /// The time is over, or the task was cancelled.
+        case stopped
+    }
+
+    private func follow(until deadline: Deadline?, _ yield: @Sendable (OperationStatus) -> Void) async -> FollowEnd {
+        await client.unserved.during(waitsIn: queue) {
+            let hints = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            // Before the end of the time can come, so that there is one look in any case.
+            hints.continuation.yield()
+            let tasks = sources(of: hints.continuation, until: deadline)
+            defer { for task in tasks { task.cancel() } }
+            var last: OperationStatus?
+            for await _ in hints.stream {
+                guard let found = try? await client.broker.details([id], queue: queue) else { continue }
+                guard let detail = found.first.flatMap({ $0 }) else {
+                    // What is in the client's buffer comes to Redis later.
+                    if case .buffered = storage { continue }
+                    return .gone
+                }
+                let status = OperationStatus(detail)
+                if status != last { yield(status) }
+                if status.state.isTerminal { return .ended }
+                last = status
+            }
+            return .stopped
         }
     }
 
-    /// Turns events that may concern the operation into hints: those that name it, and those that do not say whom they concern.
-    private func listen(_ hints: AsyncStream<Void>.Continuation) async {
-        for await batch in client.broker.events(queues: [queue])
-        where batch.transitions.contains(where: { $0.id == id }) || batch.isIncomplete {
-            hints.yield()
+    /// Tasks that say when to read: the broker's hints, and a tick; the last one ends it all.
+    private func sources(
+        of hints: AsyncStream<Void>.Continuation,
+        until deadline: Deadline?
+    ) -> [Task<Void, Never>] {
+        let (broker, id, queue) = (client.broker, id, queue)
+        var tasks = [
+            Task { for await _ in broker.hints(of: id, queue: queue) { hints.yield() } },
+            Task { while (try? await Task.sleep(for: Self.rereadInterval)) != nil { hints.yield() } },
+        ]
+        if let deadline {
+            tasks.append(
+                Task {
+                    try? await Task.sleep(for: deadline.left)
+                    hints.finish()
+                }
+            )
         }
+        return tasks
     }
-}
-
-extension EventBatch {
-    /// More happened than the transitions tell.
-    package var isIncomplete: Bool { Int64(transitions.count) < to - from + 1 }
 }

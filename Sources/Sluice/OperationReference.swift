@@ -47,13 +47,26 @@ public struct OperationReference: Sendable {
 
     /// Waits until Redis has it. Returns at once unless it is in the client's buffer.
     ///
-    /// - Throws: `OperationsError` if it was refused after it had waited, or given up when the client was closed;
-    ///   `CancellationError` when the waiting task is cancelled.
-    public func stored() async throws {
+    /// - Parameter timeout: longest time to wait; nil = without limit, for as long as Redis is away.
+    /// - Throws: `OperationsError` with `.timedOut` if it is still in the buffer then, where it stays; otherwise if it was refused after it
+    ///   had waited, or given up when the client was closed. `CancellationError` when the waiting task is cancelled.
+    public func stored(timeout: Duration? = nil) async throws {
+        try await stored(until: Deadline(timeout))
+    }
+
+    private func stored(until deadline: Deadline?) async throws {
         guard let (receipt, index) = receipt else { return }
-        await receipt.wait(atMost: nil)
+        // Others of the same enqueue may take longer.
+        if receipt.outcome(index) == nil { await receipt.wait(atMost: deadline?.left) }
         try Task.checkCancellation()
-        _ = try receipt.outcome(index)?.get()
+        guard let outcome = receipt.outcome(index) else {
+            throw OperationsError(
+                .timedOut,
+                "operation \(id) is still in the client's buffer after \(deadline?.text ?? ""): Redis is away",
+                id: id
+            )
+        }
+        _ = try outcome.get()
     }
 
     func confirmed(_ isConfirmed: Bool) -> OperationReference {
@@ -80,17 +93,28 @@ public struct OperationReference: Sendable {
 
     /// Waits until it ended, and returns the stored result: JSON, or nothing for an operation that returns `Void`.
     ///
+    /// While no live worker serves its queue, the client's logger gets a warning after five seconds.
+    ///
+    /// - Parameter timeout: longest time to wait; zero = look once, nil = without limit, also while no worker runs. While Redis cannot be
+    ///   reached, the call takes up to five seconds more.
     /// - Returns: the result's bytes.
-    /// - Throws: `OperationsError` with `.dead`, `.cancelled` or `.expired` and the stored reason if it ended so; otherwise as
+    /// - Throws: `OperationsError` with `.timedOut`, saying how the operation stands and whether a live worker serves its queue, if it has
+    ///   not ended by then, and goes on; `.dead`, `.cancelled` or `.expired` and the stored reason if it ended so; otherwise as
     ///   `status()`. `CancellationError` when the waiting task is cancelled; the operation goes on then.
-    public func result() async throws -> [UInt8] {
+    public func result(timeout: Duration? = nil) async throws -> [UInt8] {
         guard isTracked else {
             throw OperationsError(.refused, "an untracked operation keeps no result: enqueue it tracked", id: id)
         }
-        try await stored()
-        let ends = try await client.broker.awaitEnd(of: [id], queue: queue, timeout: nil)
+        let deadline = Deadline(timeout)
+        return try await client.unserved.during(waitsIn: queue) { try await result(until: deadline) }
+    }
+
+    private func result(until deadline: Deadline?) async throws -> [UInt8] {
+        try await stored(until: deadline)
+        let ends = try await client.broker.awaitEnd(of: [id], queue: queue, timeout: deadline?.left)
         try Task.checkCancellation()
-        guard ends.first.flatMap({ $0 }) != nil else { throw notFound }
+        guard let end = ends.first.flatMap({ $0 }) else { throw notFound }
+        if let deadline, !end.isTerminal { throw await timedOut(deadline) }
         let detail = try await detail()
         switch detail.state {
         case .finished: return detail.result ?? []
@@ -99,7 +123,7 @@ public struct OperationReference: Sendable {
         case .expired: throw OperationsError(.expired, "it expired before a worker could start it", id: id)
         case .scheduled, .blocked, .ready, .executing, .retrying:
             // An operator retried it between the two reads.
-            return try await result()
+            return try await result(until: deadline)
         }
     }
 
@@ -120,7 +144,24 @@ public struct OperationReference: Sendable {
         return detail
     }
 
-    private var notFound: OperationsError {
+    /// Says why it may have taken so long: how it stands, and whether a worker is there to run it.
+    func timedOut(_ deadline: Deadline) async -> OperationsError {
+        let start = "operation \(id) has not ended after \(deadline.text)"
+        guard let status = try? await status() else {
+            return OperationsError(.timedOut, "\(start), and Redis does not say how it stands", id: id)
+        }
+        var message = "\(start): it is \(status.state.rawValue) in queue \(queue)"
+        let snapshot = try? await client.broker.snapshot(queue: queue, executingRows: 0)
+        if let snapshot, snapshot.liveWorkers.isEmpty {
+            let fix = UnservedWatch.fix(queue, namespace: client.namespace)
+            message += ", which no live worker serves; start one: \(fix)"
+        } else if snapshot?.paused == true {
+            message += ", which is paused; go on with: sluice queue resume \(queue)"
+        }
+        return OperationsError(.timedOut, message, id: id)
+    }
+
+    var notFound: OperationsError {
         OperationsError(.notFound, "no operation \(id) in queue \(queue) (namespace \(client.namespace))", id: id)
     }
 

@@ -19,7 +19,8 @@ extension SluiceClient {
     ///   - timeout: longest time to wait for the first answer, more than zero and at most 100 years.
     ///   - keys: sign and encrypt what is enqueued; nil = nothing is.
     ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
-    ///   - logger: gets a line when the connection is lost and found again.
+    ///   - logger: gets a line when the connection is lost and found again, and when a task waits for operations of a queue that no live
+    ///     worker serves.
     /// - Returns: a client that has an answer from Redis; with a buffer also one that will have it.
     /// - Throws: `OperationsError`: `.invalidOption` for a URL or a timeout and `.invalidName` for a namespace that cannot be one, `.unavailable`
     ///   if nobody answers in time and nothing is to be buffered, `.denied` if Redis refuses user, password or certificate.
@@ -51,7 +52,8 @@ extension SluiceClient {
     ///   - namespace: everything happens inside it.
     ///   - keys: sign and encrypt what is enqueued; nil = nothing is.
     ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
-    ///   - logger: gets a line when the server was started, and when the connection is lost and found again.
+    ///   - logger: gets a line when the server was started, when the connection is lost and found again, and when a task waits for
+    ///     operations of a queue that no live worker serves.
     /// - Returns: a client that has an answer from Redis.
     /// - Throws: `OperationsError` with `.unavailable`, saying what to do, if no redis-server is installed or it cannot be started.
     public static func connectToEmbeddedServer(
@@ -79,7 +81,8 @@ extension SluiceClient {
     ///
     /// - Parameters:
     ///   - environment: the variables.
-    ///   - logger: gets a line when the connection is lost and found again.
+    ///   - logger: gets a line when the connection is lost and found again, and when a task waits for operations of a queue that no live
+    ///     worker serves.
     /// - Returns: a client that has an answer from Redis.
     /// - Throws: as `connect(to:namespace:timeout:keys:logger:)` and `connectToEmbeddedServer(namespace:keys:logger:)`;
     ///   `OperationKeysError`.

@@ -20,6 +20,8 @@ public struct SluiceClient: Sendable {
     package let seal: (any EnvelopeSeal)?
     /// Keeps operations while Redis is away; nil = an enqueue throws then.
     let buffer: EnqueueBuffer?
+    /// Says in the log when a wait is in vain.
+    let unserved: UnservedWatch
     private let onClose: @Sendable () async -> Void
 
     /// A client of any broker, for tests and for those who connect by themselves.
@@ -29,13 +31,15 @@ public struct SluiceClient: Sendable {
     ///   - namespace: the namespace that the broker is bound to.
     ///   - keys: sign and encrypt what is enqueued.
     ///   - buffering: keep operations while the broker is away.
-    ///   - logger: gets a line when operations begin to wait, and when they do no longer.
+    ///   - unservedPatience: how long a wait takes until the client looks whether a live worker serves the queue.
+    ///   - logger: gets a line when operations begin to wait, and when they do no longer; and one when a wait is in vain.
     ///   - onClose: what `close` does.
     package init(
         broker: any Broker & BrokerInspection,
         namespace: String = Defaults.namespace,
         keys: OperationKeys? = nil,
         buffering: EnqueueBuffering? = nil,
+        unservedPatience: Duration = .seconds(5),
         logger: Logger = Logger(label: "sluice"),
         onClose: @escaping @Sendable () async -> Void = {}
     ) {
@@ -43,6 +47,7 @@ public struct SluiceClient: Sendable {
         self.namespace = namespace
         seal = keys.map { OperationSeal($0, namespace: namespace) }
         buffer = buffering.map { EnqueueBuffer($0, logger: logger) { try await broker.enqueue($0, queue: $1) } }
+        unserved = UnservedWatch(broker, namespace: namespace, patience: unservedPatience, logger: logger)
         self.onClose = onClose
     }
 

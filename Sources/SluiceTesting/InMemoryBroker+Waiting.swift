@@ -136,6 +136,20 @@ extension InMemoryBroker {
         return stream
     }
 
+    package func hints(of id: OperationID, queue: String) -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let ticket = state.withLock { state in
+            let ticket = state.listeners.newTicket()
+            state.listeners.followers[ticket] = Follower(id: id, queue: queue, continuation: continuation)
+            return ticket
+        }
+        continuation.yield()
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.listeners.followers.removeValue(forKey: ticket) }
+        }
+        return stream
+    }
+
     package func events(queues: [String]) -> AsyncStream<EventBatch> {
         let (stream, continuation) = AsyncStream.makeStream(of: EventBatch.self)
         let ticket = state.withLock { state in

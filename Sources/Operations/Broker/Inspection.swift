@@ -240,6 +240,13 @@ package struct EventBatch: Sendable, Equatable {
     }
 }
 
+extension EventBatch {
+    /// It names the operation, or more happened than it names.
+    package func mayConcern(_ id: OperationID) -> Bool {
+        transitions.contains { $0.id == id } || Int64(transitions.count) < to - from + 1
+    }
+}
+
 package struct CancelRequest: Sendable, Equatable {
     package var reason: String
     /// Who asks: a label for people.
@@ -299,6 +306,10 @@ package protocol BrokerInspection: Sendable {
     ///
     /// - Returns: the states at the end; nil where there is no such operation.
     func awaitEnd(of ids: [OperationID], queue: String, timeout: Duration?) async throws -> [OperationState?]
+
+    /// Says when to read an operation: at once, and whenever what is stored about it may have changed: a transition, its progress.
+    /// Hints that follow each other faster than they are taken become one, and one may be missed: read now and then without.
+    func hints(of id: OperationID, queue: String) -> AsyncStream<Void>
 
     /// Events of the queues from now on. A gap in the numbers means that messages were lost: read a snapshot.
     func events(queues: [String]) -> AsyncStream<EventBatch>

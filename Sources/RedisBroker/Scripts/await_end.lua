@@ -1,6 +1,6 @@
--- Says that somebody waits for these operations, and reads how they stand.
+-- Notes that a client waits for these operations or follows them, and reads how they stand.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  waiter: ends are published in its channel, CHANNELS .. 'waiter:' .. WAITER  ARGV[2…] ids, at most 500
+-- ARGV[1]  waiter: each end and each progress is published in its channel, CHANNELS .. 'waiter:' .. WAITER  ARGV[2…] ids, at most 500
 -- Output   a character for each: the letter of its state, 0 = no such operation
 -- Events   none
 -- include: base

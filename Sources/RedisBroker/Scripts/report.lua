@@ -3,10 +3,11 @@
 -- ARGV[1]  worker  ARGV[2] number of this call, growing (a repeat has the same), 0 = none; then for each report: fence, id,
 --          kind (p progress | l log line | k checkpoint | a cancel acknowledged), content
 -- Output   a character for each: 1 stored, 0 the fence is stale
--- Events   none
+-- Events   none; clients that follow an operation get a p for its progress
 -- include: base
 -- include: limits
 -- include: records
+-- include: waiters
 call('HDEL', META, '')
 local inflight = PREFIX .. 'inflight:' .. ARGV[1]
 local outcomes = {}
@@ -51,6 +52,7 @@ local function store(fence, id, kind, content)
     if not is_repeat then keep_line(id, content) end
   elseif kind == 'p' then
     call('HSET', extras_key(id), 'progress', content)
+    notify_waiters(id, 'p')
   elseif kind == 'k' then
     call('HSET', extras_key(id), 'checkpoint', content)
   elseif kind == 'a' then

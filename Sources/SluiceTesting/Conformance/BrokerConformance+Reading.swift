@@ -131,6 +131,25 @@ extension BrokerConformance {
             let states = try await bench.broker.awaitEnd(of: ids, queue: bench.queue, timeout: .milliseconds(20))
             try bench.expect(states, [.ready], "the states")
         },
+        ConformanceCheck("Hints come at once, and with each progress and transition of the operation") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            var hints = bench.broker.hints(of: claimed.id, queue: bench.queue).makeAsyncIterator()
+            let started = ContinuousClock.now
+            func awaitHint(_ isTrue: (OperationDetail) -> Bool) async throws {
+                while await hints.next() != nil, try await !isTrue(bench.existing(claimed.id)) {}
+            }
+            try await awaitHint { $0.state == .executing }
+            for step in 1...10 {
+                let progress = Report.Content.progress(fraction: 0.5, message: "\(step)")
+                _ = try await bench.report(claimed, worker, progress)
+                try await awaitHint { $0.progress?.message == "\(step)" }
+            }
+            _ = try await bench.complete(claimed, worker)
+            try await awaitHint { $0.state == .finished }
+            // Without hints every step would wait for the next look, five seconds later.
+            try bench.expect(ContinuousClock.now - started < .seconds(25), "the hints came at once")
+        },
         ConformanceCheck("The bell holds one token: enqueuing twice wakes one waiter once") { bench in
             try await bench.enqueue()
             try await bench.enqueue()

@@ -39,12 +39,19 @@ struct EventSubscriber {
     var continuation: AsyncStream<EventBatch>.Continuation
 }
 
+struct Follower {
+    var id: OperationID
+    var queue: String
+    var continuation: AsyncStream<Void>.Continuation
+}
+
 /// Everybody who waits for something to happen in some queue.
 struct Listeners {
     var bells: [Int: BellWaiter] = [:]
     var ends: [Int: EndWaiter] = [:]
     var controls: [Int: ControlSubscriber] = [:]
     var events: [Int: EventSubscriber] = [:]
+    var followers: [Int: Follower] = [:]
     var isControlCut = false
     private var lastTicket = 0
 
@@ -57,6 +64,7 @@ struct Listeners {
     mutating func notify(of model: inout QueueModel) {
         if !model.effects.isEmpty {
             publishEvents(of: &model)
+            publishProgress(of: model)
             publishControl(of: model)
             resumeWaiters(of: model)
             model.effects = CallEffects()
@@ -84,6 +92,16 @@ struct Listeners {
         )
         for subscriber in events.values where subscriber.queues.contains(model.queue) {
             subscriber.continuation.yield(batch)
+        }
+        for follower in followers.values where follower.queue == model.queue && batch.mayConcern(follower.id) {
+            follower.continuation.yield()
+        }
+    }
+
+    private func publishProgress(of model: QueueModel) {
+        for follower in followers.values
+        where follower.queue == model.queue && model.effects.progressed.contains(follower.id) {
+            follower.continuation.yield()
         }
     }
 

@@ -166,7 +166,9 @@ extension QueueModel {
     mutating func report(_ report: Report, worker: String, isRepeat: Bool) -> Bool {
         guard workers[worker]?.inFlight[report.fence]?.id == report.id else { return false }
         switch report.content {
-        case .progress(let fraction, let message): operations[report.id]?.progress = (fraction, message)
+        case .progress(let fraction, let message):
+            operations[report.id]?.progress = (fraction, message)
+            effects.progressed.append(report.id)
         case .checkpoint(let bytes): operations[report.id]?.checkpoint = bytes
         case .log(let line): if !isRepeat { operations[report.id]?.keep(line: line) }
         case .cancelAcknowledged where operations[report.id]?.cancelAcknowledgedAt == nil:

@@ -140,8 +140,10 @@ struct CallEffects {
     var counts: [OperationState: Int] = [:]
     var transitions: [(id: OperationID, state: OperationState)] = []
     var messages: [(worker: String?, message: ControlMessage)] = []
+    /// Operations whose progress changed.
+    var progressed: [OperationID] = []
 
-    var isEmpty: Bool { counts.isEmpty && messages.isEmpty }
+    var isEmpty: Bool { counts.isEmpty && messages.isEmpty && progressed.isEmpty }
 }
 
 // MARK: - Shared steps

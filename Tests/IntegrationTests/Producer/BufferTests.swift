@@ -61,6 +61,14 @@ struct BufferTests {
         handles += try await client.enqueue((21...40).map { Note(number: $0) })
         #expect(handles.allSatisfy { $0.storage == .buffered && !$0.reference.isNew })
         #expect(await client.flush(within: .zero) == 40)
+        for timeout in [Duration.zero, .milliseconds(1)] {
+            let late = await #expect(throws: OperationsError.self) {
+                try await handles[3].reference.stored(timeout: timeout)
+            }
+            #expect(late?.code == .timedOut && late?.id == handles[3].id)
+            let value = await #expect(throws: OperationsError.self) { try await handles[3].value(timeout: timeout) }
+            #expect(value?.message.contains("still in the client's buffer") == true)
+        }
         try server.restart()
         for handle in handles { try await handle.reference.stored() }
         #expect(handles.allSatisfy { $0.storage == .stored })

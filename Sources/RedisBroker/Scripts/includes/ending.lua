@@ -2,25 +2,14 @@
 local TOTAL_OF = { f = 'finished', d = 'dead', c = 'cancelled', e = 'expired' }
 local ended = {}
 
--- Tells those who wait for it. `awaited` has everything that somebody asked about within the last minute.
-local AWAITED = PREFIX .. 'awaited'
-local is_anything_awaited
-local function publish_end(id, state)
-  if is_anything_awaited == nil then is_anything_awaited = call('EXISTS', AWAITED) == 1 end
-  if not is_anything_awaited or not call('ZSCORE', AWAITED, id) then return end
-  local waiters = call('HGET', extras_key(id), 'waiters')
-  if not waiters then return end
-  for waiter in string.gmatch(waiters, '%S+') do
-    call('PUBLISH', CHANNELS .. 'waiter:' .. waiter, state .. id)
-  end
-end
+-- include: waiters
 
 local function note_end(id, state)
   local list = ended[state] or {}
   ended[state] = list
   list[#list + 1] = NOW
   list[#list + 1] = id
-  publish_end(id, state)
+  notify_waiters(id, state)
 end
 
 -- Ends the record. `failed` is its number of used attempts, three digits; `revision` changes where a reference stays behind.
