@@ -16,7 +16,8 @@ public final class LocalOperationQueue: Sendable {
 
     /// - Parameters:
     ///   - name: for people.
-    ///   - maxConcurrentOperationCount: how many may execute at once: 0 for none, `unlimited` for all.
+    ///   - maxConcurrentOperationCount: how many may execute at once: 0 for none, `unlimited` for all. A negative number, such as
+    ///     Foundation's `OperationQueue.defaultMaxConcurrentOperationCount` (−1), means the default, `Defaults.slots`.
     ///   - qualityOfService: of operations that have none of their own.
     ///   - clock: measures time limits and retry pauses.
     public init(
@@ -25,10 +26,9 @@ public final class LocalOperationQueue: Sendable {
         qualityOfService: QualityOfService = .default,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        precondition(maxConcurrentOperationCount >= 0, "a queue cannot run less than 0 operations at once")
         core = QueueCore(
             name: name,
-            limit: maxConcurrentOperationCount,
+            limit: Self.limit(of: maxConcurrentOperationCount),
             quality: Quality(qualityOfService),
             clock: clock
         )
@@ -66,14 +66,18 @@ public final class LocalOperationQueue: Sendable {
     public var name: String { core.name }
 
     /// How many operations may execute at once. What executes goes on when it is lowered. 0 starts nothing, like a suspended queue.
+    /// Setting a negative number, such as Foundation's −1, sets the default, `Defaults.slots`, which is then read here.
     public var maxConcurrentOperationCount: Int {
         get { core.scheduler.withLock { $0.limit } }
         set {
-            precondition(newValue >= 0, "a queue cannot run less than 0 operations at once")
-            core.scheduler.withLock { $0.limit = newValue }
+            let limit = Self.limit(of: newValue)
+            core.scheduler.withLock { $0.limit = limit }
             core.launchWanted()
         }
     }
+
+    /// The limit that a count means.
+    private static func limit(of count: Int) -> Int { count < 0 ? Defaults.slots : count }
 
     /// True = no operation is started. What executes goes on; what is cancelled ends all the same.
     public var isSuspended: Bool {

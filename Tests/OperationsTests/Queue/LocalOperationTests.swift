@@ -154,6 +154,27 @@ struct LocalOperationTests {
         try await queue.waitUntilAllOperationsAreFinished()
     }
 
+    @Test("A negative limit, such as Foundation's default, is the default", arguments: [-1, -2, Int.min])
+    func negativeLimit(count: Int) async throws {
+        #expect(OperationQueue.defaultMaxConcurrentOperationCount == -1)
+        let queue = LocalOperationQueue(maxConcurrentOperationCount: count)
+        #expect(queue.maxConcurrentOperationCount == Defaults.slots)
+        queue.maxConcurrentOperationCount = 1
+        queue.maxConcurrentOperationCount = count
+        #expect(queue.maxConcurrentOperationCount == Defaults.slots)
+        let (journal, gate) = (Journal(), Gate())
+        for number in 0..<Defaults.slots + 1 {
+            queue.add {
+                journal.note("\(number)")
+                await gate.wait()
+            }
+        }
+        await journal.wait(count: Defaults.slots)
+        #expect(queue.executingCount == Defaults.slots)
+        gate.open()
+        try await queue.waitUntilAllOperationsAreFinished()
+    }
+
     @Test("Task priority follows the quality of service, of the operation or else of the queue")
     func quality() async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, qualityOfService: .utility)
