@@ -163,6 +163,72 @@ struct KeyedOperationTests {
         try await queue.waitUntilAllOperationsAreFinished()
     }
 
+    // MARK: One step
+
+    @Test(
+        "Asking for a key and adding barriers at the same time: nothing is refused, and all of it ends",
+        arguments: [
+            [DuplicatePolicy.enqueue, .replace], [.enqueue, .enqueue], [.replace, .join], [.skip, .replace],
+        ]
+    )
+    func barriers(policies: [DuplicatePolicy]) async throws {
+        let queue = LocalOperationQueue(maxConcurrentOperationCount: 4)
+        let keyed = keyed(queue)
+        await withTaskGroup(of: Void.self) { group in
+            for policy in policies {
+                group.addTask { for number in 0..<1000 { keyed.run("k", onDuplicate: policy) { number } } }
+            }
+            group.addTask { for _ in 0..<1000 { queue.addBarrier {} } }
+        }
+        try await queue.waitUntilAllOperationsAreFinished()
+        #expect(keyed.operation(for: "k") == nil)
+    }
+
+    @Test("An operation that replace cancels may ask for the key and add a barrier: the latest is in the queue before")
+    func barrierFromCancel() async throws {
+        let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
+        let keyed = keyed(queue)
+        keyed.run("k") {
+            await withTaskCancellationHandler {
+                journal.note("former")
+                await gate.wait()
+            } onCancel: {
+                keyed.run("k", onDuplicate: .enqueue) {
+                    journal.note("from the cancel")
+                    return 3
+                }
+                queue.addBarrier { journal.note("barrier") }
+                gate.open()
+            }
+            return 1
+        }
+        await journal.wait(for: "former")
+        let latest = keyed.run("k", onDuplicate: .replace) {
+            journal.note("latest")
+            return 2
+        }
+        #expect(try await latest.value == 2)
+        await journal.wait(for: "barrier")
+        #expect(journal.entries == ["former", "latest", "from the cancel", "barrier"])
+    }
+
+    @Test("What is joined is in its queue already: adding or starting it again is refused, and it runs once")
+    func joinedIsInItsQueue() async throws {
+        let (queue, other) = (LocalOperationQueue(maxConcurrentOperationCount: 2), LocalOperationQueue())
+        let keyed = keyed(queue)
+        for number in 0..<500 {
+            let key = "\(number)"
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { keyed.run(key) { number } }
+                group.addTask {
+                    guard let found = keyed.operation(for: key) else { return }
+                    #expect(throws: OperationsError.self) { try other.add(found) }
+                }
+            }
+            #expect(try await keyed.run(key) { number }.value == number)
+        }
+    }
+
     @Test("The cache forgets by age and by number, the oldest first")
     func cache() {
         var cache = ResultCache<Int, String, ContinuousClock.Instant>(maximumAge: .seconds(10), maximumCount: 3)

@@ -20,7 +20,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         /// Adds one that runs when all the others have ended.
         func followed(by operation: ValueOperation<Output>, _ turns: LocalOperationQueue) -> Flight {
             var flight = self
-            let turn = ValueOperation {}
+            let turn = ValueOperation(home: turns.core) {}
             flight.latest = operation
             flight.turn = turn
             flight.members[ObjectIdentifier(operation)] = operation
@@ -29,10 +29,12 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
                 try turn.addDependency(latest, onFailure: .run)
                 if let former = self.turn { try turn.addDependency(former, onFailure: .run) }
                 try operation.addDependency(turn, onFailure: .run)
-                try turns.add(turn)
             } catch {
-                preconditionFailure("operations that nobody knows yet close no cycle: \(error)")
+                preconditionFailure(
+                    "nothing waits for operations that only this call knows, so they close no cycle: \(error)"
+                )
             }
+            turns.core.add(turn)
             return flight
         }
     }
@@ -67,7 +69,10 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         state = Guarded(State(results: ResultCache(maximumAge: freshness, maximumCount: maximumResults)))
     }
 
-    /// Asks for the operation of a key. Atomic: of any number of callers at the same time, one starts it.
+    /// Asks for the operation of a key.
+    ///
+    /// Atomic: of any number of callers at the same time, one starts it. Deciding and adding to the queue are one step, so what others
+    /// add to the queue meanwhile, barriers too, is before all of it or behind. What `replace` cancels is told after that step.
     ///
     /// - Parameters:
     ///   - key: what the operation is about.
@@ -82,16 +87,14 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         _ options: LocalOperationOptions = LocalOperationOptions(),
         _ body: @escaping @Sendable () async throws -> Output
     ) -> KeyedOperation<Output> {
-        let made = ValueOperation(options, body: body)
-        let (answer, former) = state.withLock { decide(key, onDuplicate, made, &$0) }
-        guard answer.operation === made else { return answer }
-        made.onEnd { [weak self, weak made] ending in
-            if let made { self?.ended(key, made, ending.state) }
+        let made = ValueOperation(options: options, home: queue.core, body: body)
+        let (answer, former) = state.withLock { state in
+            let decision = decide(key, onDuplicate, made, &state)
+            if decision.0.operation === made { enter(made, key) }
+            return decision
         }
-        if onDuplicate == .replace {
-            for operation in former { operation.cancel(reason: "replaced by a later one of its key") }
-        }
-        enter(made)
+        // Not before it is in the queue: this calls code of others, which may ask for the same key or add a barrier.
+        for operation in former { operation.cancel(reason: "replaced by a later one of its key") }
         return answer
     }
 
@@ -175,9 +178,11 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         if state.flights[key]?.members.isEmpty == true { state.flights[key] = nil }
     }
 
-    private func enter(_ operation: ValueOperation<Output>) {
-        do { try queue.add(operation) } catch {
-            preconditionFailure("an operation that was just made is in no queue: \(error)")
+    /// Adds an operation that only this call knows yet. It may end before this returns; its hook waits for the state's lock then.
+    private func enter(_ operation: ValueOperation<Output>, _ key: Key) {
+        operation.onEnd { [weak self, weak operation] ending in
+            if let operation { self?.ended(key, operation, ending.state) }
         }
+        queue.core.add(operation)
     }
 }
