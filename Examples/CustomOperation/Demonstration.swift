@@ -26,12 +26,12 @@ struct Demonstration {
         print("1. An operation that forgets to finish, and one behind it, in a queue of one slot")
         let queue = LocalOperationQueue(name: "forgetful", maxConcurrentOperationCount: 1)
         let story = tell(queue, ends: 2)
-        let forgetful = queue.add(
+        let forgetful = try queue.add(
             foundation: ForgetfulFetch("forgetful", duration: .milliseconds(10)),
             runTimeout: times.limit,
             grace: times.grace
         )
-        let next = queue.add(foundation: Fetch("next", duration: .milliseconds(10)))
+        let next = try queue.add(foundation: Fetch("next", duration: .milliseconds(10)))
         let end = try await forgetful.waitUntilFinished()
         let wasStuck = forgetful.isStuck
         try await next.waitUntilFinished()
@@ -48,7 +48,7 @@ struct Demonstration {
         let story = tell(queue, ends: 5)
         let start = ContinuousClock.now
         let fetches = (1...5).map { Fetch("fetch \($0)", duration: times.work) }
-        let operations = fetches.map { queue.add(foundation: $0, runTimeout: .seconds(30)) }
+        let operations = try fetches.map { try queue.add(foundation: $0, runTimeout: .seconds(30)) }
         try await Task.sleep(until: start + times.cancel)
         let wasExecuting = operations[2].isExecuting
         let cancelled = ContinuousClock.now

@@ -22,7 +22,7 @@ struct CustomOperationTests {
     func cancel(round: Int) async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 2)
         let fetches = (0..<4).map { Fetch("\($0)", duration: .seconds(600)) }
-        let operations = fetches.map { queue.add(foundation: $0) }
+        let operations = try fetches.map { try queue.add(foundation: $0) }
         for _ in 0..<round { await Task.yield() }
         for operation in operations { operation.cancel() }
         try await queue.waitUntilAllOperationsAreFinished()

@@ -18,6 +18,17 @@ private final class Synchronous: Operation, @unchecked Sendable {
     }
 }
 
+/// One that is never ready, as one that waits for a sign of its own.
+private final class Unready: Operation, @unchecked Sendable {
+    let journal: Journal
+    init(_ journal: Journal) { self.journal = journal }
+    override var isReady: Bool {
+        journal.note("isReady")
+        return false
+    }
+    override func main() { journal.note("main") }
+}
+
 /// The classic asynchronous subclass.
 private final class Asynchronous: Operation, @unchecked Sendable {
     enum Bug { case none, neverFinishes, neverAnnounces }
@@ -68,7 +79,7 @@ struct FoundationOperationTests {
         operation.queuePriority = .veryHigh
         operation.qualityOfService = .utility
         operation.completionBlock = { journal.note("completion") }
-        let local = queue.add(foundation: operation)
+        let local = try queue.add(foundation: operation)
         #expect(local.name == "old" && local.priority == .veryHigh && local.qualityOfService == .utility)
         #expect(try await local.waitUntilFinished() == .finished)
         #expect(operation.isFinished)
@@ -79,7 +90,7 @@ struct FoundationOperationTests {
     @Test("An asynchronous one holds its slot until it announces isFinished")
     func asynchronous() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(maxConcurrentOperationCount: 1), Journal(), Gate())
-        let local = queue.add(foundation: Asynchronous(journal, gate: gate))
+        let local = try queue.add(foundation: Asynchronous(journal, gate: gate))
         let next = queue.add { journal.note("next") }
         await journal.wait(for: "start")
         #expect(local.isExecuting && !next.isExecuting)
@@ -93,7 +104,7 @@ struct FoundationOperationTests {
     func cancel() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let (asynchronous, synchronous) = (Asynchronous(journal, gate: gate), Synchronous(journal, gate: gate))
-        let locals = [queue.add(foundation: asynchronous), queue.add(foundation: synchronous)]
+        let locals = try [queue.add(foundation: asynchronous), queue.add(foundation: synchronous)]
         await journal.wait(count: 2)
         for local in locals { local.cancel() }
         await journal.wait(for: "cancel()")
@@ -110,7 +121,7 @@ struct FoundationOperationTests {
         queue.isSuspended = true
         let operation = Asynchronous(journal, gate: Gate())
         operation.completionBlock = { journal.note("completion") }
-        let local = queue.add(foundation: operation)
+        let local = try queue.add(foundation: operation)
         local.cancel()
         #expect(local.state == .cancelled)
         await journal.wait(for: "completion")
@@ -124,7 +135,7 @@ struct FoundationOperationTests {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, clock: clock)
         let threads = BlockingThreads(limit: 1)
         let operation = Asynchronous(journal, gate: gate, bug: announces ? .neverFinishes : .neverAnnounces)
-        let local = ValueOperation(foundation: operation, runTimeout: .seconds(5), grace: .seconds(1), on: threads)
+        let local = try ValueOperation(foundation: operation, runTimeout: .seconds(5), grace: .seconds(1), on: threads)
         try queue.add(local)
         await journal.wait(for: "start")
         // Behind it on its thread: it has returned from start, and was not finished then.
@@ -150,6 +161,121 @@ struct FoundationOperationTests {
         second.addDependency(first)
         let error = await #expect(throws: OperationsError.self) { try await queue.add(foundation: second).value }
         #expect(error?.code == .refused)
+    }
+
+    @Test("One that is not ready and is cancelled while it waits is cancelled, and nothing of it is started")
+    func unreadyCancelled() async throws {
+        let (queue, journal, threads) = (LocalOperationQueue(), Journal(), BlockingThreads(limit: 1))
+        queue.isSuspended = true
+        let unready = Unready(journal)
+        let local = try ValueOperation(foundation: unready, on: threads)
+        try queue.add(local)
+        local.cancel()
+        #expect(local.state == .cancelled)
+        let dropped = Unready(journal)
+        do { _ = try ValueOperation(foundation: dropped, on: threads) }
+        // What is cancelled unrun is finished by a task of its own, on the shared threads or those given.
+        let byHand = try ValueOperation(foundation: Unready(journal), on: threads)
+        let error = await #expect(throws: OperationsError.self) {
+            try await byHand.start()
+            try await byHand.value
+        }
+        #expect(error?.code == .refused)
+        await journal.wait { $0.filter { $0 == "isReady" }.count >= 2 }
+        try await threads.run {}
+        #expect(unready.isCancelled && !journal.entries.contains("main"))
+    }
+
+    @Test("One that becomes unready and is cancelled before its thread takes it up ends as cancelled")
+    func unreadyCancelledOnItsWay() async throws {
+        let (queue, journal, gate, threads) = (LocalOperationQueue(), Journal(), Gate(), BlockingThreads(limit: 1))
+        let busy = Task { try await threads.run { gate.block() } }
+        let unready = Unready(journal)
+        let local = try ValueOperation(foundation: unready, on: threads)
+        let changes = local.changes
+        try queue.add(local)
+        for await change in changes where change.kind == .state(.executing) { break }
+        local.cancel()
+        gate.open()
+        #expect(try await local.waitUntilFinished() == .cancelled)
+        try await busy.value
+        #expect(!journal.entries.contains("main"))
+    }
+
+    @Test("The second of two that would run the same one is refused, however it comes")
+    func twice() async throws {
+        let (queue, other, journal, gate) = (LocalOperationQueue(), LocalOperationQueue(), Journal(), Gate())
+        let operation = Synchronous(journal, gate: gate)
+        operation.name = "only \u{1B}[31monce"
+        let local = try queue.add(foundation: operation)
+        for attempt in [{ try queue.add(foundation: operation) }, { try other.add(foundation: operation) }] {
+            let error = #expect(throws: OperationsError.self) { try attempt() }
+            #expect(error?.code == .refused)
+            #expect(error?.message.contains("\u{1B}") == false)
+        }
+        #expect(throws: OperationsError.self) { try ValueOperation(foundation: operation) }
+        let definition = OperationDefinition<Void, Void>.foundation("again") { operation }
+        let error = await #expect(throws: OperationsError.self) { try await queue.add(definition, with: ()).value }
+        #expect(error?.code == .refused)
+        gate.open()
+        try await local.value
+        // It has finished: Foundation's queue would end the process here as well.
+        #expect(throws: OperationsError.self) { try queue.add(foundation: operation) }
+        #expect(journal.entries == ["main", "done"])
+    }
+
+    @Test("From many tasks at once, one of them runs it")
+    func contended() async throws {
+        let queue = LocalOperationQueue(maxConcurrentOperationCount: 4)
+        for _ in 0..<200 {
+            let journal = Journal()
+            let operation = Synchronous(journal)
+            let locals = await withTaskGroup(of: ValueOperation<Void>?.self) { group in
+                for _ in 0..<4 { group.addTask { try? queue.add(foundation: operation) } }
+                return await group.reduce(into: [ValueOperation<Void>?]()) { $0.append($1) }.compactMap(\.self)
+            }
+            for local in locals { try await local.value }
+            #expect(locals.count == 1)
+            #expect(journal.entries == ["main", "done"])
+        }
+    }
+
+    @Test("One that was dropped unrun may be added again")
+    func droppedUnrun() async throws {
+        let (queue, journal) = (LocalOperationQueue(), Journal())
+        let operation = Synchronous(journal)
+        do { _ = try ValueOperation(foundation: operation) }
+        try await queue.add(foundation: operation).value
+        #expect(journal.entries == ["main", "done"])
+    }
+
+    @Test("One that was started by hand, or is in Foundation's queue, is refused")
+    func begunElsewhere() throws {
+        let (queue, journal, theirs) = (LocalOperationQueue(), Journal(), OperationQueue())
+        let started = Synchronous(journal)
+        started.start()
+        #expect(throws: OperationsError.self) { try queue.add(foundation: started) }
+        theirs.isSuspended = true
+        let enqueued = Synchronous(journal)
+        theirs.addOperation(enqueued)
+        #expect(throws: OperationsError.self) { try queue.add(foundation: enqueued) }
+        theirs.cancelAllOperations()
+        theirs.isSuspended = false
+        theirs.waitUntilAllOperationsAreFinished()
+    }
+
+    @Test("One that other code starts after it was added is dead instead of ending the process")
+    func begunMeanwhile() async throws {
+        let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
+        queue.isSuspended = true
+        let operation = Synchronous(journal, gate: gate)
+        let local = try queue.add(foundation: operation)
+        Thread.detachNewThread { operation.start() }
+        await journal.wait(for: "main")
+        queue.isSuspended = false
+        let error = await #expect(throws: OperationsError.self) { try await local.value }
+        #expect(error?.code == .refused)
+        gate.open()
     }
 
     @Test("Every queuePriority becomes the nearest step towards normal")

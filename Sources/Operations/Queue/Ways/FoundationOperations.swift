@@ -13,41 +13,45 @@ extension ValueOperation where Output == Void {
     /// - `queuePriority`, `qualityOfService` and `name` are carried over now; later changes to them are not.
     /// - A completion block that it has is called as before. Do not set one after this.
     /// - Dependencies between Foundation's operations are not carried over: one that is not ready when it is to start is dead. Add them to
-    ///   the local operations.
+    ///   the local operations. One that is not ready when it is cancelled is not started, so its completion block does not come.
+    /// - One local operation at a time runs it: Foundation ends the process when an operation is started twice.
     ///
     /// - Parameters:
     ///   - operation: not started, and in no `OperationQueue`.
     ///   - runTimeout: longest time, after which it is cancelled; nil = no limit. An asynchronous one should have a limit.
     ///   - grace: how long after that it may take to finish, before it is dead and its slot free all the same.
     ///   - threads: where `start` is called.
+    /// - Throws: `OperationsError` with `.refused` if another local operation is there to run it, or if it has started, has finished or
+    ///   is in an `OperationQueue`.
     public convenience init(
         foundation operation: Operation,
         runTimeout: Duration? = nil,
         grace: Duration = Defaults.cancelGrace,
         on threads: BlockingThreads = .shared
-    ) {
-        self.init(foundation: operation, runTimeout: runTimeout, grace: grace, on: threads, home: .outside) { _ in }
+    ) throws(OperationsError) {
+        let claim = try FoundationClaim(operation)
+        self.init(foundation: claim, runTimeout: runTimeout, grace: grace, on: threads, home: .outside) { _ in }
     }
 }
 
 extension ValueOperation {
-    convenience init<Work: Operation>(
-        foundation operation: Work,
+    fileprivate convenience init<Work: Operation>(
+        foundation claim: FoundationClaim<Work>,
         runTimeout: Duration?,
         grace: Duration,
         on threads: BlockingThreads,
         home: QueueCore,
         result: @escaping @Sendable (Work) throws -> Output
     ) {
-        let options = LocalOperationOptions(foundation: operation, runTimeout: runTimeout, grace: grace)
+        let options = LocalOperationOptions(foundation: claim.operation, runTimeout: runTimeout, grace: grace)
         self.init(options: options, home: home) {
-            try await FoundationRun(operation: operation).run(on: threads)
-            return try result(operation)
+            try await FoundationRun(claim).run(on: threads)
+            return try result(claim.operation)
         }
         onEnd { ending in
             guard ending.attempts == 0 else { return }
-            operation.cancel()
-            Task.detached { try await threads.run { operation.start() } }
+            claim.operation.cancel()
+            Task.detached { try await threads.run { try claim.start() } }
         }
     }
 }
@@ -60,14 +64,15 @@ extension LocalOperationQueue {
     ///   - runTimeout: longest time, after which it is cancelled; nil = no limit.
     ///   - grace: how long after that it may take to finish.
     /// - Returns: the local operation.
+    /// - Throws: `OperationsError` with `.refused` if it was added before, has started, has finished or is in an `OperationQueue`.
     @discardableResult
     public func add(
         foundation operation: Operation,
         runTimeout: Duration? = nil,
         grace: Duration = Defaults.cancelGrace
-    ) -> ValueOperation<Void> {
+    ) throws(OperationsError) -> ValueOperation<Void> {
         let local = ValueOperation(
-            foundation: operation,
+            foundation: try FoundationClaim(operation),
             runTimeout: runTimeout,
             grace: grace,
             on: .shared,
@@ -108,7 +113,8 @@ extension OperationDefinition {
     ///   - name: as for `DistributedOperation.name`.
     ///   - options: how its operations are to be run. An asynchronous one should have a limit.
     ///   - threads: where `start` is called.
-    ///   - make: makes an operation that is not started, and in no `OperationQueue`.
+    ///   - make: makes an operation that is not started, and in no `OperationQueue`; a new one each time. If it is another one, the local
+    ///     operation is dead (`OperationsError` with `.refused`).
     ///   - result: reads the result from the finished operation, or throws its error.
     public static func foundation<Work: Operation>(
         _ name: String,
@@ -118,16 +124,22 @@ extension OperationDefinition {
         result: @escaping @Sendable (Work) throws -> Output
     ) -> OperationDefinition {
         OperationDefinition(name, options: options, isForeign: true) { arguments, options, home in
-            let operation = make(arguments)
-            operation.adopt(options)
-            return ValueOperation(
-                foundation: operation,
-                runTimeout: options.runTimeout,
-                grace: options.grace,
-                on: threads,
-                home: home,
-                result: result
-            )
+            do throws(OperationsError) {
+                let claim = try FoundationClaim(make(arguments))
+                claim.operation.adopt(options)
+                return ValueOperation(
+                    foundation: claim,
+                    runTimeout: options.runTimeout,
+                    grace: options.grace,
+                    on: threads,
+                    home: home,
+                    result: result
+                )
+            } catch {
+                var options = options
+                options.retry = .never
+                return ValueOperation(options: options, home: home) { throw error }
+            }
         }
     }
 }
@@ -187,11 +199,63 @@ extension OperationPriority {
     }
 }
 
+/// The right to start a Foundation operation, which one holder has at a time.
+///
+/// Foundation ends the process when an operation is started that is not ready, has started before or is in an `OperationQueue`. So what
+/// it would check there is checked here before. What other code does to the operation in between cannot be excluded.
+private final class FoundationClaim<Work: Operation>: Sendable {
+    let operation: Work
+
+    /// - Throws: `OperationsError` with `.refused` if the operation is claimed, or has begun.
+    init(_ operation: Work) throws(OperationsError) {
+        if operation.hasBegun { throw .refused(operation, "was started before, or is in an OperationQueue") }
+        guard claimed.withLock({ $0.insert(ObjectIdentifier(operation)).inserted }) else {
+            throw .refused(operation, "belongs to another local operation")
+        }
+        self.operation = operation
+    }
+
+    // The operation is still held here, so its address is not yet another one's.
+    deinit { _ = claimed.withLock { $0.remove(ObjectIdentifier(operation)) } }
+
+    /// Calls `start`, unless it has finished without, as a subclass may at its cancel.
+    ///
+    /// - Throws: `CancellationError` if it is cancelled and not ready; `OperationsError` with `.refused` if it is only not ready, or if
+    ///   other code has started it.
+    func start() throws {
+        if operation.isFinished { return }
+        if operation.hasBegun { throw OperationsError.refused(operation, "was started by other code") }
+        guard operation.isReady else {
+            if operation.isCancelled { throw CancellationError() }
+            throw OperationsError.refused(
+                operation,
+                "is not ready: express its dependencies between the local operations"
+            )
+        }
+        operation.start()
+    }
+}
+
+/// The Foundation operations that are claimed.
+private let claimed = Guarded<Set<ObjectIdentifier>>([])
+
+extension Operation {
+    /// Whether it has started, has finished or was added to an `OperationQueue`. The last one can only be read by reflection, where
+    /// Foundation is written in Swift.
+    fileprivate var hasBegun: Bool {
+        if isExecuting || isFinished { return true }
+        var mirror: Mirror? = Mirror(reflecting: self)
+        while let current = mirror, current.subjectType != Operation.self { mirror = current.superclassMirror }
+        guard let state = mirror?.children.first(where: { $0.label == "__state" }) else { return false }
+        return "\(state.value)" != "initialized"
+    }
+}
+
 /// One run of a Foundation operation.
 ///
 /// Key-value observing of any key exists on Darwin only; the completion block is called on both.
-private final class FoundationRun: Sendable {
-    private let operation: Operation
+private final class FoundationRun<Work: Operation>: Sendable {
+    private let claim: FoundationClaim<Work>
     private let waiter = Guarded<Waiter>(.none)
 
     private enum Waiter {
@@ -200,15 +264,16 @@ private final class FoundationRun: Sendable {
         case finished
     }
 
-    init(operation: Operation) { self.operation = operation }
+    init(_ claim: FoundationClaim<Work>) { self.claim = claim }
+
+    private var operation: Work { claim.operation }
 
     func run(on threads: BlockingThreads) async throws {
         try await withTaskCancellationHandler {
             observeEnd()
-            let isFinished = try await threads.run { [operation] in
-                guard operation.isReady || operation.isCancelled else { throw OperationsError.unreadyFoundation }
-                operation.start()
-                return operation.isFinished
+            let isFinished = try await threads.run { [claim] in
+                try claim.start()
+                return claim.operation.isFinished
             }
             if isFinished { finish() }
             await withCheckedContinuation { wait($0) }
@@ -246,10 +311,8 @@ private final class FoundationRun: Sendable {
 }
 
 extension OperationsError {
-    fileprivate static var unreadyFoundation: OperationsError {
-        OperationsError(
-            .refused,
-            "the Foundation operation is not ready: express its dependencies between the local operations"
-        )
+    fileprivate static func refused(_ operation: Operation, _ why: String) -> OperationsError {
+        let name = operation.name.map { " " + quoted($0) } ?? ""
+        return OperationsError(.refused, "the Foundation operation\(name) of type \(type(of: operation)) \(why)")
     }
 }
