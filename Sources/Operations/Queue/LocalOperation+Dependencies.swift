@@ -106,7 +106,7 @@ extension LocalOperation {
         let answer = locked { scheduler -> Result<Bool, OperationsError> in
             // What was cancelled has ended, and adding it is no mistake: a queue would not have run it either.
             if guardedState == .cancelled { return .success(false) }
-            guard attempt == 0, !flags.contains(.queued) else {
+            guard attempt == 0, !isQueued else {
                 return .failure(
                     OperationsError(.refused, "an operation is added once, to one queue, before it has started")
                 )

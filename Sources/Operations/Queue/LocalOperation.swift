@@ -34,14 +34,16 @@ public class LocalOperation: @unchecked Sendable {
     var lane: UInt8
     var quality: Quality
     var flags: Flags = []
+    /// It was added to the queue that is its home. Never changes back, so its runner need not lock to read it.
+    var isQueued = false
+    /// Read by the runner before the body, without the lock.
+    let hasRunTimeout: Bool
     var links: DependencyLinks?
     var annex: Annex?
     var runner: Runner?
 
     struct Flags: OptionSet {
         let rawValue: UInt8
-        /// It was added to the queue that is its home.
-        static let queued = Flags(rawValue: 1)
         static let cancelRequested = Flags(rawValue: 2)
         /// It has run longer than it may, and was told to end.
         static let overdue = Flags(rawValue: 4)
@@ -53,6 +55,7 @@ public class LocalOperation: @unchecked Sendable {
         self.home = Atomic(home === QueueCore.outside ? .passUnretained(home) : .passRetained(home))
         lane = UInt8(options.priority.lane)
         quality = Quality(options.qualityOfService)
+        hasRunTimeout = options.runTimeout != nil
         if options.needsAnnex { annex = Annex(options) }
     }
 
@@ -61,6 +64,7 @@ public class LocalOperation: @unchecked Sendable {
         self.home = Atomic(.passRetained(home))
         lane = UInt8(OperationPriority.normal.lane)
         quality = .inherited
+        hasRunTimeout = false
     }
 
     deinit {
@@ -219,7 +223,7 @@ extension LocalOperation {
     public func start() async throws -> OperationState {
         let (mayStart, found) = locked { scheduler in
             let found = guardedState
-            guard found == .ready, !flags.contains(.queued) else { return (found == .cancelled, found) }
+            guard found == .ready, !isQueued else { return (found == .cancelled, found) }
             scheduler.begin(self)
             return (true, found)
         }

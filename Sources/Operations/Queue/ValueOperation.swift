@@ -91,7 +91,10 @@ extension LocalOperation {
     }
 
     /// How it ended. To be read after the end.
-    var ending: LocalOperationEnding {
+    var ending: LocalOperationEnding { locked { _ in guardedEnding } }
+
+    /// The same for a caller that holds the lock of its home.
+    var guardedEnding: LocalOperationEnding {
         LocalOperationEnding(
             state: guardedState,
             error: guardedState == .finished ? nil : annex?.failure ?? thrownError,

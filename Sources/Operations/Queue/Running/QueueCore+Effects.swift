@@ -42,49 +42,36 @@ extension QueueCore {
     }
 
     private func scheduleRetry(of operation: LocalOperation, after pause: Duration) {
-        let timer = Task.detached { [clock] in
-            try await clock.sleep(for: pause.limited)
-            operation.decide { scheduler, _ in
-                guard operation.guardedState == .retrying else { return }
-                operation.annex?.timer = nil
-                scheduler.unpark(operation)
+        operation.locked { _ in
+            // A cancel may have come before, and then there is no pause. The timer is kept before it can fire: for that it needs this
+            // lock, too. Kept later, it could take the place of the next attempt's timer, which then no cancel would reach.
+            guard operation.guardedState == .retrying else { return }
+            operation.orMakeAnnex.timer = Task.detached { [clock] in
+                guard (try? await clock.sleep(for: pause.limited)) != nil else { return }
+                operation.endPause()
             }
-            if !operation.isInQueue { operation.restart() }
         }
-        let isLate = operation.locked { _ -> Bool in
-            guard operation.guardedState == .retrying else { return true }
-            operation.orMakeAnnex.timer = timer
-            return false
-        }
-        if isLate { timer.cancel() }
     }
 }
 
 extension LocalOperation {
-    var isInQueue: Bool { locked { _ in flags.contains(.queued) } }
-
     /// Gives up the queue's hold on an operation that has ended.
     func releaseFromQueue() {
-        guard flags.contains(.queued) else { return }
+        guard isQueued else { return }
         Unmanaged.passUnretained(self).release()
     }
 
-    /// Goes on with an operation that was started by hand, after a retry pause.
-    func restart() {
-        let mayStart = locked { scheduler -> Bool in
-            guard guardedState == .ready, !flags.contains(.queued) else { return false }
+    /// Ends a retry pause. What is in no queue, because it was started by hand, starts again at once.
+    fileprivate func endPause() {
+        let mayStart = decide { scheduler, _ -> Bool in
+            guard guardedState == .retrying else { return false }
+            annex?.timer = nil
+            scheduler.unpark(self)
+            guard !isQueued else { return false }
             scheduler.begin(self)
             return true
         }
         if mayStart { QueueCore.outside.launch(quality, first: self) }
-    }
-
-    /// Ties it to the runner that was started for it. A cancel may have come before.
-    func adopt(_ runner: Runner) {
-        locked { _ in
-            self.runner = runner
-            runner.isSpent = flags.contains(.cancelRequested)
-        }
     }
 
     func decideOnEnd(of edge: DependencyEdge, as state: OperationState) -> (Effects, QueueCore) {

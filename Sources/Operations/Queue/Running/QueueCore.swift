@@ -33,13 +33,18 @@ final class QueueCore: Sendable {
     func launch(_ quality: Quality, first: LocalOperation? = nil) {
         let quality = quality == .inherited ? ownQuality : quality
         let runner = Runner(quality: quality)
-        if let first { first.adopt(runner) }
-        let task = Task.detached(priority: quality.taskPriority) { [self] in await runner.run(in: self, first: first) }
-        let isSpent = scheduler.withLock { _ in
-            runner.task = task
-            return runner.isSpent
+        // The runner waits for the end of this: a cancel must find the task from the first step of a body on.
+        runner.launching.withLock { _ in
+            let task = Task.detached(priority: quality.taskPriority) { [self] in
+                await runner.run(in: self, first: first)
+            }
+            let isSpent = scheduler.withLock { _ in
+                runner.task = task
+                if let first { runner.adopt(first) }
+                return runner.isSpent
+            }
+            if isSpent { task.cancel() }
         }
-        if isSpent { task.cancel() }
     }
 
     /// What an idle runner finds. It stays idle, unless it found something to run or this was its last look.
@@ -85,7 +90,7 @@ final class QueueCore: Sendable {
     ) -> NextStep {
         let isEnded = operation.guardedState.isTerminal
         defer { scheduler.recruit(&effects) }
-        guard !runner.isSpent, operation.flags.contains(.queued) else { return .leave(isEnded: isEnded) }
+        guard !runner.isSpent, operation.isQueued else { return .leave(isEnded: isEnded) }
         // Hooks run first, on this slot: on a queue of one slot they come in order.
         guard effects.aftermaths.isEmpty, let next = scheduler.take() else {
             scheduler.idle += 1

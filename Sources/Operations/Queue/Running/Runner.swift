@@ -2,7 +2,8 @@
 ///
 /// Its fields are guarded by the lock of its core.
 final class Runner: @unchecked Sendable {
-    /// Nil for the moment between its start and the return to who started it.
+    /// Locked until `task` is set. The runner itself waits for that, so no body of it runs before.
+    let launching = Guarded(())
     var task: Task<Void, Never>?
     /// Its task was cancelled, so it takes no further operation.
     var isSpent = false
@@ -14,7 +15,14 @@ final class Runner: @unchecked Sendable {
     /// the next soon after. One of low priority, which may not get its turn for long, must not be what others wait for.
     private var patience: Int { quality.taskPriority < .medium ? 0 : 4 }
 
+    /// Takes an operation that executes already. A cancel of it may have come before, or the end of its grace.
+    func adopt(_ operation: LocalOperation) {
+        isSpent = operation.flags.contains(.cancelRequested)
+        if operation.guardedState == .executing { operation.runner = self }
+    }
+
     func run(in core: QueueCore, first: LocalOperation?) async {
+        launching.withLock { _ in }
         var looks = 0
         var current = first
         while true {
@@ -56,7 +64,7 @@ extension LocalOperation {
     }
 
     private var runLimit: (runTimeout: Duration, grace: Duration)? {
-        guard annex != nil else { return nil }
+        guard hasRunTimeout else { return nil }
         return locked { _ in annex?.runTimeout.map { ($0, annex?.grace ?? Defaults.cancelGrace) } }
     }
 

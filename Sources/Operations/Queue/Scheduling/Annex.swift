@@ -16,5 +16,5 @@ final class Annex: @unchecked Sendable {
     /// The worker's operation that it runs.
     var context: OperationContext?
     /// Wakes it from `retrying`.
-    var timer: Task<Void, any Error>?
+    var timer: Task<Void, Never>?
 }

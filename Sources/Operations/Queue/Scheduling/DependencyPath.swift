@@ -105,7 +105,7 @@ struct DependencyPath {
 extension LocalOperation {
     /// Its section in a queue; nil outside of one and after its end.
     fileprivate var sectionInQueue: UInt32? {
-        locked { _ in flags.contains(.queued) && !guardedState.isTerminal ? section : nil }
+        locked { _ in isQueued && !guardedState.isTerminal ? section : nil }
     }
 
     var sequenceForPeople: UInt64 { locked { _ in sequence } }
@@ -141,7 +141,7 @@ extension Scheduler {
 
     /// The operations of the section before or after that of an operation; none without barriers.
     func neighbours(of operation: LocalOperation, after: Bool) -> [LocalOperation] {
-        guard operation.flags.contains(.queued), sections.lastNumber != sections.number else { return [] }
+        guard operation.isQueued, sections.lastNumber != sections.number else { return [] }
         var number = operation.section
         while after ? number < sections.lastNumber : number > sections.number {
             number = after ? number + 1 : number - 1

@@ -32,7 +32,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         sequence += 1
         operation.sequence = sequence
         operation.section = sections.lastNumber
-        operation.flags.insert(.queued)
+        operation.isQueued = true
         count += 1
         sections[operation.section].count += 1
         if operation.guardedState == .ready {
@@ -157,7 +157,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
     mutating func hold(_ operation: LocalOperation) {
         operation.pending += 1
         guard operation.guardedState == .ready else { return }
-        if operation.flags.contains(.queued) {
+        if operation.isQueued {
             sections[operation.section].lanes.remove(operation)
             sections[operation.section].parked.append(operation)
         }
@@ -166,7 +166,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
 
     /// Puts an executing operation aside until its next attempt.
     mutating func park(_ operation: LocalOperation) {
-        if operation.flags.contains(.queued) {
+        if operation.isQueued {
             sections[operation.section].executing.remove(operation)
             sections[operation.section].parked.append(operation)
             executing -= 1
@@ -176,7 +176,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
 
     /// Makes a blocked or retrying operation ready.
     mutating func unpark(_ operation: LocalOperation) {
-        if operation.flags.contains(.queued) {
+        if operation.isQueued {
             sections[operation.section].parked.remove(operation)
             sections[operation.section].lanes.insert(operation)
         }
@@ -188,7 +188,11 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
     /// - Returns: false if it had ended already.
     mutating func cancel(_ operation: LocalOperation, reason: String, _ effects: inout Effects) -> Bool {
         guard !operation.guardedState.isTerminal else { return false }
-        guard !operation.flags.contains(.cancelRequested) else { return true }
+        if operation.flags.contains(.cancelRequested) {
+            // The other caller may still be on its way to the task, and this one too may count on it.
+            interrupt(operation, &effects)
+            return true
+        }
         operation.flags.insert(.cancelRequested)
         if !reason.isEmpty { operation.orMakeAnnex.cancelReason = reason }
         if operation.guardedState == .executing {
@@ -216,7 +220,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
 
     mutating func setLane(_ lane: UInt8, of operation: LocalOperation) {
         guard operation.lane != lane else { return }
-        let waitsInLane = operation.guardedState == .ready && operation.flags.contains(.queued)
+        let waitsInLane = operation.guardedState == .ready && operation.isQueued
         if waitsInLane { sections[operation.section].lanes.remove(operation) }
         operation.lane = lane
         if waitsInLane { sections[operation.section].lanes.insert(operation) }
@@ -234,7 +238,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
 extension Scheduler {
     /// Takes an operation out of its place and makes its state terminal.
     private mutating func leave(_ operation: LocalOperation, as state: OperationState, _ effects: inout Effects) {
-        if operation.flags.contains(.queued) {
+        if operation.isQueued {
             switch operation.guardedState {
             case .executing:
                 sections[operation.section].executing.remove(operation)
@@ -250,13 +254,13 @@ extension Scheduler {
         move(operation, to: state)
         operation.runner = nil
         guard let annex = operation.annex else { return }
-        annex.timer?.cancel()
+        if let timer = annex.timer { effects.interrupted.append(timer) }
         annex.timer = nil
         guard !annex.hooks.isEmpty || !annex.waiters.isEmpty || !annex.streams.isEmpty else { return }
         effects.aftermaths.append(
             Aftermath(
                 operation: operation,
-                ending: operation.ending,
+                ending: operation.guardedEnding,
                 hooks: annex.hooks,
                 waiters: Array(annex.waiters.values),
                 streams: Array(annex.streams.values)
@@ -292,7 +296,7 @@ extension Scheduler {
     }
 
     private func tellQueue(_ operation: LocalOperation, _ kind: LocalOperationChange.Kind) {
-        guard !streams.isEmpty, operation.flags.contains(.queued) else { return }
+        guard !streams.isEmpty, operation.isQueued else { return }
         for stream in streams.values { stream.yield(LocalOperationChange(operation: operation, kind: kind)) }
     }
 }
