@@ -72,7 +72,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
     /// Asks for the operation of a key.
     ///
     /// Atomic: of any number of callers at the same time, one starts it. Deciding and adding to the queue are one step, so what others
-    /// add to the queue meanwhile, barriers too, is before all of it or behind. What `replace` cancels is told after that step.
+    /// add to the queue meanwhile, barriers too, is before all of it or behind. What `replace` cancels hears of it after that step.
     ///
     /// - Parameters:
     ///   - key: what the operation is about.
