@@ -1,0 +1,51 @@
+import Foundation
+import Operations
+import Testing
+
+/// What several tasks do to one operation at the same moment. The thread sanitizer watches these: `scripts/test --tsan`.
+@Suite("One operation under many tasks", .timeLimit(.minutes(1)))
+struct ContentionTests {
+    @Test("Waiting, observing and hooks begin while a runner starts the operation")
+    func waiting() async throws {
+        let queue = LocalOperationQueue(maxConcurrentOperationCount: 2)
+        for number in 0..<300 {
+            let operation = queue.add { number }
+            async let end = operation.waitUntilFinished()
+            async let value = operation.value
+            operation.onEnd { _ in }
+            operation.cancel()
+            _ = operation.changes
+            #expect(try await end.isTerminal)
+            _ = try? await value
+        }
+    }
+
+    @Test("Waiting begins while an operation is started by hand")
+    func starting() async throws {
+        for number in 0..<300 {
+            let operation = ValueOperation { number }
+            async let started = operation.start()
+            async let end = operation.waitUntilFinished()
+            #expect(try await started == .finished)
+            #expect(try await end == .finished)
+        }
+    }
+
+    @Test("The end of a body that was given up on and the reading of its result come together")
+    func stuck() async throws {
+        for _ in 0..<100 {
+            let (clock, gate) = (TestClock(), Gate())
+            let queue = LocalOperationQueue(clock: clock)
+            let operation = queue.add(LocalOperationOptions(runTimeout: .seconds(1), grace: .seconds(1))) {
+                await gate.wait()
+            }
+            await clock.journal.wait(count: 1)
+            clock.advance(by: .seconds(1))
+            await clock.journal.wait(count: 2)
+            clock.advance(by: .seconds(1))
+            #expect(try await operation.waitUntilFinished() == .dead)
+            gate.open()
+            #expect(throws: OperationsError.self) { try operation.result?.get() }
+        }
+    }
+}
