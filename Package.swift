@@ -36,6 +36,7 @@ let package = Package(
             name: "RedisClient",
             dependencies: [
                 "CHiredis",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),

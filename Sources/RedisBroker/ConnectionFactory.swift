@@ -7,7 +7,6 @@ import RedisClient
 struct ConnectionFactory: Sendable {
     let endpoint: RedisEndpoint
     let configuration: RedisBrokerConfiguration
-    let scripts: RedisScriptSet
     let logger: Logger
 
     func link(
@@ -20,7 +19,6 @@ struct ConnectionFactory: Sendable {
             endpoint,
             configuration: connection(purpose, deadline),
             on: loop,
-            scripts: scripts,
             logger: logger,
             onConnect: onConnect
         )

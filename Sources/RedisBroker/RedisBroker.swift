@@ -37,13 +37,7 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
         namespace = configuration.namespace
         keys = Keys(namespace: configuration.namespace, database: endpoint.database)
         scripts = ScriptLibrary(testClock: configuration.testClock, edit: configuration.scriptEdit)
-        let set = RedisScriptSet(scripts.all)
-        let connections = ConnectionFactory(
-            endpoint: endpoint,
-            configuration: configuration,
-            scripts: set,
-            logger: logger
-        )
+        let connections = ConnectionFactory(endpoint: endpoint, configuration: configuration, logger: logger)
         link = connections.link(
             "commands",
             on: MultiThreadedEventLoopGroup.singleton.any(),

@@ -1,7 +1,8 @@
 import Foundation
 import RedisClient
 
-/// The scripts, assembled from the embedded `.lua` files: a line `-- include: name` is replaced by `includes/name.lua`.
+/// The scripts, each assembled from the embedded `.lua` files when it is first called: a line `-- include: name` is replaced by
+/// `includes/name.lua`.
 struct ScriptLibrary: Sendable {
     let enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire: RedisScript
     let cancel, cancelHeld, cancelQueue, retry, remove, pause, awaitEnd, details, page, snapshot, lost, log: RedisScript
@@ -10,7 +11,7 @@ struct ScriptLibrary: Sendable {
     /// - Parameters:
     ///   - testClock: time is read from the key `{namespace/queue}:clock` instead of the server's clock.
     ///   - edit: changes the assembled sources, for negative controls.
-    init(testClock: Bool = false, edit: ((String) -> String)? = nil) {
+    init(testClock: Bool = false, edit: (@Sendable (String) -> String)? = nil) {
         let assembler = ScriptAssembler(testClock: testClock, edit: edit)
         enqueue = assembler.script("enqueue", PackageResources.enqueue_lua)
         claim = assembler.script("claim", PackageResources.claim_lua)
@@ -49,58 +50,81 @@ struct ScriptLibrary: Sendable {
     }
 }
 
-private struct ScriptAssembler {
-    let includes: [String: [UInt8]]
-    let edit: ((String) -> String)?
+struct ScriptAssembler: Sendable {
+    let testClock: Bool
+    let edit: (@Sendable (String) -> String)?
 
-    init(testClock: Bool, edit: ((String) -> String)?) {
-        self.edit = edit
-        includes = [
-            "base": PackageResources.base_lua, "start": PackageResources.start_lua, "rest": PackageResources.rest_lua,
-            "clock": testClock ? PackageResources.test_clock_lua : PackageResources.clock_lua,
-            "limits": PackageResources.limits_lua, "events": PackageResources.events_lua,
-            "doorbell": PackageResources.doorbell_lua, "records": PackageResources.records_lua,
-            "ending": PackageResources.ending_lua, "promote": PackageResources.promote_lua,
-            "retention": PackageResources.retention_lua,
-            "groups": PackageResources.groups_lua, "calls": PackageResources.calls_lua,
-            "store": PackageResources.store_lua, "enqueue_single": PackageResources.enqueue_single_lua,
-            "claim_single": PackageResources.claim_single_lua,
-            "numbers": PackageResources.numbers_lua, "admit": PackageResources.admit_lua,
-            "lanes": PackageResources.lanes_lua, "take": PackageResources.take_lua, "held": PackageResources.held_lua,
-            "graves": PackageResources.graves_lua, "recover": PackageResources.recover_lua,
-            "losses": PackageResources.losses_lua, "waiters": PackageResources.waiters_lua,
-            "detail": PackageResources.detail_lua, "flush": PackageResources.flush_lua,
-            "order": PackageResources.order_lua, "fences": PackageResources.fences_lua,
-            "audit": PackageResources.audit_lua,
-        ]
+    func script(_ name: String, _ file: @autoclosure @escaping @Sendable () -> [UInt8]) -> RedisScript {
+        RedisScript(name: name) {
+            let source = nest(ScriptPruner.prune(expand(file()[...])))
+            return edit?(source) ?? source
+        }
     }
 
-    func script(_ name: String, _ source: [UInt8]) -> RedisScript {
-        let source = nest(ScriptPruner.prune(expand(source)))
-        return RedisScript(name: name, source: edit?(source) ?? source)
+    /// The lines of a file, with those of its includes.
+    private func expand(_ file: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+        file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).flatMap { line in
+            guard line.starts(with: Self.marker) else { return [line] }
+            return expand(included(String(decoding: line.dropFirst(Self.marker.count), as: UTF8.self))[...])
+        }
     }
 
     /// Puts everything behind the base (whose last part is `rest`, where a short way stands before it) and the limits into a function. A
     /// function that refers to a local of the chunk it stands in makes Lua search all such locals one by one, each time it is made; one
     /// that refers to locals further out does not.
-    private func nest(_ source: String) -> String {
-        let end = "-- end of the base\n"
-        guard let base = source.range(of: end, options: .backwards) else { return source }
-        return source[..<base.upperBound] + "return (function()\n" + source[base.upperBound...] + "\nend)()\n"
+    private func nest(_ lines: [ArraySlice<UInt8>]) -> String {
+        guard let end = lines.lastIndex(where: { $0.elementsEqual(Self.endOfBase) }) else {
+            return Self.text(lines[...])
+        }
+        return Self.text(lines[...end]) + "return (function()\n" + Self.text(lines[(end + 1)...]) + "end)()\n"
     }
 
-    private func expand(_ source: [UInt8]) -> String {
-        let marker = "-- include: "
-        return String(decoding: source, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-            .map { line in
-                guard line.hasPrefix(marker) else { return String(line) }
-                let name = String(line.dropFirst(marker.count))
-                guard let included = includes[name] else {
-                    preconditionFailure("a script includes \"\(name)\", which is unknown")
-                }
-                return expand(included)
-            }
-            .joined(separator: "\n")
+    private static func text(_ lines: ArraySlice<ArraySlice<UInt8>>) -> String {
+        var bytes: [UInt8] = []
+        for line in lines {
+            bytes += line
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static let marker = Array("-- include: ".utf8)
+    static let endOfBase = Array("-- end of the base".utf8)
+
+    private func included(_ name: String) -> [UInt8] {
+        switch name {
+        case "base": PackageResources.base_lua
+        case "start": PackageResources.start_lua
+        case "rest": PackageResources.rest_lua
+        case "clock": testClock ? PackageResources.test_clock_lua : PackageResources.clock_lua
+        case "limits": PackageResources.limits_lua
+        case "events": PackageResources.events_lua
+        case "doorbell": PackageResources.doorbell_lua
+        case "records": PackageResources.records_lua
+        case "ending": PackageResources.ending_lua
+        case "promote": PackageResources.promote_lua
+        case "retention": PackageResources.retention_lua
+        case "groups": PackageResources.groups_lua
+        case "calls": PackageResources.calls_lua
+        case "store": PackageResources.store_lua
+        case "enqueue_single": PackageResources.enqueue_single_lua
+        case "claim_single": PackageResources.claim_single_lua
+        case "numbers": PackageResources.numbers_lua
+        case "admit": PackageResources.admit_lua
+        case "lanes": PackageResources.lanes_lua
+        case "take": PackageResources.take_lua
+        case "held": PackageResources.held_lua
+        case "graves": PackageResources.graves_lua
+        case "recover": PackageResources.recover_lua
+        case "losses": PackageResources.losses_lua
+        case "waiters": PackageResources.waiters_lua
+        case "detail": PackageResources.detail_lua
+        case "flush": PackageResources.flush_lua
+        case "order": PackageResources.order_lua
+        case "fences": PackageResources.fences_lua
+        case "audit": PackageResources.audit_lua
+        default: preconditionFailure("a script includes \"\(name)\", which is unknown")
+        }
     }
 }
 

@@ -1,65 +1,67 @@
 /// Leaves out of an assembled script the functions that it does not use. Lua makes every function of a script anew with each call,
 /// and clears it away afterwards: five hundred to a thousand instructions each, where a call for one operation has 200,000.
-struct ScriptPruner {
+enum ScriptPruner {
+    typealias Line = ArraySlice<UInt8>
+
     /// Lines that belong together: a function with its comment, or one line that stands for itself.
     private struct Block {
         /// Nil: always needed.
-        var name: Substring?
-        var lines: [Substring]
-
-        /// What its code refers to.
-        var words: Set<Substring> {
-            var words: Set<Substring> = []
-            for line in lines where !line.drop(while: { $0 == " " }).isComment {
-                words.formUnion(line.split { !$0.isLetter && !$0.isNumber && $0 != "_" })
-            }
-            return words
-        }
+        var name: Line?
+        var lines: ArraySlice<Line>
     }
 
-    static func prune(_ source: String) -> String {
+    static func prune(_ source: [Line]) -> [Line] {
         let blocks = blocks(of: source)
-        var needed: Set<Substring> = []
+        var unused: [Line: [Block]] = [:]
+        for block in blocks { if let name = block.name { unused[name, default: []].append(block) } }
         var open = blocks.filter { $0.name == nil }
         while let block = open.popLast() {
-            for word in block.words.subtracting(needed) {
-                needed.insert(word)
-                open += blocks.filter { $0.name == word }
-            }
-        }
-        return blocks.filter { $0.name.map(needed.contains) ?? true }.flatMap(\.lines).joined(separator: "\n")
-    }
-
-    private static func blocks(of source: String) -> [Block] {
-        var blocks: [Block] = []
-        var comment: [Substring] = []
-        var rest = source.split(separator: "\n", omittingEmptySubsequences: false)[...]
-        while let line = rest.popFirst() {
-            if line.isComment, line != "-- end of the base" {
-                comment.append(line)
-                continue
-            }
-            var block = Block(name: line.functionName, lines: comment + [line])
-            comment = []
-            if block.name != nil, !line.hasSuffix(" end") {
-                while let next = rest.popFirst() {
-                    block.lines.append(next)
-                    if next == "end" { break }
+            for line in block.lines where !line.drop(while: { $0 == UInt8(ascii: " ") }).isComment {
+                for word in line.split(whereSeparator: { !$0.isOfWord }) {
+                    if let used = unused.removeValue(forKey: word) { open += used }
                 }
             }
-            blocks.append(block)
         }
-        return blocks + [Block(name: nil, lines: comment)]
+        return blocks.filter { $0.name.map { unused[$0] == nil } ?? true }.flatMap(\.lines)
+    }
+
+    private static func blocks(of lines: [Line]) -> [Block] {
+        var blocks: [Block] = []
+        var start = 0
+        for (index, line) in lines.enumerated() where index >= start {
+            if line.isComment, !line.elementsEqual(ScriptAssembler.endOfBase) { continue }
+            let name = line.functionName
+            var end = index + 1
+            if name != nil, !line.ends(with: " end") {
+                end = lines[end...].firstIndex { $0.elementsEqual("end".utf8) }.map { $0 + 1 } ?? lines.count
+            }
+            blocks.append(Block(name: name, lines: lines[start..<end]))
+            start = end
+        }
+        return blocks + [Block(name: nil, lines: lines[start...])]
     }
 }
 
-extension Substring {
-    fileprivate var isComment: Bool { hasPrefix("--") }
+extension ScriptPruner.Line {
+    fileprivate var isComment: Bool { starts(with: "--".utf8) }
+
+    fileprivate func ends(with text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
 
     /// Of a function at the outermost level.
-    fileprivate var functionName: Substring? {
+    fileprivate var functionName: ScriptPruner.Line? {
         let beginning = "local function "
-        guard hasPrefix(beginning), let end = firstIndex(of: "(") else { return nil }
-        return self[index(startIndex, offsetBy: beginning.count)..<end]
+        guard starts(with: beginning.utf8), let end = firstIndex(of: UInt8(ascii: "(")) else { return nil }
+        return self[(startIndex + beginning.utf8.count)..<end]
+    }
+}
+
+extension UInt8 {
+    /// Of a name in Lua.
+    fileprivate var isOfWord: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+        default: false
+        }
     }
 }

@@ -25,6 +25,8 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
     private var timerDeadline: NIODeadline = .distantFuture
     private var released = ReleasedRoom()
     private var recovery = ScriptRecovery()
+    /// Why the server did not take a script, by name.
+    private var refusedScripts: [String: RedisError] = [:]
     private var isRetired = false
     /// Set once, when the connection is given up.
     private(set) var failure: RedisError?
@@ -130,12 +132,18 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private func receiveWhole(_ value: RedisValue, _ call: Pending) {
-        if value.error?.code == .noScript, recovery.takes(call, scriptsBehind: scriptsInFlight) { return }
+        if value.error?.code == .noScript {
+            if let refusal = refusal(of: call) {
+                release(call.submission, call.queue)
+                return call.submission.sink.fail(refusal)
+            }
+            if recovery.takes(call, scriptsBehind: scriptsInFlight) { return }
+        }
         release(call.submission, call.queue)
         call.submission.sink.succeed(value, endpoint: endpoint)
     }
 
-    // MARK: Scripts that the server has forgotten
+    // MARK: Scripts that the server does not have
 
     /// Entries up to and including the last script that is in flight.
     private func scriptsInFlight() -> Int {
@@ -145,26 +153,35 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
 
     private func resendRefusedScripts() {
         let (refused, held) = recovery.finish()
-        for script in ScriptRecovery.distinct(refused) { reload(script) }
+        for script in ScriptRecovery.distinct(refused) { load(script) }
         for call in refused { write(call) }
         for call in held { write(call) }
         // The caller's channelReadComplete flushes: loads and calls leave in one write.
     }
 
-    private func reload(_ script: ScriptCall) {
+    private func load(_ script: RedisScript) {
         let sink = Submission.Sink.callback { result in
-            // A refused load shows as NOSCRIPT of the call behind it.
-            if case .success(let digest) = result { try? script.set.learn(script.index, from: digest) }
+            if case .failure(let error) = result {
+                self.refusedScripts[script.name] = error
+            } else {
+                self.refusedScripts[script.name] = nil
+            }
         }
         write(
             Pending(
                 submission: Submission(
-                    payload: .command(script.set.loadCommand(script.index)),
+                    payload: .command(script.loadCommand),
                     sink: sink,
                     deadline: .distantFuture
                 )
             )
         )
+    }
+
+    /// Why the script of a call that was sent behind its load is not there.
+    private func refusal(of call: Pending) -> RedisError? {
+        guard case .script(let script) = call.submission.payload, script.refusals > 0 else { return nil }
+        return refusedScripts[script.script.name]
     }
 
     // MARK: Deadlines

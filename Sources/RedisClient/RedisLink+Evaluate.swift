@@ -1,8 +1,8 @@
 import NIOCore
 
 extension RedisLink {
-    /// Runs a script of the link's set by EVALSHA. When the server has forgotten it (SCRIPT FLUSH, restart), it is loaded
-    /// again and the refused calls are repeated in the order of their first try; a call that was refused has done nothing.
+    /// Runs a script by EVALSHA. A server that does not have it (a new one, SCRIPT FLUSH, restart) gets it, and the refused calls are
+    /// repeated in the order of their first try; a call that was refused has done nothing.
     /// - Parameters:
     ///   - tail: number of keys, keys and arguments, already encoded (see ``RedisArguments/init(keys:capacity:)``).
     ///   - mayWait: when too much is pending, wait for room (until the deadline) instead of failing as `overloaded`.
@@ -12,7 +12,11 @@ extension RedisLink {
         deadline: Duration? = nil,
         mayWait: Bool = false
     ) -> EventLoopFuture<RedisValue> {
-        queue.submit(.script(call(script, tail)), configuration.deadline(deadline), mayWait: mayWait)
+        queue.submit(
+            .script(ScriptCall(script: script, tail: tail)),
+            configuration.deadline(deadline),
+            mayWait: mayWait
+        )
     }
 
     package func submit(
@@ -31,7 +35,7 @@ extension RedisLink {
         tail: RedisArguments,
         deadline: Duration? = nil
     ) async throws -> RedisValue {
-        try await queue.send(.script(call(script, tail)), configuration.deadline(deadline))
+        try await queue.send(.script(ScriptCall(script: script, tail: tail)), configuration.deadline(deadline))
     }
 
     @discardableResult
@@ -43,24 +47,11 @@ extension RedisLink {
     ) async throws -> RedisValue {
         try await evaluate(script, tail: RedisArguments(keys: keys, arguments: arguments), deadline: deadline)
     }
-
-    private func call(_ script: RedisScript, _ tail: RedisArguments) -> ScriptCall {
-        ScriptCall(set: scripts, index: scripts.index(of: script), tail: tail)
-    }
 }
 
 extension RedisArguments {
     package init(keys: [String], arguments: [any RedisArgument]) {
         self.init(keys: keys)
         for argument in arguments { argument.append(to: &self) }
-    }
-}
-
-extension RedisScriptSet {
-    /// Loads every script with one pipeline and remembers the digests.
-    package func load(on connection: RedisConnection) -> EventLoopFuture<Void> {
-        connection.submit(scripts.indices.map(loadCommand)).flatMapThrowing { replies in
-            for (index, reply) in replies.enumerated() { try self.learn(index, from: reply) }
-        }
     }
 }

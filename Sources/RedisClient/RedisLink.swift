@@ -15,7 +15,6 @@ package final class RedisLink: Sendable {
 
     package var endpoint: RedisEndpoint { connector.endpoint }
     package let eventLoop: any EventLoop
-    package let scripts: RedisScriptSet
     let configuration: RedisConnectionConfiguration
     let queue: CommandQueue
     private let connector: RedisConnector
@@ -29,13 +28,11 @@ package final class RedisLink: Sendable {
 
     /// Begins to connect at once.
     /// - Parameters:
-    ///   - scripts: loaded on every connection before anything else.
-    ///   - onConnect: runs after the scripts are loaded; a failure counts as a failed try.
+    ///   - onConnect: runs on every connection before any call; a failure counts as a failed try.
     package convenience init(
         _ endpoint: RedisEndpoint,
         configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
         on eventLoop: any EventLoop,
-        scripts: RedisScriptSet = RedisScriptSet([]),
         logger: Logger,
         onConnect: ConnectHook? = nil
     ) {
@@ -43,7 +40,6 @@ package final class RedisLink: Sendable {
             endpoint,
             configuration: configuration,
             on: eventLoop,
-            scripts: scripts,
             logger: logger,
             onConnect: onConnect,
             onChange: nil
@@ -56,7 +52,6 @@ package final class RedisLink: Sendable {
         _ endpoint: RedisEndpoint,
         configuration: RedisConnectionConfiguration,
         on eventLoop: any EventLoop,
-        scripts: RedisScriptSet,
         logger: Logger,
         onConnect: ConnectHook?,
         onChange: (@Sendable (RedisError?) -> Void)?
@@ -64,7 +59,6 @@ package final class RedisLink: Sendable {
         self.eventLoop = eventLoop
         self.onChange = onChange
         self.configuration = configuration
-        self.scripts = scripts
         self.onConnect = onConnect
         self.logger = logger
         connector = RedisConnector(endpoint: endpoint, configuration: configuration, logger: logger)
@@ -144,8 +138,7 @@ package final class RedisLink: Sendable {
     }
 
     private func prepare(_ connection: RedisConnection) -> EventLoopFuture<RedisConnection> {
-        scripts.load(on: connection)
-            .flatMap { self.onConnect?(connection) ?? self.eventLoop.makeSucceededVoidFuture() }
+        (onConnect?(connection) ?? eventLoop.makeSucceededVoidFuture())
             .map { connection }
             .flatMapErrorThrowing { error in
                 connection.close()
@@ -238,7 +231,6 @@ package final class RedisLink: Sendable {
                 endpoint,
                 configuration: self.configuration,
                 on: self.eventLoop,
-                scripts: self.scripts,
                 logger: self.logger,
                 onConnect: self.onConnect,
                 onChange: onChange

@@ -1,54 +1,60 @@
+import Crypto
 import Synchronization
 
-/// A Lua script: its name in logs and its source.
-package struct RedisScript: Sendable, Hashable {
+/// A Lua script. Its source and its digest are made when the first call needs them, so a program pays for the scripts that it calls.
+package final class RedisScript: Sendable {
+    private struct Made {
+        let source: String
+        /// The wire form of `EVALSHA <digest>`.
+        let prefix: RedisArguments
+    }
+
+    /// Shown in logs.
     package let name: String
-    package let source: String
+    private let make: @Sendable () -> String
+    private let made = Mutex<Made?>(nil)
 
-    package init(name: String, source: String) {
+    /// - Parameter make: returns the source; called once at most.
+    package init(name: String, make: @escaping @Sendable () -> String) {
         self.name = name
-        self.source = source
-    }
-}
-
-/// The scripts that a link keeps loaded. The server's own SHA1 answers are remembered; nothing is hashed here.
-package final class RedisScriptSet: Sendable {
-    package let scripts: [RedisScript]
-    private let indices: [String: Int]
-    /// Per script the wire form of `EVALSHA <sha1>` once the server has told the digest.
-    private let prefixes: Mutex<[RedisArguments?]>
-
-    package init(_ scripts: [RedisScript]) {
-        self.scripts = scripts
-        indices = Dictionary(uniqueKeysWithValues: scripts.enumerated().map { ($1.name, $0) })
-        prefixes = Mutex(Array(repeating: nil, count: scripts.count))
+        self.make = make
     }
 
-    func index(of script: RedisScript) -> Int {
-        guard let index = indices[script.name] else {
-            preconditionFailure("the script \(script.name) is not in the set that this link loads")
+    package convenience init(name: String, source: String) { self.init(name: name) { source } }
+
+    package var source: String { ready.source }
+
+    /// Whether the source has been needed.
+    package var isMade: Bool { made.withLock { $0 != nil } }
+
+    var loadCommand: RedisCommand { RedisCommand("SCRIPT", "LOAD", source) }
+
+    var prefix: RedisArguments { ready.prefix }
+
+    private var ready: Made {
+        made.withLock { made in
+            if let made { return made }
+            let new = Self.complete(make())
+            made = new
+            return new
         }
-        return index
     }
 
-    func loadCommand(_ index: Int) -> RedisCommand { RedisCommand("SCRIPT", "LOAD", scripts[index].source) }
-
-    /// Takes the reply of SCRIPT LOAD.
-    func learn(_ index: Int, from reply: RedisValue) throws(RedisError) {
-        let digest = try reply.expectString("the digest of the script \(scripts[index].name)")
+    private static func complete(_ source: String) -> Made {
         var prefix = RedisArguments(capacity: 64)
         prefix.append("EVALSHA")
-        prefix.append(digest)
-        prefixes.withLock { $0[index] = prefix }
+        let digest = Insecure.SHA1.hash(data: Array(source.utf8))
+        prefix.append(length: 2 * Insecure.SHA1.Digest.byteCount) { bytes in
+            let digits = Array("0123456789abcdef".utf8)
+            for byte in digest { bytes += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        }
+        return Made(source: source, prefix: prefix)
     }
-
-    func prefix(_ index: Int) -> RedisArguments? { prefixes.withLock { $0[index] } }
 }
 
 /// One EVALSHA on its way.
 struct ScriptCall: Sendable {
-    let set: RedisScriptSet
-    let index: Int
+    let script: RedisScript
     /// Number of keys, keys, arguments.
     let tail: RedisArguments
     /// How often NOSCRIPT was answered already.

@@ -50,13 +50,13 @@ struct ScriptRecovery {
     }
 
     /// Each script of these calls once.
-    static func distinct(_ calls: [CommandHandler.Pending]) -> [ScriptCall] {
-        var seen: Set<Int> = []
-        return calls.compactMap { call in
-            guard case .script(let script) = call.submission.payload, seen.insert(script.index).inserted else {
+    static func distinct(_ calls: [CommandHandler.Pending]) -> [RedisScript] {
+        var seen: Set<String> = []
+        return calls.compactMap { pending in
+            guard case .script(let call) = pending.submission.payload, seen.insert(call.script.name).inserted else {
                 return nil
             }
-            return script
+            return call.script
         }
     }
 }

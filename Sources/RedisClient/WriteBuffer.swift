@@ -9,12 +9,8 @@ struct WriteBuffer {
         bytes.writeBytes(arguments.bytes)
     }
 
-    mutating func append(_ script: ScriptCall) {
-        guard let prefix = script.set.prefix(script.index) else {
-            // Never loaded: EVAL runs it and makes the server remember it.
-            return append(RedisCommand("EVAL", script.set.scripts[script.index].source).arguments, script.tail)
-        }
-        append(prefix, script.tail)
+    mutating func append(_ call: ScriptCall) {
+        append(call.script.prefix, call.tail)
     }
 
     /// Takes everything out.

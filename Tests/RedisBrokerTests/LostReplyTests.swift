@@ -64,6 +64,8 @@ import Testing
             let worker = WorkerID()
             let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 15_000, intervalMilliseconds: 5000, info: [])
             _ = try broker.redis.beat(beat, queue: "lost")
+            // The first call may have to load its script, and then it is that reply which gets lost.
+            _ = try await broker.redis.claim(ClaimRequest(worker: worker, epoch: 0, capacity: 4), queue: "lost")
             let operations = (0..<6).map { NewOperation(tracked: $0 % 2 == 0, envelope: Array(#"{"name":"n"}"#.utf8)) }
             _ = try await broker.redis.enqueue(operations, queue: "lost")
             proxy.set(.loseReplies(count: 1, marker: worker.description))

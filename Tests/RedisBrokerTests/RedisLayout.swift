@@ -25,7 +25,6 @@ struct RedisLayout {
         link = RedisLink(
             clocked.direct.endpoint,
             on: clocked.direct.eventLoop,
-            scripts: RedisScriptSet([Self.script]),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         self.queue = queue

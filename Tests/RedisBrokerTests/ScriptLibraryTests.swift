@@ -1,4 +1,6 @@
+import Logging
 import Operations
+import TestSupport
 import Testing
 
 @testable import RedisBroker
@@ -66,6 +68,22 @@ struct ScriptLibraryTests {
         }
     }
 
+    @Test("a call assembles its own script and no other")
+    func onlyWhatIsCalled() async throws {
+        let server = try TestServer.start()
+        defer { server.stop() }
+        let broker = RedisBroker(server.endpoint, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        defer { broker.close() }
+        func made() -> [String] { broker.scripts.all.filter(\.isMade).map(\.name) }
+        try await broker.connect()
+        #expect(made() == [])
+        let envelope = OperationEnvelope(name: "noop", arguments: Array("{}".utf8)).encoded()
+        _ = try await broker.enqueue([NewOperation(tracked: true, envelope: envelope)], queue: "default")
+        #expect(made() == ["enqueue"])
+        _ = try await broker.snapshot(queue: "default", executingRows: 0)
+        #expect(made() == ["enqueue", "snapshot"])
+    }
+
     @Test("the test clock replaces the server's clock and nothing else")
     func testClock() {
         for (real, test) in zip(scripts, ScriptLibrary(testClock: true).all) {
@@ -117,7 +135,8 @@ struct ScriptPrunerTests {
             end
             return used(1)
             """
-        #expect(ScriptPruner.prune(source) == kept)
+        let lines = source.split(separator: "\n", omittingEmptySubsequences: false).map { Array($0.utf8)[...] }
+        #expect(ScriptPruner.prune(lines).map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n") == kept)
     }
 
     @Test("no script defines a function that it does not use")

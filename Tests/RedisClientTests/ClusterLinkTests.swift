@@ -24,7 +24,7 @@ struct ClusterLinkTests {
     func everyKey() async throws {
         let cluster = try await Self.cluster.value
         let script = RedisScript(name: "get", source: "return redis.call('GET', KEYS[1])")
-        try await withLink(cluster.endpoint, scripts: [script]) { link in
+        try await withLink(cluster.endpoint) { link in
             let keys = (0..<40).map { "\(uniqueNamespace())\($0)" }
             for key in keys.prefix(20) { try await link.send(RedisCommand("SET", key, key)) }
             let replies = try await link.send(keys.dropFirst(20).map { RedisCommand("SET", $0, $0) })
@@ -104,7 +104,7 @@ struct ClusterLinkTests {
         let slot = try cluster.slot(of: tag)
         let (here, there) = ("\(tag)here", "\(tag)there")
         let script = RedisScript(name: "incr", source: "return redis.call('INCR', KEYS[1])")
-        try await withLink(cluster.endpoint, scripts: [script]) { link in
+        try await withLink(cluster.endpoint) { link in
             try await link.send(RedisCommand("SET", here, 1))
             try cluster.beginMove(slot: slot, from: source, to: target)
             #expect(try await link.send(RedisCommand("INCR", here)).int == 2)
@@ -140,7 +140,7 @@ struct ClusterLinkTests {
                 return redis.call('INCR', string.sub(KEYS[1], 1, -2) .. 'b')
                 """
         )
-        try await withLink(cluster.endpoint, scripts: [script]) { link in
+        try await withLink(cluster.endpoint) { link in
             let call = { try await link.evaluate(script, keys: ["\(tag)a", "\(tag)never"]) }
             #expect(try await call().int == 1)
             try cluster.beginMove(slot: slot, from: source, to: target)

@@ -26,9 +26,9 @@ struct KeySlotTests {
         #expect(Submission.Payload.command(RedisCommand("PING")).slot == nil)
         #expect(Submission.Payload.command(RedisCommand("config", "GET", "foo")).slot == nil)
         let script = RedisScript(name: "s", source: "return 1")
-        let call = ScriptCall(set: RedisScriptSet([script]), index: 0, tail: RedisArguments(keys: ["foo", "a"]))
+        let call = ScriptCall(script: script, tail: RedisArguments(keys: ["foo", "a"]))
         #expect(Submission.Payload.script(call).slot == key)
-        let keyless = ScriptCall(set: RedisScriptSet([script]), index: 0, tail: RedisArguments(keys: []))
+        let keyless = ScriptCall(script: script, tail: RedisArguments(keys: []))
         #expect(Submission.Payload.script(keyless).slot == nil)
     }
 }

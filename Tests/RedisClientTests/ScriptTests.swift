@@ -9,9 +9,9 @@ struct ScriptTests {
     private static let add = RedisScript(name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])")
     private static let fail = RedisScript(name: "fail", source: "return redis.error_reply('ERR on purpose')")
 
-    @Test("is loaded on connect and run by its digest, with keys and arguments, encoded or not")
+    @Test("is run by its digest, with keys and arguments, encoded or not")
     func evaluate() async throws {
-        try await withLink(scripts: [Self.push, Self.add, Self.fail]) { link in
+        try await withLink { link in
             let key = uniqueNamespace()
             #expect(try await link.evaluate(Self.add, keys: [key], arguments: [5]) == .integer(5))
             var tail = RedisArguments(keys: [key])
@@ -24,12 +24,45 @@ struct ScriptTests {
         }
     }
 
+    @Test("is made and loaded by the first call that needs it, once for all connections; others are neither")
+    func firstCall() async throws {
+        try await withServer { server in
+            let called = RedisScript(name: "called", source: "return 7")
+            let other = RedisScript(name: "other", source: "return 8")
+            for _ in 0..<2 {
+                try await withLink(server.endpoint) { link in
+                    try await link.send(RedisCommand("PING"))
+                    #expect(try await link.evaluate(called, keys: []) == .integer(7))
+                    #expect(try await link.evaluate(called, keys: []) == .integer(7))
+                }
+            }
+            #expect(called.isMade && !other.isMade)
+            let info = try server.ask(RedisCommand("INFO", "commandstats"))[0].string ?? ""
+            #expect(info.firstMatch(of: /cmdstat_script\|load:calls=(\d+)/)?.1 == "1")
+            // The very first one was refused.
+            #expect(info.firstMatch(of: /cmdstat_evalsha:calls=(\d+)/)?.1 == "5")
+        }
+    }
+
+    @Test("that the server does not take fails with the reason that the server gives")
+    func unloadable() async throws {
+        try await withLink { link in
+            let script = RedisScript(name: "broken", source: "return (")
+            for _ in 0..<2 {
+                let error = await redisError { try await link.evaluate(script, keys: []) }
+                #expect(error?.message.contains("Error compiling script") == true, "\(error as Any)")
+            }
+            // The connection is still good.
+            try await link.send(RedisCommand("PING"))
+        }
+    }
+
     @Test(
         "that the server forgot is loaded again under pipelined load: nothing fails, nothing is lost, the order stays"
     )
     func flushUnderLoad() async throws {
         try await withServer { server in
-            try await withLink(server.endpoint, scripts: [Self.push]) { link in
+            try await withLink(server.endpoint) { link in
                 let count = 4_000
                 var calls: [EventLoopFuture<RedisValue>] = []
                 async let flushing: Void = {
@@ -52,7 +85,7 @@ struct ScriptTests {
     @Test("that is refused in the middle of one pipeline is repeated in order with what was called behind it")
     func flushInsidePipeline() async throws {
         try await withServer { server in
-            try await withLink(server.endpoint, scripts: [Self.push, Self.add]) { link in
+            try await withLink(server.endpoint) { link in
                 try await link.send(RedisCommand("PING"))
                 var calls: [EventLoopFuture<RedisValue>] = []
                 for round in 0..<50 {
@@ -72,7 +105,7 @@ struct ScriptTests {
     @Test("survives a restart of the server")
     func restart() async throws {
         try await withServer { server in
-            try await withLink(server.endpoint, scripts: [Self.add]) { link in
+            try await withLink(server.endpoint) { link in
                 #expect(try await link.evaluate(Self.add, keys: ["n"], arguments: [1]) == .integer(1))
                 try server.restart()
                 try await eventually("the link is up again") { link.epoch >= 2 }
@@ -81,17 +114,21 @@ struct ScriptTests {
         }
     }
 
-    @Test("that may not be loaded again fails instead of being tried for ever")
+    @Test("that may not be loaded fails with that reason instead of being tried for ever, until it may")
     func loadForbidden() async throws {
         try await withServer { server in
             try server.ask(RedisCommand("ACL", "SETUSER", "limited", "on", ">pw", "~*", "+@all"))
             var endpoint = server.endpoint
             (endpoint.user, endpoint.password) = ("limited", "pw")
-            try await withLink(endpoint, scripts: [Self.add]) { link in
+            try await withLink(endpoint) { link in
                 try await link.evaluate(Self.add, keys: ["n"], arguments: [1])
                 try server.ask(RedisCommand("ACL", "SETUSER", "limited", "-script"), RedisCommand("SCRIPT", "FLUSH"))
-                let error = await redisError { try await link.evaluate(Self.add, keys: ["n"], arguments: [1]) }
-                #expect(error?.serverError?.code == .noScript)
+                for _ in 0..<2 {
+                    let error = await redisError { try await link.evaluate(Self.add, keys: ["n"], arguments: [1]) }
+                    #expect(error?.serverError?.code == .noPermission)
+                }
+                try server.ask(RedisCommand("ACL", "SETUSER", "limited", "+script"))
+                #expect(try await link.evaluate(Self.add, keys: ["n"], arguments: [1]) == .integer(2))
             }
         }
     }

@@ -33,16 +33,9 @@ func withConnection<Result>(
 func withLink<Result>(
     _ endpoint: RedisEndpoint = TestServer.shared.endpoint,
     _ configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
-    scripts: [RedisScript] = [],
     _ body: (RedisLink) async throws -> Result
 ) async throws -> Result {
-    let link = RedisLink(
-        endpoint,
-        configuration: configuration,
-        on: anyLoop(),
-        scripts: RedisScriptSet(scripts),
-        logger: silent
-    )
+    let link = RedisLink(endpoint, configuration: configuration, on: anyLoop(), logger: silent)
     defer { link.close() }
     return try await body(link)
 }

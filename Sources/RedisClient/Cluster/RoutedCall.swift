@@ -24,9 +24,9 @@ struct RoutedCall: Sendable {
         guard asking != nil else { return submission.payload }
         switch submission.payload {
         case .command(let command): return .pipeline([RedisCommand("ASKING"), command])
-        // Links load their scripts when they connect. A server that has forgotten them since gets them with the next try.
+        // A pipeline is not repeated because of NOSCRIPT, so it brings the script along.
         case .script(let call):
-            return .pipeline([call.set.loadCommand(call.index), RedisCommand("ASKING"), call.command])
+            return .pipeline([call.script.loadCommand, RedisCommand("ASKING"), call.command])
         case .pipeline: return submission.payload
         }
     }
@@ -178,12 +178,5 @@ extension Submission.Payload {
 
 extension ScriptCall {
     /// The same as a command of its own.
-    var command: RedisCommand {
-        guard let prefix = set.prefix(index) else {
-            var command = RedisCommand("EVAL", set.scripts[index].source)
-            command.append(contentsOf: tail)
-            return command
-        }
-        return RedisCommand(prefix: prefix, tail: tail)
-    }
+    var command: RedisCommand { RedisCommand(prefix: script.prefix, tail: tail) }
 }
