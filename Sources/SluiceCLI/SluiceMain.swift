@@ -25,6 +25,7 @@ public enum SluiceMain {
         _ register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
     ) async -> Never {
         ExecGuard.runIfAsked()
+        EndingSignals.prepare()
         // A reader that went away is an error of a write, not the end of a worker.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())

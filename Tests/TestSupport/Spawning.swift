@@ -46,8 +46,13 @@ enum Spawning {
         var noSignals = sigset_t()
         sigemptyset(&noSignals)
         posix_spawnattr_setsigmask(&attributes, &noSignals)
+        // Tests that run under nohup, or in the background of a script, ignore these.
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        for number in [SIGHUP, SIGINT, SIGQUIT] { sigaddset(&defaults, number) }
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
         let newSession: Int16 = isSessionLeader ? 0x80 : 0  // POSIX_SPAWN_SETSID
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | newSession)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | newSession)
         let words = ([program] + arguments).map { strdup($0) }
         let variables = (environment ?? []).map { strdup($0) }
         defer { for text in words + variables { free(text) } }

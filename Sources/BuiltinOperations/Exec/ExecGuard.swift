@@ -40,7 +40,7 @@ private struct Guard {
 
     /// Signals that a terminal or an operator sends to whole groups are the worker's business. Orphans of the program come here.
     private func isolate() {
-        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE] { signal(number, SIG_IGN) }
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE] { signal(number, SIG_IGN) }
         signal(SIGCHLD, SIG_DFL)  // ignored, it would take the program's status away
         _ = GNUCalls.prctl(GNUCalls.childSubreaper, 1, 0, 0, 0)
         for descriptor in GuardDescriptor.control...lastDescriptor {
@@ -145,6 +145,8 @@ private struct Guard {
             signal(SIGTERM, SIG_DFL)
             signal(SIGHUP, SIG_DFL)
             signal(SIGQUIT, SIG_DFL)
+            signal(SIGUSR1, SIG_DFL)
+            signal(SIGUSR2, SIG_DFL)
             signal(SIGPIPE, SIG_DFL)
             sigprocmask(SIG_SETMASK, &noSignals, nil)
             execve(program!, arguments, environment)

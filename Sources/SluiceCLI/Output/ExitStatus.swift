@@ -32,7 +32,8 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
         case .denied: "Redis denied user, password or permission"
         case .badConfiguration: "the configuration is wrong"
         case .interrupted: "interrupted (Ctrl-C)"
-        case .terminated: "terminated (SIGTERM)"
+        case .terminated:
+            "terminated (SIGTERM; 0 for what runs until it is stopped: a worker that has drained, stat, events)"
         }
     }
 

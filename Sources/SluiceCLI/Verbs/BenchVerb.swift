@@ -71,7 +71,11 @@ package struct BenchVerb: Verb {
             sink: { report.add($0) },
             progress: { invocation.console.showStatus($0) }
         )
-        try await bench.run(try groups())
+        do { try await bench.run(try groups()) } catch {
+            // What a signal has closed fails: that is no error of its own.
+            guard let status = closing.status else { throw error }
+            return status
+        }
         invocation.console.clearStatus()
         report.end()
         return .done
@@ -105,7 +109,7 @@ package struct BenchVerb: Verb {
     }
 }
 
-/// SIGINT and SIGTERM leave nothing running, whenever they come.
+/// The signals that end a program leave nothing running, whenever they come.
 private final class ClosingSignals: Sendable {
     private struct State {
         var close: (@Sendable () -> Void)?
@@ -115,7 +119,8 @@ private final class ClosingSignals: Sendable {
     private let state = Mutex(State())
 
     init() {
-        for (number, status) in [(SIGINT, ExitStatus.interrupted), (SIGTERM, .terminated)] {
+        for number in EndingSignals.all where !EndingSignals.ignoredAtStart.contains(number) {
+            let status: ExitStatus = number == SIGINT ? .interrupted : .terminated
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
             // The source is needed until the process ends.
@@ -123,6 +128,9 @@ private final class ClosingSignals: Sendable {
             source.resume()
         }
     }
+
+    /// The status to end with, once a signal has come.
+    var status: ExitStatus? { state.withLock { $0.arrived } }
 
     /// There is something to close now.
     func attach(_ close: @escaping @Sendable () -> Void) {

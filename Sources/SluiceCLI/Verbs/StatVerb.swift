@@ -13,7 +13,8 @@ package struct StatVerb: Verb {
                   \(Program.name) stat
                   \(Program.name) stat -i 5s -o jsonl
 
-                in/s and out/s are the growth of the stored totals between two readings.
+                in/s and out/s are the growth of the stored totals between two readings. Without -n it runs until it is stopped:
+                SIGTERM ends it at once with exit status 0.
                 """
         )
     }
@@ -37,6 +38,7 @@ package struct StatVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        if count == nil { EndingSignals.terminateWithSuccess() }
         let client = try await invocation.connect()
         let console = invocation.console
         var lines = 0

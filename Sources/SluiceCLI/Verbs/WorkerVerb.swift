@@ -20,7 +20,8 @@ package struct WorkerVerb: Verb {
                   \(Program.name) worker --burst
 
                 The first SIGTERM or Ctrl-C claims no more and lets what runs end within the drain time-out; what does not is given
-                back, and the attempt is not counted. The second one gives everything back now.
+                back, and the attempt is not counted. The second one gives everything back now. SIGQUIT, SIGUSR1 and SIGUSR2 do the same.
+                SIGHUP (the terminal closes) begins the drain, and a second SIGHUP changes nothing; under nohup SIGHUP is ignored.
                 -q takes names, weights (mail:3,default), reserved slots (mail=8) or all queues ('*').
                 --max-operations and --max-rss end the worker as the first SIGTERM does, with exit 0 and a line that says why: start it
                 again with what starts it.

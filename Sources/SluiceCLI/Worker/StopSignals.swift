@@ -3,9 +3,15 @@ import Foundation
 import ServiceLifecycle
 import Synchronization
 
-/// SIGINT and SIGTERM of a worker: the first begins the drain, the second gives everything back now, the third ends the process.
+/// The signals that end a worker: the first begins the drain, the second gives everything back now, the third ends the process.
+///
+/// A terminal that closes sends SIGHUP several times (the kernel and the shell each do), so only one that comes first counts.
 final class StopSignals: Service {
-    private static let signals = [SIGINT, SIGTERM]
+    /// Everything that would end the process if the worker did not listen to it, except for what its parent has it ignore. A worker
+    /// listens to SIGINT and SIGTERM all the same: a script has its background programs ignore SIGINT.
+    static let heard = (EndingSignals.all + EndingSignals.unspecific).filter {
+        [SIGINT, SIGTERM].contains($0) || !EndingSignals.ignoredAtStart.contains($0)
+    }
     /// A worker that was told twice is gone after this time, whatever hangs.
     private static let patience: DispatchTimeInterval = .milliseconds(1_900)
 
@@ -19,7 +25,7 @@ final class StopSignals: Service {
 
     /// Listens from now on. Until there is a worker, a signal ends the process: nothing is to be drained.
     init() {
-        for number in Self.signals {
+        for number in Self.heard {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
             // The source keeps itself and this object; both are needed until the process ends.
@@ -47,9 +53,11 @@ final class StopSignals: Service {
 
     private func arrived(_ number: Int32) {
         let (count, actions) = state.withLock { state in
+            if number == SIGHUP, !state.received.isEmpty { return (0, state.actions) }
             state.received.append(number)
             return (state.received.count, state.actions)
         }
+        if count == 0 { return }
         guard let actions, count <= 2 else { exit(status.rawValue) }
         if count == 1 { return actions.drain() }
         actions.abandon()

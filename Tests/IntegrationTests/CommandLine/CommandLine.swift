@@ -30,6 +30,9 @@ struct CommandLine: Sendable {
         ["SLUICE_REDIS_URL": endpoint.description, "SLUICE_NAMESPACE": namespace, "NO_COLOR": "1"]
     }
 
+    /// The same for another program that runs this command: as the role that the command is for.
+    func environment(for arguments: [String]) -> [String: String] { TestUsers.environment(environment, for: arguments) }
+
     func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Program {
         try Program("sluice", arguments, environment: self.environment.merging(environment) { $1 })
     }

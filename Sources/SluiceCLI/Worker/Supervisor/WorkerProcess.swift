@@ -98,7 +98,7 @@ final class WorkerProcess: Sendable {
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
         // Ignored here, they would be ignored there, until it listens to them.
-        for number in [SIGINT, SIGTERM] { sigaddset(&signals, number) }
+        for number in StopSignals.heard { sigaddset(&signals, number) }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         let words = ([CommandLine.arguments.first ?? Program.name] + arguments).map { strdup($0) }
         defer { for word in words { free(word) } }
