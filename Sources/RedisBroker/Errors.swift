@@ -7,7 +7,8 @@ extension OperationsError {
         let code: Code =
             if error.outcomeIsUnknown { .outcomeUnknown } else {
                 switch error.code {
-                case .authentication, .permission, .tls: .denied
+                case .authentication, .permission: .denied
+                case .tls: .untrusted
                 case .server where error.serverError?.code == .outOfMemory: .full
                 // A cluster that the URL does not call one: no other try helps.
                 case .server where error.serverError?.code == .moved || error.serverError?.code == .ask: .invalidOption

@@ -146,18 +146,11 @@ extension RedisBroker {
     }
 
     package func repairCommand(_ repair: String) -> String {
-        let address =
-            switch link.endpoint.address {
-            case .unix(let path): "-s \(path)"
-            case .tcp(let host, let port): "-h \(host) -p \(port)" + (link.endpoint.tls == nil ? "" : " --tls")
-            case .sentinels: "-h MASTER"
-            case .cluster(let hosts):
-                "-c" + (hosts.first.map { " -h \($0.name) -p \($0.port)" } ?? "")
-                    + (link.endpoint.tls == nil ? "" : " --tls")
-            }
+        let command =
+            if case .sentinels = link.endpoint.address { "redis-cli -h MASTER" } else { link.endpoint.redisCLI }
         let database = link.endpoint.database == 0 ? "" : " -n \(link.endpoint.database)"
         return repair.split(separator: "&&")
-            .map { "redis-cli \(address)\(database) " + $0.trimmingPrefix { $0 == " " } }
+            .map { "\(command)\(database) " + $0.trimmingPrefix { $0 == " " } }
             .joined(separator: "&& ")
     }
 }

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOTLS
 
 /// Writes commands and matches replies to them by order. Knows nothing of reconnecting.
 ///
@@ -32,6 +33,12 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
     private(set) var failure: RedisError?
     /// From here on replies are not matched to commands but handed over (pub/sub).
     private var push: ((RedisValue) -> Void)?
+    /// The last reply, if it was an error: where the server ends the connection right behind it, that is the reason.
+    private(set) var lastWords: RedisServerError?
+    /// What is known of the other side, where TLS is spoken.
+    var peer: (() -> TLSPeer)?
+    /// Called when the TLS handshake is over.
+    var onSecured: (() -> Void)?
     /// Called for an error reply that says "not this server".
     var onRefusal: ((RedisServerError) -> Void)?
 
@@ -109,7 +116,10 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
     private func receive(_ value: RedisValue) {
         if failure != nil { return }
         if let push { return push(value) }
+        if value.error != nil || lastWords != nil { lastWords = value.error }
         guard !pending.isEmpty else {
+            // A server that wants no more connections says so before it is asked anything.
+            if let lastWords { return giveUp(RedisError(server: lastWords)) }
             return giveUp(RedisError(.protocolViolation, "Redis sent a reply that nobody asked for"))
         }
         if case .error(let error) = value, error.code.demandsReconnect { onRefusal?(error) }
@@ -210,7 +220,12 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        giveUp(ConnectFailure.describe(error, during: .use))
+        giveUp(ConnectFailure.describe(error, during: .use, peer: peer?()))
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted? = event as? TLSUserEvent { onSecured?() }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }

@@ -14,13 +14,15 @@ enum ConnectFailure {
         case connect, use
     }
 
-    static func describe(_ error: any Error, during moment: Moment) -> RedisError {
+    /// - Parameter peer: with whom TLS was spoken; nil = unknown, or nobody.
+    static func describe(_ error: any Error, during moment: Moment, peer: TLSPeer? = nil) -> RedisError {
         if let error = error as? RedisError { return error }
         if case NIOSSLError.uncleanShutdown = error {
             return RedisError(.closed, "the connection to Redis was cut (without TLS' goodbye)", cause: error)
         }
         if isTLS(error) {
-            return RedisError(.tls, "TLS with Redis failed: \(tlsReason(error))", cause: error)
+            let reason = peer?.explain(error) ?? String(describing: error)
+            return RedisError(.tls, "TLS with Redis failed: \(reason)", cause: error)
         }
         switch moment {
         case .connect: return RedisError(.unreachable, "cannot connect to Redis: \(reason(error))", cause: error)
@@ -30,13 +32,6 @@ enum ConnectFailure {
 
     private static func isTLS(_ error: any Error) -> Bool {
         error is NIOSSLError || error is BoringSSLError || error is NIOSSLExtraError
-    }
-
-    private static func tlsReason(_ error: any Error) -> String {
-        let text = String(describing: error)
-        if text.contains("CERTIFICATE_VERIFY_FAILED") { return "the server's certificate is not trusted (\(text))" }
-        if text.contains("WRONG_VERSION_NUMBER") { return "the server does not speak TLS on this port" }
-        return text
     }
 
     private static func reason(_ error: any Error) -> String {

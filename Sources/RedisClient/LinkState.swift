@@ -41,14 +41,16 @@ struct LinkState {
         return policy.nextPause(random: .random(in: 0..<1))
     }
 
-    /// What a call is told that waited in vain.
-    func absence(endpoint: String) -> RedisError {
+    /// What a call fails with that waited in vain.
+    ///
+    /// - Parameter wait: what the try under way waits for.
+    func absence(endpoint: String, _ wait: ConnectWait) -> RedisError {
         let seconds = Double((NIODeadline.now() - downSince).nanoseconds) / 1e9
         let tenths = (seconds * 10).rounded() / 10
-        let last = lastFailure.map { "; last: \($0.message)" } ?? "; the first try is still under way"
+        let last = lastFailure.map { "; last: \($0.message)" } ?? "; it still waits for \(wait)"
         return RedisError(
             .unreachable,
-            "no connection to Redis: \(tries) tries in \(tenths) s\(last)",
+            "no connection to Redis: \(tries) \(tries == 1 ? "try" : "tries") in \(tenths) s\(last)",
             cause: lastFailure,
             endpoint: endpoint
         )

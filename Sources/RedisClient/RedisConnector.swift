@@ -3,6 +3,12 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Makes connections to one endpoint, always from scratch.
 struct RedisConnector: Sendable {
     var endpoint: RedisEndpoint
@@ -10,6 +16,8 @@ struct RedisConnector: Sendable {
     let logger: Logger
     /// A connection counts as made when PING was answered; a probe wants to talk to a server that is LOADING, too.
     var greetsWithPing = true
+    /// What the current try waits for.
+    var wait = ConnectWait()
 
     /// - Parameter slot: in a cluster, of the node that is wanted; nil takes any.
     func connect(on eventLoop: any EventLoop, near slot: UInt16? = nil) -> EventLoopFuture<RedisConnection> {
@@ -36,6 +44,7 @@ struct RedisConnector: Sendable {
     /// To the server that the endpoint names.
     func connectDirectly(on eventLoop: any EventLoop) -> EventLoopFuture<RedisConnection> {
         let promise = eventLoop.makePromise(of: RedisConnection.self)
+        wait.now("a connection to \(endpoint.place)")
         let attempt = eventLoop.flatSubmit { open(on: eventLoop, isWanted: promise.futureResult) }
         let timer = eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
             promise.fail(timeout)
@@ -48,12 +57,16 @@ struct RedisConnector: Sendable {
     }
 
     private var timeout: RedisError {
-        let hint = endpoint.tls == nil ? "" : " (does it speak TLS on this port?)"
-        return RedisError(
+        RedisError(
             .unreachable,
-            "cannot connect to Redis: no answer within \(configuration.connectTimeout)\(hint)",
+            "cannot connect to Redis: waited \(configuration.connectTimeout) for \(wait)",
             endpoint: endpoint.description
         )
+    }
+
+    /// What the greeting waits for.
+    private var answer: String {
+        "an answer of \(endpoint.place)" + (endpoint.tls == nil ? " (does it expect TLS? then use rediss://)" : "")
     }
 
     private func located(_ error: RedisError) -> RedisError {
@@ -76,6 +89,8 @@ struct RedisConnector: Sendable {
         do { tls = try makeTLSContext() } catch { return eventLoop.makeFailedFuture(error) }
         return bootstrap(on: eventLoop, tls: tls, handler: handler).flatMap { channel in
             isWanted.whenFailure { _ in channel.close(promise: nil) }
+            let handshake = "the TLS handshake with \(endpoint.place) (does it speak TLS on this port?)"
+            wait.now(endpoint.tls == nil ? answer : handshake)
             let connection = RedisConnection(connector: self, channel: channel, handler: handler)
             return greet(connection).flatMapErrorThrowing { error in
                 channel.close(promise: nil)
@@ -93,7 +108,7 @@ struct RedisConnector: Sendable {
             .connectTimeout(TimeAmount(configuration.connectTimeout))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if let tls { try channel.pipeline.syncOperations.addHandler(tlsHandler(tls)) }
+                    if let tls { try secure(channel, tls, handler) }
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
@@ -149,7 +164,22 @@ extension RedisConnector {
             return try NIOSSLContext(configuration: options)
         } catch {
             let source = tls.caCertificateFile.map { "the CA file \($0)" } ?? "the system's certificates"
-            throw RedisError(.tls, "cannot read \(source): \(error)", cause: error, endpoint: endpoint.description)
+            let reason = Self.reason(whyUnreadable: tls.caCertificateFile) ?? String(describing: error)
+            throw RedisError(.tls, "cannot read \(source): \(reason)", cause: error, endpoint: endpoint.description)
+        }
+    }
+
+    private func secure(_ channel: any Channel, _ context: NIOSSLContext, _ handler: CommandHandler) throws {
+        let tls = try tlsHandler(context)
+        try channel.pipeline.syncOperations.addHandler(tls)
+        handler.onSecured = { wait.now(answer) }
+        handler.peer = { [weak tls] in
+            TLSPeer(
+                name: endpoint.firstHost?.name ?? endpoint.place,
+                authorities: endpoint.tls?.caCertificateFile.map { "an authority in \($0)" }
+                    ?? "an authority that this system trusts (?cacert=FILE names others)",
+                certificate: tls?.peerCertificate
+            )
         }
     }
 
@@ -159,6 +189,14 @@ extension RedisConnector {
             return try NIOSSLClientHandler(context: context, serverHostname: nil)
         }
         return try NIOSSLClientHandler(context: context, serverHostname: host)
+    }
+
+    /// - Returns: nil if a file can be read and TLS knows better what is wrong with it.
+    private static func reason(whyUnreadable file: String?) -> String? {
+        guard let file else { return nil }
+        guard let stream = fopen(file, "r") else { return String(cString: strerror(errno)) }
+        fclose(stream)
+        return "it is no list of certificates in PEM form"
     }
 
     private static func isAddress(_ host: String) -> Bool {
@@ -175,7 +213,7 @@ extension RedisConnector {
     private func greet(_ connection: RedisConnection) -> EventLoopFuture<RedisConnection> {
         let steps = greeting()
         return connection.submit(steps.map(\.command), deadline: configuration.connectTimeout)
-            .flatMapErrorThrowing { throw lostDuringGreeting($0) }
+            .flatMapErrorThrowing { throw lostDuringGreeting($0, connection.handler.lastWords) }
             .flatMapThrowing { replies in
                 for (step, reply) in zip(steps, replies) { try check(step.step, reply) }
                 return connection
@@ -215,17 +253,25 @@ extension RedisConnector {
         throw error
     }
 
-    private func lostDuringGreeting(_ error: any Error) -> RedisError {
+    /// - Parameter lastWords: the error reply behind which the connection ended.
+    private func lostDuringGreeting(_ error: any Error, _ lastWords: RedisServerError?) -> RedisError {
         guard var error = error as? RedisError else { return ConnectFailure.describe(error, during: .connect) }
         error.outcomeIsUnknown = false
+        if let lastWords, error.code != .timeout {
+            error = RedisError(server: lastWords, endpoint: endpoint.description)
+            error.message = "Redis refused the connection: \(lastWords.message)"
+            return error
+        }
         switch error.code {
         case .closed:
-            let hint = endpoint.tls == nil ? " (does it expect TLS? then use rediss://)" : ""
+            // Over TLS, a server cannot say that it wants no more connections before the handshake.
+            let hint =
+                endpoint.tls == nil ? "does it expect TLS? then use rediss://" : "are its maxclients reached?"
             error.code = .unreachable
-            error.message = "the server closed the connection during the greeting\(hint): \(error.message)"
+            error.message = "the server closed the connection during the greeting (\(hint)): \(error.message)"
         case .timeout:
             error.code = .unreachable
-            error.message = "the server accepted the connection but did not answer"
+            error.message = "the server accepted the connection, but there was no answer of \(endpoint.place)"
         default: break
         }
         return error

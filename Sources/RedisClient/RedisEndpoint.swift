@@ -101,6 +101,16 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// The address alone, as messages name it.
+    var place: String {
+        switch address {
+        case .tcp(let host, let port): Host(host, port: port).description
+        case .unix(let path): path
+        case .sentinels(let sentinels): sentinels.hosts.map(\.description).joined(separator: ", ")
+        case .cluster(let hosts): hosts.map(\.description).joined(separator: ", ")
+        }
+    }
+
     /// Whether keys are spread over several servers.
     package var isCluster: Bool {
         if case .cluster = address { true } else { false }

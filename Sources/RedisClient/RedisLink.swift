@@ -249,7 +249,7 @@ package final class RedisLink: Sendable {
         return router.map
     }
 
-    private func absence() -> RedisError { loop.value.absence(endpoint: endpoint.description) }
+    private func absence() -> RedisError { loop.value.absence(endpoint: endpoint.description, connector.wait) }
 }
 
 extension RedisError {

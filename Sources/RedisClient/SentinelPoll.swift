@@ -14,6 +14,8 @@ final class SentinelPoll {
     private var failed: (any Error, RedisConnector) -> Void
     private var changed: () -> Void
     private(set) var vote: SentinelVote
+    /// The sentinels that name each master.
+    private(set) var namers: [Host: [Host]] = [:]
     /// Enough have answered, or those that did not were waited for.
     private(set) var isReady = false
     private var timers: [Scheduled<Void>] = []
@@ -42,7 +44,9 @@ final class SentinelPoll {
         for sentinel in sentinels {
             ask(sentinel).assumeIsolated().whenComplete { result in
                 switch result {
-                case .success(let answer): self.vote.add(answer.host, epoch: answer.epoch)
+                case .success(let answer):
+                    self.vote.add(answer.host, epoch: answer.epoch)
+                    if let host = sentinel.endpoint.firstHost { self.namers[answer.host, default: []].append(host) }
                 case .failure(let error):
                     self.vote.addNothing()
                     self.failed(error, sentinel)

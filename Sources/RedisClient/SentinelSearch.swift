@@ -29,6 +29,8 @@ final class SentinelSearch {
     }
 
     func run() -> EventLoopFuture<RedisConnection> {
+        let ways = ways
+        connector.wait.now("the sentinels' answers", in: ways.map(\.wait))
         let poll = SentinelPoll(ways, master: sentinels.master, on: eventLoop) { error, sentinel in
             self.note(error, of: sentinel.endpoint)
         } changed: {
@@ -46,6 +48,7 @@ final class SentinelSearch {
     private func connector(to host: Host, asSentinel: Bool) -> RedisConnector {
         var connector = connector
         connector.endpoint.address = .tcp(host: host.name, port: host.port)
+        connector.wait = ConnectWait()
         guard asSentinel else { return connector }
         connector.endpoint.user = sentinels.user
         connector.endpoint.password = sentinels.password
@@ -65,7 +68,9 @@ final class SentinelSearch {
     private func attempt(_ host: Host) {
         tried.append(host)
         isTrying = true
-        connector(to: host, asSentinel: false).connectDirectly(on: eventLoop)
+        let way = connector(to: host, asSentinel: false)
+        connector.wait.now("the master at \(host), named by sentinel \(namer(of: host))", in: [way.wait])
+        way.connectDirectly(on: eventLoop)
             .flatMap { Self.checkRole(of: $0) }
             .assumeIsolated().whenComplete { result in
                 self.isTrying = false
@@ -79,10 +84,14 @@ final class SentinelSearch {
                     )
                     self.finish(.success(connection))
                 case .failure(let error):
-                    self.note(error, of: self.connector(to: host, asSentinel: false).endpoint)
+                    self.note(error, of: way.endpoint, namedBy: self.namer(of: host))
                     self.proceed()
                 }
             }
+    }
+
+    private func namer(of host: Host) -> String {
+        poll?.namers[host]?.map(\.description).joined(separator: ", ") ?? ""
     }
 
     private static func checkRole(of connection: RedisConnection) -> EventLoopFuture<RedisConnection> {
@@ -103,7 +112,8 @@ final class SentinelSearch {
         promise.completeWith(result)
     }
 
-    private func note(_ error: any Error, of endpoint: RedisEndpoint) {
+    /// - Parameter sentinels: those that name the endpoint, if it is a master.
+    private func note(_ error: any Error, of endpoint: RedisEndpoint, namedBy sentinels: String? = nil) {
         let error = ConnectFailure.describe(error, during: .connect)
         guard case .tcp(let name, let port) = endpoint.address else { return }
         if error.isRefusal || error.serverError != nil, refusal == nil {
@@ -111,7 +121,8 @@ final class SentinelSearch {
             // Sentinels and master have passwords of their own: whose is wrong?
             refusal?.message = "\(name):\(port): \(error.message)"
         }
-        failures.append("\(name):\(port): \(error.message)")
+        let origin = sentinels.map { " (the master named by sentinel \($0))" } ?? ""
+        failures.append("\(name):\(port): \(error.message)\(origin)")
     }
 
     private var failure: RedisError {

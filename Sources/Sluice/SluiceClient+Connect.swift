@@ -23,7 +23,8 @@ extension SluiceClient {
     ///     worker serves.
     /// - Returns: a client that has an answer from Redis; with a buffer also one that will have it.
     /// - Throws: `OperationsError`: `.invalidOption` for a URL or a timeout and `.invalidName` for a namespace that cannot be one, `.unavailable`
-    ///   if nobody answers in time and nothing is to be buffered, `.denied` if Redis refuses user, password or certificate.
+    ///   if no server answers in time and nothing is to be buffered, `.denied` if Redis refuses user or
+    ///   password, `.untrusted` if its certificate is not to be trusted.
     public static func connect(
         to url: String,
         namespace: String = Defaults.namespace,

@@ -89,6 +89,30 @@ struct AccessTests {
         #expect(unknown?.code == .unreachable)
     }
 
+    @Test("reports what a server says that takes no more connections, over TCP and over a socket")
+    func tooMany() async throws {
+        try await withServer(.init(["maxclients 3"], port: freePort())) { server in
+            for endpoint in [server.tcpEndpoint, server.endpoint] {
+                var held: [RedisConnection] = []
+                var refusal: RedisError?
+                while refusal == nil, held.count < 10 {
+                    refusal = await redisError { held.append(try await connect(endpoint)) }
+                }
+                #expect(refusal?.serverError?.code == .tooManyClients, "\(refusal?.description ?? "no error")")
+                #expect(refusal?.message.contains("ERR max number of clients reached") == true)
+                #expect(refusal?.message.contains("TLS") == false, "\(refusal?.message ?? "")")
+                try await withLink(endpoint) { link in
+                    let late = await redisError { try await link.send(RedisCommand("PING"), deadline: .seconds(1)) }
+                    #expect(late?.message.contains("max number of clients") == true, "\(late?.message ?? "")")
+                }
+                for connection in held {
+                    connection.close()
+                    try await connection.closeFuture.get()
+                }
+            }
+        }
+    }
+
     @Test("gives up within the connect time-out when the server accepts and stays silent")
     func silence() async throws {
         try await withServer { server in

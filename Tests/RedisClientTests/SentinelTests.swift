@@ -8,9 +8,13 @@ import Testing
 struct SentinelTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    private func link(_ url: String) throws -> RedisLink {
-        let endpoint = try RedisEndpoint(url: url)
-        return RedisLink(endpoint, on: MultiThreadedEventLoopGroup.singleton.any(), logger: logger)
+    private func link(_ url: String, connectTimeout: Duration = .seconds(2)) throws -> RedisLink {
+        RedisLink(
+            try RedisEndpoint(url: url),
+            configuration: RedisConnectionConfiguration(connectTimeout: connectTimeout),
+            on: MultiThreadedEventLoopGroup.singleton.any(),
+            logger: logger
+        )
     }
 
     private func port(_ link: RedisLink, tls: Bool = false) async throws -> Int? {
@@ -105,6 +109,21 @@ struct SentinelTests {
         #expect(error?.message.contains("127.0.0.1:\(dead): ") == true)
         #expect(error?.message.contains("knows no master \"other\"") == true)
         link.close()
+    }
+
+    @Test("that does not answer is named, and the sentinels that name it, before the try has ended")
+    func silentMaster() async throws {
+        let (masters, sentinels, url) = try await divided()
+        defer { for server in masters + sentinels { server.stop() } }
+        for master in masters { master.signal(SIGSTOP) }
+        defer { for master in masters { master.signal(SIGCONT) } }
+        let link = try link(url, connectTimeout: .seconds(60))
+        defer { link.close() }
+        let parts = ["the master at 127.0.0.1:", "named by sentinel 127.0.0.1:", "an answer of 127.0.0.1:"]
+        try await eventually("the error says what is waited for") {
+            let error = await redisError { try await link.send(RedisCommand("PING"), deadline: .milliseconds(200)) }
+            return parts.allSatisfy { error?.message.contains($0) == true }
+        }
     }
 
     @Test("is found again after a failover, whether the old master lives on as a replica or dies")

@@ -15,8 +15,8 @@ struct TLSTests {
         }
     }
 
-    private func withStage(names: String, _ body: (Stage) async throws -> Void) async throws {
-        let certificates = try TestCertificates(in: makeTemporaryFolder(), names: names)
+    private func withStage(names: String, isExpired: Bool = false, _ body: (Stage) async throws -> Void) async throws {
+        let certificates = try TestCertificates(in: makeTemporaryFolder(), names: names, isExpired: isExpired)
         let port = try freePort()
         try await withServer(.init(certificates.lines(port: port))) { server in
             try await body(Stage(server: server, certificates: certificates, port: port))
@@ -63,17 +63,36 @@ struct TLSTests {
             let other = try TestCertificates(in: makeTemporaryFolder())
             let wrong = await redisError { _ = try await connect(stage.endpoint(cacert: other.authority)) }
             #expect(wrong?.code == .tls)
+            #expect(wrong?.message.contains("an authority in \(other.authority)") == true, "\(wrong?.message ?? "")")
+        }
+    }
+
+    @Test("refuses a certificate that has expired, and says until when it was valid")
+    func expired() async throws {
+        try await withStage(names: "DNS:localhost,IP:127.0.0.1", isExpired: true) { stage in
+            for host in ["localhost", "127.0.0.1"] {
+                let error = await redisError {
+                    _ = try await connect(stage.endpoint(host: host, cacert: stage.certificates.authority))
+                }
+                #expect(error?.code == .tls)
+                let text = error?.message ?? ""
+                #expect(text.contains("has expired: it was valid until 20"), "\(text)")
+                #expect(!text.contains("not trusted") && !text.contains("OPENSSL"), "\(text)")
+            }
         }
     }
 
     @Test("refuses a certificate for another host name and for another address")
     func wrongName() async throws {
-        try await withStage(names: "DNS:elsewhere.example") { stage in
+        try await withStage(names: "DNS:elsewhere.example,IP:192.0.2.7,IP:2001:db8::1") { stage in
             for host in ["localhost", "127.0.0.1"] {
                 let error = await redisError {
                     _ = try await connect(stage.endpoint(host: host, cacert: stage.certificates.authority))
                 }
                 #expect(error?.code == .tls, "\(host): \(error?.description ?? "no error")")
+                let part = "is for elsewhere.example, 192.0.2.7, 2001:db8::1, not for \(host)"
+                #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+                #expect(error?.message.contains("<none>") == false)
             }
         }
     }
@@ -83,7 +102,9 @@ struct TLSTests {
         try await withStage(names: "DNS:localhost") { stage in
             let missing = await redisError { _ = try await connect(stage.endpoint(cacert: "/no/such/file")) }
             #expect(missing?.code == .tls)
-            #expect(missing?.message.contains("/no/such/file") == true)
+            #expect(missing?.message.contains("/no/such/file: No such file") == true, "\(missing?.message ?? "")")
+            let empty = await redisError { _ = try await connect(stage.endpoint(cacert: stage.certificates.serverKey)) }
+            #expect(empty?.message.contains("no list of certificates") == true, "\(empty?.message ?? "")")
             let plain = await redisError { _ = try await connect(.tcp(host: "localhost", port: stage.port)) }
             #expect(plain?.code == .unreachable)
             #expect(plain?.message.contains("rediss://") == true, "\(plain?.message ?? "")")
@@ -94,7 +115,41 @@ struct TLSTests {
             let error = await redisError { _ = try await connect(endpoint) }
             // A plain Redis waits for the rest of what it takes for a command.
             #expect(error?.code == .unreachable)
-            #expect(error?.message.contains("TLS") == true, "\(error?.message ?? "")")
+            #expect(
+                error?.message.contains("the TLS handshake with 127.0.0.1:\(server.options.port)") == true,
+                "\(error?.message ?? "")"
+            )
+        }
+    }
+
+    @Test("says that it waits for the handshake with a listener that never answers, whoever gives up first")
+    func silence() async throws {
+        try await withServer(.init(port: freePort())) { server in
+            let proxy = try await FaultProxy.start(to: server.tcpEndpoint)
+            proxy.set(.blackhole)
+            var endpoint = proxy.endpoint
+            endpoint.tls = .init()
+            guard case .tcp(let host, let port) = endpoint.address else { return }
+            let part = "the TLS handshake with \(host):\(port)"
+            // The try itself gives up; on a busy machine now and then before there is a connection.
+            try await eventually("the try says what it waited for") {
+                let error = await redisError {
+                    _ = try await connect(endpoint, .init(connectTimeout: .milliseconds(300)))
+                }
+                return error?.code == .unreachable && error?.message.contains(part) == true
+            }
+            // Calls give up long before the try does.
+            for (endpoint, part) in [(endpoint, part), (proxy.endpoint, "an answer of \(host):\(port)")] {
+                try await withLink(endpoint, .init(connectTimeout: .seconds(120))) { link in
+                    try await eventually("the error says what is waited for") {
+                        let late = await redisError {
+                            try await link.send(RedisCommand("PING"), deadline: .milliseconds(200))
+                        }
+                        return late?.message.contains("1 try in") == true && late?.message.contains(part) == true
+                    }
+                }
+            }
+            proxy.stop()
         }
     }
 }

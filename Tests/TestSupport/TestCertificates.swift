@@ -1,3 +1,5 @@
+import Foundation
+
 /// A certificate authority and a server's certificate for `localhost` and 127.0.0.1, made with the `openssl` command.
 package struct TestCertificates: Sendable {
     package let directory: String
@@ -6,8 +8,10 @@ package struct TestCertificates: Sendable {
     package var serverCertificate: String { directory + "/server.pem" }
     package var serverKey: String { directory + "/server.key" }
 
-    /// - Parameter names: the subject alternative names, in OpenSSL's words.
-    package init(in directory: String, names: String = "DNS:localhost,IP:127.0.0.1") throws {
+    /// - Parameters:
+    ///   - names: the subject alternative names, in OpenSSL's words.
+    ///   - isExpired: the server's certificate was valid until yesterday.
+    package init(in directory: String, names: String = "DNS:localhost,IP:127.0.0.1", isExpired: Bool = false) throws {
         self.directory = directory
         try run(
             "openssl",
@@ -22,6 +26,22 @@ package struct TestCertificates: Sendable {
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
                 "-subj", "/CN=localhost", "-addext", "subjectAltName=\(names)", "-addext", "basicConstraints=CA:FALSE",
                 "-CA", authority, "-CAkey", directory + "/ca.key", "-keyout", serverKey, "-out", serverCertificate,
+            ]
+        )
+        if isExpired { try expire(names) }
+    }
+
+    /// Has the authority sign the same certificate again, as one that is over.
+    private func expire(_ names: String) throws {
+        let request = directory + "/server.csr"
+        try run("openssl", ["x509", "-x509toreq", "-in", serverCertificate, "-signkey", serverKey, "-out", request])
+        let extensions = directory + "/server.ext"
+        try "subjectAltName=\(names)\n".write(toFile: extensions, atomically: true, encoding: .utf8)
+        try run(
+            "openssl",
+            [
+                "x509", "-req", "-in", request, "-CA", authority, "-CAkey", directory + "/ca.key", "-CAcreateserial",
+                "-days", "-1", "-extfile", extensions, "-out", serverCertificate,
             ]
         )
     }

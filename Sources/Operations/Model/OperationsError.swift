@@ -30,6 +30,9 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         case unavailable
         /// The broker refused user, password or permission.
         case denied
+        /// TLS with the broker failed: its certificate is for another host, has expired or is signed by an unknown authority, or there
+        /// is no TLS on its side.
+        case untrusted
         /// The broker has no memory left for more operations. What is there can still be run, ended and cancelled.
         case full
         /// The broker is away, and the client's own buffer holds no more operations.

@@ -21,6 +21,7 @@ final class ClusterSearch {
     private let promise: EventLoopPromise<Found>
     private var candidates: [Host]
     private var unanswered = 0
+    private var waits: [Host: ConnectWait] = [:]
     private var second: Found?
     private var isOver = false
     private var failures: [String] = []
@@ -54,16 +55,25 @@ final class ClusterSearch {
         unanswered += 1
         var connector = connector
         connector.endpoint = connector.endpoint.at(host)
+        connector.wait = ConnectWait()
+        waits[host] = connector.wait
+        sayWaits()
         connector.connectDirectly(on: eventLoop)
             .flatMap { connection in Self.ask(connection).map { (connection, $0) } }
             .assumeIsolated().whenComplete { result in
                 self.unanswered -= 1
+                self.waits[host] = nil
+                self.sayWaits()
                 switch result {
                 case .success((let connection, let replies)): self.take(replies, host, connection)
                 case .failure(let error): self.note(error, host)
                 }
                 self.proceed()
             }
+    }
+
+    private func sayWaits() {
+        connector.wait.now("a node of the cluster that says where its slots are", in: Array(waits.values))
     }
 
     /// What to send for a map.

@@ -29,7 +29,8 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
         case .unreachable: "Redis cannot be reached"
         case .bug: "a bug in this program"
         case .replaced: "worker --stuck replace: an operation was stuck, start the worker again"
-        case .denied: "Redis denied user, password or permission"
+        case .denied:
+            "Redis denied user, password or permission, or its TLS certificate is not trusted (other host, expired, unknown)"
         case .badConfiguration: "the configuration is wrong"
         case .interrupted: "interrupted (Ctrl-C)"
         case .terminated:

@@ -44,8 +44,10 @@ package enum ErrorTranslation {
                 .denied,
                 "Redis denied: \(error.message)",
                 notes: origin,
-                fix: "user, password and certificates in the URL, and the user's rights (ACL LOG)"
+                fix: "user and password in the URL, and the user's rights (ACL LOG)"
             )
+        case .untrusted:
+            return CLIError(.denied, error.message, notes: origin, fix: certificate(settings))
         case .outcomeUnknown:
             return CLIError(
                 .unreachable,
@@ -71,16 +73,21 @@ package enum ErrorTranslation {
         CLIError(.unreachable, error.message, fix: "\(Program.name) redis status, or a Redis of your own: --redis URL")
     }
 
+    /// A command that shows whether the address answers.
     private static func reach(_ settings: Settings?) -> String {
-        switch settings?.redis.content?.address {
-        case .tcp(let host, let port)?: "redis-cli -h \(host) -p \(port) ping"
-        case .unix(let path)?: "redis-cli -s \(path) ping"
-        case .sentinels(let sentinels)?:
-            sentinels.hosts.first.map {
-                "redis-cli -h \($0.name) -p \($0.port) sentinel get-master-addr-by-name \(sentinels.master)"
-            } ?? ""
-        case .cluster(let hosts)?: hosts.first.map { "redis-cli -h \($0.name) -p \($0.port) cluster info" } ?? ""
-        case nil: "\(Program.name) redis status"
+        guard let endpoint = settings?.redis.content else { return "\(Program.name) redis status" }
+        return switch endpoint.address {
+        case .tcp, .unix: endpoint.redisCLI + " ping"
+        case .sentinels(let sentinels):
+            endpoint.redisCLI + " sentinel get-master-addr-by-name " + ShellWords.quoted(sentinels.master)
+        case .cluster: endpoint.redisCLI + " cluster info"
         }
+    }
+
+    /// A command that shows the server's certificate and who has signed it.
+    private static func certificate(_ settings: Settings?) -> String {
+        guard let endpoint = settings?.redis.content, let host = endpoint.firstHost else { return reach(settings) }
+        let file = endpoint.tls?.caCertificateFile.map { " -CAfile " + ShellWords.quoted($0) } ?? ""
+        return "openssl s_client -connect \(ShellWords.quoted(host.description))\(file) </dev/null"
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import RedisClient
 import SluiceMonitor
 
 /// The running program, as messages and examples name it: a user's own binary has the same commands.
@@ -15,13 +16,6 @@ package enum Program {
     package static func command(_ arguments: [String], adding option: String) -> String {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let words = arguments[..<end] + [option] + arguments[end...]
-        return ([name] + words.map(quoted)).joined(separator: " ")
-    }
-
-    private static func quoted(_ word: String) -> String {
-        let isPlain =
-            !word.isEmpty
-            && word.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"'\"\\$`!*?[](){}<>|&;#~".utf8.contains($0) }
-        return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+        return ([name] + words.map(ShellWords.quoted)).joined(separator: " ")
     }
 }
