@@ -127,15 +127,32 @@ extension SluiceClient {
         progress: (Int) -> Void = { _ in }
     ) async throws -> [OperationReference] {
         guard durability != .none else { return try await enqueue(operations, queue: queue, progress: progress) }
-        guard let broker = broker as? any DurableBroker else {
-            throw OperationsError(.invalidOption, "this broker knows no durability")
-        }
+        let (outcomes, isConfirmed) = try await handOver(operations, queue: queue, durability: durability, progress)
+        let references = references(operations, outcomes, queue: queue)
+        return isConfirmed.map { isConfirmed in references.map { $0.confirmed(isConfirmed) } } ?? references
+    }
+
+    /// The same for callers that need no references. Not through a buffer: what waits there is nothing to confirm.
+    ///
+    /// - Returns: what became of each operation, and whether the durability was reached in time; nil if none was asked for.
+    package func handOver(
+        _ operations: [NewOperation],
+        queue: String,
+        durability: Durability,
+        _ progress: (Int) -> Void = { _ in }
+    ) async throws -> (outcomes: [EnqueueOutcome], isConfirmed: Bool?) {
         try NameRule.check(queue, role: "queue")
-        let (references, isConfirmed) = try await broker.confirming(durability, queue: queue) {
-            // Not through a buffer: what waits there is nothing to confirm.
-            try await send(try sealed(operations, queue: queue), queue: queue, progress)
+        let sealed = try sealed(operations, queue: queue)
+        guard durability != .none else {
+            return (try await broker.enqueueAll(sealed, queue: queue, progress: progress), nil)
         }
-        return references.map { $0.confirmed(isConfirmed) }
+        guard let durable = broker as? any DurableBroker else {
+            throw OperationsError(.invalidOption, "this broker does not support `durability`: drop it")
+        }
+        let (outcomes, isConfirmed) = try await durable.confirming(durability, queue: queue) {
+            try await broker.enqueueAll(sealed, queue: queue, progress: progress)
+        }
+        return (outcomes, isConfirmed)
     }
 
     /// The same without a wish for durability.
@@ -147,16 +164,16 @@ extension SluiceClient {
         try NameRule.check(queue, role: "queue")
         let operations = try sealed(operations, queue: queue)
         if let buffer { return try await enqueue(operations, queue: queue, through: buffer, progress) }
-        return try await send(operations, queue: queue, progress)
+        let outcomes = try await broker.enqueueAll(operations, queue: queue, progress: progress)
+        return references(operations, outcomes, queue: queue)
     }
 
-    private func send(
+    private func references(
         _ operations: [NewOperation],
-        queue: String,
-        _ progress: (Int) -> Void
-    ) async throws -> [OperationReference] {
-        let outcomes = try await broker.enqueueAll(operations, queue: queue, progress: progress)
-        return zip(operations, outcomes).map { operation, outcome in
+        _ outcomes: [EnqueueOutcome],
+        queue: String
+    ) -> [OperationReference] {
+        zip(operations, outcomes).map { operation, outcome in
             OperationReference(
                 id: operation.id,
                 queue: queue,

@@ -26,6 +26,7 @@ public enum SluiceMain {
     ) async -> Never {
         ExecGuard.runIfAsked()
         EndingSignals.prepare()
+        StandardStreams.occupy()
         // A reader that went away is an error of a write, not the end of a worker.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -33,7 +34,7 @@ public enum SluiceMain {
         exit(status.rawValue)
     }
 
-    /// The same for arguments of the caller's choice; nothing ends the process but a reader that went away.
+    /// The same for arguments of the caller's choice; nothing ends the process but output that cannot be written.
     package static func run(
         _ arguments: [String],
         environment: [String: String],
@@ -85,10 +86,15 @@ public enum SluiceMain {
                 connector: connector,
                 register: register
             )
-            return try await verb.perform(invocation)
+            let status = try await verb.perform(invocation)
+            guard let error = console.outputError else { return status }
+            console.report(error, asJSON: found.output.content.isJSON)
+            return status == .done ? error.status : status
         } catch {
+            let asJSON = settings?.output.content.isJSON ?? wantsJSON(arguments, environment)
+            if let error = console.outputError { console.report(error, asJSON: asJSON) }
             let report = ErrorTranslation.report(error, settings: settings)
-            console.report(report, asJSON: settings?.output.content.isJSON ?? wantsJSON(arguments, environment))
+            console.report(report, asJSON: asJSON)
             return report.status
         }
     }

@@ -8,21 +8,25 @@ import Testing
 struct BatchFileTests {
     private func flags(_ words: String...) throws -> EnqueueSettings { try EnqueueFlags.parse(words).settings }
 
-    private func read(_ text: String, _ defaults: EnqueueSettings) throws -> [EnqueueRequest] {
+    private func read(_ text: String, _ defaults: EnqueueSettings) async throws -> [EnqueueRequest] {
+        try await read(Array(text.utf8), defaults)
+    }
+
+    private func read(_ bytes: [UInt8], _ defaults: EnqueueSettings) async throws -> [EnqueueRequest] {
         let pipe = Pipe()
-        let bytes = Data(text.utf8)
+        let bytes = Data(bytes)
         let writer = Thread {
             try? pipe.fileHandleForWriting.write(contentsOf: bytes)
             try? pipe.fileHandleForWriting.close()
         }
         writer.start()
         var file = BatchFile(name: "batch.jsonl", defaults: defaults)
-        return try file.read(pipe.fileHandleForReading)
+        return try await file.read(pipe.fileHandleForReading)
     }
 
     @Test("Lines take what they do not say from the command line")
-    func defaults() throws {
-        let requests = try read(
+    func defaults() async throws {
+        let requests = try await read(
             """
             {"name":"noop"}
 
@@ -42,15 +46,15 @@ struct BatchFileTests {
     }
 
     @Test("The last line needs no newline, and lines may end with CR LF")
-    func lineEnds() throws {
-        #expect(try read("{\"name\":\"noop\"}\r\n{\"name\":\"noop\"}", try flags()).count == 2)
-        #expect(try read("\n\n", try flags()).isEmpty)
+    func lineEnds() async throws {
+        #expect(try await read("{\"name\":\"noop\"}\r\n{\"name\":\"noop\"}", try flags()).count == 2)
+        #expect(try await read("\n\n", try flags()).isEmpty)
     }
 
     @Test("A line longer than a chunk is read as a whole")
-    func longLine() throws {
+    func longLine() async throws {
         let line = #"{"name":"noop","args":{"text":""# + String(repeating: "x", count: 1_040_000) + "\"}}\n"
-        #expect(try read(line + line + line, try flags()).count == 3)
+        #expect(try await read(line + line + line, try flags()).count == 3)
     }
 
     @Test(
@@ -67,9 +71,9 @@ struct BatchFileTests {
             (#"{"name":"noop","tags":[1]}"#, "a list of texts"), (#"{"name":"noop","id":""}"#, "empty"),
         ]
     )
-    func mistakes(line: String, part: String) throws {
+    func mistakes(line: String, part: String) async throws {
         let good = String(repeating: "{\"name\":\"noop\"}\n", count: 16)
-        let error = #expect(throws: CLIError.self) { try read(good + line + "\n", try flags()) }
+        let error = await #expect(throws: CLIError.self) { try await read(good + line + "\n", try flags()) }
         #expect(error?.status == .usage)
         #expect(error?.message.hasPrefix("batch.jsonl:17: ") == true, "\(error?.message ?? "")")
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
@@ -77,16 +81,89 @@ struct BatchFileTests {
     }
 
     @Test("Arguments beyond the limit are refused with the line")
-    func tooLarge() throws {
+    func tooLarge() async throws {
         let line = #"{"name":"noop","args":""# + String(repeating: "x", count: Defaults.operationBytes) + "\"}\n"
-        let error = #expect(throws: CLIError.self) { try read(line, try flags()) }
+        let error = await #expect(throws: CLIError.self) { try await read(line, try flags()) }
         #expect(error?.message.contains("batch.jsonl:1: ") == true)
     }
 
     @Test("Two lines with one id are a mistake")
-    func sameID() throws {
+    func sameID() async throws {
         let line = "{\"name\":\"noop\",\"id\":\"order-1\"}\n"
-        let error = #expect(throws: CLIError.self) { try read(line + line, try flags()) }
+        let error = await #expect(throws: CLIError.self) { try await read(line + line, try flags()) }
         #expect(error?.message.contains("batch.jsonl:2: the \"id\" is that of line 1") == true)
+    }
+
+    @Test("Two lines with one id in two queues are two operations, as two single enqueues make them")
+    func sameIDInTwoQueues() async throws {
+        let requests = try await read(
+            #"{"name":"noop","id":"order-1","queue":"a"}"# + "\n" + #"{"name":"noop","id":"order-1","queue":"b"}"#,
+            try flags()
+        )
+        #expect(requests.map(\.queue) == ["a", "b"])
+        #expect(Set(requests.map(\.operation.id)).count == 1)
+    }
+
+    @Test("A byte order mark is no part of the first line; UTF-16 is named")
+    func byteOrderMark() async throws {
+        for text in ["\u{FEFF}{\"name\":\"noop\"}\n{\"name\":\"noop\"}\n", "\u{FEFF}{\"name\":\"noop\"}"] {
+            #expect(try await read(text, try flags()).first?.name == "noop")
+        }
+        #expect(try await read("\u{FEFF}", try flags()).isEmpty)
+        let utf16 = Array("{\"name\":\"noop\"}\n".utf16).flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        let error = await #expect(throws: CLIError.self) { try await read([0xFF, 0xFE] + utf16, try flags()) }
+        #expect(error?.message == "batch.jsonl is UTF-16, and must be UTF-8; nothing was enqueued")
+    }
+
+    @Test("A line of other than white space is no empty line", arguments: [[0, 0, 0], [0x0B], [0x0C, 0x20], [0x1B]])
+    func noEmptyLine(bytes: [UInt8]) async throws {
+        let error = await #expect(throws: CLIError.self) {
+            try await read(Array("{\"name\":\"noop\"}\n \t\r\n".utf8) + bytes + [0x0A], try flags())
+        }
+        #expect(error?.message.hasPrefix("batch.jsonl:3: column ") == true, "\(error?.message ?? "")")
+    }
+
+    @Test("What a single enqueue may not, a line may not: to be waited for without a record")
+    func untrackedAwaited() async throws {
+        var settings = try flags()
+        settings.isAwaited = true
+        let error = await #expect(throws: CLIError.self) {
+            try await read(#"{"name":"noop","track":false}"#, settings)
+        }
+        #expect(error?.message.contains("batch.jsonl:1: an untracked operation cannot be waited for") == true)
+        #expect(try await read(#"{"name":"noop"}"#, settings).count == 1)
+    }
+
+    @Test("What a single enqueue may, a line may: arguments as deep, and null")
+    func sameArguments() async throws {
+        let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+        for arguments in [deep, "null", "[1, 2 ]", #"{"a" : "\u0041é"}"#, "-1.50e+3"] {
+            let single = try flags().request(
+                name: "n",
+                arguments: try JSONValue(parsing: arguments).serializedBytes()
+            )
+            let line = try await read(#"{"name":"n","args": \#(arguments)}"#, try flags())[0]
+            #expect(line.operation.envelope == single.operation.envelope)
+        }
+        let error = await #expect(throws: CLIError.self) {
+            try await read(#"{"name":"n","args":[\#(deep)]}"#, try flags())
+        }
+        #expect(error?.message.contains("level 66") == true, "\(error?.message ?? "")")
+    }
+
+    @Test("Many lines keep their order and their numbers, however they are shared out among tasks")
+    func manyLines() async throws {
+        let good = (0..<40_000).map { #"{"name":"noop","args":{"n":\#($0)},"attempts":\#($0 % 9 + 1)}"# }
+        let requests = try await read(good.joined(separator: "\n"), try flags())
+        #expect(requests.map(\.line) == Array(1...40_000))
+        #expect(try OperationEnvelope(requests[39_999].operation.envelope).arguments == Array(#"{"n":39999}"#.utf8))
+        let ids = requests.map(\.operation.id)
+        #expect(ids == ids.sorted() && Set(ids).count == 40_000)
+        var bad = good
+        bad[30_000] = #"{"name":"noop","args":{"n":1,"n":2}}"#
+        bad[39_000] = "{"
+        let text = bad.joined(separator: "\n")
+        let error = await #expect(throws: CLIError.self) { try await read(text, try flags()) }
+        #expect(error?.message.hasPrefix("batch.jsonl:30001: column 30: ") == true, "\(error?.message ?? "")")
     }
 }

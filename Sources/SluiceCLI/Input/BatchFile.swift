@@ -1,146 +1,140 @@
 import Foundation
 import Operations
 import Sluice
-import SluiceMonitor
 
 /// A file of operations, one JSON object a line, checked as a whole before anything is sent.
 package struct BatchFile: Sendable {
-    private static let chunk = 1 << 20
-    private static let fields = [
-        "name", "args", "queue", "priority", "in", "at", "tags", "id", "expires", "attempts", "runTimeout", "track",
-    ]
+    /// Bytes of whole lines that one task checks.
+    private static let part = 1 << 18
+    /// Parts that are in memory at a time, apart from what is made of them.
+    private static let parts = 4 * ProcessInfo.processInfo.activeProcessorCount
+    private static let lineBytes = 2 * Defaults.operationBytes
 
-    private let name: String
-    private let defaults: EnqueueSettings
-    private var ids: [OperationID: Int] = [:]
+    let errors: LineErrors
+    private let reader: BatchLineReader
+    private var ids: [PlacedID: Int] = [:]
+    private var lines = 0
 
-    package init(name: String, defaults: EnqueueSettings) {
-        self.name = name
-        self.defaults = defaults
+    /// Two operations may have one id in two queues.
+    private struct PlacedID: Hashable {
+        let queue: String
+        let id: OperationID
     }
 
-    /// Reads all lines. Empty ones are skipped.
+    package init(name: String, defaults: EnqueueSettings) {
+        errors = LineErrors(
+            file: name,
+            example: #"{"name":"sleep","args":{"seconds":3},"queue":"mail","priority":"high"}"#
+        )
+        reader = BatchLineReader(defaults: defaults)
+    }
+
+    /// Reads all lines, many at once. Empty ones are skipped.
     ///
-    /// - Throws: `CLIError` with `.usage` that names file and line.
-    package mutating func read(_ handle: FileHandle) throws -> [EnqueueRequest] {
+    /// - Throws: `CLIError` with `.usage` that names the file and the first wrong line.
+    package mutating func read(_ handle: FileHandle) async throws -> [EnqueueRequest] {
         var requests: [EnqueueRequest] = []
+        var waiting: [ArraySlice<UInt8>] = []
         var rest: [UInt8] = []
-        var line = 0
-        while let data = try handle.read(upToCount: Self.chunk), !data.isEmpty {
+        var isFirst = true
+        while let data = try handle.read(upToCount: Self.part), !data.isEmpty {
             rest += data
-            var start = 0
-            while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
-                line += 1
-                if let request = try request(rest[start..<end], line) { requests.append(request) }
-                start = end + 1
+            if isFirst {
+                // Enough to tell a mark, also where a pipe gives single bytes.
+                guard rest.count >= 4 else { continue }
+                rest = try withoutMark(rest)
+                isFirst = false
             }
-            rest.removeFirst(start)
-            guard rest.count <= 2 * Defaults.operationBytes else {
-                throw error(line + 1, "the line is longer than 2 MiB")
+            guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else {
+                guard rest.count <= Self.lineBytes else {
+                    try await check(&waiting, into: &requests)
+                    throw errors.error(lines + 1, "the line is longer than 2 MiB")
+                }
+                continue
             }
+            waiting.append(rest[...end])
+            rest = Array(rest[(end + 1)...])
+            if waiting.count == Self.parts { try await check(&waiting, into: &requests) }
         }
-        if let request = try request(rest[...], line + 1) { requests.append(request) }
+        waiting.append(isFirst ? try withoutMark(rest)[...] : rest[...])
+        try await check(&waiting, into: &requests)
         return requests
     }
 
-    /// - Returns: nil for an empty line.
-    package mutating func request(_ bytes: ArraySlice<UInt8>, _ line: Int) throws(CLIError) -> EnqueueRequest? {
-        guard bytes.contains(where: { $0 > 0x20 }) else { return nil }
-        let object = try object(bytes, line)
-        do {
-            var settings = defaults
-            settings.id = nil
-            try Self.apply(object, to: &settings)
-            guard let name = object["name"]?.stringValue else { throw Mistake(message: "\"name\" is missing") }
-            try settings.check()
-            let request = try settings.request(name: name, arguments: object["args"] ?? [:])
-            try note(settings.id == nil ? nil : request.operation.id, line)
-            return request
-        } catch {
-            throw self.error(line, (error as? CLIError)?.message ?? String(describing: error))
+    private func withoutMark(_ bytes: [UInt8]) throws(CLIError) -> [UInt8] {
+        if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+            throw .usage(
+                "\(errors.file) is UTF-16, and must be UTF-8; nothing was enqueued",
+                fix: "iconv -f UTF-16 -t UTF-8 FILE | \(Program.name) enqueue --batch -"
+            )
         }
+        return Array(bytes.withoutByteOrderMark)
     }
 
-    private mutating func note(_ id: OperationID?, _ line: Int) throws(Mistake) {
-        guard let id else { return }
-        if let first = ids.updateValue(line, forKey: id) {
-            throw Mistake(message: "the \"id\" is that of line \(first)")
+    /// Checks the parts that wait, each in a task, and takes what is made of them in the order of the lines.
+    private mutating func check(
+        _ waiting: inout [ArraySlice<UInt8>],
+        into requests: inout [EnqueueRequest]
+    ) async throws {
+        let parts = waiting
+        waiting = []
+        let reader = reader
+        let outcomes = await withTaskGroup(of: (Int, BatchPart).self) { group in
+            for (index, part) in parts.enumerated() { group.addTask { (index, BatchPart(part, reader)) } }
+            var outcomes: [BatchPart?] = Array(repeating: nil, count: parts.count)
+            for await (index, outcome) in group { outcomes[index] = outcome }
+            return outcomes
         }
+        for case let outcome? in outcomes { try take(outcome, into: &requests) }
     }
 
-    private func object(_ bytes: ArraySlice<UInt8>, _ line: Int) throws(CLIError) -> JSONObject {
-        let value: JSONValue
-        do { value = try JSONValue(parsing: bytes, limits: JSONLimits(maximumBytes: 2 << 20)) } catch {
-            throw self.error(line, "column \(error.column): found \(error.found), expected \(error.expected)")
+    private mutating func take(_ part: BatchPart, into requests: inout [EnqueueRequest]) throws(CLIError) {
+        requests.reserveCapacity(requests.count + part.requests.count)
+        for var request in part.requests {
+            request.line += lines
+            if request.isNamed {
+                try note(request)
+            } else {
+                // The tasks made ids that grow in no order.
+                request.operation.id = OperationID()
+            }
+            requests.append(request)
         }
-        guard let object = value.objectValue else { throw error(line, "\(value.kind) where an object must be") }
-        return object
+        if let mistake = part.mistake { throw errors.error(lines + part.lines, mistake) }
+        lines += part.lines
     }
 
-    private func error(_ line: Int, _ message: String) -> CLIError {
-        CLIError(
-            .usage,
-            "\(name):\(line): \(message); nothing was enqueued",
-            fix: #"a line like {"name":"sleep","args":{"seconds":3},"queue":"mail","priority":"high"}"#
-        )
+    private mutating func note(_ request: EnqueueRequest) throws(CLIError) {
+        let id = PlacedID(queue: request.queue, id: request.operation.id)
+        if let first = ids.updateValue(request.line, forKey: id) {
+            throw errors.error(request.line, "the \"id\" is that of line \(first)")
+        }
     }
 }
 
-/// What is wrong with a line.
-private struct Mistake: Error, CustomStringConvertible {
-    var message: String
-    var description: String { message }
-}
+/// What is made of some lines.
+private struct BatchPart: Sendable {
+    /// Their lines count from the part's first, which is 1.
+    var requests: [EnqueueRequest] = []
+    /// Lines that were read; the last one has the mistake, if there is one.
+    var lines = 0
+    var mistake: String?
 
-// MARK: - Fields
-
-extension BatchFile {
-    private static func apply(_ object: JSONObject, to settings: inout EnqueueSettings) throws {
-        for member in object.members where !member.value.isNull {
-            do { try apply(member.key, member.value, to: &settings) } catch let error as CLIError {
-                throw Mistake(message: "\"\(member.key)\": \(error.message)")
+    init(_ bytes: ArraySlice<UInt8>, _ reader: BatchLineReader) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+            lines += 1
+            do {
+                if var request = try reader.request(rest[rest.startIndex..<end]) {
+                    request.line = lines
+                    requests.append(request)
+                }
+            } catch {
+                mistake = (error as? CLIError)?.message ?? String(describing: error)
+                return
             }
+            rest = rest[min(end + 1, rest.endIndex)...]
         }
-        // A line's own time replaces the other kind from the command line.
-        if object["in"] != nil, object["at"] == nil { settings.at = nil }
-        if object["at"] != nil, object["in"] == nil { settings.delay = nil }
-        // --no-track is for the lines that can do without a record.
-        if settings.delay != nil || settings.at != nil, object["track"] == nil { settings.noTrack = false }
-    }
-
-    private static func apply(_ key: String, _ value: JSONValue, to settings: inout EnqueueSettings) throws {
-        switch key {
-        case "name", "args": break
-        case "queue": settings.queue = try text(key, value)
-        case "priority": settings.priority = try OperationPriority(typed: text(key, value))
-        case "in": settings.delay = try DurationText.parse(text(key, value))
-        case "at": settings.at = try TimeText.parse(text(key, value))
-        case "id": settings.id = try text(key, value)
-        case "expires": settings.expires = try DurationText.parse(text(key, value))
-        case "runTimeout": settings.runTimeout = try DurationText.parse(text(key, value))
-        case "attempts":
-            guard let number = value.intValue else { throw wrong(key, value, "a whole number") }
-            settings.attempts = number
-        case "track":
-            guard let flag = value.boolValue else { throw wrong(key, value, "true or false") }
-            settings.noTrack = !flag
-        case "tags":
-            guard let tags = value.arrayValue?.map(\.stringValue), !tags.contains(nil) else {
-                throw wrong(key, value, "a list of texts")
-            }
-            settings.tags = tags.compactMap { $0 }
-        default:
-            let near = Suggestion.nearest(to: key, among: fields).map { "; did you mean \"\($0)\"?" } ?? ""
-            throw Mistake(message: "unknown field \(OperationsError.quoted(key))\(near)")
-        }
-    }
-
-    private static func text(_ key: String, _ value: JSONValue) throws -> String {
-        guard let text = value.stringValue else { throw wrong(key, value, "a text") }
-        return text
-    }
-
-    private static func wrong(_ key: String, _ value: JSONValue, _ expected: String) -> Mistake {
-        Mistake(message: "\"\(key)\" is \(value.kind) where \(expected) must be")
     }
 }

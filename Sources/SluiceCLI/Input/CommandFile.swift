@@ -3,13 +3,13 @@ import Operations
 
 /// A file of commands, one a line, checked as a whole before anything is sent. Each is an `exec` operation.
 package struct CommandFile: Sendable {
-    private let name: String
+    let errors: LineErrors
     private let settings: EnqueueSettings
     /// What all of them have beside their words.
     private let common: JSONObject
 
     package init(name: String, settings: EnqueueSettings, common: JSONObject = JSONObject()) {
-        self.name = name
+        errors = LineErrors(file: name, example: "convert 'my photo.png' -resize 50% small.png")
         self.settings = settings
         self.common = common
     }
@@ -18,13 +18,16 @@ package struct CommandFile: Sendable {
     ///
     /// - Throws: `CLIError` with `.usage` that names file and line.
     package func read(_ bytes: [UInt8]) throws(CLIError) -> [EnqueueRequest] {
-        let start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
         var requests: [EnqueueRequest] = []
         var number = 0
-        for line in bytes[start...].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+        for line in bytes.withoutByteOrderMark.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
-            do { if let request = try request(line) { requests.append(request) } } catch {
-                throw self.error(number, "\(error)")
+            do {
+                guard var request = try request(line) else { continue }
+                request.line = number
+                requests.append(request)
+            } catch {
+                throw errors.error(number, "\(error)")
             }
         }
         return requests
@@ -43,17 +46,9 @@ package struct CommandFile: Sendable {
         guard !program.isEmpty else { throw Mistake(description: "the program's name is empty") }
         var arguments = JSONObject([("argv", .array(words.map { .string($0) }))])
         for member in common.members { arguments[member.key] = member.value }
-        do { return try settings.request(name: "exec", arguments: .object(arguments)) } catch let error as CLIError {
+        do { return try settings.request(name: "exec", arguments: JSONValue.object(arguments).serializedBytes()) } catch let error as CLIError {
             throw Mistake(description: error.message)
         }
-    }
-
-    private func error(_ line: Int, _ message: String) -> CLIError {
-        CLIError(
-            .usage,
-            "\(name):\(line): \(message); nothing was enqueued",
-            fix: "a line like  convert 'my photo.png' -resize 50% small.png"
-        )
     }
 }
 

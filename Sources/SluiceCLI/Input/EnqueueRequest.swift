@@ -4,14 +4,28 @@ import Sluice
 /// One operation, checked, on its way to a queue.
 package struct EnqueueRequest: Sendable, Equatable {
     package var queue: String
+    package var name: String
     package var operation: NewOperation
     /// Milliseconds since 1970: becomes a delay once the server's clock is known.
     package var startsAt: Int64?
+    /// The producer has chosen its id.
+    package var isNamed = false
+    /// Its line in a batch.
+    package var line = 0
 
     /// The server's clock, if it is needed.
     func serverTime(_ client: SluiceClient) async throws -> Int64? {
         guard startsAt != nil else { return nil }
         return try await client.broker.snapshot(queue: queue, executingRows: 0).time
+    }
+
+    /// Checks what only the keys decide: whether it is too large once it is signed and encrypted.
+    ///
+    /// - Throws: `.tooLarge`.
+    func check(sealedBy seal: (any EnvelopeSeal)?) throws(OperationsError) {
+        // Encryption makes a third more of the arguments.
+        guard let seal, operation.envelope.count > Defaults.operationBytes / 2 else { return }
+        _ = try seal.seal(operation.envelope, id: operation.id, queue: queue)
     }
 
     /// The operation with its delay.
@@ -25,9 +39,4 @@ package struct EnqueueRequest: Sendable, Equatable {
         operation.tracked = operation.tracked || operation.delayMilliseconds > 0
         return operation
     }
-}
-
-extension NewOperation {
-    /// The name inside its envelope.
-    package var envelopeName: String { (try? OperationEnvelope(envelope))?.name ?? "" }
 }

@@ -16,6 +16,8 @@ package struct EnqueueSettings: Sendable {
     var attempts: Int?
     var runTimeout: Duration?
     var noTrack: Bool
+    /// Its end is to be waited for.
+    var isAwaited = false
 
     func check() throws(CLIError) {
         guard delay == nil || at == nil else {
@@ -24,16 +26,22 @@ package struct EnqueueSettings: Sendable {
         guard !noTrack || (delay == nil && at == nil) else {
             throw .usage("a delayed operation is always tracked", fix: "without --no-track")
         }
+        guard !noTrack || !isAwaited else {
+            throw .usage("an untracked operation cannot be waited for", fix: "without --no-track")
+        }
         if let at { try Self.checkStart(at, "--at") }
         guard id.map({ !$0.isEmpty }) ?? true else { throw .usage("--id is empty", fix: "--id order-4711") }
     }
 
-    func request(name: String, arguments: JSONValue) throws -> EnqueueRequest {
+    /// - Parameter arguments: JSON as it is stored.
+    func request(name: String, arguments: [UInt8]) throws -> EnqueueRequest {
         try NameRule.check(queue, role: "queue")
         return EnqueueRequest(
             queue: queue,
-            operation: try options.operation(name: name, arguments: arguments.serializedBytes(), serverTime: nil),
-            startsAt: at
+            name: name,
+            operation: try options.operation(name: name, arguments: arguments, serverTime: nil),
+            startsAt: at,
+            isNamed: id != nil
         )
     }
 

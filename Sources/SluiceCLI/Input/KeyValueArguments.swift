@@ -46,7 +46,7 @@ package enum KeyValueArguments {
     }
 
     private static func json(_ bytes: [UInt8], of word: String) throws(CLIError) -> JSONValue {
-        do { return try JSONValue(parsing: bytes) } catch {
+        do { return try JSONValue(parsing: bytes.withoutByteOrderMark) } catch {
             throw .usage(
                 "\"\(word)\" is not JSON: \(error)",
                 fix: "a text is written with = instead of :=, or with quotes: 'k:=\"text\"'"
@@ -60,6 +60,11 @@ package enum KeyValueArguments {
         }
         return .string(text)
     }
+}
+
+extension [UInt8] {
+    /// Without the mark that some programs put in front of UTF-8, and that JSON does not know.
+    var withoutByteOrderMark: ArraySlice<UInt8> { starts(with: [0xEF, 0xBB, 0xBF]) ? self[3...] : self[...] }
 }
 
 /// Files that arguments name.

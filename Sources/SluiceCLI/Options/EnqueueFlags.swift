@@ -47,8 +47,6 @@ package struct EnqueueFlags: ParsableArguments {
 
     package init() {}
 
-    func check() throws(CLIError) { try settings.check() }
-
     /// The same without the machinery of options, which costs at every access.
     package var settings: EnqueueSettings {
         EnqueueSettings(
@@ -63,10 +61,6 @@ package struct EnqueueFlags: ParsableArguments {
             runTimeout: runTimeout,
             noTrack: noTrack
         )
-    }
-
-    func request(name: String, arguments: JSONValue) throws -> EnqueueRequest {
-        try settings.request(name: name, arguments: arguments)
     }
 }
 

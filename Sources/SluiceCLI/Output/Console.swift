@@ -20,8 +20,7 @@ package final class Console: Sendable {
     package let isInputTerminal: Bool
     /// No notes and no progress, only data and errors.
     package let quiet: Bool
-    /// What to do when the reader of stdout went away: true = end quietly, as `head` expects it.
-    private let endsWhenUnread: Mutex<Bool>
+    private let handover = Mutex(Handover())
     private let status = Mutex(StatusLine())
 
     private struct StatusLine {
@@ -41,11 +40,79 @@ package final class Console: Sendable {
         output = Style(color: color, ascii: ascii, isTerminal: isOutputTerminal, environment: environment)
         errors = Style(color: color, ascii: ascii, isTerminal: isErrorTerminal, environment: environment)
         self.quiet = quiet
-        endsWhenUnread = Mutex(true)
+    }
+}
+
+// MARK: - Output that fails
+
+extension Console {
+    /// What is known of stdout while a command changes something.
+    private struct Handover {
+        static let keptLines = 10
+        var isUnderWay = false
+        /// What was done, if the command says it.
+        var account: String?
+        /// Why stdout takes no more; a reader that went away is no failure.
+        var failure: Int32?
+        /// The first lines that stdout did not take.
+        var unwritten: [String] = []
+        var unwrittenCount = 0
+
+        mutating func keep(_ bytes: ArraySlice<UInt8>) {
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                unwrittenCount += 1
+                if unwrittenCount <= Self.keptLines { unwritten.append(String(decoding: line, as: UTF8.self)) }
+            }
+        }
     }
 
-    /// Goes on working when nobody reads stdout any more, because work is being handed over and must not stop half-way.
-    package func outlivesItsReader() { endsWhenUnread.withLock { $0 = false } }
+    /// From here on the command changes something, and an output that fails must not stop it half-way: it is reported at the end.
+    package func beginHandingOver() { handover.withLock { $0.isUnderWay = true } }
+
+    /// Says what was done, for the report of an output that failed.
+    package func account(_ line: String) { handover.withLock { $0.account = line } }
+
+    /// From here on the command only shows something: an output that fails ends it.
+    package func endHandingOver() { handover.withLock { $0.isUnderWay = false } }
+
+    /// What to report at the end of the command: stdout did not take everything.
+    package var outputError: CLIError? {
+        handover.withLock { state in state.failure.map { Self.error($0, state) } }
+    }
+
+    private static func error(_ code: Int32, _ state: Handover) -> CLIError {
+        var notes = state.account.map { [$0] } ?? []
+        if !state.unwritten.isEmpty { notes += ["not written:"] + state.unwritten }
+        let more = state.unwrittenCount - state.unwritten.count
+        if more > 0 { notes.append("and \(more) more lines") }
+        return CLIError(
+            .unwritten,
+            "cannot write to stdout: \(String(cString: strerror(code)))",
+            notes: notes,
+            fix: state.isUnderWay || state.account != nil ? "\(Program.name) list" : "> FILE on a disk with space"
+        )
+    }
+
+    private func outputFailed(_ code: Int32, _ rest: ArraySlice<UInt8>) {
+        let end: (status: ExitStatus, error: CLIError?)? = handover.withLock { state in
+            if code == EPIPE { return state.isUnderWay ? nil : (.done, nil) }
+            state.failure = code
+            state.keep(rest)
+            return state.isUnderWay ? nil : (.unwritten, Self.error(code, state))
+        }
+        guard let end else { return }
+        if let error = end.error { report(error, asJSON: false) }
+        exit(end.status.rawValue)
+    }
+
+    /// Output is dropped, but for its first lines, once stdout took no more: what comes later would hide the gap.
+    private func isDropped(_ bytes: [UInt8]) -> Bool {
+        handover.withLock { state in
+            guard state.failure != nil else { return false }
+            state.keep(bytes[...])
+            return true
+        }
+    }
 }
 
 // MARK: - Data
@@ -73,7 +140,12 @@ extension Console {
     /// Bytes as they are, for results that somebody redirects to a file.
     package func write(_ bytes: [UInt8]) {
         clearStatus()
-        guard Self.writeAll(bytes, to: STDOUT_FILENO) else { return outputFailed(errno) }
+        guard !isDropped(bytes) else { return }
+        guard let written = Self.writeAll(bytes, to: STDOUT_FILENO) else { return }
+        let code = errno
+        // A line of which a part was written is not written.
+        let lineStart = bytes[..<written].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        outputFailed(code, bytes[lineStart...])
     }
 
     package func write(_ text: String) { write(Array(text.utf8)) }
@@ -86,29 +158,18 @@ extension Console {
         return Int(size.ws_col)
     }
 
-    private func outputFailed(_ code: Int32) {
-        if code == EPIPE {
-            if endsWhenUnread.withLock({ $0 }) { exit(ExitStatus.done.rawValue) }
-            return
-        }
-        report(
-            CLIError(.bug, "cannot write to stdout: \(String(cString: strerror(code)))", fix: "a disk with space"),
-            asJSON: false
-        )
-        exit(ExitStatus.bug.rawValue)
-    }
-
-    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    /// - Returns: nil if all was written; else how many bytes were, and `errno` says why not all.
+    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int? {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { unistdWrite(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR || errno == EAGAIN { continue }
-                return false
+                return rest.startIndex
             }
             rest = rest.dropFirst(count)
         }
-        return true
+        return nil
     }
 }
 

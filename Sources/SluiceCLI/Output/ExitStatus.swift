@@ -10,6 +10,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
     case usage = 64
     case unreachable = 69
     case bug = 70
+    case unwritten = 74
     case replaced = 75
     case denied = 77
     case badConfiguration = 78
@@ -28,6 +29,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
         case .usage: "usage: an argument or input is wrong, nothing was done"
         case .unreachable: "Redis cannot be reached"
         case .bug: "a bug in this program"
+        case .unwritten: "stdout cannot be written; what was done, and what was not written, is on stderr"
         case .replaced: "worker --stuck replace: an operation was stuck, start the worker again"
         case .denied:
             "Redis denied user, password or permission, or its TLS certificate is not trusted (other host, expired, unknown)"

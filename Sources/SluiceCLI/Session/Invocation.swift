@@ -46,9 +46,9 @@ package struct Invocation: Sendable {
         )
     }
 
-    /// Refuses under `--read-only`.
+    /// Refuses under `--read-only`. Otherwise what follows changes something, and output that fails does not stop it.
     package func requireWritable() throws(CLIError) {
-        guard settings.readOnly.content else { return }
+        guard settings.readOnly.content else { return console.beginHandingOver() }
         throw CLIError(
             .refused,
             "read-only: nothing was changed",

@@ -21,8 +21,16 @@ struct QueueCheck: Sendable {
     }
 
     /// Says which operations no live worker handles. They wait until one comes.
-    func warn(_ operations: [(queue: String, name: String)], console: Console) async throws {
+    ///
+    /// They are enqueued: if Redis cannot be asked about workers, that is no failure of it.
+    func warn(_ operations: [(queue: String, name: String)], console: Console) async {
         guard !console.quiet else { return }
+        do { try await warnings(operations, console) } catch {
+            console.warn("enqueued, but workers cannot be looked up: \(SafeText.line("\(error)"))")
+        }
+    }
+
+    private func warnings(_ operations: [(queue: String, name: String)], _ console: Console) async throws {
         for (queue, pairs) in Dictionary(grouping: operations, by: \.queue).sorted(by: { $0.key < $1.key }) {
             let snapshot = try await client.broker.snapshot(queue: queue, executingRows: 0)
             if snapshot.paused {

@@ -13,72 +13,112 @@ struct BatchEnqueue: Sendable {
 
     func run(_ path: String) async throws -> ExitStatus {
         let console = invocation.console
-        let requests = try verb.surroundings.lines == nil ? read(path) : readCommands(path)
+        var (requests, errors) = try await verb.surroundings.lines == nil ? read(path) : readCommands(path)
         guard !requests.isEmpty else {
             let fix = verb.surroundings.lines == nil ? "one JSON object a line" : "one command a line"
             throw CLIError.usage("\(InputFile.name(path)) has no operations", fix: fix)
         }
+        if let seal = invocation.seal { try check(requests, errors) { try $0.check(sealedBy: seal) } }
         guard !verb.dryRun else {
             console.note("\(requests.count) operations are well-formed; nothing was sent (--dry-run)")
             return .done
         }
         let client = try await invocation.connect()
-        let queues = Set(requests.map(\.queue)).sorted()
+        let queues = Set(kinds(of: requests, atMost: .max) { $0.queue == $1.queue }.map(\.queue)).sorted()
         if verb.strict { for queue in queues { try await QueueCheck(client).requireUsed(queue) } }
-        // From here on work is handed over: that must not end because nobody reads the ids.
-        console.outlivesItsReader()
+        try await resolve(&requests, errors, client)
         let started = ContinuousClock.now
-        let references = try await send(requests, client)
-        summarize(references, queues, time: ContinuousClock.now - started)
-        try await warn(requests, client)
-        return verb.wait ? try await wait(references, client) : .done
+        let handedOver = try await send(requests, client)
+        summarize(handedOver, queues, time: ContinuousClock.now - started)
+        await warn(requests, client)
+        return verb.wait ? try await wait(requests, client) : .done
     }
 
-    private func read(_ path: String) throws -> [EnqueueRequest] {
+    private func read(_ path: String) async throws -> ([EnqueueRequest], LineErrors) {
         let handle = try InputFile.open(path)
         defer { if path != "-" { try? handle.close() } }
-        var file = BatchFile(name: InputFile.name(path), defaults: verb.how.settings)
-        return try file.read(handle)
+        var file = BatchFile(name: InputFile.name(path), defaults: verb.settings)
+        return (try await file.read(handle), file.errors)
     }
 
-    private func readCommands(_ path: String) throws -> [EnqueueRequest] {
+    private func readCommands(_ path: String) throws -> ([EnqueueRequest], LineErrors) {
         let handle = try InputFile.open(path)
         defer { if path != "-" { try? handle.close() } }
         let common = try verb.surroundings.added(to: JSONObject())
-        let file = CommandFile(name: InputFile.name(path), settings: verb.how.settings, common: common)
-        return try file.read(Array(try handle.readToEnd() ?? Data()))
+        let file = CommandFile(name: InputFile.name(path), settings: verb.settings, common: common)
+        return (try file.read(Array(try handle.readToEnd() ?? Data())), file.errors)
     }
 
-    private func send(_ requests: [EnqueueRequest], _ client: SluiceClient) async throws -> [OperationReference] {
-        let serverTime = try await requests.first { $0.startsAt != nil }?.serverTime(client)
-        var references: [OperationReference] = []
-        references.reserveCapacity(requests.count)
+    /// - Throws: what `body` finds, with the line.
+    private func check(
+        _ requests: [EnqueueRequest],
+        _ errors: LineErrors,
+        _ body: (EnqueueRequest) throws -> Void
+    ) throws {
+        for request in requests {
+            do { try body(request) } catch let error as OperationsError {
+                throw errors.error(request.line, error.message)
+            }
+        }
+    }
+
+    /// Makes delays of times, once the server's clock is known, of all before the first is sent.
+    private func resolve(
+        _ requests: inout [EnqueueRequest],
+        _ errors: LineErrors,
+        _ client: SluiceClient
+    ) async throws {
+        guard let first = requests.firstIndex(where: { $0.startsAt != nil }) else { return }
+        let serverTime = try await requests[first].serverTime(client)
+        try check(requests, errors) { _ = try $0.resolved(serverTime: serverTime) }
+        for index in requests[first...].indices where requests[index].startsAt != nil {
+            requests[index].operation = try requests[index].resolved(serverTime: serverTime)
+        }
+    }
+
+    /// What is in Redis.
+    private struct HandedOver {
+        var count = 0
+        var created = 0
+        var unconfirmed = 0
+    }
+
+    private func send(_ requests: [EnqueueRequest], _ client: SluiceClient) async throws -> HandedOver {
+        var done = HandedOver()
         for start in stride(from: 0, to: requests.count, by: Self.window) {
             let window = requests[start..<min(start + Self.window, requests.count)]
-            do { references += try await sendWindow(window, client, serverTime) } catch {
+            do { try await sendWindow(window, client, &done) } catch {
                 throw interrupted(error, sent: start, of: requests.count)
             }
-            showProgress(references.count, of: requests.count)
+            invocation.console.account("\(done.count) of \(requests.count) operations are enqueued")
+            showProgress(done.count, of: requests.count)
         }
-        return references
+        return done
     }
 
     private func sendWindow(
         _ window: ArraySlice<EnqueueRequest>,
         _ client: SluiceClient,
-        _ serverTime: Int64?
-    ) async throws -> [OperationReference] {
-        var references: [OperationReference] = []
-        for (queue, part) in Dictionary(grouping: window, by: \.queue).sorted(by: { $0.key < $1.key }) {
-            references += try await client.enqueue(
-                part.map { try $0.resolved(serverTime: serverTime) },
-                queue: queue,
+        _ done: inout HandedOver
+    ) async throws {
+        let isOneQueue = window.allSatisfy { $0.queue == window[window.startIndex].queue }
+        let parts = isOneQueue ? [Array(window)] : Dictionary(grouping: window, by: \.queue)
+            .sorted { $0.key < $1.key }.map(\.value)
+        for part in parts {
+            let operations = part.map(\.operation)
+            let (outcomes, isConfirmed) = try await client.handOver(
+                operations,
+                queue: part[0].queue,
                 durability: verb.how.durability
             )
+            done.count += operations.count
+            done.created += outcomes.count { $0 == .created }
+            if isConfirmed == false { done.unconfirmed += operations.count }
+            if invocation.format == .id { invocation.console.print(operations.map(\.id.description)) }
+            if invocation.format == .jsonl {
+                invocation.console.print(zip(part, outcomes).map { Self.json($0, $1).serialized() })
+            }
         }
-        if invocation.format == .id { invocation.console.print(references.map(\.id.description)) }
-        if invocation.format == .jsonl { invocation.console.print(references.map { Self.json($0).serialized() }) }
-        return references
     }
 
     private func interrupted(_ error: any Error, sent: Int, of count: Int) -> CLIError {
@@ -89,6 +129,20 @@ struct BatchEnqueue: Sendable {
             "with an \"id\" in each line the whole batch can be sent again: what is there already stays as it is",
         ]
         return report
+    }
+
+    /// Some of the operations, so that of neighbours that are alike there is one.
+    private func kinds(
+        of requests: [EnqueueRequest],
+        atMost most: Int,
+        alike: (EnqueueRequest, EnqueueRequest) -> Bool
+    ) -> [EnqueueRequest] {
+        var kinds: [EnqueueRequest] = []
+        for request in requests where kinds.last.map({ !alike($0, request) }) ?? true {
+            kinds.append(request)
+            if kinds.count == most { break }
+        }
+        return kinds
     }
 }
 
@@ -104,14 +158,13 @@ extension BatchEnqueue {
         )
     }
 
-    private func summarize(_ references: [OperationReference], _ queues: [String], time: Duration) {
-        let created = references.count(where: \.isNew)
-        let existed = references.count - created
-        verb.how.durability.warn(references, invocation.console)
+    private func summarize(_ done: HandedOver, _ queues: [String], time: Duration) {
+        let existed = done.count - done.created
+        verb.how.durability.warn(unconfirmed: done.unconfirmed, invocation.console)
         if invocation.format == .json {
             invocation.console.print(
                 [
-                    "v": 1, "enqueued": .number(created), "existed": .number(existed),
+                    "v": 1, "enqueued": .number(done.created), "existed": .number(existed),
                     "queues": .array(queues.map { .string($0) }),
                 ],
                 .json
@@ -119,26 +172,35 @@ extension BatchEnqueue {
         }
         let note = existed == 0 ? "" : ", \(QuantityText.grouped(existed)) were there already"
         invocation.console.note(
-            "\(QuantityText.grouped(created)) enqueued in \(DurationText.precise(time))\(note)"
+            "\(QuantityText.grouped(done.created)) enqueued in \(DurationText.precise(time))\(note)"
         )
     }
 
-    private static func json(_ reference: OperationReference) -> JSONValue {
+    private static func json(_ request: EnqueueRequest, _ outcome: EnqueueOutcome) -> JSONValue {
         [
-            "v": 1, "id": .string(reference.id.description), "queue": .string(reference.queue),
-            "created": .bool(reference.isNew),
+            "v": 1, "id": .string(request.operation.id.description), "queue": .string(request.queue),
+            "created": .bool(outcome == .created),
         ]
     }
 
-    private func warn(_ requests: [EnqueueRequest], _ client: SluiceClient) async throws {
+    private func warn(_ requests: [EnqueueRequest], _ client: SluiceClient) async {
         guard !invocation.console.quiet else { return }
+        let large = requests.count { $0.operation.envelope.count > Defaults.operationWarningBytes }
+        if large > 0 {
+            invocation.console.warn(
+                "\(QuantityText.grouped(large)) have more than \(QuantityText.bytes(Defaults.operationWarningBytes)) of arguments, "
+                    + "which travel with every hand-out; better store them elsewhere"
+            )
+        }
+        let kinds = kinds(of: requests, atMost: 10_000) { $0.queue == $1.queue && $0.name == $1.name }
         var seen: Set<[String]> = []
-        for request in requests where seen.count < 100 { seen.insert([request.queue, request.operation.envelopeName]) }
-        try await QueueCheck(client).warn(seen.map { ($0[0], $0[1]) }, console: invocation.console)
+        for request in kinds where seen.count < 100 { seen.insert([request.queue, request.name]) }
+        await QueueCheck(client).warn(seen.map { ($0[0], $0[1]) }, console: invocation.console)
     }
 
-    private func wait(_ references: [OperationReference], _ client: SluiceClient) async throws -> ExitStatus {
-        let locations = references.map { Location(queue: $0.queue, id: $0.id) }
+    private func wait(_ requests: [EnqueueRequest], _ client: SluiceClient) async throws -> ExitStatus {
+        invocation.console.endHandingOver()
+        let locations = requests.map { Location(queue: $0.queue, id: $0.operation.id) }
         let waiter = EndWaiter(client, console: invocation.console)
         let details = try await waiter.wait(for: locations, timeout: verb.waitTimeout).compactMap { $0 }
         let report = EndReport(details, timeout: verb.waitTimeout)

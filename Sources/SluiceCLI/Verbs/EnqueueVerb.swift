@@ -72,15 +72,19 @@ package struct EnqueueVerb: Verb {
         guard hasFile || !words.isEmpty || !program.isEmpty else {
             throw CLIError.usage("nothing to enqueue", fix: "\(name) enqueue NAME k=v, or \(name) enqueue -- PROGRAM")
         }
-        guard !(wait || follow) || !how.noTrack else {
-            throw CLIError.usage("an untracked operation cannot be waited for", fix: "without --no-track")
-        }
         guard !follow || !hasFile else { throw CLIError.usage("--follow shows one log", fix: "--wait instead") }
         guard !hasFile || how.id == nil else {
             throw CLIError.usage("--id names one operation", fix: "--batch, and \"id\" in each of its lines")
         }
         try surroundings.check(hasProgram: isProgram && args == nil)
-        try how.check()
+        try settings.check()
+    }
+
+    /// For one operation, or for the lines of a file.
+    var settings: EnqueueSettings {
+        var settings = how.settings
+        settings.isAwaited = wait || follow
+        return settings
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
@@ -89,6 +93,7 @@ package struct EnqueueVerb: Verb {
             return try await BatchEnqueue(verb: self, invocation: invocation).run(file)
         }
         let request = try singleRequest()
+        try request.check(sealedBy: invocation.seal)
         let losesInput = isProgram && surroundings.input == nil
         let hasWarned = losesInput && UnreadInput.warn(invocation.console)
         guard !dryRun else { return dry(request, invocation) }
@@ -96,6 +101,7 @@ package struct EnqueueVerb: Verb {
         if strict { try await QueueCheck(client).requireUsed(request.queue) }
         let new = try request.resolved(serverTime: try await request.serverTime(client))
         let reference = try await client.enqueue([new], queue: request.queue, durability: how.durability)[0]
+        invocation.console.account("\(reference.id) is enqueued in queue \(request.queue)")
         // What writes into the pipe may have been slower than this command.
         if losesInput, !hasWarned { _ = UnreadInput.warn(invocation.console) }
         return try await SingleEnqueue(verb: self, invocation: invocation, client: client).finish(reference, request)
@@ -108,7 +114,7 @@ package struct EnqueueVerb: Verb {
     private var isProgram: Bool { !program.isEmpty || words.first == "exec" }
 
     private func singleRequest() throws -> EnqueueRequest {
-        try how.request(name: try operationName(), arguments: try arguments())
+        try settings.request(name: try operationName(), arguments: try arguments().serializedBytes())
     }
 
     private func operationName() throws(CLIError) -> String {
@@ -138,7 +144,7 @@ package struct EnqueueVerb: Verb {
 
     private static func json(_ text: String) throws(CLIError) -> JSONValue {
         let bytes = text == "-" ? try InputFile.read("-") : Array(text.utf8)
-        do { return try JSONValue(parsing: bytes) } catch {
+        do { return try JSONValue(parsing: bytes.withoutByteOrderMark) } catch {
             throw .usage(
                 "--args is not JSON: \(error)",
                 fix: #"--args '{"seconds":3}', or --args - and the JSON on stdin"#
@@ -148,7 +154,7 @@ package struct EnqueueVerb: Verb {
 
     private func dry(_ request: EnqueueRequest, _ invocation: Invocation) -> ExitStatus {
         invocation.console.note(
-            "would enqueue \(request.operation.envelopeName) into \(request.queue); nothing was sent (--dry-run)"
+            "would enqueue \(request.name) into \(request.queue); nothing was sent (--dry-run)"
         )
         return .done
     }

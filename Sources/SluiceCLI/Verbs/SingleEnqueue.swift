@@ -9,9 +9,9 @@ struct SingleEnqueue: Sendable {
     let client: SluiceClient
 
     func finish(_ reference: OperationReference, _ request: EnqueueRequest) async throws -> ExitStatus {
-        let name = request.operation.envelopeName
+        let name = request.name
         if !reference.isNew { invocation.console.note("\(reference.id) is there already; nothing was changed") }
-        verb.how.durability.warn([reference], invocation.console)
+        verb.how.durability.warn(unconfirmed: reference.isConfirmed == false ? 1 : 0, invocation.console)
         let waits = verb.wait || verb.follow
         announce(reference, name, waits: waits)
         let bytes = request.operation.envelope.count
@@ -20,7 +20,8 @@ struct SingleEnqueue: Sendable {
                 "\(QuantityText.bytes(bytes)) of arguments travel with every hand-out; better store them elsewhere"
             )
         }
-        try await QueueCheck(client).warn([(request.queue, name)], console: invocation.console)
+        await QueueCheck(client).warn([(request.queue, name)], console: invocation.console)
+        invocation.console.endHandingOver()
         guard waits else { return .done }
         return try await wait(reference)
     }
@@ -69,8 +70,7 @@ struct SingleEnqueue: Sendable {
 
 extension Durability {
     /// Says which are stored and not confirmed.
-    func warn(_ references: [OperationReference], _ console: Console) {
-        let open = references.count { $0.isConfirmed == false }
+    func warn(unconfirmed open: Int, _ console: Console) {
         guard open > 0 else { return }
         let who =
             switch self {

@@ -1,0 +1,146 @@
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// Makes an operation of a line, by the rules of a single enqueue.
+struct BatchLineReader: Sendable {
+    private static let fields = [
+        "name", "args", "queue", "priority", "in", "at", "tags", "id", "expires", "attempts", "runTimeout", "track",
+    ]
+    /// The line's own object and the arguments in it.
+    private static let depth = Defaults.jsonDepth + 1
+
+    let defaults: EnqueueSettings
+
+    init(defaults: EnqueueSettings) {
+        var defaults = defaults
+        defaults.id = nil
+        self.defaults = defaults
+    }
+
+    /// - Returns: nil for an empty line.
+    /// - Throws: what is wrong with it, as a `CLIError` or an error whose description says it.
+    func request(_ bytes: ArraySlice<UInt8>) throws -> EnqueueRequest? {
+        guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return nil }
+        let line = try Line(bytes, maximumDepth: Self.depth)
+        var settings = defaults
+        try Self.apply(line.fields, to: &settings)
+        guard let name = line.name else { throw Mistake(message: "\"name\" is missing") }
+        try settings.check()
+        return try settings.request(name: name, arguments: line.arguments ?? Array("{}".utf8))
+    }
+
+    /// The members of a line.
+    private struct Line {
+        var name: String?
+        /// Compact JSON.
+        var arguments: [UInt8]?
+        /// The others that are not null.
+        var fields: [(key: String, value: JSONValue)] = []
+
+        init(_ bytes: ArraySlice<UInt8>, maximumDepth: Int) throws {
+            if let plain = PlainJSON(bytes, maximumDepth: maximumDepth) {
+                for member in plain.members {
+                    let key = plain.string(member.key)
+                    if key == "args" {
+                        arguments = Array(plain.bytes[member.value])
+                    } else {
+                        try add(key, Self.value(plain, member.value))
+                    }
+                }
+                return
+            }
+            for member in try Self.object(bytes, maximumDepth).members {
+                if member.key == "args" {
+                    arguments = member.value.serializedBytes()
+                } else {
+                    try add(member.key, member.value)
+                }
+            }
+        }
+
+        private mutating func add(_ key: String, _ value: JSONValue) throws {
+            if value.isNull { return }
+            if key == "name" { name = try text(key, value) } else { fields.append((key, value)) }
+        }
+
+        private static func value(_ plain: PlainJSON, _ range: Range<Int>) throws -> JSONValue {
+            guard plain.bytes[range.lowerBound] == UInt8(ascii: "\"") else {
+                return try JSONValue(parsing: plain.bytes[range])
+            }
+            return .string(plain.string(range.lowerBound + 1..<range.upperBound - 1))
+        }
+
+        private static func object(_ bytes: ArraySlice<UInt8>, _ maximumDepth: Int) throws -> JSONObject {
+            let limits = JSONLimits(maximumBytes: 2 * Defaults.operationBytes, maximumDepth: maximumDepth)
+            let value: JSONValue
+            do { value = try JSONValue(parsing: bytes, limits: limits) } catch {
+                throw Mistake(message: "column \(error.column): found \(error.found), expected \(error.expected)")
+            }
+            guard let object = value.objectValue else {
+                throw Mistake(message: "\(value.kind) where an object must be")
+            }
+            return object
+        }
+    }
+}
+
+/// What is wrong with a line.
+private struct Mistake: Error, CustomStringConvertible {
+    var message: String
+    var description: String { message }
+}
+
+// MARK: - Fields
+
+extension BatchLineReader {
+    private static func apply(_ fields: [(key: String, value: JSONValue)], to settings: inout EnqueueSettings) throws {
+        guard !fields.isEmpty else { return }
+        for (key, value) in fields {
+            do { try apply(key, value, to: &settings) } catch let error as CLIError {
+                throw Mistake(message: "\"\(key)\": \(error.message)")
+            }
+        }
+        let keys = fields.map(\.key)
+        // A line's own time replaces the other kind from the command line.
+        if keys.contains("in"), !keys.contains("at") { settings.at = nil }
+        if keys.contains("at"), !keys.contains("in") { settings.delay = nil }
+        // --no-track is for the lines that can do without a record.
+        if settings.delay != nil || settings.at != nil, !keys.contains("track") { settings.noTrack = false }
+    }
+
+    private static func apply(_ key: String, _ value: JSONValue, to settings: inout EnqueueSettings) throws {
+        switch key {
+        case "queue": settings.queue = try text(key, value)
+        case "priority": settings.priority = try OperationPriority(typed: text(key, value))
+        case "in": settings.delay = try DurationText.parse(text(key, value))
+        case "at": settings.at = try TimeText.parse(text(key, value))
+        case "id": settings.id = try text(key, value)
+        case "expires": settings.expires = try DurationText.parse(text(key, value))
+        case "runTimeout": settings.runTimeout = try DurationText.parse(text(key, value))
+        case "attempts":
+            guard let number = value.intValue else { throw wrong(key, value, "a whole number") }
+            settings.attempts = number
+        case "track":
+            guard let flag = value.boolValue else { throw wrong(key, value, "true or false") }
+            settings.noTrack = !flag
+        case "tags":
+            guard let tags = value.arrayValue?.map(\.stringValue), !tags.contains(nil) else {
+                throw wrong(key, value, "a list of texts")
+            }
+            settings.tags = tags.compactMap { $0 }
+        default:
+            let near = Suggestion.nearest(to: key, among: fields).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw Mistake(message: "unknown field \(OperationsError.quoted(key))\(near)")
+        }
+    }
+}
+
+private func text(_ key: String, _ value: JSONValue) throws -> String {
+    guard let text = value.stringValue else { throw wrong(key, value, "a text") }
+    return text
+}
+
+private func wrong(_ key: String, _ value: JSONValue, _ expected: String) -> Mistake {
+    Mistake(message: "\"\(key)\" is \(value.kind) where \(expected) must be")
+}
