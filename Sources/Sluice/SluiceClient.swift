@@ -65,5 +65,7 @@ public struct SluiceClient: Sendable {
     /// - Parameter limit: longest time to wait; more than 100 years count as 100.
     /// - Returns: how many operations are still in the buffer; 0 without one.
     @discardableResult
-    public func flush(within limit: Duration = .seconds(30)) async -> Int { await buffer?.flush(within: limit.limited) ?? 0 }
+    public func flush(within limit: Duration = .seconds(30)) async -> Int {
+        await buffer?.flush(within: limit.limited) ?? 0
+    }
 }

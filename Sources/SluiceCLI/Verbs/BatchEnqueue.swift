@@ -102,8 +102,11 @@ struct BatchEnqueue: Sendable {
         _ done: inout HandedOver
     ) async throws {
         let isOneQueue = window.allSatisfy { $0.queue == window[window.startIndex].queue }
-        let parts = isOneQueue ? [Array(window)] : Dictionary(grouping: window, by: \.queue)
-            .sorted { $0.key < $1.key }.map(\.value)
+        let parts =
+            isOneQueue
+            ? [Array(window)]
+            : Dictionary(grouping: window, by: \.queue)
+                .sorted { $0.key < $1.key }.map(\.value)
         for part in parts {
             let operations = part.map(\.operation)
             let (outcomes, isConfirmed) = try await client.handOver(

@@ -59,10 +59,11 @@ extension CommandLineTests {
             let prefix = "'\(program)' --redis '\(url)' -N \(sluice.namespace)"
             let list = await (try Program("/bin/sh", ["-c", "\(prefix) list >/dev/full"])).outcome()
             #expect(list.code == 74, "\(list.errors)")
-            let cancel = await (try Program(
-                "/bin/sh",
-                ["-c", "\(prefix) cancel \(ids.joined(separator: " ")) >/dev/full"]
-            )).outcome()
+            let cancel = await
+                (try Program(
+                    "/bin/sh",
+                    ["-c", "\(prefix) cancel \(ids.joined(separator: " ")) >/dev/full"]
+                )).outcome()
             #expect(cancel.code == 74, "\(cancel.errors)")
             for id in ids {
                 #expect(try await sluice.state(id) == "cancelled")
