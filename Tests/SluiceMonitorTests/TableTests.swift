@@ -53,6 +53,24 @@ struct TableTests {
         }
     }
 
+    @Test("A long name is cut, a number never: its column is whole or left out", arguments: [40, 60, 80, 100, 120])
+    func longNames(width: Int) {
+        var table = Table([
+            TableColumn("QUEUE", minimumWidth: 12), TableColumn("READY", alignment: .right),
+            TableColumn("SCHEDULED", alignment: .right, dropPriority: 2),
+            TableColumn("FINISHED", alignment: .right, dropPriority: 1), TableColumn("STATE", minimumWidth: 10),
+        ])
+        let queue = String(repeating: "q", count: 128)
+        table.append([TableCell(queue), "1,234,567", "12,345", "7,654,321", "no worker"])
+        table.append(["default", "1", "2", "3", "run"])
+        let lines = table.lines(for: .terminal(width: width))
+        for line in lines { #expect(line.displayWidth <= width) }
+        #expect(lines[1].contains("1,234,567") && lines[1].hasSuffix("no worker"))
+        #expect(lines[1].hasPrefix("qqqqqqqqqqq") && lines[2].hasPrefix("default "))
+        #expect(!lines[0].contains("SCHED…") && !lines[0].contains("FINI…"))
+        #expect(table.lines(for: .plain)[1].hasPrefix(queue + "  "))
+    }
+
     @Test("For a pipe nothing is cut or coloured and no field is empty, but escapes stay")
     func plain() {
         let lines = Self.sample().lines(for: .plain, style: Style(usesColor: true))

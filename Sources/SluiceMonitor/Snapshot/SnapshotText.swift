@@ -48,13 +48,13 @@ extension SnapshotText {
     /// One row for each queue.
     package static func queues(_ snapshots: [QueueSnapshot]) -> Table {
         var table = Table([
-            TableColumn("QUEUE"), TableColumn("READY", alignment: .right),
+            TableColumn("QUEUE", minimumWidth: 12), TableColumn("READY", alignment: .right),
             TableColumn("SCHEDULED", alignment: .right, dropPriority: 3), TableColumn("EXECUTING", alignment: .right),
             TableColumn("RETRYING", alignment: .right, dropPriority: 1),
             TableColumn("FINISHED", alignment: .right, dropPriority: 4),
             TableColumn("DEAD", alignment: .right), TableColumn("CANCELLED", alignment: .right, dropPriority: 5),
             TableColumn("EXPIRED", alignment: .right, dropPriority: 6),
-            TableColumn("OLDEST", alignment: .right, dropPriority: 2), TableColumn("STATE"),
+            TableColumn("OLDEST", alignment: .right, dropPriority: 2), TableColumn("STATE", minimumWidth: 10),
         ])
         for snapshot in snapshots {
             let shown: [OperationState] = [
@@ -96,12 +96,13 @@ extension SnapshotText {
     /// One row for each worker.
     package static func table(_ workers: [WorkerSummary]) -> Table {
         var table = Table([
-            TableColumn("WORKER"), TableColumn("HOST", dropPriority: 3), TableColumn("QUEUES", dropPriority: 1),
+            TableColumn("WORKER", minimumWidth: 10), TableColumn("HOST", dropPriority: 3),
+            TableColumn("QUEUES", dropPriority: 1),
             TableColumn("SLOTS", alignment: .right), TableColumn("BUSY", alignment: .right),
             TableColumn("DONE", alignment: .right, dropPriority: 2),
             TableColumn("FAILED", alignment: .right, dropPriority: 2),
             TableColumn("CANCELLED", alignment: .right, dropPriority: 5),
-            TableColumn("BEAT", alignment: .right, dropPriority: 4), TableColumn("STATE"),
+            TableColumn("BEAT", alignment: .right, dropPriority: 4), TableColumn("STATE", minimumWidth: 8),
         ])
         for worker in workers {
             let info = worker.info

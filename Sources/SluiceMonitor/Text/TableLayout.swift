@@ -22,7 +22,11 @@ struct TableLayout: Hashable {
             return
         }
         let wanted = columns.indices.map { min(widths[$0], columns[$0].maximumWidth ?? .max) }
-        let least = columns.indices.map { min(wanted[$0], max(1, columns[$0].minimumWidth)) }
+        // A number that is cut is another number: its column is whole or left out.
+        let least = columns.indices.map { index in
+            let isNumber = columns[index].alignment == .right
+            return isNumber ? wanted[index] : min(wanted[index], max(1, columns[index].minimumWidth))
+        }
         let kept = Self.choose(columns, least: least, width: width)
         slots = kept.map { Slot(index: $0, alignment: columns[$0].alignment, width: wanted[$0]) }
         shrink(to: width, least: least)
