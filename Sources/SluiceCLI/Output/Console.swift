@@ -132,10 +132,12 @@ extension Console {
     /// A table: fitted to a terminal, whole in a pipe and with `wide`, or as comma-separated values.
     package func print(_ table: Table, _ format: OutputFormat, showsHeader: Bool) {
         if format == .csv { return print(CSV.lines(table, showsHeader: showsHeader)) }
-        let fits = isOutputTerminal && format != .wide
-        let target: TableTarget = fits ? .terminal(width: width) : .plain
+        let target = tableWidth(format).map { TableTarget.terminal(width: $0) } ?? .plain
         print(table.lines(for: target, style: output, showsHeader: showsHeader))
     }
+
+    /// To how many cells lines of tables are fitted; nil = they are whole.
+    func tableWidth(_ format: OutputFormat) -> Int? { isOutputTerminal && format != .wide ? width : nil }
 
     /// Bytes as they are, for results that somebody redirects to a file.
     package func write(_ bytes: [UInt8]) {

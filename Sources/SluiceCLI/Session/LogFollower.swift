@@ -28,11 +28,27 @@ struct LogFollower: Sendable {
         return next
     }
 
+    /// Prints the lines that are there, as one document in the format that was asked for.
+    func printAll(_ location: Location, last: Int?) async throws {
+        try await printAll(location, [0..<Int.max], last: last)
+    }
+
     /// Prints the lines with these numbers, as far as they are there.
-    func print(_ location: Location, _ ranges: [Range<Int>], last: Int?) async throws {
+    func printAll(_ location: Location, _ ranges: [Range<Int>], last: Int?) async throws {
         var lines: [[UInt8]] = []
         for range in ranges { lines += try await read(location, range).lines }
-        show(last.map { Array(lines.suffix($0)) } ?? lines)
+        let shown = last.map { Array(lines.suffix($0)) } ?? lines
+        switch invocation.format {
+        case .json: invocation.console.print(.array(shown.map(Self.json)), .json)
+        case .csv:
+            invocation.console.print(invocation.options.showsHeader ? ["line"] : [])
+            invocation.console.print(shown.map { CSV.cell(String(decoding: $0, as: UTF8.self)) })
+        case .jsonl, .table, .wide, .id: show(shown)
+        }
+    }
+
+    private static func json(_ line: [UInt8]) -> JSONValue {
+        ["v": 1, "line": .string(String(decoding: line, as: UTF8.self))]
     }
 
     /// - Returns: the lines that are there, and the number of the one that would come next.
@@ -69,7 +85,7 @@ struct LogFollower: Sendable {
         let console = invocation.console
         switch invocation.format {
         case .json, .jsonl:
-            lines.forEach { console.print(["v": 1, "line": .string(String(decoding: $0, as: UTF8.self))], .jsonl) }
+            lines.forEach { console.print(Self.json($0), .jsonl) }
         case .table, .wide, .csv, .id: console.print(lines.map { SafeText.log($0) })
         }
     }

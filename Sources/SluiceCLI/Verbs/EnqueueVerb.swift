@@ -118,7 +118,7 @@ package struct EnqueueVerb: Verb {
     }
 
     private func operationName() throws(CLIError) -> String {
-        guard !program.isEmpty else { return words[0] }
+        guard !program.isEmpty else { return try Self.name(words[0]) }
         guard words.isEmpty || words[0] == "exec" || words[0].contains("=") else {
             throw .usage(
                 "both the operation \"\(words[0])\" and a program behind --",
@@ -126,6 +126,17 @@ package struct EnqueueVerb: Verb {
             )
         }
         return "exec"
+    }
+
+    /// A command in one word stands where a shell would take it.
+    private static func name(_ word: String) throws(CLIError) -> String {
+        guard !NameRule.allows(word), word.contains(where: { $0 == " " || $0 == "/" }) else { return word }
+        let isForShell = word.contains { "|&;<>()$`\\\"'*?~#{}[]".contains($0) }
+        let command = "-- " + (isForShell ? "sh -c \(ShellWords.quoted(word))" : word)
+        throw .usage(
+            "\(OperationsError.quoted(word)) is a command, and no operation name; did you mean \"\(command)\"?",
+            fix: "\(Program.name) enqueue \(command)"
+        )
     }
 
     private func arguments() throws(CLIError) -> JSONValue {

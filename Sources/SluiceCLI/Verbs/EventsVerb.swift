@@ -7,13 +7,15 @@ package struct EventsVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "events",
-            abstract: "Print transitions as they happen, one JSON object a line.",
+            abstract: "Print transitions as they happen.",
             discussion: """
                 EXAMPLES
                   \(Program.name) events
                   \(Program.name) events -q mail
+                  \(Program.name) events -o table
 
-                Each line has the numbers from..to of its queue; a gap means that messages were lost (they are hints, not a log).
+                Without -o, and with -o jsonl, a line is a JSON object; -o table, wide and csv print one transition a line, -o id only
+                the ids. Each object has the numbers from..to of its queue; a gap means that messages were lost (they are hints, not a log).
                 A queue that is made while this runs is listened to within a second. SIGTERM ends it at once with exit status 0.
                 """
         )
@@ -25,13 +27,22 @@ package struct EventsVerb: Verb {
 
     package init() {}
 
+    package func check() throws {
+        guard global.output != .json else {
+            throw CLIError.usage("events have no end to close an array at", fix: "\(Program.name) events -o jsonl")
+        }
+    }
+
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         EndingSignals.terminateWithSuccess()
         for queue in queue { try NameRule.check(queue, role: "queue") }
         let client = try await invocation.connect()
         for queue in queue { try await client.knownQueue(queue) }
         let console = invocation.console
-        let print = { @Sendable (batch: EventBatch) in console.print(Self.json(batch).serialized()) }
+        let isAsked = invocation.settings.output.origin != .builtIn
+        let rows = EventRows(format: isAsked ? invocation.format : .jsonl, width: console.tableWidth(invocation.format))
+        if invocation.options.showsHeader { console.print(rows.header) }
+        let print = { @Sendable (batch: EventBatch) in console.print(rows.lines(batch, at: invocation.localNow)) }
         guard queue.isEmpty else {
             for await batch in client.broker.events(queues: queue) { print(batch) }
             return .done

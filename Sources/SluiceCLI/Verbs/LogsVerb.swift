@@ -12,6 +12,9 @@ package struct LogsVerb: Verb {
                   \(Program.name) logs 7QK2MX
                   \(Program.name) logs 7QK2MX -f
                   \(Program.name) logs 7QK2MX --attempt 2
+                  \(Program.name) logs 7QK2MX -o json
+
+                -o json prints an array, -o jsonl an object a line; -f has no end to close an array at, and takes -o jsonl.
                 """
         )
     }
@@ -30,6 +33,9 @@ package struct LogsVerb: Verb {
 
     package func check() throws {
         guard lines.map({ $0 >= 0 }) ?? true else { throw CLIError.usage("-n is negative", fix: "-n 100") }
+        guard !follow || global.output != .json else {
+            throw CLIError.usage("-f prints lines as they come, and an array has an end", fix: "-f -o jsonl")
+        }
         guard attempt.map({ $0 > 0 }) ?? true else { throw CLIError.usage("attempts begin at 1", fix: "--attempt 1") }
         guard attempt == nil || !follow else {
             throw CLIError.usage("-f follows what is written now, --attempt shows what was", fix: "drop one of them")
@@ -53,10 +59,10 @@ package struct LogsVerb: Verb {
                     fix: "\(Program.name) logs \(detail.id)"
                 )
             }
-            try await log.print(location, ranges, last: lines)
+            try await log.printAll(location, ranges, last: lines)
             return .done
         }
-        if follow { try await log.follow(location, last: lines) } else { try await log.print(location, last: lines) }
+        if follow { try await log.follow(location, last: lines) } else { try await log.printAll(location, last: lines) }
         return .done
     }
 }

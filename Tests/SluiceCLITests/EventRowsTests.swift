@@ -1,0 +1,44 @@
+import Operations
+import Sluice
+import SluiceMonitor
+import Testing
+
+@testable import SluiceCLI
+
+@Suite("Events as lines")
+struct EventRowsTests {
+    private let id = OperationID("01J9ZM2QAAAAAAAAAAAA7QK2MX")!
+
+    private func batch(_ queue: String) -> EventBatch {
+        EventBatch(queue: queue, from: 1, to: 3, counts: [.ready: 3], transitions: [(id, .ready)])
+    }
+
+    @Test("A table has a row for each transition, and says how many have no name")
+    func table() {
+        let rows = EventRows(format: .table, width: nil)
+        #expect(
+            rows.header + rows.lines(batch("mail"), at: 43_471_204) == [
+                "TIME          ID                          STATE      QUEUE",
+                "12:04:31.204  01J9ZM2QAAAAAAAAAAAA7QK2MX  ready      mail",
+                "12:04:31.204  and 2 more                  -          mail",
+            ]
+        )
+    }
+
+    @Test("On a terminal a line has its width; whole it has every character")
+    func width() {
+        let queue = String(repeating: "q", count: 128)
+        #expect(EventRows(format: .table, width: 80).lines(batch(queue), at: 0).allSatisfy { $0.displayWidth == 80 })
+        #expect(EventRows(format: .wide, width: nil).lines(batch(queue), at: 0)[0].hasSuffix(queue))
+    }
+
+    @Test("The other formats are what they say")
+    func others() {
+        #expect(EventRows(format: .id, width: nil).lines(batch("mail"), at: 0) == [id.description])
+        #expect(
+            EventRows(format: .csv, width: nil).lines(batch("mail"), at: 0)
+                == ["1970-01-01T00:00:00.000Z,mail,\(id),ready"]
+        )
+        #expect(EventRows(format: .jsonl, width: nil).lines(batch("mail"), at: 0)[0].hasPrefix("{\"v\":1"))
+    }
+}
