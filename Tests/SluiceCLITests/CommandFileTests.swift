@@ -52,8 +52,9 @@ struct CommandFileTests {
         let common = JSONObject([("cwd", .string("/srv")), ("env", .object(JSONObject([("A", .string("b"))])))])
         let settings = try EnqueueFlags.parse(["-q", "mail", "-t", "x"]).settings
         let requests = try CommandFile(name: "jobs", settings: settings, common: common).read(Array(text.utf8))
-        #expect(requests.map(\.operation.envelopeName) == ["exec", "exec", "exec"])
+        #expect(requests.map(\.name) == ["exec", "exec", "exec"])
         #expect(requests.map(\.queue) == ["mail", "mail", "mail"])
+        #expect(requests.map(\.line) == [1, 4, 5])
         let argv = try requests.map { try arguments($0)["argv"]?.serialized() }
         #expect(argv == [#"["echo","one"]"#, #"["echo","three  3"]"#, #"["last"]"#])
         #expect(try arguments(requests[2]).serialized() == #"{"argv":["last"],"cwd":"/srv","env":{"A":"b"}}"#)

@@ -46,7 +46,9 @@ package struct CommandFile: Sendable {
         guard !program.isEmpty else { throw Mistake(description: "the program's name is empty") }
         var arguments = JSONObject([("argv", .array(words.map { .string($0) }))])
         for member in common.members { arguments[member.key] = member.value }
-        do { return try settings.request(name: "exec", arguments: JSONValue.object(arguments).serializedBytes()) } catch let error as CLIError {
+        do {
+            return try settings.request(name: "exec", arguments: JSONValue.object(arguments).serializedBytes())
+        } catch let error as CLIError {
             throw Mistake(description: error.message)
         }
     }

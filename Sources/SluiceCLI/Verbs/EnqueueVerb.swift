@@ -1,5 +1,6 @@
 import ArgumentParser
 import Operations
+import RedisClient
 import Sluice
 import SluiceMonitor
 
