@@ -18,7 +18,6 @@ extension CommandLineTests {
                 (["enqueue", "no{op}"], 64, "operation name"),
                 (["enqueue", "echo hello"], 64, "did you mean \"-- echo hello\"?"),
                 (["enqueue", "./run | wc"], 64, "try:  sluice enqueue -- sh -c './run | wc'"),
-                (["events", "-o", "json"], 64, "-o jsonl"),
                 (["enqueue", "no\u{1B}[31mop"], 64, #"\u{1B}"#),
                 (["enqueue", "noop", "-q", "a b"], 64, "queue"),
                 (["enqueue", "noop", "-p", "urgent"], 64, "unknown priority"),
