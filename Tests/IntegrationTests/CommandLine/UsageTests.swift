@@ -63,6 +63,19 @@ extension CommandLineTests {
             #expect(try await sluice.total("enqueued") == 0)
         }
 
+        @Test(
+            "Without an end there is no JSON array: it is refused as JSON, with the format to use",
+            arguments: [["events"], ["logs", "-f", "01J0000000000000000000000A"]]
+        )
+        func endlessArray(arguments: [String]) async throws {
+            let outcome = await (try sluice.start(arguments + ["-o", "json"])).outcome()
+            #expect(outcome.code == 64)
+            #expect(outcome.output.isEmpty)
+            let error = try JSONValue(parsing: outcome.errors)["error"]
+            #expect(error?["exit"]?.intValue == 64)
+            #expect(outcome.errors.contains("-o jsonl"), "\(outcome.errors)")
+        }
+
         @Test("A bad line in a batch is named, and nothing of the batch is enqueued")
         func badBatch() async throws {
             let folder = try TemporaryDirectory()
