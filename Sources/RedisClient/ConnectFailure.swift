@@ -14,7 +14,7 @@ enum ConnectFailure {
         case connect, use
     }
 
-    /// - Parameter peer: with whom TLS was spoken; nil = unknown, or nobody.
+    /// - Parameter peer: the other side of the TLS connection; nil = unknown, or none.
     static func describe(_ error: any Error, during moment: Moment, peer: TLSPeer? = nil) -> RedisError {
         if let error = error as? RedisError { return error }
         if case NIOSSLError.uncleanShutdown = error {

@@ -122,7 +122,7 @@ struct TLSTests {
         }
     }
 
-    @Test("says that it waits for the handshake with a listener that never answers, whoever gives up first")
+    @Test("says that it waits for the handshake with a listener that never answers, whichever side gives up first")
     func silence() async throws {
         try await withServer(.init(port: freePort())) { server in
             let proxy = try await FaultProxy.start(to: server.tcpEndpoint)

@@ -159,7 +159,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("that only a message tells of, of one operation or of the whole queue, ends nothing")
+    @Test("that only a message names, of one operation or of the whole queue, ends nothing")
     func forged() async throws {
         let gate = Gate()
         let harness = Harness(
@@ -186,7 +186,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("arrives with a heartbeat at once when what its message tells of cannot be read")
+    @Test("arrives with a heartbeat at once when what its message names cannot be read")
     func unreadable() async throws {
         let gate = Gate()
         let harness = Harness(

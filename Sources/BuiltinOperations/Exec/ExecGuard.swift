@@ -150,7 +150,7 @@ private struct Guard {
             signal(SIGPIPE, SIG_DFL)
             sigprocmask(SIG_SETMASK, &noSignals, nil)
             execve(program!, arguments, environment)
-            // Whoever wrote the program may have closed it, while a process that was forked in between holds it open until its own exec.
+            // The process that wrote the program may have closed it, while a process that was forked in between holds it open until its own exec.
             for _ in 0..<busyRetries where errno == ETXTBSY {
                 poll(nil, 0, 1)
                 execve(program!, arguments, environment)

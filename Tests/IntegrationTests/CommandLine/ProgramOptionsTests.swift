@@ -55,7 +55,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("--stdin - passes stdin on; what nobody reads is said, once, and never waited for")
+        @Test("--stdin - passes stdin on; unread data is reported once, and never waited for")
         func input() async throws {
             let program = Program.directory.appendingPathComponent("sluice").path
             let url = TestUsers.url(sluice.endpoint.description, as: .producer)

@@ -14,7 +14,7 @@ struct Effects: Sendable {
     var abandoned: [LocalOperation] = []
     /// An operation to be tried again after a pause.
     var retry: (operation: LocalOperation, pause: Duration)?
-    /// Tasks to be cancelled: of bodies that are told to end, and of retry pauses that nothing waits for any more.
+    /// Tasks to be cancelled: bodies that must end, and retry pauses that no operation needs any more.
     var interrupted: [Task<Void, Never>] = []
     /// Edges to operations of other queues.
     var foreign: [ForeignEnd] = []
