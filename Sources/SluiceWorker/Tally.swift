@@ -14,6 +14,8 @@ final class Tally: Sendable {
     let stuck = Atomic<Int>(0)
     /// No task gets a thread.
     let isBlocked = Atomic<Bool>(false)
+    /// What the log said last of the threads of blocking bodies.
+    let threadShortage = Atomic(ThreadShortage.none)
     /// Asked for once: the system may have to look it up.
     let host = ProcessInfo.processInfo.hostName
     let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
@@ -34,6 +36,20 @@ final class Tally: Sendable {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
         let fields = text.split(separator: " ")
         return fields.count > 1 ? (Int64(fields[1]) ?? 0) * Int64(sysconf(Int32(_SC_PAGESIZE))) : 0
+    }
+}
+
+/// Whether stuck bodies take threads from other blocking operations.
+enum ThreadShortage: UInt8, AtomicRepresentable {
+    /// No body is stuck.
+    case none
+    /// Every stuck body's thread has been replaced.
+    case replaced
+    /// More bodies are stuck than threads may be replaced.
+    case exhausted
+
+    init(_ status: BlockingThreads.Status) {
+        self = status.stuck == 0 ? .none : status.stuck <= status.replacements ? .replaced : .exhausted
     }
 }
 

@@ -121,6 +121,19 @@ struct StuckTests {
         gate.open()
     }
 
+    @Test("holds a thread of blocking bodies: the log says once that it is replaced, or cannot be, or is free")
+    func threads() {
+        let harness = stubborn(Gate())
+        for (stuck, waiting) in [(0, 3), (1, 0), (64, 0), (65, 2), (70, 9), (64, 0), (0, 0), (0, 1)] {
+            harness.worker.core.checkBlockingThreads(
+                BlockingThreads.Status(threads: 128, waiting: waiting, stuck: stuck, replacements: 64)
+            )
+        }
+        let messages = harness.log.messages.filter { $0.contains("blocking") }
+        #expect(messages.map { $0.prefix { $0 != " " } } == ["warning", "error", "warning", "notice"])
+        #expect(messages[1].contains("--stuck replace"))
+    }
+
     @Test("does not hold up a worker that was told to stop")
     func stopping() async throws {
         let gate = Gate()

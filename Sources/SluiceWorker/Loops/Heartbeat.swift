@@ -102,6 +102,7 @@ final class Heartbeat: Sendable {
     /// - Returns: false if a beat failed.
     func runOnce() -> Bool {
         core.checkThreads()
+        core.checkBlockingThreads(BlockingThreads.shared.status)
         let about = core.info()
         core.checkMemory(about.residentBytes)
         giveBackMemory(about)
@@ -198,6 +199,28 @@ extension WorkerCore {
             )
         } else {
             logger.notice("a thread is free again")
+        }
+    }
+
+    /// Logs once when stuck blocking bodies begin to hold threads, when they hold more than are replaced, and when they end.
+    func checkBlockingThreads(_ status: BlockingThreads.Status) {
+        let shortage = ThreadShortage(status)
+        guard tally.threadShortage.exchange(shortage, ordering: .relaxed) != shortage else { return }
+        let facts: Logger.Metadata = [
+            "stuck": "\(status.stuck)", "replacements": "\(status.replacements)", "waiting": "\(status.waiting)",
+        ]
+        switch shortage {
+        case .none: logger.notice("stuck blocking bodies hold no thread any more")
+        case .replaced:
+            logger.warning("stuck blocking bodies hold threads; other threads replace them", metadata: facts)
+        case .exhausted:
+            logger.error(
+                """
+                stuck blocking bodies hold more threads than are replaced: other blocking operations may wait for a thread; \
+                restart this worker, or run it with --stuck replace
+                """,
+                metadata: facts
+            )
         }
     }
 

@@ -1,100 +1,272 @@
 import Foundation
 
 /// A pool of real threads for bodies that block: file and database calls, C libraries, semaphores. They must not run in Swift's
-/// cooperative pool, which has one thread per core and stands still when those wait.
+/// cooperative pool, which has one thread per core and is blocked when those wait.
 ///
 /// Threads are started when there is work for them and leave after a while without. Work beyond the limit waits in order.
+///
+/// A body that has not ended a grace after the cancel of its calling task is *stuck*. Its thread is replaced by another one, so that stuck
+/// bodies do not hold up healthy ones. There are at most `limit + replacements` threads.
 public final class BlockingThreads: @unchecked Sendable {
-    // Unchecked: everything mutable is guarded by `condition`.
+    // Unchecked: everything mutable, the fields of `BlockingWork` too, is guarded by `condition`.
+
+    /// What a pool does at one moment.
+    public struct Status: Sendable, Equatable {
+        /// Threads that there are, idle ones too.
+        public var threads: Int
+        /// Bodies that wait for a thread.
+        public var waiting: Int
+        /// Threads that stuck bodies hold.
+        public var stuck: Int
+        /// Stuck bodies beyond this number are not replaced.
+        public var replacements: Int
+
+        package init(threads: Int, waiting: Int, stuck: Int, replacements: Int) {
+            (self.threads, self.waiting) = (threads, waiting)
+            (self.stuck, self.replacements) = (stuck, replacements)
+        }
+    }
 
     /// The pool that is used where none is named.
     public static let shared = BlockingThreads()
 
     private let condition = NSCondition()
     private let limit: Int
+    private let replacements: Int
+    private let grace: Duration
     private let idleSeconds: Double
-    private var work: [@Sendable () -> Void] = []
-    private var next = 0
+    private var work = WaitingWork()
     private var threads = 0
     private var idle = 0
+    private var stuck = 0
 
     /// - Parameters:
-    ///   - limit: the largest number of threads, at least 1.
+    ///   - limit: the largest number of threads without those of stuck bodies, at least 1.
+    ///   - replacements: the largest number of threads beyond the limit, which replace those of stuck bodies; nil = `limit`.
+    ///   - grace: how long a body may go on after a cancel before it counts as stuck.
     ///   - idleTime: how long a thread without work is kept.
-    public init(limit: Int = 64, idleTime: Duration = .seconds(10)) {
+    public init(
+        limit: Int = 64,
+        replacements: Int? = nil,
+        grace: Duration = Defaults.cancelGrace,
+        idleTime: Duration = .seconds(10)
+    ) {
         precondition(limit >= 1, "a pool needs a thread")
+        precondition(replacements ?? 0 >= 0, "a pool cannot have fewer than no replacements")
         self.limit = limit
+        self.replacements = replacements ?? limit
+        self.grace = grace
         idleSeconds = idleTime.inSeconds
     }
 
-    /// Runs something on one of the threads and waits for its end without holding one itself.
+    /// Runs a body on one of the threads and suspends until its end.
     ///
-    /// `LocalOperation.current` is the caller's there. A cancel of the calling task does not stop it: what blocks can only look for
-    /// itself, with `LocalOperation.current?.checkCancellation()`.
+    /// `LocalOperation.current` is the caller's there. A cancel of the calling task does not stop a body that has begun: it can only look
+    /// for itself, with `LocalOperation.current?.checkCancellation()`. A body that still waits for a thread does not begin after a cancel.
     ///
     /// - Parameter body: the work.
     /// - Returns: what it returns.
-    /// - Throws: what it throws.
+    /// - Throws: what it throws; `CancellationError` if the calling task was cancelled before the body began.
     public func run<Output: Sendable>(_ body: @escaping @Sendable () throws -> Output) async throws -> Output {
+        try await run(beginsWhenCancelled: false, body)
+    }
+
+    /// - Parameter beginsWhenCancelled: true = the body runs even if the calling task was cancelled before it began.
+    func run<Output: Sendable>(
+        beginsWhenCancelled: Bool,
+        _ body: @escaping @Sendable () throws -> Output
+    ) async throws -> Output {
         let operation = LocalOperation.current
-        return try await withCheckedThrowingContinuation { continuation in
-            submit {
-                let result = LocalOperation.$inBody.withValue(operation) { Result { try body() } }
-                continuation.resume(with: result)
+        let item = BlockingWork(beginsWhenCancelled: beginsWhenCancelled)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                submit(item) { isDropped in
+                    guard !isDropped else { return continuation.resume(throwing: CancellationError()) }
+                    let result = LocalOperation.$inBody.withValue(operation) { Result { try body() } }
+                    continuation.resume(with: result)
+                }
             }
+        } onCancel: {
+            cancel(item)
         }
     }
 
-    /// How many threads there are at this moment.
-    public var threadCount: Int {
-        condition.lock()
-        defer { condition.unlock() }
-        return threads
+    /// What the pool does at this moment.
+    public var status: Status {
+        locked { Status(threads: threads, waiting: work.count, stuck: stuck, replacements: replacements) }
     }
 
-    private func submit(_ item: @escaping @Sendable () -> Void) {
+    /// How many threads there are at this moment.
+    public var threadCount: Int { status.threads }
+
+    private func locked<Result>(_ body: () -> Result) -> Result {
         condition.lock()
         defer { condition.unlock() }
-        work.append(item)
-        guard idle < work.count - next, threads < limit else { return condition.signal() }
+        return body()
+    }
+
+    private var allowed: Int { limit + min(stuck, replacements) }
+
+    // MARK: Coming in
+
+    private func submit(_ item: BlockingWork, _ perform: @escaping @Sendable (_ isDropped: Bool) -> Void) {
+        let isDropped = locked {
+            guard !item.isCancelled || item.beginsWhenCancelled else { return true }
+            item.perform = perform
+            work.append(item)
+            provideThread()
+            return false
+        }
+        if isDropped { perform(true) }
+    }
+
+    /// Wakes an idle thread for waiting work, or starts one. With the lock.
+    private func provideThread() {
+        guard idle < work.count, threads < allowed else { return condition.signal() }
         threads += 1
         Thread.detachNewThread { [self] in serve() }
     }
 
-    private func serve() {
-        while let item = take() { item() }
+    // MARK: Cancel
+
+    private func cancel(_ item: BlockingWork) {
+        let dropped = locked { () -> BlockingWork.Perform? in
+            item.isCancelled = true
+            switch item.phase {
+            case .running: watch(item)
+            case .waiting where !item.beginsWhenCancelled: return work.drop(item)
+            case .new, .waiting, .stuck, .ended: break
+            }
+            return nil
+        }
+        dropped?(true)
     }
 
-    /// The next item; nil when there was none for a while.
-    private func take() -> (@Sendable () -> Void)? {
-        condition.lock()
-        defer { condition.unlock() }
-        idle += 1
-        defer { idle -= 1 }
-        let deadline = Date(timeIntervalSinceNow: idleSeconds)
-        while next == work.count {
-            guard condition.wait(until: deadline) || next < work.count else {
-                threads -= 1
-                return nil
+    /// Counts the body as stuck if it has not ended after the grace. With the lock.
+    private func watch(_ item: BlockingWork) {
+        item.timer = Task.detached { [weak self, grace] in
+            try await Task.sleep(for: grace.limited)
+            self?.graceEnded(item)
+        }
+    }
+
+    private func graceEnded(_ item: BlockingWork) {
+        locked {
+            guard item.phase == .running else { return }
+            item.phase = .stuck
+            stuck += 1
+            if work.count > 0 { provideThread() }
+        }
+    }
+
+    // MARK: Threads
+
+    private func serve() {
+        while let (item, perform) = take() {
+            perform(false)
+            guard end(item) else { return }
+        }
+    }
+
+    /// The next body; nil when there was none for a while.
+    private func take() -> (BlockingWork, BlockingWork.Perform)? {
+        locked {
+            idle += 1
+            defer { idle -= 1 }
+            let deadline = Date(timeIntervalSinceNow: idleSeconds)
+            while work.count == 0 {
+                guard condition.wait(until: deadline) || work.count > 0 else {
+                    threads -= 1
+                    return nil
+                }
+            }
+            return work.takeFirst().map { item, perform in
+                if item.isCancelled { watch(item) }
+                return (item, perform)
             }
         }
-        let item = work[next]
-        next += 1
-        if next == work.count {
-            work.removeAll(keepingCapacity: work.capacity < 1024)
-            next = 0
-        } else if next > 1024, next * 2 > work.count {
-            work.removeFirst(next)
-            next = 0
+    }
+
+    /// - Returns: false if the thread is to leave: it was replaced meanwhile.
+    private func end(_ item: BlockingWork) -> Bool {
+        locked {
+            if item.phase == .stuck { stuck -= 1 }
+            item.phase = .ended
+            item.timer?.cancel()
+            item.timer = nil
+            guard threads > allowed else { return true }
+            threads -= 1
+            return false
         }
-        return item
+    }
+}
+
+/// One body on its way through a pool, whose lock guards it.
+private final class BlockingWork: @unchecked Sendable {
+    typealias Perform = @Sendable (_ isDropped: Bool) -> Void
+
+    enum Phase { case new, waiting, running, stuck, ended }
+
+    let beginsWhenCancelled: Bool
+    var phase = Phase.new
+    var isCancelled = false
+    /// Runs the body, or drops it, and resumes the caller. Only while it waits.
+    var perform: Perform?
+    var timer: Task<Void, any Error>?
+
+    init(beginsWhenCancelled: Bool) { self.beginsWhenCancelled = beginsWhenCancelled }
+}
+
+/// The bodies that wait for a thread, in order.
+private struct WaitingWork {
+    /// How many wait.
+    private(set) var count = 0
+    /// With those that were taken or dropped, until there are more of these than of the others.
+    private var items: [BlockingWork] = []
+    private var next = 0
+
+    mutating func append(_ item: BlockingWork) {
+        item.phase = .waiting
+        items.append(item)
+        count += 1
+    }
+
+    mutating func takeFirst() -> (BlockingWork, BlockingWork.Perform)? {
+        while next < items.count {
+            let item = items[next]
+            next += 1
+            guard item.phase == .waiting, let perform = item.perform else { continue }
+            item.phase = .running
+            leave(item)
+            return (item, perform)
+        }
+        return nil
+    }
+
+    /// - Returns: what resumes the caller.
+    mutating func drop(_ item: BlockingWork) -> BlockingWork.Perform? {
+        defer {
+            item.phase = .ended
+            leave(item)
+        }
+        return item.perform
+    }
+
+    private mutating func leave(_ item: BlockingWork) {
+        item.perform = nil
+        count -= 1
+        guard items.count > 2 * count + 1024 || count == 0 else { return }
+        items.removeFirst(next)
+        items.removeAll { $0.phase != .waiting }
+        next = 0
     }
 }
 
 extension ValueOperation {
     /// An operation whose body blocks: it runs on a real thread and never in the cooperative pool.
     ///
-    /// A cancel cannot interrupt it. The body sees it by `LocalOperation.current?.checkCancellation()`.
+    /// A cancel cannot interrupt it. The body sees it by `LocalOperation.current?.checkCancellation()`. If a cancel comes while the
+    /// operation waits for a thread, the body does not begin.
     ///
     /// - Parameters:
     ///   - options: how it is to be run.

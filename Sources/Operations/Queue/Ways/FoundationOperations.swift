@@ -271,7 +271,8 @@ private final class FoundationRun<Work: Operation>: Sendable {
     func run(on threads: BlockingThreads) async throws {
         try await withTaskCancellationHandler {
             observeEnd()
-            let isFinished = try await threads.run { [claim] in
+            // Foundation finishes a cancelled operation only if it is started.
+            let isFinished = try await threads.run(beginsWhenCancelled: true) { [claim] in
                 try claim.start()
                 return claim.operation.isFinished
             }
