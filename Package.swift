@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "Operations", targets: ["Operations"]),
         .library(name: "Sluice", targets: ["Sluice"]),
+        .library(name: "SluiceWorker", targets: ["SluiceWorker"]),
         .library(name: "SluiceCLI", targets: ["SluiceCLI"]),
         .library(name: "SluiceTesting", targets: ["SluiceTesting"]),
         .executable(name: "sluice", targets: ["sluice"]),
@@ -67,7 +68,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "SluiceWorker",
+            name: "WorkerRuntime",
             dependencies: [
                 "Operations",
                 .product(name: "Logging", package: "swift-log"),
@@ -89,6 +90,16 @@ let package = Package(
             dependencies: [
                 "Operations", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SluiceWorker",
+            dependencies: [
+                "Operations", "RedisClient", "RedisBroker", "WorkerRuntime", "Sluice",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict
         ),
@@ -96,8 +107,8 @@ let package = Package(
         .target(
             name: "SluiceCLI",
             dependencies: [
-                "Operations", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker", "SluiceWorker",
-                "BuiltinOperations", "Sluice", "SluiceMonitor",
+                "Operations", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker", "WorkerRuntime",
+                "BuiltinOperations", "Sluice", "SluiceWorker", "SluiceMonitor",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -150,6 +161,16 @@ let package = Package(
             name: "thumbnails",
             dependencies: ["SluiceCLI", "ExampleBasics"],
             path: "Examples/Thumbnails",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "worker-in-server",
+            dependencies: [
+                "SluiceWorker", "ExampleServer",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Examples/WorkerInServer",
             swiftSettings: strict
         ),
         // The classic programs of the operation model, each with what it needs and nothing else.
@@ -245,10 +266,19 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "WorkerRuntimeTests",
+            dependencies: [
+                "WorkerRuntime", "BuiltinOperations", "SluiceTesting", "TestSupport", "guard-fixture",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "SluiceWorkerTests",
             dependencies: [
-                "SluiceWorker", "BuiltinOperations", "SluiceTesting", "TestSupport", "guard-fixture",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "SluiceWorker", "RedisClient", "RedisBroker", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict
         ),
@@ -265,7 +295,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Operations", "OperationKeys", "RedisClient", "RedisBroker", "SluiceWorker", "Sluice", "SluiceCLI",
+                "Operations", "OperationKeys", "RedisClient", "RedisBroker", "WorkerRuntime", "Sluice", "SluiceCLI",
                 "TestSupport",
                 "sluice", "image-run", "thumbnails", .product(name: "Logging", package: "swift-log"),
             ],
@@ -274,9 +304,9 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "Operations", "RedisBroker", "SluiceWorker", "Sluice", "TestSupport", "ExampleBasics", "ExampleServer",
+                "Operations", "Sluice", "SluiceWorker", "TestSupport", "ExampleBasics", "ExampleServer",
                 "image-downloads", "cell-updates", "custom-operation", "ContactSync", "paged-sync",
-                "paged-sync-worker", "Pictures", "thumbnail-pipeline",
+                "paged-sync-worker", "Pictures", "thumbnail-pipeline", "worker-in-server",
                 "CZlib",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),

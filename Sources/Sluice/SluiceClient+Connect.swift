@@ -127,7 +127,8 @@ extension SluiceClient {
             namespace: namespace,
             keys: keys,
             buffering: buffering,
-            logger: logger
+            logger: logger,
+            endpoint: endpoint
         ) { broker.close() }
     }
 

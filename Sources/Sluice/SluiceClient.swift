@@ -1,6 +1,8 @@
 import Logging
 @_exported import OperationKeys
 @_exported import Operations
+import RedisClient
+import ServiceLifecycle
 
 /// A producer's connection to a namespace: enqueue operations, follow them, cancel them.
 ///
@@ -22,6 +24,8 @@ public struct SluiceClient: Sendable {
     let buffer: EnqueueBuffer?
     /// Says in the log when a wait is in vain.
     let unserved: UnservedWatch
+    /// The server, for those that need connections of their own; nil = there is none, or it is the caller's business.
+    package let endpoint: RedisEndpoint?
     private let onClose: @Sendable () async -> Void
 
     /// A client of any broker, for tests and for those who connect by themselves.
@@ -33,6 +37,7 @@ public struct SluiceClient: Sendable {
     ///   - buffering: keep operations while the broker is away.
     ///   - unservedPatience: how long a wait takes until the client looks whether a live worker serves the queue.
     ///   - logger: gets a line when operations begin to wait, and when they do no longer; and one when a wait is in vain.
+    ///   - endpoint: the server, for workers of this client.
     ///   - onClose: what `close` does.
     package init(
         broker: any Broker & BrokerInspection,
@@ -41,6 +46,7 @@ public struct SluiceClient: Sendable {
         buffering: EnqueueBuffering? = nil,
         unservedPatience: Duration = .seconds(5),
         logger: Logger = Logger(label: "sluice"),
+        endpoint: RedisEndpoint? = nil,
         onClose: @escaping @Sendable () async -> Void = {}
     ) {
         self.broker = broker
@@ -48,6 +54,7 @@ public struct SluiceClient: Sendable {
         seal = keys.map { OperationSeal($0, namespace: namespace) }
         buffer = buffering.map { EnqueueBuffer($0, logger: logger) { try await broker.enqueue($0, queue: $1) } }
         unserved = UnservedWatch(broker, namespace: namespace, patience: unservedPatience, logger: logger)
+        self.endpoint = endpoint
         self.onClose = onClose
     }
 
@@ -67,5 +74,15 @@ public struct SluiceClient: Sendable {
     @discardableResult
     public func flush(within limit: Duration = .seconds(30)) async -> Int {
         await buffer?.flush(within: limit.limited) ?? 0
+    }
+}
+
+extension SluiceClient: Service {
+    /// Keeps the client open until a graceful shutdown or a cancel of the task, and closes it then.
+    ///
+    /// List the client before the services that use it: a `ServiceGroup` shuts down in reverse order.
+    public func run() async {
+        try? await gracefulShutdown()
+        await close()
     }
 }

@@ -4,9 +4,7 @@ import Foundation
 @_exported import Operations
 @_exported import Sluice
 import SluiceMonitor
-// `register` is a method of this type; a program with the feature MemberImportVisibility would not see it otherwise.
-@_exported import struct SluiceWorker.OperationRegistry
-import SluiceWorker
+@_exported import SluiceWorker
 
 /// The whole command line, for a program of one's own:
 ///

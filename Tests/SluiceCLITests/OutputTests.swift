@@ -167,21 +167,3 @@ struct OperationJSONTests {
         #expect(throws: CLIError.self) { try ListWalk.Position(text: "x") }
     }
 }
-
-struct ServerCheckTests {
-    @Test(
-        "A server that would evict is warned about, one that does is a danger, one that is too old is refused",
-        arguments: [
-            ("7.0.15", "noeviction", 0, ""), ("7.0.15", "noeviction", 1000, ""), ("8.0.1", "allkeys-lru", 0, "warning"),
-            ("8.0.1", "allkeys-lru", 1000, "warning danger"), ("6.2.0", "volatile-ttl", 1, "warning danger"),
-            ("6.0.16", "noeviction", 0, "refusal"), ("5.0.3", "", 0, "refusal"), ("", "", 0, ""),
-        ]
-    )
-    func server(version: String, policy: String, limit: Int, verdict: String) {
-        let check = ServerCheck(
-            info: "# Server\r\nredis_version:\(version)\r\n\r\nmaxmemory:\(limit)\r\nmaxmemory_policy:\(policy)\r\n"
-        )
-        let found = [("warning", check.warning), ("danger", check.danger), ("refusal", check.refusal)]
-        #expect(found.compactMap { $0.1 == nil ? nil : $0.0 }.joined(separator: " ") == verdict)
-    }
-}

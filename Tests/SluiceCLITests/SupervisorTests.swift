@@ -1,5 +1,5 @@
 import Operations
-import SluiceWorker
+import WorkerRuntime
 import Testing
 
 @testable import SluiceCLI

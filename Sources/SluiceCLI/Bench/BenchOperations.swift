@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import Operations
-import SluiceWorker
+import WorkerRuntime
 
 /// What worker processes of a benchmark can run besides the built-in operations.
 enum BenchOperations {

@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceWorker
+import WorkerRuntime
 
 /// What a program of one's own gets: a `Codable` type through `SluiceClient`, encoded where it is enqueued and decoded where it runs.
 /// The other cases leave both out, which are Foundation's and not the queue's.

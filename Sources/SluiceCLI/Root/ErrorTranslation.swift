@@ -3,6 +3,7 @@ import Foundation
 import Operations
 import RedisClient
 import SluiceMonitor
+import WorkerRuntime
 
 /// Makes of any error what the command line reports.
 package enum ErrorTranslation {
@@ -11,6 +12,7 @@ package enum ErrorTranslation {
         case let error as CLIError: error
         case let error as OperationsError: report(error, settings: settings)
         case let error as EmbeddedRedisError: report(error)
+        case let error as WorkerError: report(error)
         case let error as TextError: .usage(error.message)
         case is CancellationError: CLIError(.interrupted, "interrupted")
         default:
@@ -20,6 +22,22 @@ package enum ErrorTranslation {
                 fix: "report this with the command that was given"
             )
         }
+    }
+
+    private static func report(_ error: WorkerError) -> CLIError {
+        let status: ExitStatus =
+            switch error.code {
+            case .unsafeServer, .unsupportedServer: .badConfiguration
+            case .invalidConfiguration, .alreadyRun: .usage
+            }
+        let isOptional = error.code == .unsafeServer
+        return CLIError(
+            status,
+            error.message,
+            notes: isOptional
+                ? ["to work all the same, and lose operations when the memory is full: --allow-eviction"] : [],
+            fix: error.fix
+        )
     }
 
     private static func report(_ error: OperationsError, settings: Settings?) -> CLIError {

@@ -3,7 +3,7 @@ import OperationKeys
 import Operations
 import Sluice
 import SluiceMonitor
-import SluiceWorker
+import WorkerRuntime
 
 /// One run of the command line: its arguments, streams and settings, and the way to Redis.
 package struct Invocation: Sendable {

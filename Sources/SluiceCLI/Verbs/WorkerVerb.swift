@@ -4,7 +4,7 @@ import Logging
 import Operations
 import Sluice
 import SluiceMonitor
-import SluiceWorker
+import WorkerRuntime
 
 package struct WorkerVerb: Verb {
     package static var configuration: CommandConfiguration {
@@ -136,7 +136,6 @@ package struct WorkerVerb: Verb {
             registry: try registry(invocation, allowed: try allowed()),
             logFormat: logFormat,
             logLevel: global.verbose ? .debug : global.quiet ? .warning : .info,
-            allowsEviction: allowEviction,
             watchInterval: watchInterval,
             healthTarget: try healthTarget(),
             supervised: supervised.map { WorkerID($0) }
@@ -194,7 +193,8 @@ package struct WorkerVerb: Verb {
             stuck: stuck,
             burst: try burstKind(),
             maxOperations: maxOperations,
-            maxResidentBytes: maxRss
+            maxResidentBytes: maxRss,
+            allowsEviction: allowEviction
         )
     }
 

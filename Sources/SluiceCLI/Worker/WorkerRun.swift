@@ -7,8 +7,8 @@ import RedisClient
 import ServiceLifecycle
 import Sluice
 import SluiceMonitor
+import WorkerRuntime
 import SluiceWorker
-import Synchronization
 
 /// A worker process: its connections, what it can run, its signals.
 struct WorkerRun: Sendable {
@@ -17,8 +17,6 @@ struct WorkerRun: Sendable {
     let registry: OperationRegistry
     let logFormat: LogFormat
     let logLevel: Logger.Level
-    /// Works also where Redis may throw operations away.
-    let allowsEviction: Bool
     /// How often the settings of Redis are looked at.
     let watchInterval: Duration
     /// Where the worker tells its health.
@@ -29,41 +27,41 @@ struct WorkerRun: Sendable {
     /// Works until it is stopped or its burst is over.
     func run() async throws -> ExitStatus {
         let signals = StopSignals()
-        let (endpoint, server) = try await prepare()
-        let broker = broker(endpoint)
-        defer { broker.close() }
-        let service = WorkerService(
+        try await tryToConnect()
+        let endpoint = try await Connector.endpoint(invocation)
+        let worker = worker(endpoint)
+        try await worker.examine()
+        let status = try await telling({ worker.health }) {
+            banner("\(endpoint)", worker.id)
+            if supervised != nil { heed(worker) }
+            return try await serve(worker, signals)
+        }
+        return status == .done && worker.needsReplacement ? .replaced : status
+    }
+
+    private func worker(_ endpoint: RedisEndpoint) -> Worker {
+        let settings = invocation.settings
+        return Worker(
+            .redis(
+                endpoint,
+                namespace: settings.namespace.content,
+                connectTimeout: settings.connectTimeout.content
+            ),
             id: supervised ?? WorkerID(),
-            broker: broker,
-            registry: registry,
             configuration: configuration,
+            registry: registry,
             seal: invocation.seal,
-            logger: logger,
-            discover: { try await broker.queues() },
-            idleProbe: { try await isIdle(broker) },
-            checkpoint: { id, queue in try await broker.details([id], queue: queue).first??.checkpoint }
+            watchInterval: watchInterval,
+            logger: logger
         )
-        let refused = Mutex<CLIError?>(nil)
-        let watching = Task {
-            await watch(endpoint).run(since: server) { error in
-                refused.withLock { $0 = error }
-                service.stop()
-            }
-        }
-        defer { watching.cancel() }
-        let status = try await telling({ service.health() }) {
-            banner("\(endpoint)", service.id)
-            if supervised != nil { heed(service) }
-            return try await serve(service, signals)
-        }
-        if let error = refused.withLock({ $0 }) { throw error }
-        return status == .done && service.needsReplacement ? .replaced : status
     }
 
     /// Works as several processes, until it is stopped or their burst is over.
     func run(processes: Int) async throws -> ExitStatus {
         let signals = StopSignals()
-        let (endpoint, _) = try await prepare()
+        try await tryToConnect()
+        let endpoint = try await Connector.endpoint(invocation)
+        _ = try await watch(endpoint).examine()
         let broker = broker(endpoint)
         defer { broker.close() }
         let board = try healthTarget.map { _ in try HealthBoard() }
@@ -98,18 +96,11 @@ struct WorkerRun: Sendable {
     }
 
     /// A supervisor that is gone cannot say that all should end.
-    private func heed(_ service: WorkerService) {
+    private func heed(_ worker: Worker) {
         Leash.watch {
             logger.warning("the supervisor has ended")
-            service.stopProcess()
+            worker.stopProcess()
         }
-    }
-
-    /// Reaches Redis, if it is there, and looks whether it is one to work on.
-    private func prepare() async throws -> (RedisEndpoint, ServerCheck?) {
-        try await tryToConnect()
-        let endpoint = try await Connector.endpoint(invocation)
-        return (endpoint, try await watch(endpoint).examine())
     }
 
     private func broker(_ endpoint: RedisEndpoint) -> RedisBroker {
@@ -136,12 +127,12 @@ struct WorkerRun: Sendable {
             endpoint: endpoint,
             timeout: invocation.settings.connectTimeout.content,
             interval: watchInterval,
-            allowsEviction: allowsEviction,
+            allowsEviction: configuration.allowsEviction,
             logger: logger
         )
     }
 
-    private func serve(_ service: WorkerService, _ signals: StopSignals) async throws -> ExitStatus {
+    private func serve(_ worker: Worker, _ signals: StopSignals) async throws -> ExitStatus {
         let console = invocation.console
         let drain = DurationText.short(configuration.drainTimeout)
         signals.attach {
@@ -150,14 +141,14 @@ struct WorkerRun: Sendable {
                     "draining, up to \(drain); once more (Ctrl-C) gives everything back now, the try is not counted"
                 )
             }
-            service.stopProcess()
+            worker.stopProcess()
         } abandon: {
-            service.abandon()
+            worker.abandon()
         }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
-                    .init(service: service, successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: signals, successTerminationBehavior: .ignore),
                 ],
                 logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
@@ -165,20 +156,6 @@ struct WorkerRun: Sendable {
         )
         try await group.run()
         return signals.status
-    }
-
-    /// True if nothing runs anywhere in the worker's queues.
-    private func isIdle(_ broker: RedisBroker) async throws -> Bool {
-        let queues: [String]
-        switch configuration.queues {
-        case .all: queues = try await broker.queues()
-        case .named(let shares): queues = shares.map(\.name)
-        }
-        for queue in queues {
-            let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
-            if (snapshot.counts[.executing] ?? 0) > 0 { return false }
-        }
-        return true
     }
 }
 

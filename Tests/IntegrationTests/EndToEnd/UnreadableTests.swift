@@ -6,7 +6,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@testable import SluiceWorker
+@testable import WorkerRuntime
 
 @Suite("An element that cannot be read", .nothingRefused)
 struct UnreadableTests {

@@ -3,7 +3,7 @@ import Logging
 import RedisBroker
 import RedisClient
 import Sluice
-import SluiceWorker
+import WorkerRuntime
 import TestSupport
 import Testing
 

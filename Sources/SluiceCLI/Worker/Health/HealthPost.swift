@@ -2,7 +2,7 @@ import BuiltinOperations
 import Dispatch
 import Foundation
 import Logging
-import SluiceWorker
+import WorkerRuntime
 import Synchronization
 
 /// Tells a worker's health as long as it runs: looks every two seconds, and writes the file if there is one.

@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 import SluiceMonitor
-import SluiceWorker
+import WorkerRuntime
 
 /// What is told about a worker's health. That it is told at all means that the process lives.
 struct HealthReport: Sendable {

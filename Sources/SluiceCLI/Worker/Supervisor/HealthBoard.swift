@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 import SluiceMonitor
-import SluiceWorker
+import WorkerRuntime
 
 /// What the processes of a supervisor say about their health: a file each in a folder that only they see.
 struct HealthBoard: Sendable {

@@ -1,4 +1,4 @@
-import SluiceWorker
+import WorkerRuntime
 
 /// What a supervisor does when one of its processes has ended: decided here, done there.
 struct RestartPlan: Sendable {

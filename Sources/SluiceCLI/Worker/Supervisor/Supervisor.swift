@@ -4,7 +4,7 @@ import Logging
 import Operations
 import RedisBroker
 import SluiceMonitor
-import SluiceWorker
+import WorkerRuntime
 import Synchronization
 
 /// Runs a worker as several processes: starts them, restarts those that end, hands back at once what a dead one held, and passes

@@ -1,0 +1,18 @@
+import ExampleServer
+import Logging
+import ServiceLifecycle
+import SluiceWorker
+
+/// A server that answers requests, keeps time, and works on a queue, as one process. SIGTERM drains the worker before it ends.
+@main struct App {
+    static func main() async throws {
+        let sluice = try await SluiceClient.connectFromEnvironment()
+        let worker = Worker(client: sluice, configuration: WorkerConfiguration(slots: 4)) { $0.register(Greeting.self) }
+        let group = ServiceGroup(
+            services: [sluice, worker, Web(sluice: sluice, worker: worker), Clock()],
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: Logger(label: "app")
+        )
+        try await group.run()
+    }
+}

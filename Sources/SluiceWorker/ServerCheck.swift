@@ -1,0 +1,77 @@
+import Dispatch
+import Foundation
+import Operations
+import RedisClient
+
+/// Whether a server is one on which operations are safe.
+package struct ServerCheck: Sendable, Equatable {
+    private static let oldest = (major: 6, minor: 2)
+
+    /// As INFO says it: Redis' own version, also of servers that are compatible with it.
+    var version: String
+    var evictionPolicy: String
+    /// Bytes; 0 = no limit.
+    var maxMemory: Int64
+    /// A node of a cluster that was named as if it were the only server.
+    var isLoneNode = false
+
+    /// Asks the server, or each master of a cluster.
+    ///
+    /// - Returns: what the one says that is the least safe; nil if one does not answer, or not to everybody: whoever works with it
+    ///   will find out more.
+    static func ask(_ endpoint: RedisEndpoint, timeout: Duration) async -> ServerCheck? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                // One command for all sections: an idle worker has few to spare.
+                let replies = try? RedisProbe.askAll(endpoint, [RedisCommand("INFO")], timeout: timeout)
+                let checks = replies.map { $0.map { ServerCheck(info: $0[0].string ?? "", endpoint) } }
+                continuation.resume(returning: checks?.max { $0.trouble < $1.trouble })
+            }
+        }
+    }
+
+    private init(info: String, _ endpoint: RedisEndpoint) {
+        self.init(info: info)
+        isLoneNode = !endpoint.isCluster && info.contains("redis_mode:cluster")
+    }
+
+    private var trouble: Int { refusal != nil ? 3 : danger != nil ? 2 : warning != nil ? 1 : 0 }
+
+    package init(info: String) {
+        var values: [String: String] = [:]
+        for line in info.split(whereSeparator: \.isNewline) {
+            let parts = line.split(separator: ":", maxSplits: 1).map(String.init)
+            if parts.count == 2 { values[parts[0]] = parts[1] }
+        }
+        version = values["redis_version"] ?? ""
+        evictionPolicy = values["maxmemory_policy"] ?? ""
+        maxMemory = values["maxmemory"].flatMap { Int64($0) } ?? 0
+    }
+
+    private var mayEvict: Bool { !["", "noeviction"].contains(evictionPolicy) }
+
+    /// What is harmless as long as nobody sets a limit of memory.
+    package var warning: String? {
+        guard mayEvict else { return nil }
+        return "Redis would throw operations away if it had a maxmemory (maxmemory-policy \(evictionPolicy)): "
+            + "set it to noeviction"
+    }
+
+    /// Why operations may get lost.
+    package var danger: String? {
+        guard mayEvict, maxMemory > 0 else { return nil }
+        return "Redis throws operations away when its \(maxMemory.formatted(.byteCount(style: .memory))) are full "
+            + "(maxmemory-policy \(evictionPolicy))"
+    }
+
+    /// Why nothing would work.
+    package var refusal: String? {
+        if isLoneNode { return "the server is a node of a Redis Cluster, which has other nodes for other queues" }
+        let parts = version.split(separator: ".").compactMap { Int($0) }
+        guard parts.count >= 2, (parts[0], parts[1]) < Self.oldest else { return nil }
+        return "Redis \(version) is too old: \(Self.oldest.major).\(Self.oldest.minor) is needed"
+    }
+
+    /// What to use in place of a server that is refused.
+    var remedy: String { isLoneNode ? "redis+cluster://HOST:PORT" : "a newer Redis, or Valkey 7.2" }
+}

@@ -1,0 +1,84 @@
+import Logging
+import Operations
+import RedisClient
+import WorkerRuntime
+
+/// Holds a server against what operations need, when a worker starts and from time to time while it runs: settings can be
+/// changed under it, and a Redis that was away at the start was not looked at yet.
+package struct ServerWatch: Sendable {
+    /// Between two tries to look at a server for the first time.
+    private static let impatience: Duration = .seconds(1)
+
+    let endpoint: RedisEndpoint
+    let timeout: Duration
+    let interval: Duration
+    let allowsEviction: Bool
+    let logger: Logger
+
+    /// - Parameters:
+    ///   - endpoint: the server.
+    ///   - timeout: longest time to wait for an answer.
+    ///   - interval: between two looks.
+    ///   - allowsEviction: works also where Redis may throw operations away.
+    ///   - logger: gets warnings.
+    package init(
+        endpoint: RedisEndpoint,
+        timeout: Duration,
+        interval: Duration,
+        allowsEviction: Bool,
+        logger: Logger
+    ) {
+        self.endpoint = endpoint
+        self.timeout = timeout
+        self.interval = interval
+        self.allowsEviction = allowsEviction
+        self.logger = logger
+    }
+
+    /// Refuses a server on which nothing would work, or operations would get lost; warns of what may become so.
+    ///
+    /// - Returns: what the server said; nil if it did not answer.
+    /// - Throws: `WorkerError` with `.unsafeServer` or `.unsupportedServer`.
+    package func examine() async throws -> ServerCheck? {
+        guard let server = await ServerCheck.ask(endpoint, timeout: timeout) else { return nil }
+        try judge(server)
+        warn(server)
+        return server
+    }
+
+    /// - Throws: `WorkerError` with `.unsafeServer` or `.unsupportedServer`.
+    private func judge(_ server: ServerCheck) throws(WorkerError) {
+        if let refusal = server.refusal {
+            throw WorkerError(.unsupportedServer, refusal, fix: server.remedy)
+        }
+        if let danger = server.danger, !allowsEviction {
+            throw WorkerError(.unsafeServer, danger, fix: "redis-cli CONFIG SET maxmemory-policy noeviction")
+        }
+    }
+
+    /// Warns whenever the server has become dangerous, until the task is cancelled. A worker that runs goes on: what it holds is
+    /// safest with it.
+    ///
+    /// - Parameter refuse: called if a server that was away at the start turns out to be one on which nothing may start.
+    func run(since first: ServerCheck?, refuse: @Sendable (WorkerError) -> Void) async {
+        var last = first
+        while (try? await Task.sleep(for: last == nil ? min(interval, Self.impatience) : interval)) != nil {
+            guard let server = await ServerCheck.ask(endpoint, timeout: timeout) else { continue }
+            if last == nil {
+                do { try judge(server) } catch { return refuse(error) }
+            }
+            if server != last { warn(server, wasSafe: last?.warning == nil) }
+            last = server
+        }
+    }
+
+    private func warn(_ server: ServerCheck, wasSafe: Bool = false) {
+        if let danger = server.danger {
+            logger.error("\(danger)")
+        } else if let warning = server.warning {
+            logger.warning("\(warning)")
+        } else if !wasSafe {
+            logger.debug("Redis keeps what it is given (maxmemory-policy \(server.evictionPolicy))")
+        }
+    }
+}

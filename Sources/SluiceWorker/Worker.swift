@@ -1,0 +1,175 @@
+import Logging
+import RedisBroker
+import RedisClient
+import ServiceLifecycle
+@_exported import Sluice
+import Synchronization
+@_exported import WorkerRuntime
+
+/// A worker in a program of one's own: a service that claims operations from Redis and runs them.
+///
+/// ```swift
+/// let sluice = try await SluiceClient.connect(to: "redis://localhost:6379/0")
+/// let worker = Worker(client: sluice) { $0.register(Resize.self) }
+/// try await ServiceGroup(
+///     services: [sluice, worker, server],
+///     gracefulShutdownSignals: [.sigterm],
+///     logger: logger
+/// ).run()
+/// ```
+///
+/// List the client before the worker: a group shuts services down in reverse order. A graceful shutdown makes the worker claim no more and
+/// wait for what runs, at most `WorkerConfiguration.drainTimeout`; what has not ended then is given back to its queue, and the attempt is
+/// not counted. A cancel of the task gives everything back at once. A process that dies loses nothing: after the lease other workers run
+/// what it held.
+///
+/// A worker has its own connections to the client's server. If Redis goes away, the worker waits for it.
+public final class Worker: Service {
+    /// Where a worker gets operations from.
+    package enum Source: Sendable {
+        case redis(RedisEndpoint, namespace: String, connectTimeout: Duration)
+        /// A broker that the caller closes.
+        case broker(any Broker & BrokerInspection)
+    }
+
+    private let service: WorkerService
+    private let watch: ServerWatch?
+    /// What the server said before the start.
+    private let first = Mutex<ServerCheck?>(nil)
+    /// Why the worker was stopped after its start.
+    private let refusal = Mutex<WorkerError?>(nil)
+    private let close: @Sendable () -> Void
+
+    /// This incarnation of the worker, as `sluice workers ls` shows it.
+    public var id: WorkerID { service.id }
+
+    /// Whether the worker would claim an operation that is ready now, and why. Suited for a readiness check; ask as often as you like.
+    public var health: WorkerHealth { service.health() }
+
+    /// True once a stuck operation has stopped the worker under `StuckPolicy.replace`. End the process then, and start a fresh one.
+    public var needsReplacement: Bool { service.needsReplacement }
+
+    /// Makes a worker, which works once `run()` is called.
+    ///
+    /// - Parameters:
+    ///   - client: names the server, the namespace and the keys. The worker's connections are its own.
+    ///   - configuration: queues, slots, limits of time; checked by `run()`.
+    ///   - logger: gets what the worker has to say.
+    ///   - register: registers what the worker can run. An operation of another name waits for another worker.
+    public convenience init(
+        client: SluiceClient,
+        configuration: WorkerConfiguration = WorkerConfiguration(),
+        logger: Logger = Logger(label: "sluice.worker"),
+        register: (inout OperationRegistry) -> Void
+    ) {
+        var registry = OperationRegistry()
+        register(&registry)
+        let source: Source
+        if let endpoint = client.endpoint {
+            source = .redis(endpoint, namespace: client.namespace, connectTimeout: .seconds(5))
+        } else {
+            source = .broker(client.broker)
+        }
+        self.init(source, configuration: configuration, registry: registry, seal: client.seal, logger: logger)
+    }
+
+    /// - Parameters:
+    ///   - source: where operations come from.
+    ///   - id: of this incarnation: never to be used a second time.
+    ///   - configuration: checked by `run()`.
+    ///   - registry: what can be run here.
+    ///   - seal: verifies and decrypts operations; nil = there are no keys.
+    ///   - watchInterval: how often the settings of Redis are looked at.
+    ///   - logger: gets what the worker has to say.
+    package init(
+        _ source: Source,
+        id: WorkerID = WorkerID(),
+        configuration: WorkerConfiguration,
+        registry: OperationRegistry,
+        seal: (any EnvelopeSeal)?,
+        watchInterval: Duration = .seconds(60),
+        logger: Logger
+    ) {
+        let broker: any Broker & BrokerInspection
+        switch source {
+        case .broker(let own):
+            broker = own
+            watch = nil
+            close = {}
+        case .redis(let endpoint, let namespace, let timeout):
+            let names = RedisBrokerConfiguration(namespace: namespace, clientName: "sluice-worker")
+            let redis = RedisBroker(endpoint, configuration: names, logger: logger)
+            broker = redis
+            close = { redis.close() }
+            watch = ServerWatch(
+                endpoint: endpoint,
+                timeout: timeout,
+                interval: watchInterval,
+                allowsEviction: configuration.allowsEviction,
+                logger: logger
+            )
+        }
+        service = WorkerService(
+            id: id,
+            broker: broker,
+            registry: registry,
+            configuration: configuration,
+            seal: seal,
+            logger: logger,
+            discover: { try await broker.queues() },
+            idleProbe: { try await Self.isIdle(broker, configuration.queues) },
+            checkpoint: { id, queue in try await broker.details([id], queue: queue).first??.checkpoint }
+        )
+    }
+
+    /// Works until a graceful shutdown, a cancel of the task, `stop()`, or the end of a burst.
+    ///
+    /// - Throws: `WorkerError` with `.invalidConfiguration`; with `.unsafeServer` if Redis may throw operations away (`maxmemory` is set and
+    ///   `maxmemory-policy` is not `noeviction`); with `.unsupportedServer` if Redis is older than 6.2, or one node of a cluster that was
+    ///   named alone; with `.alreadyRun` the second time. An unreachable Redis is waited for.
+    public func run() async throws {
+        defer { close() }
+        try await examine()
+        let watching = Task {
+            await watch?.run(since: first.withLock { $0 }) { error in
+                refusal.withLock { $0 = error }
+                service.stop()
+            }
+        }
+        defer { watching.cancel() }
+        try await service.run()
+        if let error = refusal.withLock({ $0 }) { throw error }
+    }
+
+    /// Begins a graceful shutdown; `run()` returns when it is over.
+    public func stop() { service.stop() }
+
+    /// Gives everything back now; `run()` returns within two seconds, even if bodies go on.
+    public func abandon() { service.abandon() }
+
+    /// Begins a graceful shutdown of a process that is this worker and nothing else; see `WorkerService.stopProcess`.
+    package func stopProcess() { service.stopProcess() }
+
+    /// Refuses a server on which operations would get lost. Asks once, and not at all if the server does not answer.
+    ///
+    /// - Throws: `WorkerError` with `.unsafeServer` or `.unsupportedServer`.
+    package func examine() async throws {
+        guard let watch, first.withLock({ $0 }) == nil else { return }
+        let check = try await watch.examine()
+        first.withLock { $0 = check }
+    }
+
+    /// True if nothing runs anywhere in the worker's queues.
+    private static func isIdle(_ broker: any BrokerInspection, _ selection: QueueSelection) async throws -> Bool {
+        let queues: [String]
+        switch selection {
+        case .all: queues = try await broker.queues()
+        case .named(let shares): queues = shares.map(\.name)
+        }
+        for queue in queues {
+            let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
+            if (snapshot.counts[.executing] ?? 0) > 0 { return false }
+        }
+        return true
+    }
+}

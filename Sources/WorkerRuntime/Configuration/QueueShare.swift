@@ -1,0 +1,63 @@
+import Operations
+
+/// One queue that a worker serves, and its part of the worker's slots.
+public struct QueueShare: Sendable, Equatable {
+    /// The queue's name.
+    public var name: String
+    /// How often it is chosen when several queues have work, relative to the others: 1 to 1,000.
+    public var weight: Int
+    /// Slots that only this queue may use.
+    public var reservedSlots: Int
+
+    /// Makes a share. Nothing is checked before the worker starts.
+    ///
+    /// - Parameters:
+    ///   - name: the queue's name.
+    ///   - weight: how often it is chosen, relative to the others: 1 to 1,000.
+    ///   - reservedSlots: slots that only this queue may use.
+    public init(_ name: String, weight: Int = 1, reservedSlots: Int = 0) {
+        self.name = name
+        self.weight = weight
+        self.reservedSlots = reservedSlots
+    }
+}
+
+/// The queues of a worker.
+public enum QueueSelection: Sendable, Equatable {
+    /// Exactly these.
+    case named([QueueShare])
+    /// Every queue of the namespace, also those that appear later; all weigh the same.
+    case all
+
+    /// Reads the form of the command line: `mail:3,default` (weights), `mail=8` (reserved slots), `mail:3=8` (both), `*` (all).
+    ///
+    /// - Parameter text: the queues, separated by commas.
+    /// - Throws: `WorkerError` with `.invalidConfiguration`, or `OperationsError` with `.invalidName`.
+    public init(parsing text: String) throws {
+        if text == "*" {
+            self = .all
+            return
+        }
+        self = .named(try text.split(separator: ",", omittingEmptySubsequences: false).map(Self.share))
+    }
+
+    private static func share(_ text: Substring) throws -> QueueShare {
+        let reserved = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let weighted = reserved[0].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        return QueueShare(
+            try NameRule.check(String(weighted[0]), role: "queue"),
+            weight: try weighted.count == 2 ? number(weighted[1], "weight", of: text) : 1,
+            reservedSlots: try reserved.count == 2 ? number(reserved[1], "number of slots", of: text) : 0
+        )
+    }
+
+    private static func number(_ digits: Substring, _ role: String, of text: Substring) throws -> Int {
+        guard let value = Int(digits), (1...1000).contains(value) else {
+            throw WorkerError(
+                .invalidConfiguration,
+                "queue \(OperationsError.quoted(String(text))): the \(role) must be a number from 1 to 1000"
+            )
+        }
+        return value
+    }
+}

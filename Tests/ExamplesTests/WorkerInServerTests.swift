@@ -1,0 +1,48 @@
+import AsyncHTTPClient
+import Foundation
+import Sluice
+import TestSupport
+import Testing
+
+@testable import worker_in_server
+
+@Suite("Example worker-in-server", .timeLimit(.minutes(2)))
+struct WorkerInServerTests {
+    private func ask(_ address: String, _ path: String, post: Bool = false) async throws -> (status: UInt, body: String)
+    {
+        var request = HTTPClientRequest(url: address + path)
+        request.method = post ? .POST : .GET
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let body = try await response.body.collect(upTo: 1 << 16)
+        return (response.status.code, String(buffer: body).trimmingCharacters(in: .newlines))
+    }
+
+    @Test("One process serves HTTP and works; SIGTERM lets what runs end, and the process ends with 0")
+    func wholeLife() async throws {
+        let (namespace, redis) = (uniqueNamespace("inside"), TestServer.shared.endpoint.description)
+        let program = try Program(
+            "worker-in-server",
+            [],
+            environment: ["SLUICE_REDIS_URL": redis, "SLUICE_NAMESPACE": namespace]
+        )
+        let start = "listening on "
+        #expect(await comesTrue { program.output.contains(start) }, "\(program.errors)")
+        let line = try #require(program.output.split(separator: "\n").first { $0.hasPrefix(start) })
+        let address = String(line.dropFirst(start.count))
+        #expect(await comesTrue { (try? await self.ask(address, "/ready"))?.status == 200 })
+
+        let first = try await ask(address, "/greetings/Ada", post: true)
+        #expect(first.status == 202)
+        #expect(try await ask(address, "/greetings/\(first.body)").body == "Hello, Ada!")
+
+        let second = try await ask(address, "/greetings/Bob", post: true)
+        let sluice = try await SluiceClient.connect(to: redis, namespace: namespace)
+        let handle = sluice.handle(try #require(OperationID(second.body)), of: Greeting.self)
+        #expect(try await comesTrue { try await handle.state() == .executing })
+        program.send(SIGTERM)
+        let outcome = await program.outcome()
+        #expect(outcome.code == 0, "\(outcome.errors)")
+        #expect(try await handle.state() == .finished)
+        await sluice.close()
+    }
+}

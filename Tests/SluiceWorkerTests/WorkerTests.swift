@@ -1,0 +1,94 @@
+import Logging
+import RedisClient
+import ServiceLifecycle
+import SluiceWorker
+import Synchronization
+import TestSupport
+import Testing
+
+private struct Sum: DistributedOperation {
+    static let name = "sum"
+    let numbers: [Int]
+
+    func main(_ context: OperationContext) async throws -> Int { numbers.reduce(0, +) }
+}
+
+/// Runs until the group shuts down, and says when it has.
+private struct Bystander: Service {
+    let ended: @Sendable () -> Void
+
+    func run() async throws {
+        try await gracefulShutdown()
+        ended()
+    }
+}
+
+@Suite("A worker inside a program", .timeLimit(.minutes(2)))
+struct WorkerTests {
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private func client(_ redis: TestServer = .shared) async throws -> SluiceClient {
+        try await SluiceClient.connect(
+            to: redis.endpoint.description,
+            namespace: uniqueNamespace("service"),
+            logger: logger
+        )
+    }
+
+    @Test("Client and worker are services of a group beside others; a shutdown of the group ends all of them")
+    func group() async throws {
+        let sluice = try await client()
+        let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
+        let ended = Atomic(false)
+        let group = ServiceGroup(
+            services: [sluice, worker, Bystander { ended.store(true, ordering: .relaxed) }],
+            logger: logger
+        )
+        let running = Task { try await group.run() }
+        #expect(try await sluice.enqueue(Sum(numbers: [1, 2, 3])).value == 6)
+        #expect(worker.health.isReady)
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(ended.load(ordering: .relaxed) && !worker.health.isReady)
+        await #expect(throws: OperationsError.self) { try await sluice.enqueue(Sum(numbers: [])) }
+    }
+
+    @Test("A second run is refused")
+    func again() async throws {
+        let sluice = try await client()
+        let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
+        worker.stop()
+        try await worker.run()
+        let error = await #expect(throws: WorkerError.self) { try await worker.run() }
+        #expect(error?.code == .alreadyRun)
+        await sluice.close()
+    }
+
+    @Test("A wrong configuration is refused before anything is claimed")
+    func configuration() async throws {
+        let sluice = try await client()
+        let worker = Worker(client: sluice, configuration: .init(slots: 0), logger: logger) { $0.register(Sum.self) }
+        let error = await #expect(throws: WorkerError.self) { try await worker.run() }
+        #expect(error?.code == .invalidConfiguration)
+        await sluice.close()
+    }
+
+    @Test("A Redis that may throw operations away is refused, unless that is allowed")
+    func eviction() async throws {
+        let redis = try TestServer.start(.init(["maxmemory 100mb", "maxmemory-policy allkeys-lru"]))
+        defer { redis.stop() }
+        let sluice = try await client(redis)
+        let refused = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
+        let error = await #expect(throws: WorkerError.self) { try await refused.run() }
+        #expect(error?.code == .unsafeServer && error?.fix == "redis-cli CONFIG SET maxmemory-policy noeviction")
+
+        var configuration = WorkerConfiguration()
+        configuration.allowsEviction = true
+        let worker = Worker(client: sluice, configuration: configuration, logger: logger) { $0.register(Sum.self) }
+        let running = Task { try await worker.run() }
+        #expect(try await sluice.enqueue(Sum(numbers: [4])).value == 4)
+        worker.stop()
+        try await running.value
+        await sluice.close()
+    }
+}

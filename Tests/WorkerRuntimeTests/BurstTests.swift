@@ -1,0 +1,75 @@
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+@Suite("A burst")
+struct BurstTests {
+    @Test("ends when everything ready has run, and leaves what is due later")
+    func ready() async throws {
+        let harness = Harness(configuration: .quick(burst: .ready))
+        let now = try await harness.broker.put("noop")
+        let soon = try await harness.broker.put("noop", delay: 300)
+        let later = try await harness.broker.put("noop", delay: 60_000)
+        harness.start()
+        try await harness.ended()
+        #expect(try await harness.state(now) == .finished)
+        #expect(try await harness.state(soon) == .finished)
+        #expect(try await harness.state(later) == .scheduled)
+    }
+
+    @Test("of the kind all also waits for what is scheduled and retrying")
+    func all() async throws {
+        let harness = Harness(configuration: .quick(burst: .all))
+        let later = try await harness.broker.put("noop", delay: 1500)
+        let failing = try await harness.broker.put("fail", retry: RetryPolicy(attempts: 2, base: .milliseconds(1200)))
+        harness.start()
+        try await harness.ended()
+        #expect(try await harness.state(later) == .finished)
+        #expect(try await harness.state(failing) == .dead)
+    }
+
+    @Test("waits for what runs elsewhere")
+    func elsewhere() async throws {
+        let gate = Latch()
+        let probes = Latch()
+        let harness = Harness(
+            configuration: .quick(burst: .ready),
+            idleProbe: {
+                probes.open()
+                return gate.isOpen
+            }
+        )
+        harness.start()
+        #expect(await comesTrue { probes.isOpen })
+        gate.open()
+        try await harness.ended()
+    }
+
+    @Test("that is stopped drains like any other worker")
+    func stopped() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(burst: .all), handlers: [holding(gate)])
+        let id = try await harness.broker.put("hold")
+        harness.start()
+        #expect(await comesTrue { gate.arrived == [id] })
+        harness.worker.stop()
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        gate.open()
+        try await harness.ended()
+        #expect(try await harness.state(id) == .finished)
+    }
+
+    @Test("ends on a paused queue, whatever waits there")
+    func paused() async throws {
+        let harness = Harness(configuration: .quick(burst: .ready))
+        let id = try await harness.broker.put("noop")
+        try await harness.broker.setPaused(true, forMilliseconds: nil, queue: "default")
+        harness.start()
+        try await harness.ended()
+        #expect(try await harness.state(id) == .ready)
+    }
+}

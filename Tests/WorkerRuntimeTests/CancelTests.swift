@@ -1,0 +1,251 @@
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+/// An operation that waits at a gate.
+func holding(_ gate: Gate, isDeaf: Bool = false) -> OperationHandler {
+    OperationHandler(name: "hold") { _, context in
+        try await gate.pass(context, isDeaf: isDeaf)
+        return []
+    }
+}
+
+@Suite("A cancel")
+struct CancelTests {
+    @Test("of a running operation ends it as cancelled, with its three times, whatever it throws")
+    func running() async throws {
+        let gate = Gate()
+        let reason = Mutex<String?>(nil)
+        struct Odd: Error {}
+        let harness = Harness(handlers: [
+            OperationHandler(name: "hold") { _, context in
+                do { try await gate.pass(context) } catch {
+                    reason.withLock { $0 = context.cancelReason }
+                    throw Odd()
+                }
+                return []
+            }
+        ])
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        let outcome = try await harness.cancel(id)
+        #expect(outcome == .requested(worker: harness.worker.id.description))
+        #expect(try await harness.reaches(.cancelled, id))
+        let trace = try #require(try await harness.detail(id)?.cancel)
+        #expect(trace.acknowledgedAt != nil && trace.stoppedAt != nil && trace.reason == "test")
+        #expect(reason.withLock { $0 } == "test")
+        try await harness.stop()
+    }
+
+    @Test("is acknowledged before a running body hears of it, so that one which ends at once has three times, too")
+    func immediate() {
+        let claimed = ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: [])
+        let operation = HeldOperation(claimed, queue: 0, ties: .none)
+        #expect(operation.begin(in: Runner()))
+        #expect(operation.cancel(reason: "test"))
+        #expect(operation.end()?.reportsAreBusy == true)
+        #expect(operation.takeReports().map(\.content) == [.cancelAcknowledged])
+    }
+
+    @Test("arrives with the next heartbeat when its message is lost")
+    func messageLost() async throws {
+        let gate = Gate()
+        let harness = Harness(handlers: [holding(gate)])
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        harness.broker.cutControl()
+        _ = try await harness.cancel(id)
+        #expect(try await harness.reaches(.cancelled, id))
+        try await harness.stop()
+    }
+
+    @Test("arrives at once when the subscription comes back")
+    func resubscribed() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(lease: .seconds(60)), handlers: [holding(gate)])
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        harness.broker.cutControl()
+        _ = try await harness.cancel(id)
+        harness.broker.reconnectControl()
+        #expect(try await harness.reaches(.cancelled, id))
+        try await harness.stop()
+    }
+
+    @Test("of an operation that ends well all the same leaves it finished")
+    func tooLate() async throws {
+        let gate = Gate()
+        let harness = Harness(handlers: [holding(gate, isDeaf: true)])
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        _ = try await harness.cancel(id)
+        #expect(try await comesTrue { try await harness.detail(id)?.cancel?.acknowledgedAt != nil })
+        gate.open()
+        #expect(try await harness.reaches(.finished, id))
+        try await harness.stop()
+    }
+
+    @Test("of an operation that was claimed ahead and has not started keeps it from starting")
+    func claimedAhead() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(slots: 1, lease: .seconds(60)), handlers: [holding(gate)])
+        harness.start()
+        // Short operations first, so that the worker claims ahead.
+        for _ in 0..<200 { try await harness.broker.put("noop", tracked: false) }
+        #expect(
+            try await comesTrue {
+                try await harness.broker.snapshot(queue: "default", executingRows: 0).totals["finished"] == 200
+            }
+        )
+        let ids = try await harness.broker.enqueue(
+            (0..<20).map { _ in NewOperation(envelope: OperationEnvelope(name: "hold").encoded()) },
+            queue: "default"
+        )
+        #expect(ids.count == 20)
+        #expect(await comesTrue { gate.arrived.count == 1 })
+        let executing = try await harness.broker.snapshot(queue: "default", executingRows: 100).executing
+        for row in executing where row.header.id != gate.arrived[0] {
+            _ = try await harness.cancel(row.header.id)
+            #expect(try await harness.reaches(.cancelled, row.header.id))
+        }
+        #expect(gate.arrived.count == 1)
+        gate.open()
+        try await harness.stop()
+    }
+
+    @Test("of the whole queue ends everything that runs and starts nothing that waits")
+    func wholeQueue() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(slots: 3), handlers: [holding(gate)])
+        harness.start()
+        for _ in 0..<10 { try await harness.broker.put("hold") }
+        #expect(await comesTrue { gate.arrived.count == 3 })
+        let counts = try await harness.broker.cancelQueue(
+            "default",
+            request: CancelRequest(reason: "all", by: "tester")
+        )
+        #expect(counts.waiting == 7 && counts.executing == 3)
+        #expect(
+            try await comesTrue {
+                let counts = try await harness.broker.snapshot(queue: "default", executingRows: 0).counts
+                return counts[.executing] == 0 && counts[.cancelled] == 10
+            }
+        )
+        #expect(gate.arrived.count == 3)
+        try await harness.stop()
+    }
+
+    @Test("that is not heeded within the grace is called stuck in the log")
+    func stuck() async throws {
+        let gate = Gate()
+        let harness = Harness(
+            configuration: .quick(grace: .milliseconds(50)),
+            handlers: [holding(gate, isDeaf: true)]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        _ = try await harness.cancel(id)
+        #expect(await comesTrue { harness.log.messages.contains { $0.hasPrefix("warning stuck") } })
+        gate.open()
+        try await harness.stop()
+    }
+
+    @Test("that only a message names, of one operation or of the whole queue, ends nothing")
+    func forged() async throws {
+        let gate = Gate()
+        let harness = Harness(
+            connection: { ForgedCancels($0) },
+            configuration: .quick(lease: .seconds(60)),
+            handlers: [holding(gate)]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        let forger = try #require(ForgedCancels.latest(of: harness.broker))
+        forger.forge(.cancel(queue: "default", fence: 1))
+        forger.forge(.cancelThrough(queue: "default"))
+        // What is asked about after these, and then is true.
+        let other = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id, other] })
+        _ = try await harness.cancel(other)
+        forger.forge(.cancel(queue: "default", fence: 2))
+        #expect(try await harness.reaches(.cancelled, other))
+        #expect(forger.reads >= 2)
+        gate.open()
+        #expect(try await harness.reaches(.finished, id))
+        #expect(try await harness.detail(id)?.cancel == nil)
+        try await harness.stop()
+    }
+
+    @Test("arrives with a heartbeat at once when what its message names cannot be read")
+    func unreadable() async throws {
+        let gate = Gate()
+        let harness = Harness(
+            connection: { UnreliableBroker($0, seed: 1, callLoss: 1, replyLoss: 0, only: [.requestedCancels]) },
+            configuration: .quick(lease: .seconds(600)),
+            handlers: [holding(gate)]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        _ = try await harness.cancel(id)
+        #expect(try await harness.reaches(.cancelled, id))
+        try await harness.stop()
+    }
+
+    @Test("for an operation whose claim is not answered yet waits for it")
+    func early() async throws {
+        var queue = LocalQueue(slots: 2)
+        queue.add(QueueShare("default"))
+        #expect(queue.find(7, 0, reason: "early") == nil)
+        let claimed = ClaimedOperation(fence: 7, header: OperationHeader(id: OperationID()), envelope: [])
+        queue.take([claimed], 0, ties: .none)
+        #expect(queue.members[0].waiting.isEmpty && queue.members[0].outbox.count == 1)
+        #expect(queue.members[0].outbox.first?.operation.cancelReason == "early")
+    }
+}
+
+/// A broker whose messages come from a forger.
+private final class ForgedCancels: Forwarding {
+    let base: InMemoryBroker
+    private static let made = Mutex<[ObjectIdentifier: ForgedCancels]>([:])
+    private let messages = AsyncStream.makeStream(of: ControlMessage.self)
+    private let asked = Mutex(0)
+
+    init(_ base: InMemoryBroker) {
+        self.base = base
+        Self.made.withLock { $0[ObjectIdentifier(base)] = self }
+    }
+
+    static func latest(of base: InMemoryBroker) -> ForgedCancels? { made.withLock { $0[ObjectIdentifier(base)] } }
+
+    /// How often Redis was asked what is true.
+    var reads: Int { asked.withLock { $0 } }
+
+    func forge(_ message: ControlMessage) { messages.continuation.yield(message) }
+
+    func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> { messages.stream }
+
+    func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels {
+        asked.withLock { $0 += 1 }
+        return try await base.requestedCancels(of: fences, worker: worker, queue: queue)
+    }
+}
+
+extension QueueTies {
+    static let none = QueueTies(
+        name: "default",
+        leaseIsValid: { true },
+        reportsWaiting: { _ in },
+        checkpoint: { _ in nil }
+    )
+}

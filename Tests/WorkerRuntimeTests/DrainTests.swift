@@ -1,0 +1,246 @@
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+@Suite("A worker that stops")
+struct DrainTests {
+    @Test("lets what runs end, takes nothing new, and gives up its lease")
+    func drains() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(slots: 2), handlers: [holding(gate)])
+        harness.start()
+        let ids = [try await harness.broker.put("hold"), try await harness.broker.put("hold")]
+        let waiting = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived.count == 2 })
+        harness.worker.stop()
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        gate.open()
+        try await harness.ended()
+        for id in ids { #expect(try await harness.state(id) == .finished) }
+        #expect(try await harness.state(waiting) == .ready)
+        #expect(try await harness.broker.snapshot(queue: "default", executingRows: 0).workers.isEmpty)
+    }
+
+    @Test("gives back what does not end in time, with attempt and delivery unchanged; another worker runs it")
+    func givesBack() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(drain: .milliseconds(50)), handlers: [holding(gate)])
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        try await harness.stop()
+        let record = try await harness.detail(id)?.record
+        #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
+        gate.open()
+        let second = Harness(broker: harness.broker, handlers: [holding(gate)])
+        second.start()
+        #expect(try await second.reaches(.finished, id))
+        #expect(gate.attempts.map { [$0.attempt, $0.delivery] } == [[1, 1], [1, 1]])
+        try await second.stop()
+    }
+
+    @Test("gives everything back at once when it is told twice, also bodies that do not listen, within two seconds")
+    func abandons() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(drain: .seconds(60)), handlers: [holding(gate, isDeaf: true)])
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        harness.worker.stop()
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        let toldAgain = ContinuousClock.now
+        harness.worker.abandon()
+        try await harness.ended()
+        expectPrompt("given back at once", since: toldAgain, promised: .seconds(2))
+        let record = try await harness.detail(id)?.record
+        #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
+        #expect(harness.log.messages.contains { $0.contains("did not listen") })
+        gate.open()
+    }
+
+    @Test("ends within two seconds of being told twice also when no call is answered any more")
+    func abandonsWithoutBroker() async throws {
+        let gate = Gate()
+        let broker = InMemoryBroker()
+        let mute = MuteBroker(broker)
+        let harness = Harness(
+            broker: broker,
+            connection: { _ in mute },
+            configuration: .quick(drain: .seconds(60)),
+            handlers: [holding(gate)]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        mute.silence()
+        harness.worker.stop()
+        let toldAgain = ContinuousClock.now
+        harness.worker.abandon()
+        try await harness.ended()
+        expectPrompt("given back at once, without answers", since: toldAgain, promised: .seconds(2))
+        #expect(harness.log.messages.contains { $0.contains("could not be stored") })
+        mute.speak()
+    }
+
+    @Test("gives everything back when the task that runs it is cancelled")
+    func cancelled() async throws {
+        let gate = Gate()
+        let broker = InMemoryBroker()
+        var registry = OperationRegistry()
+        registry.register(holding(gate))
+        let worker = WorkerService(
+            broker: broker,
+            registry: registry,
+            configuration: .quick(),
+            logger: LogRecorder().logger()
+        )
+        let running = Task { try await worker.run() }
+        let id = try await broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        running.cancel()
+        try await running.value
+        #expect(try await broker.details([id], queue: "default")[0]?.state == .ready)
+    }
+
+    @Test("gives back what it was handed and has not started, in order")
+    func unstarted() async throws {
+        let gate = Gate()
+        let harness = Harness(configuration: .quick(slots: 1), handlers: [holding(gate)])
+        harness.start()
+        for _ in 0..<200 { try await harness.broker.put("noop", tracked: false) }
+        #expect(
+            try await comesTrue {
+                try await harness.broker.snapshot(queue: "default", executingRows: 0).totals["finished"] == 200
+            }
+        )
+        let operations = (0..<20).map { _ in NewOperation(envelope: OperationEnvelope(name: "hold").encoded()) }
+        _ = try await harness.broker.enqueue(operations, queue: "default")
+        #expect(await comesTrue { gate.arrived.count == 1 })
+        harness.worker.stop()
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        gate.open()
+        try await harness.ended()
+        let rest = try await harness.broker.page(state: .ready, queue: "default", cursor: nil, limit: 100)
+        #expect(rest.operations.map(\.record.header.id) == operations.dropFirst().map(\.id))
+        #expect(gate.arrived == [operations[0].id])
+    }
+
+    /// A worker with a heartbeat that does not end before it is let go.
+    private func beatUnderWay() async -> (Harness<HeldBeats>, HeldBeats) {
+        let beats = HeldBeats(InMemoryBroker())
+        let harness = Harness(broker: beats.base, connection: { _ in beats })
+        harness.start()
+        #expect(await comesTrue { beats.log.contains("beat") })
+        beats.hold()
+        harness.worker.core.beatNow.request()
+        #expect(await comesTrue { beats.log.contains("held") })
+        return (harness, beats)
+    }
+
+    @Test("waits for a heartbeat under way before it gives up its lease, which that would bring back")
+    func beatEnds() async throws {
+        let (harness, beats) = await beatUnderWay()
+        harness.worker.stop()
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .stopped } })
+        beats.letGo.open()
+        try await harness.ended()
+        #expect(beats.log.suffix(2) == ["beat", "retire"])
+        #expect(try await beats.base.snapshot(queue: "default", executingRows: 0).workers.isEmpty)
+    }
+
+    @Test("leaves its lease to lapse when a heartbeat does not end: giving it up first would be for nothing")
+    func beatHangs() async throws {
+        let (harness, beats) = await beatUnderWay()
+        try await harness.stop()
+        #expect(beats.log.last == "held")
+        #expect(harness.log.messages.contains { $0.contains("heartbeat has not ended") })
+        beats.letGo.open()
+    }
+
+    @Test("cannot be run twice")
+    func onlyOnce() async throws {
+        let harness = Harness(configuration: .quick(burst: .ready))
+        try await harness.worker.run()
+        await #expect(throws: WorkerError.self) { try await harness.worker.run() }
+    }
+
+    @Test(
+        "refuses a wrong configuration before it does anything",
+        arguments: [
+            WorkerConfiguration(slots: 0), WorkerConfiguration(lease: .milliseconds(10)),
+            WorkerConfiguration(queues: .named([])),
+            WorkerConfiguration(queues: .named([QueueShare("a"), QueueShare("a")])),
+            WorkerConfiguration(queues: .named([QueueShare("a", reservedSlots: 11)])),
+            WorkerConfiguration(queues: .named([QueueShare("a", reservedSlots: 10), QueueShare("b")])),
+            WorkerConfiguration(drainTimeout: .seconds(-1)), WorkerConfiguration(drainTimeout: .seconds(Int64.max)),
+            WorkerConfiguration(cancelGrace: .seconds(Int64.max)),
+        ]
+    )
+    func wrongConfiguration(configuration: WorkerConfiguration) {
+        #expect(throws: WorkerError.self) { try configuration.validate() }
+    }
+}
+
+/// Takes calls, and from some time on answers none of them, nor does it listen to cancels.
+private final class MuteBroker: Forwarding {
+    let base: InMemoryBroker
+    private let gate = Latch()
+    private let isSilent = Mutex(false)
+
+    init(_ base: InMemoryBroker) { self.base = base }
+
+    func silence() { isSilent.withLock { $0 = true } }
+    func speak() { gate.open() }
+
+    private func hold() async {
+        if isSilent.withLock({ $0 }) { await gate.wait(isDeaf: true) }
+    }
+
+    func giveBack(_ returns: [Return], worker: WorkerID, queue: String) async throws -> [SettleOutcome] {
+        await hold()
+        return try await base.giveBack(returns, worker: worker, queue: queue)
+    }
+
+    func retire(worker: WorkerID, queue: String) async throws {
+        await hold()
+        try await base.retire(worker: worker, queue: queue)
+    }
+
+    func ring(queue: String) async throws {
+        await hold()
+        try await base.ring(queue: queue)
+    }
+}
+
+/// Keeps beats from some moment on, until it lets them go.
+private final class HeldBeats: Forwarding {
+    let base: InMemoryBroker
+    let letGo = Latch()
+    private let calls = Mutex<[String]>([])
+    private let isHolding = Mutex(false)
+
+    init(_ base: InMemoryBroker) { self.base = base }
+
+    /// `held` and `beat` (when it goes on), and `retire`.
+    var log: [String] { calls.withLock { $0 } }
+
+    func hold() { isHolding.withLock { $0 = true } }
+
+    func beat(_ beat: Beat, queue: String) throws -> BeatReply {
+        if isHolding.withLock({ $0 }) {
+            calls.withLock { $0.append("held") }
+            letGo.block()
+        }
+        calls.withLock { $0.append("beat") }
+        return try base.beat(beat, queue: queue)
+    }
+
+    func retire(worker: WorkerID, queue: String) async throws {
+        calls.withLock { $0.append("retire") }
+        try await base.retire(worker: worker, queue: queue)
+    }
+}

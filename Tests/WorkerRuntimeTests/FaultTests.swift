@@ -1,0 +1,274 @@
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+@Suite("When answers are lost, a worker")
+struct FaultTests {
+    @Test(
+        "runs everything exactly once, whichever calls are unreliable",
+        arguments: [
+            Set<UnreliableBroker<InMemoryBroker>.Call>([.claim]), [.complete], [.fail],
+            [.report, .giveBack, .reconcile],
+            Set(UnreliableBroker<InMemoryBroker>.Call.allCases),
+        ],
+        [UInt64(1), 2]
+    )
+    func everyCall(calls: Set<UnreliableBroker<InMemoryBroker>.Call>, seed: UInt64) async throws {
+        let runs = Mutex<[OperationID: Int]>([:])
+        let harness = Harness(
+            connection: {
+                UnreliableBroker($0, seed: seed, callLoss: 0.05, replyLoss: 0.15, only: calls.subtracting([.enqueue]))
+            },
+            handlers: [
+                OperationHandler(name: "count") { _, context in
+                    runs.withLock { $0[context.id, default: 0] += 1 }
+                    context.log("run")
+                    return []
+                }
+            ]
+        )
+        harness.start()
+        var ids: [OperationID] = []
+        for number in 0..<60 { ids.append(try await harness.broker.put("count", tracked: number % 3 != 0)) }
+        let failing = try await harness.broker.put("fail", retry: RetryPolicy(attempts: 3, base: .milliseconds(5)))
+        #expect(
+            try await comesTrue(within: .seconds(30)) {
+                let totals = try await harness.broker.snapshot(queue: "default", executingRows: 0).totals
+                return totals["finished"] == 60 && totals["dead"] == 1
+            }
+        )
+        #expect(try await harness.detail(failing)?.errors.count == 3)
+        #expect(ids.allSatisfy { id in runs.withLock { $0[id] } == 1 })
+        try await harness.stop()
+    }
+
+    @Test("finds an operation whose claim was never answered, without waiting for a lease")
+    func lostClaim() async throws {
+        let harness = Harness(
+            connection: { LossyClaims($0) },
+            configuration: .quick(lease: .seconds(60))
+        )
+        let id = try await harness.broker.put("noop")
+        let start = ContinuousClock.now
+        harness.start()
+        #expect(try await harness.reaches(.finished, id))
+        expectPrompt("a claim that was never answered", since: start, promised: .seconds(5))
+        #expect(try await harness.detail(id)?.record.header.delivery == 1)
+        #expect(harness.log.messages.contains { $0.contains("claim was not answered") })
+        try await harness.stop()
+    }
+
+    @Test("is told when it no longer owns what it has ended: nothing is stored, and its log says so")
+    func staleCompletion() async throws {
+        let clock = ManualClock()
+        let broker = InMemoryBroker(time: .manual(clock))
+        let gate = Gate()
+        let harness = Harness(broker: broker, configuration: .quick(lease: .seconds(60)), handlers: [holding(gate)])
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        // For everybody else this worker is dead: another one sweeps what it holds.
+        let other = WorkerID()
+        let beat = Beat(
+            worker: other,
+            epoch: 1,
+            leaseMilliseconds: 10_000_000,
+            intervalMilliseconds: 1_000_000,
+            info: []
+        )
+        _ = try broker.beat(beat, queue: "default")
+        clock.advance(by: .seconds(100))
+        _ = try broker.beat(beat, queue: "default")
+        #expect(try await broker.sweep(queue: "default").recovered == 1)
+        let claim = try await broker.claim(
+            ClaimRequest(worker: other, epoch: 1, capacity: 1),
+            queue: "default"
+        )
+        #expect(claim.operations.map(\.header.delivery) == [2])
+        gate.open()
+        #expect(await comesTrue { harness.log.messages.contains { $0.contains("nothing was stored") } })
+        #expect(try await harness.state(id) == .executing)
+        #expect(try await harness.detail(id)?.worker == other.description)
+        try await harness.stop()
+    }
+
+    @Test("ends locally what Redis gave to somebody else")
+    func lost() async throws {
+        let clock = ManualClock()
+        let broker = InMemoryBroker(time: .manual(clock))
+        let gate = Gate()
+        let harness = Harness(broker: broker, configuration: .quick(lease: .seconds(3)), handlers: [holding(gate)])
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        let beat = Beat(
+            worker: WorkerID(),
+            epoch: 1,
+            leaseMilliseconds: 10_000_000,
+            intervalMilliseconds: 1_000_000,
+            info: []
+        )
+        _ = try broker.beat(beat, queue: "default")
+        clock.advance(by: .seconds(100))
+        #expect(try await comesTrue { try await broker.sweep(queue: "default").recovered == 1 })
+        // Two beats later the counts have differed twice; the operation ends here, and runs again as delivery 2.
+        #expect(await comesTrue { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
+        #expect(await comesTrue { gate.attempts.map(\.delivery) == [1, 2] })
+        gate.open()
+        #expect(try await harness.reaches(.finished, id))
+        try await harness.stop()
+    }
+
+    @Test("recovers what a lost worker held, as its next delivery")
+    func recovers() async throws {
+        let gate = Gate()
+        gate.open()
+        let broker = InMemoryBroker()
+        let id = try await broker.put("hold")
+        let lost = WorkerID()
+        let beat = Beat(worker: lost, epoch: 1, leaseMilliseconds: 500, intervalMilliseconds: 200, info: [])
+        _ = try broker.beat(beat, queue: "default")
+        let claim = try await broker.claim(ClaimRequest(worker: lost, epoch: 1, capacity: 5), queue: "default")
+        #expect(claim.operations.map(\.id) == [id])
+        let harness = Harness(broker: broker, configuration: .quick(lease: .seconds(1)), handlers: [holding(gate)])
+        harness.start()
+        #expect(try await harness.reaches(.finished, id))
+        #expect(gate.attempts.map { [$0.attempt, $0.delivery] } == [[1, 2]])
+        #expect(harness.log.messages.contains { $0.contains("recovered operations of a lost worker") })
+        try await harness.stop()
+    }
+
+    @Test("ends its bodies when contact has been lost for two leases; that costs no attempt")
+    func longSilence() async throws {
+        let gate = Gate()
+        let broker = InMemoryBroker()
+        let switchable = DeafHeartbeat(broker)
+        let harness = Harness(
+            broker: broker,
+            connection: { _ in switchable },
+            configuration: .quick(lease: .seconds(1)),
+            handlers: [holding(gate)]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        switchable.isDeaf.withLock { $0 = true }
+        #expect(await comesTrue { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
+        gate.open()
+        switchable.isDeaf.withLock { $0 = false }
+        #expect(try await harness.reaches(.finished, id))
+        #expect(gate.attempts.map(\.attempt) == [1, 1])
+        try await harness.stop()
+    }
+
+    @Test("starts nothing and stores nothing while its lease has lapsed, and says so to the operation")
+    func lapse() async throws {
+        let gate = Gate()
+        let fence = Mutex<Result<Int64, any Error>?>(nil)
+        let broker = InMemoryBroker()
+        let switchable = DeafHeartbeat(broker)
+        let harness = Harness(
+            broker: broker,
+            connection: { _ in switchable },
+            configuration: .quick(lease: .seconds(2)),
+            handlers: [
+                OperationHandler(name: "hold") { _, context in
+                    try await gate.pass(context)
+                    fence.withLock { $0 = Result { try context.fence } }
+                    return []
+                }
+            ]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        switchable.isDeaf.withLock { $0 = true }
+        #expect(
+            await comesTrue {
+                harness.worker.core.queue.withLock { !$0.members[0].hasLease(.now) }
+            }
+        )
+        gate.open()
+        #expect(await comesTrue { fence.withLock { $0 != nil } })
+        #expect(throws: OperationsError.self) { try fence.withLock { try $0?.get() } }
+        #expect(try await harness.state(id) == .executing)
+        switchable.isDeaf.withLock { $0 = false }
+        #expect(try await harness.reaches(.finished, id))
+        try await harness.stop()
+    }
+
+    @Test(
+        "charges nobody with a lapse: a body that could not get its fence is given back, and its next run is the same attempt"
+    )
+    func lapsedFence() async throws {
+        let gate = Gate()
+        let asked = Mutex<[Bool]>([])
+        let broker = InMemoryBroker()
+        let switchable = DeafHeartbeat(broker)
+        let harness = Harness(
+            broker: broker,
+            connection: { _ in switchable },
+            configuration: .quick(lease: .seconds(2)),
+            handlers: [
+                OperationHandler(name: "hold") { _, context in
+                    try await gate.pass(context)
+                    let fence = Result { try context.fence }
+                    asked.withLock { $0.append((try? fence.get()) != nil) }
+                    _ = try fence.get()
+                    return []
+                }
+            ]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        switchable.isDeaf.withLock { $0 = true }
+        #expect(await comesTrue { harness.worker.core.queue.withLock { !$0.members[0].hasLease(.now) } })
+        gate.open()
+        #expect(await comesTrue { asked.withLock { $0 == [false] } })
+        switchable.isDeaf.withLock { $0 = false }
+        #expect(try await harness.reaches(.finished, id))
+        #expect(asked.withLock { $0 } == [false, true])
+        let detail = try await harness.detail(id)
+        #expect(detail?.errors.isEmpty == true && detail?.record.attempt == 1)
+        #expect(detail?.record.header.delivery == 1)
+        try await harness.stop()
+    }
+}
+
+/// Loses the answer to the first claim.
+private final class LossyClaims: Forwarding {
+    let base: InMemoryBroker
+    private let isFirst = Mutex(true)
+
+    init(_ base: InMemoryBroker) { self.base = base }
+
+    func claim(_ request: ClaimRequest, queue: String) async throws -> Claim {
+        let claim = try await base.claim(request, queue: queue)
+        let isLost =
+            !claim.operations.isEmpty
+            && isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+        if isLost { throw OperationsError(.outcomeUnknown, "the answer was lost") }
+        return claim
+    }
+}
+
+/// Does not answer heartbeats when told so.
+private final class DeafHeartbeat: Forwarding {
+    let base: InMemoryBroker
+    let isDeaf = Mutex(false)
+
+    init(_ base: InMemoryBroker) { self.base = base }
+
+    func beat(_ beat: Beat, queue: String) throws -> BeatReply {
+        if isDeaf.withLock({ $0 }) { throw OperationsError(.unavailable, "deaf") }
+        return try base.beat(beat, queue: queue)
+    }
+}

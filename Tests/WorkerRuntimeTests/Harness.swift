@@ -1,0 +1,246 @@
+import Foundation
+import Logging
+import Synchronization
+import TestSupport
+
+@testable import BuiltinOperations
+@testable import Operations
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+/// Keeps what is logged.
+final class LogRecorder: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var messages: [String] { lines.withLock { $0 } }
+
+    func logger(_ label: String = "test") -> Logger {
+        var logger = Logger(label: label) { _ in Handler(recorder: self) }
+        logger.logLevel = .debug
+        return logger
+    }
+
+    fileprivate func add(_ line: String) { lines.withLock { $0.append(line) } }
+
+    private struct Handler: LogHandler {
+        let recorder: LogRecorder
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.debug
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let facts = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+            recorder.add(
+                "\(event.level) \(event.message) " + facts.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+            )
+        }
+    }
+}
+
+/// A gate that bodies wait at, and by which a test sees how many have come.
+final class Gate: Sendable {
+    private let latch = Latch()
+    private let passes = Mutex<[(id: OperationID, attempt: Int, delivery: Int)]>([])
+
+    var arrived: [OperationID] { passes.withLock { $0.map(\.id) } }
+    var attempts: [(attempt: Int, delivery: Int)] { passes.withLock { $0.map { ($0.attempt, $0.delivery) } } }
+    var isOpen: Bool { latch.isOpen }
+    func open() { latch.open() }
+
+    /// Waits for the gate to open; deaf to cancels if asked to be.
+    func pass(_ context: OperationContext, isDeaf: Bool = false) async throws {
+        passes.withLock { $0.append((context.id, context.attempt, context.delivery)) }
+        guard await latch.wait(isDeaf: isDeaf) else { throw CancellationError() }
+    }
+}
+
+/// One worker on a broker in memory, with everything that a test asks for.
+final class Harness<Connection: Broker>: Sendable {
+    let broker: InMemoryBroker
+    let worker: WorkerService
+    let log = LogRecorder()
+    private let running = Mutex<Task<Void, any Error>?>(nil)
+
+    init(
+        broker: InMemoryBroker = InMemoryBroker(),
+        connection: (InMemoryBroker) -> Connection,
+        configuration: WorkerConfiguration = .quick(),
+        idleProbe: (@Sendable () async throws -> Bool)? = nil,
+        handlers: [OperationHandler] = [],
+        register: (inout OperationRegistry) -> Void = { _ in }
+    ) {
+        self.broker = broker
+        var registry = OperationRegistry()
+        for handler in BuiltinOperations.handlers() + handlers { registry.register(handler) }
+        register(&registry)
+        worker = WorkerService(
+            broker: connection(broker),
+            registry: registry,
+            configuration: configuration,
+            logger: log.logger(),
+            discover: { try await broker.queues() },
+            idleProbe: idleProbe,
+            checkpoint: { id, queue in try await broker.details([id], queue: queue).first??.checkpoint }
+        )
+    }
+
+    func start() {
+        let worker = worker
+        running.withLock { $0 = Task { try await worker.run() } }
+    }
+
+    /// Stops the worker and waits for its end.
+    func stop() async throws {
+        worker.stop()
+        try await ended()
+    }
+
+    func ended() async throws { try await running.withLock { $0 }?.value }
+
+    func detail(_ id: OperationID, queue: String = "default") async throws -> OperationDetail? {
+        try await broker.details([id], queue: queue).first ?? nil
+    }
+
+    func state(_ id: OperationID, queue: String = "default") async throws -> OperationState? {
+        try await detail(id, queue: queue)?.state
+    }
+
+    func reaches(_ state: OperationState, _ id: OperationID, queue: String = "default") async throws -> Bool {
+        try await comesTrue { try await self.state(id, queue: queue) == state }
+    }
+
+    /// Its result, as text.
+    func result(_ id: OperationID) async throws -> String? {
+        try await detail(id)?.result.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The last error.
+    func error(_ id: OperationID) async throws -> OperationFailure? {
+        let bytes = try await detail(id)?.errors.last?.error ?? []
+        return try? JSONDecoder().decode(OperationFailure.self, from: Data(bytes))
+    }
+
+    /// Its log.
+    func lines(_ id: OperationID) async throws -> [String] {
+        try await broker.log(id, queue: "default", from: 0, limit: 1000).lines.map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    func cancel(_ id: OperationID, queue: String = "default") async throws -> CancelOutcome {
+        try await broker.cancel([id], request: CancelRequest(reason: "test", by: "tester"), queue: queue)[0]
+    }
+}
+
+extension Harness where Connection == InMemoryBroker {
+    convenience init(
+        broker: InMemoryBroker = InMemoryBroker(),
+        configuration: WorkerConfiguration = .quick(),
+        idleProbe: (@Sendable () async throws -> Bool)? = nil,
+        handlers: [OperationHandler] = [],
+        register: (inout OperationRegistry) -> Void = { _ in }
+    ) {
+        self.init(
+            broker: broker,
+            connection: { $0 },
+            configuration: configuration,
+            idleProbe: idleProbe,
+            handlers: handlers,
+            register: register
+        )
+    }
+}
+
+extension InMemoryBroker {
+    @discardableResult
+    func put(
+        _ name: String,
+        _ arguments: String = "{}",
+        queue: String = "default",
+        tracked: Bool = true,
+        delay: Int64 = 0,
+        retry: RetryPolicy = RetryPolicy(),
+        runTimeout: Duration? = nil
+    ) async throws -> OperationID {
+        let envelope = OperationEnvelope(
+            name: name,
+            arguments: Array(arguments.utf8),
+            retry: RetryOverrides(retry),
+            runTimeout: runTimeout
+        )
+        let operation = NewOperation(tracked: tracked, delayMilliseconds: delay, envelope: envelope.encoded())
+        _ = try await enqueue([operation], queue: queue)
+        return operation.id
+    }
+}
+
+extension WorkerConfiguration {
+    /// Short times, for tests.
+    static func quick(
+        _ queues: String = "default",
+        slots: Int = 4,
+        lease: Duration = .seconds(3),
+        drain: Duration = .seconds(5),
+        grace: Duration = .seconds(1),
+        burst: Burst = .none
+    ) -> WorkerConfiguration {
+        let selection = try? QueueSelection(parsing: queues)
+        return WorkerConfiguration(
+            queues: selection ?? .all,
+            slots: slots,
+            lease: lease,
+            drainTimeout: drain,
+            cancelGrace: grace,
+            burst: burst
+        )
+    }
+}
+
+/// What tests of the local queue alone ask for: operations as a claim brings them, and what has got a slot.
+extension LocalQueue {
+    /// Starts everything that may start.
+    mutating func runAll(_ now: Instant) -> [HeldOperation] {
+        var room = countRoom()
+        while useSlot(now, &room) != nil {}
+        return takeLine()
+    }
+
+    /// Starts one.
+    mutating func runNext(_ now: Instant) -> HeldOperation? {
+        var room = countRoom()
+        return useSlot(now, &room) == .start ? takeLine().first : nil
+    }
+
+    /// What has a slot and no runner.
+    mutating func takeLine() -> [HeldOperation] {
+        var operations: [HeldOperation] = []
+        while let operation = line.popForRunner(mayGoOn: true) { operations.append(operation) }
+        return operations
+    }
+
+    mutating func take(_ operations: [ClaimedOperation], _ index: Int, ties: QueueTies) {
+        take(hold(operations, index, ties), index)
+    }
+
+    mutating func accept(_ claim: Claim, _ index: Int, of exchange: Exchange? = nil, ties: QueueTies, _ now: Instant) {
+        accept(claim, index, of: exchange, hold(claim.operations, index, ties), now)
+    }
+
+    mutating func accept(_ answer: BellAnswer, _ index: Int, of asked: BellClaim, ties: QueueTies, _ now: Instant)
+        -> Bool
+    {
+        accept(answer, index, of: asked, hold(answer.claim?.operations ?? [], index, ties), now)
+    }
+
+    mutating func reconcile(_ answer: Reconciliation, epoch: Int, _ index: Int, ties: QueueTies) -> [HeldOperation] {
+        reconcile(answer, epoch: epoch, index, found: hold(answer.found, index, ties))
+    }
+
+    private func hold(_ claimed: [ClaimedOperation], _ index: Int, _ ties: QueueTies) -> [HeldOperation] {
+        claimed.map { HeldOperation($0, queue: index, ties: ties) }
+    }
+}

@@ -1,0 +1,70 @@
+import Operations
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+@Suite("A worker's health")
+struct HealthTests {
+    private static let now = ContinuousClock.now
+
+    /// What a worker with two slots says; ages in seconds, nil = never.
+    private func health(
+        claimed: Int? = nil,
+        answered: Int? = nil,
+        listens: Bool = false,
+        busy: Int = 0,
+        phase: LocalQueue.Phase = .running
+    ) -> WorkerHealth {
+        var queue = LocalQueue(slots: 2)
+        queue.add(QueueShare("default"))
+        queue.members[0].running = busy
+        queue.phase = phase
+        func instant(_ age: Int?) -> ContinuousClock.Instant? { age.map { Self.now - .seconds($0) } }
+        let state = Pulse.State(claimedAt: instant(claimed), answeredAt: instant(answered), isListening: listens)
+        return state.health(of: queue, at: Self.now)
+    }
+
+    @Test("is ready while it claims, waits for work, or all its slots are busy, and Redis answers")
+    func ready() {
+        #expect(health(claimed: 10, answered: 10) == WorkerHealth(isReady: true, reason: "claiming operations"))
+        #expect(health(claimed: 60, answered: 1, listens: true).isReady)
+        #expect(health(claimed: 60, answered: 1, busy: 2).reason == "all 2 slots are busy")
+    }
+
+    @Test("is not ready when Redis does not answer, no claim turns, or it drains; the reason says which")
+    func notReady() {
+        let found = [
+            health(), health(claimed: 1, answered: 11, listens: true, busy: 2), health(answered: 1),
+            health(claimed: 11, answered: 1, busy: 1), health(claimed: 0, answered: 0, phase: .draining),
+        ]
+        #expect(found.allSatisfy { !$0.isReady })
+        #expect(
+            found.map(\.reason) == [
+                "Redis has not answered yet", "Redis has not answered for 11 s", "no claim was answered yet",
+                "no claim was answered for 11 s", "draining",
+            ]
+        )
+    }
+
+    @Test("becomes ready once it waits for work, and is not when it has stopped")
+    func running() async throws {
+        let harness = Harness()
+        #expect(!harness.worker.health().isReady)
+        harness.start()
+        #expect(await comesTrue { harness.worker.health().reason == "waiting for operations" })
+        try await harness.stop()
+        #expect(!harness.worker.health().isReady)
+    }
+
+    @Test("is ready also while there is no queue at all")
+    func noQueue() async throws {
+        let harness = Harness(configuration: .quick("*"))
+        harness.start()
+        #expect(
+            await comesTrue { harness.worker.health() == WorkerHealth(isReady: true, reason: "there is no queue yet") }
+        )
+        try await harness.stop()
+    }
+}

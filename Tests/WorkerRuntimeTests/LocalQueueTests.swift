@@ -1,0 +1,451 @@
+import Operations
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+@Suite("The local queue")
+struct LocalQueueTests {
+    private let now = ContinuousClock.now
+
+    private func queue(slots: Int = 2) -> LocalQueue {
+        var queue = LocalQueue(slots: slots)
+        queue.add(QueueShare("default"))
+        queue.members[0].leaseUntil = now + .seconds(60)
+        return queue
+    }
+
+    private func claimed(_ fences: ClosedRange<Int64>, tracked: Bool = true) -> [ClaimedOperation] {
+        fences.map { fence in
+            ClaimedOperation(fence: fence, header: OperationHeader(id: OperationID(), tracked: tracked), envelope: [])
+        }
+    }
+
+    private func exchange(_ queue: inout LocalQueue, _ instant: ContinuousClock.Instant? = nil) -> LocalQueue.Exchange?
+    {
+        _ = queue.distribute(instant ?? now)
+        guard case .exchange(let exchange) = queue.nextStep(0, instant ?? now) else { return nil }
+        return exchange
+    }
+
+    @Test("claims for its free slots, and for no more while that claim is under way")
+    func claimsForFreeSlots() {
+        var queue = queue()
+        let first = exchange(&queue)
+        #expect(first?.capacity == 2)
+        #expect(exchange(&queue) == nil)
+        queue.finish(first, 0)
+        queue.accept(Claim(status: .ok, operations: claimed(1...1), more: true), 0, ties: .none, now)
+        let started = queue.runAll(now)
+        #expect(started.count == 1)
+        #expect(exchange(&queue)?.capacity == 1)
+    }
+
+    @Test("does nothing without a valid lease: no claim, no start, no completion")
+    func noLease() {
+        var queue = queue()
+        queue.take(claimed(1...2), 0, ties: .none)
+        let started = queue.runNext(now)
+        #expect(started != nil)
+        if let started { queue.end(started, .finished(result: []), ranFor: .zero) }
+        let lapsed = now + .seconds(61)
+        #expect(queue.runNext(lapsed) == nil)
+        #expect(exchange(&queue, lapsed) == nil)
+        queue.renew(0, until: lapsed + .seconds(10), Self.quiet(inFlight: 2), lapsed)
+        // First it asks what it still owns.
+        guard case .reconcile(let known, _) = queue.nextStep(0, lapsed) else {
+            Issue.record("no reconciliation after a lapse")
+            return
+        }
+        #expect(known.sorted() == [1, 2])
+    }
+
+    @Test("after a lapse starts nothing that it holds before Redis has said what is still its own")
+    func asksBeforeItStarts() {
+        var queue = queue()
+        queue.take(claimed(1...2), 0, ties: .none)
+        let lapsed = now + .seconds(61)
+        queue.renew(0, until: lapsed + .seconds(10), Self.quiet(inFlight: 1), lapsed)
+        #expect(queue.runAll(lapsed).isEmpty)
+        guard case .reconcile(_, let epoch) = queue.nextStep(0, lapsed) else {
+            Issue.record("no reconciliation after a lapse")
+            return
+        }
+        queue.finish(nil, 0)
+        let lost = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: epoch, 0, ties: .none)
+        #expect(lost.map(\.fence) == [1])
+        #expect(queue.runAll(lapsed).map(\.fence) == [2])
+    }
+
+    @Test(
+        "says with each claim the highest fence that it was ever given, and lets another operation under one it holds take its place"
+    )
+    func highestFence() throws {
+        var queue = queue(slots: 20)
+        queue.take(claimed(1...7), 0, ties: .none)
+        let running = queue.runAll(now)
+        for operation in running.dropFirst() { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        let first = try #require(exchange(&queue))
+        #expect(first.request(by: WorkerID()).highestFence == 7)
+        queue.confirm(first.ended, 0)
+        queue.finish(first, 0)
+        queue.accept(Claim(status: .ok), 0, of: first, ties: .none, now)
+        let bell = queue.beginAtBell(0, now)
+        #expect(bell?.highestFence == 7)
+        queue.members[0].hasWork = true
+        _ = queue.reconcile(
+            Reconciliation(found: claimed(9...9), lost: [], more: false),
+            epoch: queue.members[0].epoch,
+            0,
+            ties: .none
+        )
+        #expect(exchange(&queue)?.highestFence == 9)
+        queue.take(claimed(1...1), 0, ties: .none)
+        queue.end(running[0], .finished(result: []), ranFor: .zero)
+        #expect(queue.members[0].outbox.isEmpty)
+        #expect(queue.members[0].held[1] !== running[0])
+    }
+
+    @Test("sends nothing of what Redis says is lost, whenever its body ends")
+    func lostEndsLate() throws {
+        var queue = queue()
+        queue.take(claimed(1...2), 0, ties: .none)
+        let running = queue.runAll(now)
+        queue.members[0].needsReconcile = true
+        guard case .reconcile(_, let epoch) = queue.nextStep(0, now) else {
+            Issue.record("it does not ask")
+            return
+        }
+        queue.finish(nil, 0)
+        _ = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: epoch, 0, ties: .none)
+        for operation in running { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        #expect(queue.members[0].outbox.map(\.operation.fence) == [2])
+    }
+
+    @Test("an answer from before a lapse does not settle what is held after it")
+    func answerFromBeforeTheLapse() {
+        var queue = queue()
+        queue.members[0].needsReconcile = true
+        guard case .reconcile(_, let epoch) = queue.nextStep(0, now) else {
+            Issue.record("it does not ask")
+            return
+        }
+        // Redis answers, then the worker is stopped for so long that it loses its lease; the heartbeat is first to be answered.
+        let lapsed = now + .seconds(61)
+        queue.renew(0, until: lapsed + .seconds(10), Self.quiet(inFlight: 0), lapsed)
+        queue.finish(nil, 0)
+        let found = Reconciliation(found: claimed(1...1), lost: [], more: false)
+        _ = queue.reconcile(found, epoch: epoch, 0, ties: .none)
+        #expect(queue.runAll(lapsed).isEmpty)
+        guard case .reconcile(let known, let next) = queue.nextStep(0, lapsed) else {
+            Issue.record("it does not ask again")
+            return
+        }
+        #expect(known == [1] && next > epoch)
+    }
+
+    @Test("a claim that was refused for want of a lease is a lapse, too")
+    func refusedClaim() {
+        var queue = queue()
+        queue.take(claimed(1...1), 0, ties: .none)
+        queue.finish(exchange(&queue), 0)
+        queue.accept(Claim(status: .noLease, operations: [], more: false), 0, ties: .none, now)
+        queue.renew(0, until: now + .seconds(10), Self.quiet(inFlight: 0), now)
+        #expect(queue.runAll(now).isEmpty)
+    }
+
+    private func bells(_ queue: inout LocalQueue) -> [Int] { queue.bellQueues(now) }
+
+    private static func quiet(inFlight: Int) -> BeatReply {
+        BeatReply(inFlight: inFlight, startable: false, sweepDue: false, cancels: [], cancelledThroughFence: 0)
+    }
+
+    @Test("repeats what was not answered by itself, and claims nothing before it is")
+    func repeats() {
+        var queue = queue()
+        queue.take(claimed(1...1), 0, ties: .none)
+        guard let operation = queue.runNext(now) else { return }
+        queue.end(operation, .finished(result: []), ranFor: .zero)
+        guard let first = exchange(&queue) else { return }
+        #expect(first.ended.count == 1 && first.capacity > 0 && !first.isRepeat)
+        queue.finish(first, 0)
+        queue.unanswered(first.ended, hadClaim: true, 0)
+        guard case .reconcile(_, let epoch) = queue.nextStep(0, now) else {
+            Issue.record("no reconciliation after a claim of unknown outcome")
+            return
+        }
+        #expect(epoch == first.epoch + 1)
+        queue.finish(nil, 0)
+        _ = queue.reconcile(Reconciliation(found: [], lost: [], more: false), epoch: epoch, 0, ties: .none)
+        let second = exchange(&queue)
+        #expect(second?.isRepeat == true && second?.capacity == 0 && second?.ended.count == 1)
+    }
+
+    @Test("asks what it owns when two beats in a row count another number, not after one")
+    func mismatch() {
+        var queue = queue()
+        queue.members[0].hasWork = false
+        queue.renew(0, until: now + .seconds(60), Self.quiet(inFlight: 1), now)
+        #expect(!queue.members[0].needsReconcile)
+        queue.renew(0, until: now + .seconds(60), Self.quiet(inFlight: 0), now)
+        queue.renew(0, until: now + .seconds(60), Self.quiet(inFlight: 1), now)
+        #expect(!queue.members[0].needsReconcile)
+        queue.renew(0, until: now + .seconds(60), Self.quiet(inFlight: 1), now)
+        #expect(queue.members[0].needsReconcile)
+    }
+
+    @Test("settles an operation once, whoever tries it again")
+    func settlesOnce() {
+        var queue = queue()
+        queue.take(claimed(1...1), 0, ties: .none)
+        guard let operation = queue.runNext(now) else { return }
+        queue.settle(operation, .returned(.front))
+        queue.end(operation, .finished(result: []), ranFor: .zero)
+        #expect(queue.members[0].outbox.count == 1)
+    }
+
+    @Test("sends at most a batch and a mebibyte at a time, and fewer of what costs more, in order")
+    func batches() {
+        func firstTwo(tracked: Bool, _ settlement: Settlement) -> [[Int64]?] {
+            var queue = queue(slots: 2000)
+            queue.take(claimed(1...1200, tracked: tracked), 0, ties: .none)
+            for operation in queue.runAll(now) { queue.end(operation, settlement, ranFor: .zero) }
+            let first = exchange(&queue)
+            queue.finish(first, 0)
+            return [first, exchange(&queue)].map { $0?.ended.map(\.operation.fence) }
+        }
+        #expect(firstTwo(tracked: false, .finished(result: [])) == [Array(1...500), Array(501...1000)])
+        #expect(firstTwo(tracked: true, .finished(result: [])) == [Array(1...100), Array(101...200)])
+        #expect(firstTwo(tracked: false, .returned(.front)) == [Array(1...50), Array(51...100)])
+
+        var large = self.queue(slots: 10)
+        large.take(claimed(1...5), 0, ties: .none)
+        for operation in large.runAll(now) {
+            large.end(operation, .finished(result: [UInt8](repeating: 0, count: 400_000)), ranFor: .zero)
+        }
+        #expect(exchange(&large)?.ended.count == 2)
+    }
+
+    /// One with so many that have ended.
+    private func queue(ended count: Int64, tracked: Bool = false) -> LocalQueue {
+        var queue = queue(slots: 2000)
+        queue.take(claimed(1...count, tracked: tracked), 0, ties: .none)
+        for operation in queue.runAll(now) { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        return queue
+    }
+
+    @Test("sends a further call only with much in it, and only so many at once")
+    func severalCalls() {
+        var queue = queue(ended: 1950)
+        queue.members[0].hasWork = false
+        let sent = (0..<4).map { _ in exchange(&queue) }
+        let (counts, capacities) = (sent.map { $0?.ended.count ?? 0 }, sent.map { $0?.capacity ?? 0 })
+        #expect(counts == [500, 500, 500, 0])
+        #expect(capacities == [500, 500, 500, 0])
+        #expect(queue.members[0].requested == 1500)
+        queue.finish(sent[1], 0)
+        let further = exchange(&queue)
+        #expect(further?.ended.count == 450)
+        queue.finish(further, 0)
+        queue.finish(sent[2], 0)
+        queue.take(claimed(5001...5200, tracked: false), 0, ties: .none)
+        for operation in queue.runAll(now) { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        // These are few: they wait for the call under way.
+        #expect(exchange(&queue) == nil)
+        queue.finish(sent[0], 0)
+        #expect(queue.members[0].requested == 0)
+        #expect(exchange(&queue)?.ended.count == 200)
+    }
+
+    @Test("sends more at once where calls travel long, fewer when that is over")
+    func longWay() {
+        var member = LocalQueue.Member(QueueShare("default"))
+        #expect(member.callsAtOnce == 3)
+        func note(_ milliseconds: Int, wasAlone: Bool = false) -> Int {
+            member.note(roundTrip: .milliseconds(milliseconds), wasAlone: wasAlone)
+            return member.callsAtOnce
+        }
+        #expect(note(4) == 6)
+        #expect(note(5) == 6)
+        #expect(note(2) == 4)
+        // Calls that wait for each other take longer, however near the server is.
+        for milliseconds in 3...20 { #expect(note(milliseconds) == 4) }
+        #expect(note(1, wasAlone: true) == 3)
+        #expect(note(5) == 3)
+        #expect(note(5, wasAlone: true) == 7)
+        #expect(note(40, wasAlone: true) == 8)
+    }
+
+    @Test("sends one call alone after a heartbeat, and then several again")
+    func probes() {
+        var queue = queue(ended: 1950)
+        queue.members[0].hasWork = false
+        let beat = Self.quiet(inFlight: 1950)
+        queue.renew(0, until: now + .seconds(60), beat, now)
+        // Nothing is known yet that could be wrong.
+        let first = exchange(&queue)
+        #expect(first?.isAlone == false)
+        queue.members[0].note(roundTrip: .milliseconds(8), wasAlone: false)
+        queue.renew(0, until: now + .seconds(60), beat, now)
+        #expect(exchange(&queue) == nil)
+        queue.finish(first, 0)
+        let alone = exchange(&queue)
+        #expect(alone?.isAlone == true)
+        #expect(exchange(&queue) == nil)
+        // Also if it was not answered.
+        queue.finish(alone, 0)
+        let next = [exchange(&queue), exchange(&queue)]
+        #expect(next.map { $0?.ended.count } == [500, 450])
+        #expect(next.allSatisfy { $0?.isAlone == false })
+    }
+
+    @Test("asks what it owns only when no other call is under way, and sends nothing meanwhile")
+    func reconcilesAlone() {
+        var queue = queue(ended: 1400)
+        let (first, second) = (exchange(&queue), exchange(&queue))
+        #expect(first != nil && second != nil)
+        queue.finish(first, 0)
+        queue.unanswered(first?.ended ?? [], hadClaim: true, 0)
+        guard case .wait = queue.nextStep(0, now) else {
+            Issue.record("it asks while a claim is under way")
+            return
+        }
+        queue.confirm(second?.ended ?? [], 0)
+        queue.finish(second, 0)
+        queue.accept(Claim(status: .ok, operations: claimed(5001...5002)), 0, of: second, ties: .none, now)
+        guard case .reconcile(let known, let epoch) = queue.nextStep(0, now) else {
+            Issue.record("it does not ask")
+            return
+        }
+        var expected = Set<Int64>(1...500)
+        expected.formUnion(Set<Int64>(1001...1400))
+        expected.formUnion([5001, 5002] as Set<Int64>)
+        #expect(Set(known) == expected)
+        guard case .wait = queue.nextStep(0, now) else {
+            Issue.record("it sends while it asks")
+            return
+        }
+        queue.finish(nil, 0)
+        _ = queue.reconcile(Reconciliation(found: [], lost: [], more: false), epoch: epoch, 0, ties: .none)
+        let repeated = exchange(&queue)
+        #expect(repeated?.isRepeat == true && repeated?.ended.count == 500)
+        // What is repeated goes alone.
+        #expect(exchange(&queue) == nil)
+    }
+
+    @Test("believes the answer to the later call, whichever comes first, and a ring more than both")
+    func answersOutOfOrder() {
+        var queue = queue(ended: 1000)
+        guard let first = exchange(&queue), let second = exchange(&queue) else {
+            Issue.record("there are not two calls")
+            return
+        }
+        var rung = queue
+        queue.finish(second, 0)
+        queue.accept(Claim(status: .ok, operations: claimed(2001...2002)), 0, of: second, ties: .none, now)
+        queue.finish(first, 0)
+        queue.accept(Claim(status: .ok, operations: claimed(2003...2003), more: true), 0, of: first, ties: .none, now)
+        #expect(!queue.members[0].hasWork)
+        #expect(queue.takeLine().count + queue.members[0].waiting.count == 3)
+
+        _ = rung.rang(0, now)
+        rung.finish(first, 0)
+        rung.accept(Claim(status: .ok), 0, of: first, ties: .none, now)
+        rung.finish(second, 0)
+        rung.accept(Claim(status: .ok), 0, of: second, ties: .none, now)
+        #expect(rung.members[0].hasWork)
+    }
+
+    @Test("claims very short operations ahead, long ones never")
+    func prefetch() {
+        var pace = Pace()
+        for _ in 0..<16 { pace.note(.microseconds(10)) }
+        #expect(pace.prefetch(slots: 30) == 4000)
+        #expect(pace.prefetch(slots: 1) == 200)
+        for _ in 0..<100 { pace.note(.milliseconds(5)) }
+        #expect(pace.prefetch(slots: 10) == 0)
+        #expect(Pace().prefetch(slots: 10) == 0)
+    }
+
+    @Test("gives back what it claimed ahead when nothing has started for a while")
+    func stall() {
+        var queue = queue(slots: 1)
+        queue.take(claimed(1...3), 0, ties: .none)
+        let started = queue.runAll(now)
+        #expect(started.count == 1)
+        let due = queue.nextAlarm(now)
+        #expect(due == now + .milliseconds(100))
+        queue.alarm(now + .milliseconds(99))
+        #expect(queue.members[0].outbox.isEmpty)
+        queue.alarm(now + .milliseconds(100))
+        #expect(queue.members[0].outbox.map(\.operation.fence) == [2, 3])
+        #expect(queue.nextAlarm(now) == nil)
+    }
+
+    @Test("looks at a thousand queues a few times for a change, not once for each of them")
+    func manyQueues() {
+        var queue = LocalQueue(slots: 10)
+        for number in 0..<1000 {
+            queue.add(QueueShare("q\(number)", reservedSlots: number < 2 ? 1 : 0))
+            queue.members[number].leaseUntil = now + .seconds(60)
+        }
+        /// What a worker does after each change.
+        func settle() -> (granted: Int, bell: Bool) {
+            _ = queue.runAll(now)
+            let granted = queue.distribute(now).count
+            return (granted, queue.outlook(now).needsBell)
+        }
+        // Each of ten slots is given to a queue in turn.
+        #expect(settle() == (10, false))
+        #expect(queue.walks <= 20)
+        for index in queue.members.indices {
+            queue.members[index].hasWork = false
+            queue.members[index].granted = 0
+        }
+        var walks = queue.walks
+        #expect(settle() == (0, true))
+        #expect(bells(&queue).count == 1000)
+        queue.renew(500, until: now + .seconds(60), Self.quiet(inFlight: 0), now)
+        let canStart = queue.rang(700, now)
+        #expect(canStart)
+        #expect(queue.walks - walks <= 10)
+        // One with completions may use every slot that is not kept for others, and counts them once.
+        queue.take(claimed(1...1), 900, ties: .none)
+        guard let operation = queue.runNext(now) else { return }
+        walks = queue.walks
+        queue.end(operation, .finished(result: []), ranFor: .zero)
+        guard case .exchange(let exchange) = queue.nextStep(900, now) else { return }
+        #expect(exchange.capacity == 8)
+        #expect(queue.walks - walks <= 2)
+    }
+
+    @Test("ends what cannot be read as dead, without a slot, and starts what can")
+    func unreadable() {
+        var queue = queue(slots: 1)
+        var operations = claimed(1...2)
+        operations[0].fault = "another version"
+        queue.take(operations, 0, ties: .none)
+        let started = queue.runAll(now)
+        #expect(started.map(\.fence) == [2])
+        guard case .failed(.dead, let error)? = queue.members[0].outbox.first?.settlement else {
+            Issue.record("what cannot be read is not settled")
+            return
+        }
+        #expect(String(decoding: error, as: UTF8.self).contains(#""message":"another version","type":"malformed""#))
+    }
+
+    @Test("listens only where it could start something and knows of nothing")
+    func bells() {
+        var queue = queue(slots: 1)
+        #expect(bells(&queue).isEmpty)
+        queue.accept(Claim(status: .ok), 0, ties: .none, now)
+        #expect(bells(&queue) == [0])
+        let isTaken = queue.rang(0, now)
+        #expect(isTaken)
+        queue.accept(Claim(status: .ok, operations: claimed(1...1)), 0, ties: .none, now)
+        _ = queue.runAll(now)
+        #expect(bells(&queue).isEmpty)
+        let isTakenAgain = queue.rang(0, now)
+        #expect(!isTakenAgain)
+    }
+}

@@ -1,0 +1,40 @@
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+/// The broker comes back without its last writes: what it has handed out, and the counter of fences.
+@Suite("A broker that has lost its last writes")
+struct LostWritesTests {
+    @Test("hands nothing out under a fence that the worker holds: what runs ends for itself alone", arguments: [1, 4])
+    func fences(slots: Int) async throws {
+        let gate = Gate()
+        let fences = Mutex<[Int64]>([])
+        let holding = OperationHandler(name: "hold") { _, context in
+            let fence = try context.fence
+            fences.withLock { $0.append(fence) }
+            try await gate.pass(context)
+            return []
+        }
+        let harness = Harness(configuration: .quick(slots: slots), handlers: [holding])
+        harness.start()
+        let before = try await harness.broker.put("hold", tracked: false)
+        #expect(await comesTrue { gate.arrived == [before] })
+        harness.broker.run("default") { queue in
+            queue.fence = 0
+            for worker in queue.workers.keys { queue.workers[worker]?.inFlight = [:] }
+        }
+        let after = try await harness.broker.put("hold", tracked: false)
+        if slots > 1 { #expect(await comesTrue { gate.arrived == [before, after] }) }
+        gate.open()
+        #expect(await comesTrue { gate.arrived == [before, after] })
+        try await harness.stop()
+        #expect(fences.withLock { $0 } == [1, 2])
+        let left = try await harness.broker.snapshot(queue: "default", executingRows: 10)
+        #expect(left.executing.isEmpty && left.counts[.ready] ?? 0 == 0)
+        #expect(left.totals["finished"] == 1)
+    }
+}

@@ -1,0 +1,65 @@
+import Operations
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+@Suite("A worker with a limited life")
+struct RecyclingTests {
+    @Test("ends after so many runs, with one slot exactly then, and gives back what it had claimed ahead")
+    func afterRuns() async throws {
+        var configuration = WorkerConfiguration.quick(slots: 1)
+        configuration.maxOperations = 7
+        let harness = Harness(configuration: configuration)
+        var ids: [OperationID] = []
+        for _ in 1...20 { ids.append(try await harness.broker.put("noop")) }
+        harness.start()
+        try await harness.ended()
+        var states: [OperationState?] = []
+        for id in ids { states.append(try await harness.state(id)) }
+        #expect(states == [OperationState?](repeating: .finished, count: 7) + .init(repeating: .ready, count: 13))
+        let record = try await harness.detail(ids[7])?.record
+        #expect(record?.header.failedAttempts == 0 && record?.header.delivery == 1)
+        #expect(harness.log.messages.count { $0.contains("recycling: the limit of operations") } == 1)
+        #expect(try await harness.broker.snapshot(queue: "default", executingRows: 0).workers.isEmpty)
+    }
+
+    @Test("lets what runs beside the last one end")
+    func letsOthersEnd() async throws {
+        let gate = Gate()
+        var configuration = WorkerConfiguration.quick(slots: 2)
+        configuration.maxOperations = 1
+        let harness = Harness(configuration: configuration, handlers: [holding(gate)])
+        let held = try await harness.broker.put("hold")
+        harness.start()
+        #expect(await comesTrue { gate.arrived == [held] })
+        let short = try await harness.broker.put("noop")
+        #expect(await comesTrue { harness.log.messages.contains { $0.contains("recycling") } })
+        gate.open()
+        try await harness.ended()
+        #expect(try await harness.state(held) == .finished)
+        #expect(try await harness.state(short) == .finished)
+    }
+
+    @Test("ends when a heartbeat finds more memory than it may use, and not before")
+    func aboveMemory() async throws {
+        var configuration = WorkerConfiguration.quick()
+        configuration.maxResidentBytes = 16 << 20
+        let harness = Harness(configuration: configuration)
+        harness.worker.core.checkMemory(16 << 20)
+        #expect(harness.worker.core.stopping.current == .none)
+        harness.start()
+        try await harness.ended()
+        #expect(harness.log.messages.contains { $0.contains("recycling: the limit of resident memory") })
+    }
+
+    @Test("refuses limits with which it would end at once")
+    func validation() {
+        #expect(throws: WorkerError.self) { try WorkerConfiguration(maxOperations: 0).validate() }
+        #expect(throws: WorkerError.self) { try WorkerConfiguration(maxResidentBytes: 1 << 20).validate() }
+        #expect(throws: Never.self) {
+            try WorkerConfiguration(maxOperations: 1, maxResidentBytes: 16 << 20).validate()
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+/// Operations that have a slot share the tasks in which they run.
+@Suite("Runners")
+struct RunnerTests {
+    private let now = ContinuousClock.now
+
+    private func operation(_ fence: Int64) -> HeldOperation {
+        let header = OperationHeader(id: OperationID())
+        return HeldOperation(ClaimedOperation(fence: fence, header: header, envelope: []), queue: 0, ties: .none)
+    }
+
+    @Test("are on their way while somebody waits: one, or as many as have come and not ended")
+    func onTheirWay() {
+        var line = StartLine()
+        var called: [Int] = [line.callRunners()]
+        for fence in 1...8 as ClosedRange<Int64> { line.append(operation(fence)) }
+        called += [line.callRunners(), line.callRunners()]
+        var first: [Int64?] = []
+        for _ in 0..<3 {
+            first.append(line.popForNewRunner()?.fence)
+            called.append(line.callRunners())
+        }
+        #expect(called == [0, 1, 0, 1, 2, 2])
+        #expect(first == [1, 2, 3])
+        // One goes on and one ends: with two that are busy and three on their way, no other is called.
+        #expect(line.popForRunner(mayGoOn: true)?.fence == 4)
+        #expect(line.popForRunner(mayGoOn: false) == nil)
+        called = [line.callRunners()]
+        // Others have done all of it by the time the last ones come.
+        let others = (0..<4).map { _ in line.popForRunner(mayGoOn: true)?.fence }
+        let late = (0..<3).map { _ in line.popForNewRunner()?.fence }
+        called.append(line.callRunners())
+        #expect(others == [5, 6, 7, 8] && late == [nil, nil, nil] && called == [0, 0])
+    }
+
+    @Test("are as many as there are bodies, where each of these waits for the others")
+    func waitsForAnother() async throws {
+        let gate = Gate()
+        let count = 64
+        let meeting = OperationHandler(name: "meet") { _, context in
+            try await gate.pass(context)
+            return []
+        }
+        let harness = Harness(configuration: .quick(slots: count), handlers: [meeting])
+        harness.start()
+        for _ in 0..<count { try await harness.broker.put("meet") }
+        #expect(await comesTrue { gate.arrived.count == count })
+        gate.open()
+        try await harness.stop()
+    }
+
+    @Test("go on with the next that waits, and end when their time is over or they may not")
+    func goesOn() async throws {
+        let core = WorkerCore(
+            broker: InMemoryBroker(),
+            registry: OperationRegistry(),
+            configuration: .quick(slots: 8),
+            logger: LogRecorder().logger()
+        )
+        let operations = (1...4 as ClosedRange<Int64>).map(operation)
+        let first = core.queue.withLock { queue -> HeldOperation? in
+            queue.add(QueueShare("default"))
+            queue.members[0].leaseUntil = now + .seconds(60)
+            queue.members[0].hasWork = false
+            queue.take(operations, 0)
+            queue.fill(now)
+            // So that none is made: what is in the line stays there.
+            _ = queue.line.callRunners()
+            return queue.line.popForRunner(mayGoOn: true)
+        }
+        func next(after operation: HeldOperation?, until: ContinuousClock.Instant?) throws -> HeldOperation? {
+            try core.end(
+                #require(operation),
+                .finished(result: []),
+                reportsAreBusy: false,
+                startedAt: now,
+                runnerUntil: until
+            )?.operation
+        }
+        let second = try next(after: first, until: .now + .seconds(60))
+        #expect(second?.fence == 2)
+        #expect(try next(after: second, until: now) == nil)
+        let third = core.queue.withLock { $0.line.popForRunner(mayGoOn: true) }
+        #expect(third?.fence == 3)
+        #expect(try next(after: third, until: nil) == nil)
+        #expect(core.queue.withLock { $0.line.popForRunner(mayGoOn: true)?.fence } == 4)
+    }
+
+    @Test("come fast to bodies that suspend, also where many others want a thread")
+    func comeFast() async throws {
+        let (others, count) = (16 * ProcessInfo.processInfo.activeProcessorCount, 200)
+        let gate = Gate()
+        let started = Atomic(0)
+        // Of one of those that want a thread all the time: it gets one each time that all others had theirs.
+        let passes = Atomic(0)
+        let bounds = Mutex((first: Int?.none, last: Int?.none))
+        let busy = OperationHandler(name: "busy") { _, _ in
+            let isCounted = started.wrappingAdd(1, ordering: .relaxed).newValue == 1
+            while !gate.isOpen {
+                if isCounted { passes.wrappingAdd(1, ordering: .relaxed) }
+                await Task.yield()
+            }
+            return []
+        }
+        let meeting = OperationHandler(name: "meet") { _, context in
+            bounds.withLock { bounds in
+                bounds.first = bounds.first ?? passes.load(ordering: .relaxed)
+                bounds.last = passes.load(ordering: .relaxed)
+            }
+            try await gate.pass(context)
+            return []
+        }
+        let harness = Harness(configuration: .quick(slots: others + count), handlers: [busy, meeting])
+        harness.start()
+        for _ in 0..<others { try await harness.broker.put("busy") }
+        #expect(await comesTrue { started.load(ordering: .relaxed) == others })
+        let operations = (0..<count).map { _ in
+            NewOperation(
+                tracked: false,
+                envelope: OperationEnvelope(name: "meet", arguments: Array("{}".utf8)).encoded()
+            )
+        }
+        _ = try await harness.broker.enqueue(operations, queue: "default")
+        #expect(await comesTrue { gate.arrived.count == count })
+        gate.open()
+        try await harness.stop()
+        let (first, last) = bounds.withLock { $0 }
+        // One at a time each of them would wait for half a pass of all that are busy, or a whole one.
+        #expect(try #require(last) - #require(first) < count / 4)
+    }
+
+    /// What bodies have done, and how much of it another task has seen.
+    private final class Progress: Sendable {
+        let ended = Atomic(0)
+        let seen = Mutex<Int?>(nil)
+
+        func lookFromAnotherTask() {
+            Task(priority: .medium) { seen.withLock { $0 = ended.load(ordering: .relaxed) } }
+        }
+    }
+
+    @Test("let other tasks have their threads while more wait than they can run at once")
+    func givesWay() async throws {
+        let count = 1000
+        let progress = Progress()
+        let short = OperationHandler(name: "short") { _, _ in
+            let until = ContinuousClock.now + .milliseconds(1)
+            while ContinuousClock.now < until {}
+            // By now every thread has a runner.
+            if progress.ended.wrappingAdd(1, ordering: .relaxed).newValue == 100 { progress.lookFromAnotherTask() }
+            return []
+        }
+        let broker = InMemoryBroker()
+        for _ in 0..<count { try await broker.put("short") }
+        let harness = Harness(broker: broker, configuration: .quick(slots: count), handlers: [short])
+        harness.start()
+        #expect(await comesTrue { progress.ended.load(ordering: .relaxed) == count })
+        #expect(await comesTrue { progress.seen.withLock { $0 != nil } })
+        try await harness.stop()
+        #expect(try #require(progress.seen.withLock { $0 }) < 800)
+    }
+}

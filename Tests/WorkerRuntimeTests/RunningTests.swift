@@ -1,0 +1,231 @@
+import Operations
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+@Suite("A worker")
+struct RunningTests {
+    struct Double: DistributedOperation {
+        static let name = "double"
+        let number: Int
+        func main(_ context: OperationContext) async throws -> Int { 2 * number }
+    }
+
+    @Test("runs what is enqueued, before and after it started, and stores the results")
+    func runs() async throws {
+        var registry = OperationRegistry()
+        registry.register(Double.self)
+        let broker = InMemoryBroker()
+        let worker = WorkerService(
+            broker: broker,
+            registry: registry,
+            configuration: .quick(),
+            logger: LogRecorder().logger()
+        )
+        let first = try await broker.put("double", #"{"number":21}"#)
+        let running = Task { try await worker.run() }
+        #expect(try await broker.awaitEnd(of: [first], queue: "default", timeout: .seconds(5)) == [.finished])
+        let second = try await broker.put("double", #"{"number":4}"#)
+        #expect(try await broker.awaitEnd(of: [second], queue: "default", timeout: .seconds(5)) == [.finished])
+        let details = try await broker.details([first, second], queue: "default")
+        #expect(details.map { $0?.result.map { String(decoding: $0, as: UTF8.self) } } == ["42", "8"])
+        worker.stop()
+        try await running.value
+    }
+
+    @Test("retries a failed operation after its pause, and ends it dead when its attempts are used up")
+    func retries() async throws {
+        let harness = Harness()
+        harness.start()
+        let id = try await harness.broker.put(
+            "fail",
+            #"{"message":"no luck"}"#,
+            retry: RetryPolicy(attempts: 3, base: .milliseconds(20))
+        )
+        #expect(try await harness.reaches(.dead, id))
+        let errors = try await harness.detail(id)?.errors ?? []
+        #expect(errors.count == 3)
+        #expect(errors.allSatisfy { String(decoding: $0.error, as: UTF8.self).contains("no luck") })
+        try await harness.stop()
+    }
+
+    /// Has one more attempt than it needs to be told from the defaults.
+    struct Stubborn: DistributedOperation {
+        static let name = "stubborn"
+        static let retryPolicy = RetryPolicy(attempts: 2, base: .milliseconds(10))
+        func main(_ context: OperationContext) async throws {
+            context.log("\(context.attempt) of \(context.maxAttempts)")
+            throw CancellationError()
+        }
+    }
+
+    @Test("retries by the type's policy where the producer has said nothing, and by the producer's where it has")
+    func policies() async throws {
+        var registry = OperationRegistry()
+        registry.register(Stubborn.self)
+        let harness = Harness(handlers: [try #require(registry["stubborn"])])
+        harness.start()
+        let silent = try await harness.broker.put("stubborn")
+        let explicit = OperationEnvelope(name: "stubborn", retry: RetryOverrides(attempts: 3))
+        let said = NewOperation(envelope: explicit.encoded())
+        _ = try await harness.broker.enqueue([said], queue: "default")
+        for id in [silent, said.id] { #expect(try await harness.reaches(.dead, id)) }
+        #expect(try await harness.detail(silent)?.errors.count == 2)
+        #expect(try await harness.detail(said.id)?.errors.count == 3)
+        let lines = try await harness.broker.log(silent, queue: "default", from: 0, limit: 10).lines
+        #expect(lines.map { String(decoding: $0, as: UTF8.self) } == ["1 of 2", "2 of 2"])
+        try await harness.stop()
+    }
+
+    @Test("counts finished, failed, cancelled and unreadable operations apart")
+    func tally() async throws {
+        let harness = Harness()
+        harness.start()
+        let sleeping = try await harness.broker.put("sleep", #"{"seconds":60}"#)
+        let failing = try await harness.broker.put("fail", retry: .never)
+        let finishing = try await harness.broker.put("noop")
+        let unreadable = NewOperation(envelope: Array("not json".utf8))
+        _ = try await harness.broker.enqueue([unreadable], queue: "default")
+        #expect(try await harness.reaches(.executing, sleeping))
+        _ = try await harness.cancel(sleeping)
+        for id in [failing, unreadable.id] { #expect(try await harness.reaches(.dead, id)) }
+        #expect(try await harness.reaches(.cancelled, sleeping))
+        #expect(try await harness.reaches(.finished, finishing))
+        let info = harness.worker.core.info()
+        #expect(info.finished == 1 && info.failed == 2 && info.cancelled == 1 && info.malformed == 1)
+        try await harness.stop()
+    }
+
+    @Test("ends an operation dead at once when another attempt is pointless")
+    func pointless() async throws {
+        let harness = Harness()
+        harness.start()
+        let refused = try await harness.broker.put("fail", #"{"retryable":false}"#)
+        let wrong = try await harness.broker.put("sleep", #"{"seconds":"long"}"#)
+        #expect(try await harness.reaches(.dead, refused))
+        #expect(try await harness.reaches(.dead, wrong))
+        let error = String(decoding: try await harness.detail(wrong)?.errors.first?.error ?? [], as: UTF8.self)
+        #expect(error.contains(#""type":"arguments""#) && error.contains("must be a number"))
+        try await harness.stop()
+    }
+
+    @Test("puts off an operation whose name it does not know, without using an attempt")
+    func unknownName() async throws {
+        let harness = Harness()
+        harness.start()
+        let id = try await harness.broker.put("nobody.knows.me")
+        #expect(try await harness.reaches(.scheduled, id))
+        let record = try await harness.detail(id)?.record
+        #expect(record?.header.failedAttempts == 0 && record?.header.delivery == 1)
+        let another = try await harness.broker.put("nobody.knows.me")
+        #expect(try await harness.reaches(.scheduled, another))
+        #expect(harness.log.messages.filter { $0.contains("no operation of this name") }.count == 1)
+        try await harness.stop()
+    }
+
+    @Test("says once a minute which names it does not know, and of how many operations")
+    func unknownNames() {
+        let (names, start) = (UnknownNames(), ContinuousClock.now)
+        #expect(names.note("a", start) == .init(name: "a", count: 1))
+        #expect(names.note("b", start) == .init(name: "b", count: 1))
+        #expect(names.note("a", start + .seconds(1)) == nil && names.note("a", start + .seconds(59)) == nil)
+        #expect(names.note("a", start + .seconds(60)) == .init(name: "a", count: 3))
+        #expect(names.note("a", start + .seconds(61)) == nil)
+    }
+
+    @Test("counts names as one that no operation can have, and those beyond a hundred a minute")
+    func madeUpNames() {
+        let (names, start) = (UnknownNames(), ContinuousClock.now)
+        #expect(names.note("", start) == .init(name: nil, count: 1))
+        #expect(names.note(String(repeating: "x", count: 1 << 20), start) == nil)
+        for number in 1...UnknownNames.most {
+            #expect(names.note("made.up.\(number)", start + .seconds(30)) == .init(name: "made.up.\(number)", count: 1))
+        }
+        #expect(names.note("one.more", start + .seconds(59)) == nil)
+        #expect(names.note("and.another", start + .seconds(60)) == .init(name: nil, count: 3))
+        #expect(names.note("made.up.1", start + .seconds(60)) == nil)
+        // Those of a minute ago make room.
+        #expect(names.note("one.more", start + .seconds(90)) == .init(name: "one.more", count: 1))
+        #expect(names.note("made.up.2", start + .seconds(90)) == .init(name: "made.up.2", count: 1))
+    }
+
+    @Test("ends an attempt that runs too long as failed, of type timeout")
+    func runTimeout() async throws {
+        let harness = Harness()
+        harness.start()
+        let id = try await harness.broker.put(
+            "sleep",
+            #"{"seconds":60}"#,
+            retry: .never,
+            runTimeout: .milliseconds(50)
+        )
+        #expect(try await harness.reaches(.dead, id))
+        let error = String(decoding: try await harness.detail(id)?.errors.first?.error ?? [], as: UTF8.self)
+        #expect(error.contains(#""type":"timeout""#))
+        try await harness.stop()
+    }
+
+    @Test("starts a delayed operation at its time, and one scheduled earlier afterwards before it")
+    func delays() async throws {
+        let order = Gate()
+        order.open()
+        let harness = Harness(handlers: [
+            OperationHandler(name: "note") { _, context in
+                try await order.pass(context)
+                return []
+            }
+        ])
+        harness.start()
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.members.first?.hasWork == false } })
+        let late = try await harness.broker.put("note", delay: 4000)
+        let enqueuedAt = ContinuousClock.now
+        let early = try await harness.broker.put("note", delay: 150)
+        #expect(try await harness.reaches(.finished, early))
+        #expect(try await harness.reaches(.finished, late))
+        expectPrompt("due in four seconds", since: enqueuedAt, promised: .seconds(4))
+        #expect(order.arrived == [early, late])
+        try await harness.stop()
+    }
+
+    @Test("never runs more operations than it has slots, and uses all of them")
+    func slots() async throws {
+        let gate = Gate()
+        let harness = Harness(
+            configuration: .quick(slots: 3),
+            handlers: [
+                OperationHandler(name: "hold") { _, context in
+                    try await gate.pass(context)
+                    return []
+                }
+            ]
+        )
+        harness.start()
+        var ids: [OperationID] = []
+        for _ in 0..<10 { ids.append(try await harness.broker.put("hold")) }
+        #expect(await comesTrue { gate.arrived.count == 3 })
+        let snapshot = try await harness.broker.snapshot(queue: "default", executingRows: 10)
+        #expect(snapshot.counts[.executing] == 3)
+        gate.open()
+        for id in ids { #expect(try await harness.reaches(.finished, id)) }
+        try await harness.stop()
+    }
+
+    @Test("drains thousands of untracked operations", arguments: [1, 10, 100])
+    func drainsMany(slots: Int) async throws {
+        let harness = Harness(configuration: .quick(slots: slots, burst: .ready))
+        let envelope = OperationEnvelope(name: "noop").encoded()
+        for _ in 0..<10 {
+            let operations = (0..<500).map { _ in NewOperation(tracked: false, envelope: envelope) }
+            _ = try await harness.broker.enqueue(operations, queue: "default")
+        }
+        harness.start()
+        try await harness.ended()
+        let snapshot = try await harness.broker.snapshot(queue: "default", executingRows: 0)
+        // What was claimed ahead and did not get on goes back, on a machine that stands still for a while.
+        let started = try #require(snapshot.totals["started"]) - (snapshot.totals["returned"] ?? 0)
+        #expect(snapshot.totals["finished"] == 5000 && started == 5000)
+        #expect(snapshot.counts[.executing] == 0)
+    }
+}

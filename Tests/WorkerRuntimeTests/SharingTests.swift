@@ -1,0 +1,300 @@
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+@Suite("Several queues")
+struct SharingTests {
+    private typealias Instant = ContinuousClock.Instant
+
+    private func queue(_ shares: String, slots: Int) throws -> LocalQueue {
+        var queue = LocalQueue(slots: slots)
+        guard case .named(let shares) = try QueueSelection(parsing: shares) else { return queue }
+        for share in shares { queue.add(share) }
+        for index in queue.members.indices { queue.members[index].leaseUntil = .now + .seconds(60) }
+        return queue
+    }
+
+    /// One whose queues all have so many very short operations here.
+    private func queue(_ shares: String, slots: Int, claimedAhead count: Int64) throws -> LocalQueue {
+        var queue = try queue(shares, slots: slots)
+        for index in queue.members.indices {
+            for _ in 0..<16 { queue.members[index].pace.note(.microseconds(10)) }
+            queue.take(claimed(count), index, ties: .none)
+        }
+        return queue
+    }
+
+    private func claimed(_ count: Int64) -> [ClaimedOperation] {
+        (1...count).map { ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: []) }
+    }
+
+    @Test("get free slots by their weights, in turn")
+    func weights() throws {
+        var queue = try queue("a:3,b", slots: 8)
+        _ = queue.distribute(.now)
+        #expect(queue.members.map(\.granted) == [6, 2])
+    }
+
+    @Test("without work leave their slots to the others")
+    func noWork() throws {
+        var queue = try queue("a:3,b", slots: 8)
+        queue.members[0].hasWork = false
+        _ = queue.distribute(.now)
+        #expect(queue.members.map(\.granted) == [0, 8])
+    }
+
+    @Test("with reserved slots keep them, and take free ones as well")
+    func reserved() throws {
+        var queue = try queue("a=3,b", slots: 8)
+        queue.members[0].hasWork = false
+        _ = queue.distribute(.now)
+        #expect(queue.members.map(\.granted) == [0, 5])
+        queue.members[0].hasWork = true
+        _ = queue.distribute(.now)
+        #expect(queue.members.map(\.granted) == [3, 5])
+    }
+
+    @Test("get their part of the slots although another has claimed ahead, and a turn where there is none")
+    func claimedAhead() throws {
+        let now = Instant.now
+        for (slots, after) in [(10, Duration.zero), (1, .milliseconds(99)), (1, .milliseconds(100))] {
+            var queue = try queue("short,long", slots: slots)
+            queue.members[1].hasWork = false
+            queue.take(claimed(1000), 0, ties: .none)
+            var running = queue.runAll(now)
+            #expect(running.count == slots)
+            queue.members[1].hasWork = true
+            queue.members[1].lastTurn = now
+            for _ in 0..<500 where !running.isEmpty {
+                queue.end(running.removeFirst(), .finished(result: []), ranFor: .microseconds(10))
+                queue.fill(now + after)
+                running += queue.takeLine()
+            }
+            #expect(queue.members[1].granted == (slots == 10 ? 5 : after == .milliseconds(100) ? 1 : 0))
+        }
+    }
+
+    @Test("of very short operations have their turns, too, where there are more long ones with work than slots")
+    func shortBesideMany() throws {
+        var queue = try queue("short,one,two,three", slots: 1)
+        for _ in 0..<16 { queue.members[0].pace.note(.microseconds(10)) }
+        queue.take(claimed(1000), 0, ties: .none)
+        var now = Instant.now
+        var turns = [0, 0, 0, 0]
+        for _ in 0..<640 {
+            queue.fill(now)
+            let started = queue.takeLine()
+            for operation in started {
+                turns[0] += 1
+                queue.end(operation, .finished(result: []), ranFor: .microseconds(10))
+            }
+            // Each of the others takes 150 ms.
+            for index in 1...3 where queue.members[index].granted > 0 {
+                turns[index] += 1
+                queue.members[index].granted = 0
+                now = now + .milliseconds(150)
+            }
+        }
+        #expect(turns[0] >= 500 && turns.dropFirst().allSatisfy { $0 >= 5 })
+    }
+
+    @Test("of very short operations start by their weights")
+    func weightsOfShort() throws {
+        let now = Instant.now
+        var queue = try queue("a:3,b", slots: 10, claimedAhead: 2000)
+        var running = queue.runAll(now)
+        var started = [0, 0]
+        for _ in 0..<1330 {
+            let operation = running.removeFirst()
+            started[operation.queue] += 1
+            queue.end(operation, .finished(result: []), ranFor: .microseconds(10))
+            queue.fill(now)
+            running += queue.takeLine()
+        }
+        #expect(started == [1000, 330])
+    }
+
+    @Test("give back what they have claimed ahead when nothing of them starts, whatever others do")
+    func stallOfOne() throws {
+        let now = Instant.now
+        var queue = try queue("a,b=1", slots: 2)
+        queue.members[1].hasWork = false
+        queue.take(claimed(3), 0, ties: .none)
+        #expect(queue.runAll(now).map(\.fence) == [1])
+        let later = now + .milliseconds(29_950)
+        queue.take(claimed(3), 1, ties: .none)
+        #expect(queue.runAll(later).map(\.queue) == [1])
+        #expect(queue.nextAlarm(later) == now + LocalQueue.longStall)
+        queue.alarm(now + LocalQueue.longStall)
+        #expect(queue.members[0].outbox.map(\.operation.fence) == [2, 3])
+        #expect(queue.members[1].outbox.isEmpty)
+    }
+
+    @Test("of very short operations take turns of a hundred, so that many of one queue end together")
+    func streaks() throws {
+        let now = Instant.now
+        var queue = try queue("a,b", slots: 2, claimedAhead: 250)
+        var order: [Int] = []
+        var running = queue.runAll(now)
+        while !running.isEmpty {
+            order.append(running[0].queue)
+            queue.end(running.removeFirst(), .finished(result: []), ranFor: .microseconds(10))
+            queue.fill(now)
+            running += queue.takeLine()
+        }
+        let lengths = order.reduce(into: [(queue: Int, count: Int)]()) { lengths, queue in
+            if lengths.last?.queue == queue {
+                lengths[lengths.count - 1].count += 1
+            } else {
+                lengths.append((queue, 1))
+            }
+        }
+        #expect(lengths.map(\.queue) == [0, 1, 0, 1, 0, 1])
+        #expect(lengths.map(\.count) == [100, 100, 100, 100, 50, 50])
+    }
+
+    @Test("start what they have claimed in the slot that they claimed for, although others never had a turn")
+    func claimedSlot() throws {
+        let now = Instant.now
+        var queue = try queue("first,second", slots: 1)
+        queue.fill(now)
+        guard case .exchange(let exchange) = queue.nextStep(0, now) else {
+            Issue.record("nothing is claimed")
+            return
+        }
+        let operation = ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: [])
+        queue.finish(exchange, 0)
+        queue.accept(Claim(status: .ok, operations: [operation], more: true), 0, of: exchange, ties: .none, now)
+        queue.fill(now)
+        #expect(queue.takeLine().map(\.fence) == [1])
+        #expect(queue.members[1].granted == 0)
+    }
+
+    @Test("are written as on the command line")
+    func parsing() throws {
+        #expect(
+            try QueueSelection(parsing: "mail:3,default,video=8,a:2=4")
+                == .named([
+                    QueueShare("mail", weight: 3), QueueShare("default"), QueueShare("video", reservedSlots: 8),
+                    QueueShare("a", weight: 2, reservedSlots: 4),
+                ])
+        )
+        #expect(try QueueSelection(parsing: "*") == .all)
+        for wrong in ["", "a,", "a:0", "a=x", "a:1001", "a b", "a::2", "{a}", "a=1:2"] {
+            #expect(throws: (any Error).self, "\(wrong)") { try QueueSelection(parsing: wrong) }
+        }
+    }
+
+    @Test("are all served, in proportion to their weights while both have work")
+    func proportions() async throws {
+        let order = Mutex<[String]>([])
+        let harness = Harness(
+            configuration: .quick("heavy:3,light", slots: 1),
+            handlers: [
+                OperationHandler(name: "note") { _, context in
+                    order.withLock { $0.append(context.queue) }
+                    // So long that nothing is claimed ahead of a free slot.
+                    await takeTime(.milliseconds(2))
+                    return []
+                }
+            ]
+        )
+        for queue in ["heavy", "light"] {
+            for _ in 0..<40 { try await harness.broker.put("note", queue: queue) }
+        }
+        harness.start()
+        #expect(await comesTrue { order.withLock { $0.count } == 80 })
+        let firstForty = order.withLock { Array($0.prefix(40)) }
+        #expect((26...34).contains(firstForty.count { $0 == "heavy" }))
+        try await harness.stop()
+    }
+
+    @Test("of the namespace are all found by a worker for all of them, also a new one")
+    func all() async throws {
+        let harness = Harness(configuration: .quick("*", lease: .seconds(1)))
+        let first = try await harness.broker.put("noop", queue: "one")
+        harness.start()
+        #expect(try await harness.reaches(.finished, first, queue: "one"))
+        let second = try await harness.broker.put("noop", queue: "two")
+        #expect(try await harness.reaches(.finished, second, queue: "two"))
+        try await harness.stop()
+    }
+}
+
+@Suite("What an operation reports")
+struct ReportTests {
+    @Test("is there when it ends: the last progress, all lines in order, also those of its last moment")
+    func before() async throws {
+        let harness = Harness(handlers: [
+            OperationHandler(name: "talk") { _, context in
+                for line in 1...100 {
+                    context.log("line \(line)")
+                    context.progress(Double(line) / 100, "at \(line)")
+                }
+                return []
+            }
+        ])
+        harness.start()
+        let id = try await harness.broker.put("talk")
+        #expect(try await harness.broker.awaitEnd(of: [id], queue: "default", timeout: .seconds(5)) == [.finished])
+        // No waiting here: reports arrive before the end does.
+        let lines = try await harness.broker.log(id, queue: "default", from: 0, limit: 200).lines
+        #expect(lines.map { String(decoding: $0, as: UTF8.self) } == (1...100).map { "line \($0)" })
+        #expect(try await harness.detail(id)?.progress?.message == "at 100")
+        try await harness.stop()
+    }
+
+    @Test("is sent at most every 250 ms while it runs")
+    func rhythm() async throws {
+        let counter = ReportCounter(InMemoryBroker())
+        let harness = Harness(
+            broker: counter.base,
+            connection: { _ in counter },
+            handlers: [
+                OperationHandler(name: "talk") { _, context in
+                    context.progress(0)
+                    // As soon as something was sent, there is more to say.
+                    for await count in counter.reports where count <= 4 {
+                        for _ in 0..<100 { context.progress(.random(in: 0...1)) }
+                        if count == 4 { break }
+                    }
+                    return []
+                }
+            ]
+        )
+        let id = try await harness.broker.put("talk")
+        harness.start()
+        #expect(try await harness.reaches(.finished, id))
+        let times = counter.times.withLock { $0 }
+        // The fifth goes out with the end, at once.
+        try #require(times.count == 5)
+        #expect(times[3] - times[0] >= .milliseconds(750))
+        try await harness.stop()
+    }
+}
+
+private final class ReportCounter: Forwarding {
+    let base: InMemoryBroker
+    let times = Mutex<[ContinuousClock.Instant]>([])
+    /// How many calls there were, after each.
+    let reports: AsyncStream<Int>
+    private let continuation: AsyncStream<Int>.Continuation
+
+    init(_ base: InMemoryBroker) {
+        self.base = base
+        (reports, continuation) = AsyncStream.makeStream()
+    }
+
+    func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool] {
+        let count = times.withLock { times in
+            times.append(.now)
+            return times.count
+        }
+        defer { continuation.yield(count) }
+        return try await base.report(reports, number: number, worker: worker, queue: queue)
+    }
+}

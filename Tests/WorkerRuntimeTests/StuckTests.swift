@@ -1,0 +1,150 @@
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceTesting
+@testable import WorkerRuntime
+
+@Suite("An operation that does not end when it is told to")
+struct StuckTests {
+    private func stubborn(_ gate: Gate, policy: StuckPolicy = .free) -> Harness<InMemoryBroker> {
+        var configuration = WorkerConfiguration.quick(slots: 1, grace: .milliseconds(50))
+        configuration.stuck = policy
+        return Harness(configuration: configuration, handlers: [holding(gate, isDeaf: true)])
+    }
+
+    @Test(
+        "at its time limit is dead after the grace, without another attempt, and its slot is free while its body goes on"
+    )
+    func timeLimit() async throws {
+        let gate = Gate()
+        let harness = stubborn(gate)
+        harness.start()
+        let id = try await harness.broker.put("hold", runTimeout: .milliseconds(50))
+        #expect(try await harness.reaches(.dead, id))
+        let error = try await harness.error(id)
+        #expect(error?.type == "stuck" && error?.verdict == .final && error?.attempt == 1)
+        let next = try await harness.broker.put("noop")
+        #expect(try await harness.reaches(.finished, next))
+        #expect(!gate.isOpen && harness.worker.core.info().stuck == 1)
+        gate.open()
+        #expect(await comesTrue { harness.worker.core.info().stuck == 0 })
+        #expect(harness.log.messages.contains { $0.hasPrefix("info a stuck body has returned") })
+        #expect(try await harness.state(id) == .dead)
+        #expect(harness.worker.core.info().finished == 1)
+        try await harness.stop()
+    }
+
+    @Test("after a cancel is cancelled")
+    func cancelled() async throws {
+        let gate = Gate()
+        let harness = stubborn(gate)
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        _ = try await harness.cancel(id)
+        #expect(try await harness.reaches(.cancelled, id))
+        #expect(try await harness.error(id)?.type == "stuck")
+        #expect(try await harness.detail(id)?.cancel?.stoppedAt != nil)
+        gate.open()
+        try await harness.stop()
+    }
+
+    @Test("has no fence any more, and nothing that it writes arrives")
+    func writes() async throws {
+        let gate = Gate()
+        let refused = Mutex<Bool?>(nil)
+        let harness = Harness(
+            configuration: .quick(slots: 1, grace: .milliseconds(50)),
+            handlers: [
+                OperationHandler(name: "hold") { _, context in
+                    context.log("before")
+                    try await gate.pass(context, isDeaf: true)
+                    context.log("after")
+                    let fence = try? context.fence
+                    refused.withLock { $0 = fence == nil }
+                    return []
+                }
+            ]
+        )
+        harness.start()
+        let id = try await harness.broker.put("hold", runTimeout: .milliseconds(50))
+        #expect(try await harness.reaches(.dead, id))
+        gate.open()
+        #expect(await comesTrue { refused.withLock { $0 } == true })
+        #expect(await comesTrue { harness.worker.core.info().stuck == 0 })
+        #expect(try await harness.lines(id) == ["before"])
+        try await harness.stop()
+    }
+
+    @Test("is told of once, as dead")
+    func told() async throws {
+        let gate = Gate()
+        let told = Mutex<[OperationState]>([])
+        var handler = holding(gate, isDeaf: true)
+        handler.onEnd = { ending, _, _ in told.withLock { $0.append(ending.state) } }
+        let harness = Harness(configuration: .quick(slots: 1, grace: .milliseconds(50)), handlers: [handler])
+        harness.start()
+        _ = try await harness.broker.put("hold", runTimeout: .milliseconds(50))
+        #expect(await comesTrue { told.withLock { $0 } == [.dead] })
+        gate.open()
+        #expect(await comesTrue { harness.worker.core.info().stuck == 0 })
+        #expect(told.withLock { $0 } == [.dead])
+        try await harness.stop()
+    }
+
+    @Test("ends its worker, which asks for another process, once what else it runs has ended")
+    func replaced() async throws {
+        let (gate, other) = (Gate(), Gate())
+        var configuration = WorkerConfiguration.quick(slots: 2, drain: .seconds(30), grace: .milliseconds(50))
+        configuration.stuck = .replace
+        let harness = Harness(
+            configuration: configuration,
+            handlers: [
+                holding(gate, isDeaf: true),
+                OperationHandler(name: "other") { _, context in
+                    try await other.pass(context)
+                    return []
+                },
+            ]
+        )
+        harness.start()
+        let good = try await harness.broker.put("other")
+        #expect(await comesTrue { other.arrived == [good] })
+        let id = try await harness.broker.put("hold", runTimeout: .milliseconds(50))
+        #expect(try await harness.reaches(.dead, id))
+        #expect(await comesTrue { harness.worker.needsReplacement })
+        other.open()
+        try await harness.ended()
+        #expect(try await harness.state(good) == .finished)
+        gate.open()
+    }
+
+    @Test("holds a thread of blocking bodies: the log says once that it is replaced, or cannot be, or is free")
+    func threads() {
+        let harness = stubborn(Gate())
+        for (stuck, waiting) in [(0, 3), (1, 0), (64, 0), (65, 2), (70, 9), (64, 0), (0, 0), (0, 1)] {
+            harness.worker.core.checkBlockingThreads(
+                BlockingThreads.Status(threads: 128, waiting: waiting, stuck: stuck, replacements: 64)
+            )
+        }
+        let messages = harness.log.messages.filter { $0.contains("blocking") }
+        #expect(messages.map { $0.prefix { $0 != " " } } == ["warning", "error", "warning", "notice"])
+        #expect(messages[1].contains("--stuck replace"))
+    }
+
+    @Test("does not hold up a worker that was told to stop")
+    func stopping() async throws {
+        let gate = Gate()
+        let harness = stubborn(gate, policy: .replace)
+        harness.start()
+        let id = try await harness.broker.put("hold", runTimeout: .milliseconds(50))
+        #expect(await comesTrue { gate.arrived == [id] })
+        harness.worker.stop()
+        try await harness.ended()
+        #expect(try await harness.state(id) == .dead)
+        #expect(!harness.worker.needsReplacement)
+        gate.open()
+    }
+}
