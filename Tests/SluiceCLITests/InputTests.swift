@@ -104,6 +104,23 @@ struct OperationQueryTests {
         }
     }
 
+    @Test("A tag from -t is compared as it is; patterns are only in a query", arguments: ["v1*", "v10-prod", "*", ""])
+    func exactTags(tag: String) throws {
+        let record = OperationRecord(
+            header: OperationHeader(id: OperationID()),
+            state: .ready,
+            enqueuedAt: 1,
+            envelope: OperationEnvelope(name: "noop", tags: [tag]).encoded()
+        )
+        let detail = OperationDetail(queue: "mail", record: record, state: .ready)
+        for asked in ["v1*", "v10-prod", "*", ""] {
+            var query = try OperationQuery(parsing: [])
+            query.terms.append(.tags(["other", asked]))
+            #expect(query.matches(detail) == (tag == asked), "-t \(asked)")
+        }
+        #expect(try OperationQuery(parsing: ["tag:v1*"]).matches(detail) == tag.hasPrefix("v1"))
+    }
+
     @Test(
         "Unknown fields and states are refused with what may have been meant",
         arguments: [

@@ -4,6 +4,7 @@ import Sluice
 /// Which operations to list: `state:retrying,dead queue:mail name:Send* tag:vip -tag:test`.
 ///
 /// Terms are joined by "and", values behind a comma by "or", and `-` or `!` negates. `*` at the end of a value stands for anything.
+/// Only what is written as a query has patterns: a tag from `-t` is compared as it is.
 package struct OperationQuery: Sendable, Equatable {
     package enum Field: String, CaseIterable, Sendable {
         case state, queue, name, tag, priority, worker
@@ -13,6 +14,20 @@ package struct OperationQuery: Sendable, Equatable {
         package var field: Field
         package var values: [String]
         package var isNegated: Bool
+        /// A `*` in the values is a character like others.
+        package var isExact = false
+
+        /// Any of these tags, as they are.
+        package static func tags(_ tags: [String]) -> Term {
+            Term(field: .tag, values: tags, isNegated: false, isExact: true)
+        }
+
+        /// True if the text is one of the values, or matches one where they are patterns.
+        fileprivate func matches(_ text: String) -> Bool {
+            values.contains { value in
+                !isExact && value.hasSuffix("*") ? text.hasPrefix(value.dropLast()) : text == value
+            }
+        }
     }
 
     package var terms: [Term]
@@ -76,11 +91,11 @@ extension OperationQuery {
     ]
 
     package var states: [OperationState] {
-        Self.order.filter { state in allows(.state) { $0.lowercased() == state.rawValue } }
+        Self.order.filter { state in allows(.state) { $0.values.contains { $0.lowercased() == state.rawValue } } }
     }
 
     package func queues(of known: [String]) -> [String] {
-        known.filter { queue in allows(.queue) { Self.matches(queue, $0) } }
+        known.filter { queue in allows(.queue) { $0.matches(queue) } }
     }
 
     /// True if rows must be looked at one by one.
@@ -89,18 +104,14 @@ extension OperationQuery {
     package func matches(_ detail: OperationDetail) -> Bool {
         let envelope = detail.envelope
         let priority = detail.record.header.priority
-        return allows(.name) { Self.matches(envelope.name, $0) }
-            && allows(.tag) { pattern in envelope.tags.contains { Self.matches($0, pattern) } }
-            && allows(.worker) { Self.matches(detail.worker ?? "", $0) }
-            && allows(.priority) { (try? OperationPriority(typed: $0)) == priority }
-            && allows(.state) { $0.lowercased() == detail.state.rawValue }
+        return allows(.name) { $0.matches(envelope.name) }
+            && allows(.tag) { envelope.tags.contains(where: $0.matches) }
+            && allows(.worker) { $0.matches(detail.worker ?? "") }
+            && allows(.priority) { $0.values.contains { (try? OperationPriority(typed: $0)) == priority } }
+            && allows(.state) { $0.values.contains { $0.lowercased() == detail.state.rawValue } }
     }
 
-    private func allows(_ field: Field, _ matches: (String) -> Bool) -> Bool {
-        terms.filter { $0.field == field }.allSatisfy { $0.values.contains(where: matches) != $0.isNegated }
-    }
-
-    private static func matches(_ text: String, _ pattern: String) -> Bool {
-        pattern.hasSuffix("*") ? text.hasPrefix(pattern.dropLast()) : text == pattern
+    private func allows(_ field: Field, _ matches: (Term) -> Bool) -> Bool {
+        terms.allSatisfy { $0.field != field || matches($0) != $0.isNegated }
     }
 }

@@ -8,10 +8,10 @@ package struct Selection: ParsableArguments {
     @OptionGroup package var targets: Targets
     @Option(
         name: [.customShort("w"), .customLong("where")],
-        help: ArgumentHelp("All that a query finds: 'state:dead name:Send*'.", valueName: "query")
+        help: ArgumentHelp("All that a query finds: 'state:dead name:Send* tag:v1*'.", valueName: "query")
     )
     var query: [String] = []
-    @Option(name: .shortAndLong, help: "All with this tag; may be repeated, then with any of them.")
+    @Option(name: .shortAndLong, help: "All with exactly this tag; may be repeated, then with any of them.")
     var tag: [String] = []
     @Option(help: ArgumentHelp("Most operations that -w and -t look at.", valueName: "count"))
     var scanLimit = 100_000
@@ -32,7 +32,7 @@ package struct Selection: ParsableArguments {
     /// The query, with the tags as one more term.
     func parsed() throws(CLIError) -> OperationQuery {
         var parsed = try OperationQuery(parsing: query)
-        if !tag.isEmpty { parsed.terms.append(OperationQuery.Term(field: .tag, values: tag, isNegated: false)) }
+        if !tag.isEmpty { parsed.terms.append(.tags(tag)) }
         return parsed
     }
 

@@ -17,6 +17,7 @@ package struct CancelVerb: Verb {
                   \(Program.name) cancel --queue mail -y
                   \(Program.name) cancel --all -y --wait
 
+                -t takes a tag as it is; in -w 'tag:v1*' the * stands for anything at the end.
                 A waiting operation ends at once; a running one is told, and --wait waits until it stopped.
                 Exit status: 0 cancelled (also if it was before), 3 unknown, 4 not stopped in time, 5 it had already ended.
                 """

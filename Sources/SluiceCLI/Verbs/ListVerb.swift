@@ -13,10 +13,11 @@ package struct ListVerb: Verb {
                   \(Program.name) list
                   \(Program.name) list state:executing,retrying queue:mail
                   \(Program.name) list state:dead 'name:Send*' -tag:test -o jsonl
+                  \(Program.name) list -t nightly
                   \(Program.name) list -o id state:executing tag:nightly | \(Program.name) cancel -
 
                 Fields: state, queue, name, tag, priority, worker. A comma means or, - in front means not, * stands for anything at
-                the end.
+                the end: 'tag:v1*' finds v10-prod too, -t 'v1*' only what has the tag v1*.
                 """,
             aliases: ["ls"]
         )
@@ -24,6 +25,8 @@ package struct ListVerb: Verb {
 
     @Argument(help: ArgumentHelp("Which ones: FIELD:VALUE..", valueName: "query"))
     var query: [String] = []
+    @Option(name: .shortAndLong, help: "Those with exactly this tag; may be repeated, then with any of them.")
+    var tag: [String] = []
     @Option(help: "Most operations to show.")
     var limit = 50
     @Option(help: "Go on where the page before ended.")
@@ -36,12 +39,18 @@ package struct ListVerb: Verb {
 
     package func check() throws {
         guard limit > 0, scanLimit > 0 else { throw CLIError.usage("a limit is at least 1", fix: "--limit 50") }
-        _ = try OperationQuery(parsing: query)
+        _ = try parsed()
         _ = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
     }
 
+    private func parsed() throws(CLIError) -> OperationQuery {
+        var parsed = try OperationQuery(parsing: query)
+        if !tag.isEmpty { parsed.terms.append(.tags(tag)) }
+        return parsed
+    }
+
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let query = try OperationQuery(parsing: query)
+        let query = try parsed()
         let start = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
         let client = try await invocation.connect()
         let walk = ListWalk(client: client, query: query, limit: limit, scanLimit: scanLimit)

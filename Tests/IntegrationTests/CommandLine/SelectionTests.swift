@@ -49,6 +49,22 @@ extension CommandLineTests {
             #expect(await (try sluice.start(["cancel", "-y"] + arguments)).outcome().code == 64)
         }
 
+        @Test("-t takes a tag as it is, for every verb; a query has patterns")
+        func exactTags() async throws {
+            let starred = try await sluice.enqueue("noop", "-t", "v1*")
+            let other = try await sluice.enqueue("noop", "-t", "v10-prod")
+            #expect(try await sluice.lines("list", "-t", "v1*", "-o", "id") == [starred])
+            #expect(Set(try await sluice.lines("list", "tag:v1*", "-o", "id")) == [starred, other])
+            #expect(try await sluice.lines("cancel", "-t", "v1*", "-y", "-o", "id") == [starred])
+            #expect(try await sluice.state(other) == "ready")
+            #expect(try await sluice("wait", "-t", "v1*", "-o", "id").output == starred + "\n")
+            #expect(try await sluice("cancel", "-w", "tag:v10*", "-y").code == 0)
+            #expect(try await sluice.lines("retry", "-t", "v1*", "-y", "-o", "id") == [starred])
+            #expect(try await sluice.state(other) == "cancelled")
+            #expect(try await sluice.lines("rm", "-t", "v1*", "-y", "-o", "id") == [starred])
+            #expect(try await sluice.state(other) == "cancelled")
+        }
+
         @Test("wait --for started returns when it runs, and not before; 2 for one that will never start")
         func started() async throws {
             let id = try await sluice.enqueue("sleep", "seconds:=600")
