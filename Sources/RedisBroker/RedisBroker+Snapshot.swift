@@ -65,6 +65,8 @@ extension QueueSnapshot {
         counts[.blocked] = 0
         self.totals["executing"] = nil
         self.totals["ghosts"] = nil
+        // Counted as cancelled.
+        self.totals["clearing"] = nil
     }
 }
 

@@ -114,6 +114,7 @@ struct ScriptAssembler: Sendable {
         case "lanes": PackageResources.lanes_lua
         case "take": PackageResources.take_lua
         case "held": PackageResources.held_lua
+        case "batches": PackageResources.batches_lua
         case "graves": PackageResources.graves_lua
         case "recover": PackageResources.recover_lua
         case "losses": PackageResources.losses_lua

@@ -77,7 +77,27 @@ struct TwinRun {
         layout = model.layout(queue: queue, workers: steps.workers, endedRows: endedRows, after: layout)
         if let difference = difference(from: next.text.string ?? "") { return difference }
         if let difference = try await difference(from: next, ids) { return difference }
+        if let difference = try await differenceOfCancelled() { return difference }
         return Conservation(layout, isComplete: isComplete).violation(in: details)
+    }
+
+    /// What a cancel of the whole queue ended is listed while it is cleared away.
+    private func differenceOfCancelled() async throws -> String? {
+        guard layout.hasCancelledBatches else { return nil }
+        let (expected, actual) = (try await cancelled(on: model), try await cancelled(on: redis))
+        guard expected != actual else { return nil }
+        return "lists of cancelled ones differ\n  model: \(expected)\n  Redis: \(actual)"
+    }
+
+    private func cancelled(on broker: some BrokerInspection) async throws -> [OperationID] {
+        var ids: [OperationID] = []
+        var cursor: String?
+        repeat {
+            let page = try await broker.page(state: .cancelled, queue: queue, cursor: cursor, limit: 7)
+            ids += page.operations.map(\.record.header.id)
+            cursor = page.cursor
+        } while cursor != nil && ids.count < 60
+        return Array(ids.prefix(60))
     }
 
     private func difference(from text: String) -> String? {

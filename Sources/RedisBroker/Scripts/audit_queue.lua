@@ -53,6 +53,10 @@ local ghosts = total('ghosts')
 if ghosts < 0 or ghosts > ready then
   finding('counter', 'ghosts', format('the counter says %d left behind, the lanes hold %d in all', ghosts, ready))
 end
+if call('EXISTS', PREFIX .. 'graves') == 0 and total('clearing') ~= 0 then
+  finding('counter', 'clearing', format('the counter says %d, no cancelled batch is left', total('clearing')),
+    correct('clearing', total('clearing'), 0))
+end
 local ended = total('finished') + total('dead') + total('cancelled') + total('expired') + total('removed')
 local should = tonumber(m.sequence or 0) - total('notEnqueued') + total('reopened')
 local is = ready - ghosts + waiting + held + ended

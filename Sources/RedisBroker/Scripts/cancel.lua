@@ -58,7 +58,7 @@ local function cancel(id)
   end
   local ended_at = tonumber(sub(head, 66, 74), 36)
   -- Not cleared away yet: it ended with the cancel of its queue.
-  if ended_at == 0 then ended_at = string.match(call('HGET', META, 'cancelTrace') or '', '^%d+') or 0 end
+  if ended_at == 0 then ended_at = queue_cancel(head) or 0 end
   return state, format('%d', ended_at)
 end
 

@@ -29,6 +29,7 @@ call('HSET', META, 'cancelledSequence', sequence, 'cancelledFence', fence,
   'cancelTrace', trace)
 call('HSET', TOTALS, 'ghosts', '0')
 call('HINCRBY', TOTALS, 'cancelled', waiting)
+call('HINCRBY', TOTALS, 'clearing', waiting)
 call('RPUSH', PREFIX .. 'graves', grave .. ' ' .. sequence .. ' ' .. trace)
 call('PUBLISH', CHANNELS .. 'control', 'cancelThrough')
 if waiting > 0 then

@@ -88,6 +88,8 @@ local function page_of_executing()
   end
 end
 
+-- include: batches
+
 if state == 'r' then
   page_of_lanes()
 elseif state == 'x' then
@@ -96,6 +98,8 @@ elseif state == 's' then
   page_of_set(PREFIX .. 'scheduled', true)
 elseif state == 't' then
   page_of_set(PREFIX .. 'retrying', true)
+elseif state == 'c' then
+  page_of_cancelled()
 else
   page_of_set(PREFIX .. 'ended:' .. state, false)
 end

@@ -19,6 +19,7 @@ local function remove(id)
   local stored, state = sub(head, 65, 65), state_of(head)
   if stored == 'x' then return 'x' end
   if state == 'r' then add('ghosts', 1) end
+  if state ~= stored then add('clearing', -1) end
   if PLACES[state] then call('ZREM', PREFIX .. PLACES[state], id) end
   if TOTAL_OF[state] then call('ZREM', PREFIX .. 'ended:' .. state, id) else add('removed', 1) end
   if sub(head, 19, 27) ~= ZERO9 then call('ZREM', PREFIX .. 'expiring', id) end

@@ -49,9 +49,12 @@ for i = 1, #leases, 2 do
   end
 end
 
+-- What a cancel of the whole queue ended is cancelled before it is cleared away.
+local cancelled = call('ZCARD', PREFIX .. 'ended:c') + max(0, tonumber(call('HGET', TOTALS, 'clearing') or 0))
+
 return {
   format('%d', now), ready, call('ZCARD', PREFIX .. 'scheduled'), call('ZCARD', PREFIX .. 'retrying'),
-  call('ZCARD', PREFIX .. 'ended:f'), call('ZCARD', PREFIX .. 'ended:d'), call('ZCARD', PREFIX .. 'ended:c'),
+  call('ZCARD', PREFIX .. 'ended:f'), call('ZCARD', PREFIX .. 'ended:d'), cancelled,
   call('ZCARD', PREFIX .. 'ended:e'), format('%d', ready > 0 and oldest or -1),
   call('HGETALL', META), call('HGETALL', TOTALS), workers, executing,
 }

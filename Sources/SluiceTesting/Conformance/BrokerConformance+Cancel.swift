@@ -320,6 +320,68 @@ extension BrokerConformance {
             try await bench.advance(.seconds(5))
             try bench.expect(try await bench.cancel(ids[0]), .ended(.cancelled, at: now), "the outcome")
         },
+        ConformanceCheck("What a cancel of the queue ended is counted and listed as cancelled at once") { bench in
+            let worker = try bench.worker()
+            let retrying = try await bench.running(worker)
+            _ = try await bench.fail(retrying, worker, .retry(afterMilliseconds: 1000))
+            let early = try await bench.enqueue(delay: 1000)
+            let late = try await bench.enqueue(delay: 2000)
+            let low = try await bench.enqueue(3, priority: .low)
+            let high = try await bench.enqueue(2, tracked: false, priority: .high)
+            let cancelled = try await bench.enqueue()
+            _ = try await bench.cancel(cancelled[0])
+            _ = try await bench.cancelQueue()
+            let batch = high.reversed() + low.reversed() + late + early + [retrying.id]
+            let second = try await bench.enqueue(2)
+            _ = try await bench.cancelQueue()
+            for limit in [1, 2, 3, 200] {
+                let listed = try await bench.list(.cancelled, limit: limit)
+                try bench.expect(listed, second.reversed() + batch + cancelled, "listed, \(limit) a page")
+            }
+            try bench.expect(try await bench.snapshot().counts[.cancelled], 11, "counted")
+            try bench.expect(try await bench.snapshot().counts[.ready], 0, "ready ones")
+            _ = try await bench.sweepAll()
+            try bench.expect(try await bench.snapshot().counts[.cancelled], 9, "counted when it is cleared away")
+            let kept = Set(try await bench.list(.cancelled, limit: 2))
+            try bench.expect(kept, Set(second + batch + cancelled).subtracting(high), "listed when it is cleared away")
+        },
+        ConformanceCheck("What is removed or retried from a cancelled queue is not counted or listed again") { bench in
+            let worker = try bench.worker()
+            let waiting = try await bench.enqueue(3)
+            let delayed = try await bench.enqueue(2, delay: 1000)
+            _ = try await bench.cancelQueue()
+            let removed = [waiting[0], delayed[0]]
+            let removals = try await bench.broker.remove(removed, queue: bench.queue)
+            try bench.expect(removals, [.done, .done], "the removals")
+            let retried = [waiting[1], delayed[1]]
+            let retries = try await bench.broker.retry(retried, queue: bench.queue)
+            try bench.expect(retries, [.done, .done], "the retries")
+            try bench.expect(try await bench.snapshot().counts[.cancelled], 1, "counted before")
+            try bench.expect(try await bench.list(.cancelled, limit: 2), [waiting[2]], "listed before")
+            _ = try await bench.sweepAll()
+            try bench.expect(try await bench.snapshot().counts[.cancelled], 1, "counted after")
+            try bench.expect(try await bench.list(.cancelled, limit: 2), [waiting[2]], "listed after")
+            for id in removed { try await bench.expectState(id, nil) }
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), retried, "claimed operations")
+        },
+        ConformanceCheck("The cancel of a queue shows in each operation the same before and after it is cleared away") {
+            bench in
+            let first = try await bench.enqueue()
+            let now = try await bench.snapshot().time
+            _ = try await bench.cancelQueue(reason: "the first")
+            try await bench.advance(.seconds(5))
+            try await bench.enqueue()
+            _ = try await bench.cancelQueue(reason: "the second")
+            let before = try await bench.existing(first[0])
+            try bench.expect(before.cancel?.reason, "the first", "the reason before")
+            try bench.expect(before.record.endedAt, now, "the end before")
+            try bench.expect(try await bench.cancel(first[0]), .ended(.cancelled, at: now), "a cancel of it")
+            try await bench.advance(.seconds(60))
+            _ = try await bench.sweepAll()
+            let after = try await bench.existing(first[0])
+            try bench.expect(after.cancel, before.cancel, "the cancel after")
+            try bench.expect(after.record.endedAt, now, "the end after")
+        },
         ConformanceCheck("Each cancel of a queue stands with what it cancelled, also when another follows at once") {
             bench in
             let first = try await bench.enqueue()

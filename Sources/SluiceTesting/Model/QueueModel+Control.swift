@@ -21,7 +21,12 @@ extension QueueModel {
 
     /// When it ended; for one of a cancelled queue that is not cleared away yet, when that was cancelled.
     func endInstant(of record: OperationRecord) -> Int64 {
-        record.state.isTerminal ? record.endedAt : queueCancel?.at ?? 0
+        record.state.isTerminal ? record.endedAt : queueCancel(of: record)?.at ?? 0
+    }
+
+    /// The first cancel of the whole queue that covers the operation: that which ended it.
+    func queueCancel(of record: OperationRecord) -> CancelIntent? {
+        graves.first { $0.sequence >= record.header.sequence }?.cancel ?? queueCancel
     }
 
     /// Takes a waiting operation out of its place; its reference stays in its lane.

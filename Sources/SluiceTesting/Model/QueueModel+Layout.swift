@@ -25,6 +25,16 @@ package struct QueueLayout: Sendable {
     package fileprivate(set) var load = 0
     package fileprivate(set) var hasToken = false
 
+    /// Whether something that a cancel of the whole queue ended is not cleared away.
+    package var hasCancelledBatches: Bool {
+        places.contains { entry in
+            switch entry.place {
+            case .grave, .untrackedInGrave, .graveSet: true
+            case .lane, .untrackedInLane, .set, .inFlight, .ended: false
+            }
+        }
+    }
+
     /// Of a queue in which nothing ever was.
     package init() {}
 }

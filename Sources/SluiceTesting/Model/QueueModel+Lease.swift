@@ -231,8 +231,8 @@ extension QueueModel {
     private mutating func buryRecord(_ id: OperationID, cancel: CancelIntent) {
         if operations[id]?.cancel == nil { operations[id]?.cancel = cancel }
         operations[id]?.record.state = .cancelled
-        operations[id]?.record.endedAt = now
-        ended[.cancelled, default: ScoredSet()].insert(id, score: now)
+        operations[id]?.record.endedAt = cancel.at
+        ended[.cancelled, default: ScoredSet()].insert(id, score: cancel.at)
         endedInCall[.cancelled, default: 0] += 1
     }
 }

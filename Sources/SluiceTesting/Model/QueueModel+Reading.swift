@@ -21,7 +21,8 @@ extension QueueModel {
     private func trace(of stored: StoredOperation, state: OperationState) -> CancelTrace? {
         let isTold = state == .executing && stored.record.fence <= cancelledFence
         let isBuried = state == .cancelled && stored.record.state != .cancelled
-        guard let intent = stored.cancel ?? (isTold || isBuried ? queueCancel : nil) else { return nil }
+        let ofQueue = isBuried ? queueCancel(of: stored.record) : isTold ? queueCancel : nil
+        guard let intent = stored.cancel ?? ofQueue else { return nil }
         return CancelTrace(
             requestedAt: intent.at,
             acknowledgedAt: stored.cancelAcknowledgedAt,
@@ -58,12 +59,13 @@ extension QueueModel {
         return snapshot
     }
 
-    /// Those of a grave are in none of the counts until they are cleared away.
+    /// What a cancel of the whole queue ended counts as cancelled before it is cleared away.
     private var counts: [OperationState: Int] {
         var counts: [OperationState: Int] = [
             .ready: readyCount, .scheduled: scheduled.count, .retrying: retrying.count, .executing: executingCount,
         ]
         for state in OperationState.allCases where state.isTerminal { counts[state] = ended[state]?.count ?? 0 }
+        counts[.cancelled, default: 0] += graves.reduce(0) { $0 + rows(of: $1).count }
         return counts
     }
 
@@ -153,8 +155,27 @@ extension QueueModel {
         case .scheduled: scheduled.entries.compactMap { detail($0.id) }
         case .retrying: retrying.entries.compactMap { detail($0.id) }
         case .blocked: []
-        case .finished, .dead, .cancelled, .expired:
-            (ended[state]?.entries ?? []).reversed().compactMap { detail($0.id) }
+        case .cancelled: graves.reversed().flatMap(rows) + endedRows(.cancelled)
+        case .finished, .dead, .expired: endedRows(state)
+        }
+    }
+
+    private func endedRows(_ state: OperationState) -> [OperationDetail] {
+        (ended[state]?.entries ?? []).reversed().compactMap { detail($0.id) }
+    }
+
+    /// What a cancel of the whole queue ended and no sweep has cleared away: each place from its tail. What was removed or retried since then
+    /// is none of it.
+    private func rows(of batch: Grave) -> [OperationDetail] {
+        let elements = batch.lanes.reversed().flatMap { $0.elements.reversed() }
+        return elements.compactMap { row(of: $0, state: .cancelled, fence: 0) }
+            + rows(of: batch.scheduled, .scheduled, through: batch.sequence)
+            + rows(of: batch.retrying, .retrying, through: batch.sequence)
+    }
+
+    private func rows(of set: ScoredSet, _ stored: OperationState, through sequence: Int64) -> [OperationDetail] {
+        set.entries.reversed().compactMap { detail($0.id) }.filter {
+            $0.record.state == stored && $0.record.header.sequence <= sequence
         }
     }
 

@@ -86,5 +86,35 @@ extension CommandLineTests {
             #expect(try await sluice.total("cancelled") == 6000)
             #expect(try await sluice.state(after) == "finished")
         }
+
+        @Test("A cancelled queue without workers: every view says so at once, and what is removed does not come back")
+        func withoutWorkers() async throws {
+            var ids: [String] = []
+            for _ in 1...3 { ids.append(try await sluice.enqueue("noop", "-q", "idle")) }
+            ids.append(try await sluice.enqueue("noop", "-q", "idle", "--in", "1h"))
+            try await sluice.lines("cancel", "-q", "idle", "-y")
+            func counted() async throws -> Int? {
+                let queues = try await sluice.json("queue", "ls")["queues"]?.arrayValue
+                return queues?.first { $0["name"]?.stringValue == "idle" }?["counts"]?["cancelled"]?.intValue
+            }
+            func listed() async throws -> [String] { try await sluice.lines("list", "state:cancelled", "-o", "id") }
+            #expect(try await counted() == 4)
+            #expect(Set(try await listed()) == Set(ids))
+            #expect(try await sluice.lines("list", "state:ready,scheduled", "-o", "id") == [])
+            for id in ids { #expect(try await sluice.json("show", id)["state"]?.stringValue == "cancelled") }
+            #expect(try await sluice("wait", ids[0], "--timeout", "10s").code == 2)
+            #expect(try await sluice("doctor", "--deep").code == 0)
+            #expect(try await sluice("rm", ids[0]).code == 0)
+            #expect(try await counted() == 3)
+            #expect(try await sluice("rm", "-w", "state:cancelled", "-y").code == 0)
+            #expect(try await counted() == 0)
+            #expect(try await listed() == [])
+
+            #expect(await (try sluice.start(["worker", "-q", "idle", "--burst"])).outcome().code == 0)
+            #expect(try await counted() == 0)
+            #expect(try await listed() == [])
+            for id in ids { #expect(try await sluice.state(id) == "none") }
+            #expect(try await sluice("doctor", "--deep").code == 0)
+        }
     }
 }

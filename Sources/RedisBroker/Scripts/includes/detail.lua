@@ -11,8 +11,14 @@ local function detail(id)
   local extras = call('HGETALL', extras_key(id))
   local fence = fence_of(record)
   local is_told = state == 'x' and fence <= tonumber(call('HGET', META, 'cancelledFence') or 0)
-  if is_told or (state == 'c' and sub(record, 65, 65) ~= 'c') then
-    local at, by, reason = string.match(call('HGET', META, 'cancelTrace') or '', '^(%d+) (%S*) ?(.*)$')
+  local is_in_batch = state == 'c' and sub(record, 65, 65) ~= 'c'
+  if is_told or is_in_batch then
+    local at, by, reason
+    if is_in_batch then
+      at, by, reason = queue_cancel(record)
+    else
+      at, by, reason = string.match(call('HGET', META, 'cancelTrace') or '', '^(%d+) (%S*) ?(.*)$')
+    end
     for _, value in ipairs({ 'queueCancelAt', at or '0', 'queueCancelBy', by or '', 'queueCancelReason', reason or '' }) do
       extras[#extras + 1] = value
     end

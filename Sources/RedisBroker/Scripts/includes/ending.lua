@@ -4,21 +4,21 @@ local ended = {}
 
 -- include: waiters
 
-local function note_end(id, state)
+local function note_end(id, state, at)
   local list = ended[state] or {}
   ended[state] = list
-  list[#list + 1] = NOW
+  list[#list + 1] = at or NOW
   list[#list + 1] = id
   notify_waiters(id, state)
 end
 
 -- Ends the record. `failed` is its number of used attempts, three digits; `revision` changes where a reference stays behind.
--- `is_known`: its end was counted and announced before.
-local function end_record(id, head, state, failed, revision, is_known)
-  call('SETRANGE', record_key(id), '3',
-    (revision or sub(head, 4, 4)) .. failed .. sub(head, 8, 64) .. state .. NOW36)
-  note_end(id, state)
-  if is_known then
+-- `ended_at`, text: its end was counted and announced then; nil = it ends now.
+local function end_record(id, head, state, failed, revision, ended_at)
+  call('SETRANGE', record_key(id), '3', (revision or sub(head, 4, 4)) .. failed .. sub(head, 8, 64) .. state
+    .. (ended_at and time36(tonumber(ended_at)) or NOW36))
+  note_end(id, state, ended_at)
+  if ended_at then
     add(TOTAL_OF[state], -1)
   else
     event(id, state, state ~= 'f')

@@ -7,7 +7,8 @@ local function bury_record(id, sequence_limit, trace)
   if tonumber(sub(head, 28, 38), 16) > sequence_limit then return end
   note_cancel(id, trace)
   -- The cancel of the queue has counted and announced it.
-  end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)), true)
+  end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)), string.match(trace, '^%d+'))
+  add('clearing', -1)
 end
 
 -- One at a time, since an untracked one has up to 1 MiB.
@@ -17,7 +18,7 @@ local function bury_lane(key, limit, trace)
     local element = call('LPOP', key)
     if not element then break end
     popped, bytes = popped + 1, bytes + #element
-    if is_reference(element) then bury_record(sub(element, 39, 64), limit, trace) end
+    if is_reference(element) then bury_record(sub(element, 39, 64), limit, trace) else add('clearing', -1) end
   end
   return popped
 end
@@ -38,5 +39,7 @@ local function bury()
     if #popped > 0 then return #popped / 2 end
   end
   call('LPOP', PREFIX .. 'graves')
+  -- An older version of the cancel did not count.
+  if call('EXISTS', PREFIX .. 'graves') == 0 then call('HDEL', TOTALS, 'clearing') end
   return 0
 end

@@ -54,6 +54,21 @@ local function state_of(head)
   return state
 end
 
+-- When, by whom and why the cancel of the whole queue came that ended what has this head: the first one that covers its sequence. Their
+-- batches stand in the order of their cancels until they are cleared away.
+local function queue_cancel(head)
+  local batches, sequence = PREFIX .. 'graves', tonumber(sub(head, 28, 38), 16)
+  local low, high = 0, call('LLEN', batches) - 1
+  while low < high do
+    local middle = floor((low + high) / 2)
+    local covers = tonumber(string.match(call('LINDEX', batches, middle), '^%d+ (%d+)')) >= sequence
+    if covers then high = middle else low = middle + 1 end
+  end
+  local batch = call('LINDEX', batches, low)
+  local trace = batch and string.match(batch, '^%d+ %d+ (.*)$') or call('HGET', META, 'cancelTrace') or ''
+  return string.match(trace, '^(%d+) (%S*) ?(.*)$')
+end
+
 -- A record that had none so far: an untracked operation that leaves the fast path. `element` is header + envelope.
 -- nil = its id has a record: somebody enqueued under the id of another operation. That one's record stands, this one is dropped.
 local function adopt(element, state)

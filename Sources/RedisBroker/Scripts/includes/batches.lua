@@ -1,0 +1,62 @@
+-- What a cancel of the whole queue ended and was not cleared away: the newest batch first, each place from its tail, because it is cleared
+-- away from its head. What is cleared away meanwhile follows in ended:c, so nothing is missed. The cursor is "b batch place position".
+local BATCH_PLACES = { 'lane:4', 'lane:3', 'lane:2', 'lane:1', 'lane:0', 'scheduled', 'retrying' }
+local LETTER_OF = { scheduled = 's', retrying = 't' }
+
+-- Each operation is listed by the element that counts; others were left behind.
+local function row_of_batch(place, element, sequence_limit)
+  if not LETTER_OF[place] and not is_reference(element) then return row_of(element, '') end
+  local head = head_of(LETTER_OF[place] and element or sub(element, 39, 64))
+  if not head or sub(head, 65, 65) ~= (LETTER_OF[place] or 'r') then return end
+  local counts
+  if LETTER_OF[place] then
+    counts = tonumber(sub(head, 28, 38), 16) <= sequence_limit
+  else
+    counts = sub(head, 4, 4) == sub(element, 4, 4) and sub(head, 28, 38) == sub(element, 28, 38)
+  end
+  if counts then reply[#reply + 1] = detail(sub(head, 39, 64)) end
+end
+
+-- From the tail of a batch's place.
+local function read_place(key, place, position, wanted)
+  if LETTER_OF[place] then return call('ZREVRANGE', key, position, position + wanted - 1) end
+  local elements, reversed = call('LRANGE', key, -position - wanted, -position - 1), {}
+  for i = #elements, 1, -1 do reversed[#reversed + 1] = elements[i] end
+  return reversed
+end
+
+-- 'b 0 …' is behind the last batch: the set follows.
+local function page_of_batches()
+  local batches = PREFIX .. 'graves'
+  local first = tonumber(string.match(call('LINDEX', batches, 0) or '', '^%d+'))
+  local batch, place, position = string.match(cursor, '^b (%d+) (%d) (%d+)$')
+  if not first or (cursor ~= '' and not batch) then return end
+  batch, place, position = tonumber(batch or first + call('LLEN', batches) - 1), tonumber(place or 1), tonumber(position or 0)
+  local looked, steps = 0, 0
+  while batch >= first and #reply - 1 < limit and looked + steps < 5 * limit and not is_full() do
+    local name = BATCH_PLACES[place]
+    local sequence_limit = tonumber(string.match(call('LINDEX', batches, batch - first), '^%d+ (%d+)'))
+    local wanted = min(limit - (#reply - 1), affordable(looked))
+    local elements = read_place(PREFIX .. 'grave:' .. format('%d', batch) .. ':' .. name, name, position, wanted)
+    for i = 1, #elements do
+      row_of_batch(name, elements[i], sequence_limit)
+      looked, position = looked + 1, position + 1
+      if is_full() then break end
+    end
+    steps = steps + 1
+    if #elements == 0 then place, position = place + 1, 0 end
+    if place > #BATCH_PLACES then batch, place = batch - 1, 1 end
+  end
+  reply[1] = format('b %d %d %d', batch < first and 0 or batch, place, position)
+end
+
+-- The batches, then with the same page what is cleared away.
+local function page_of_cancelled()
+  page_of_batches()
+  if reply[1] ~= '' and not find(reply[1], '^b 0 ') then return end
+  limit = limit - (#reply - 1)
+  if limit == 0 or is_full() then return end
+  if find(cursor, '^b') then cursor = '' end
+  reply[1] = ''
+  page_of_set(PREFIX .. 'ended:c', false)
+end
