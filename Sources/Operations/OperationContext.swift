@@ -94,9 +94,11 @@ public struct OperationContext: Sendable {
     }
 
     /// Adds lines to the operation's log: `sluice logs ID`. The last 1,000 lines or 256 KiB are kept.
+    ///
+    /// A line of more than 4,096 bytes is cut between two characters and ends with "…".
     public func log(_ text: String) {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            link.write(.log(line: Array(line.utf8.prefix(Defaults.logLineBytes))))
+            link.write(.log(line: Array(String(line).cut(toBytes: Defaults.logLineBytes).utf8)))
         }
     }
 

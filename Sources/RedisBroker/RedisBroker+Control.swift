@@ -111,7 +111,7 @@ extension String {
     }
 
     fileprivate var oneLine: String {
-        String(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? " " : String($0) }.joined().prefix(500))
+        unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? " " : String($0) }.joined().cut(toCharacters: 500)
     }
 }
 

@@ -55,6 +55,23 @@ struct ExecTests {
         try await harness.stop()
     }
 
+    @Test("cuts a line that is too long between characters, and marks each piece but the last one")
+    func longLine() async throws {
+        let harness = harness()
+        harness.start()
+        let text = String(repeating: "日本語の行", count: 340)
+        for before in ["", "x", "xy"] {
+            let id = try await harness.broker.put("exec", json("printf", "%s\\n", before + text))
+            #expect(try await harness.reaches(.finished, id))
+            let pieces = try await lines(harness, id)
+            #expect(pieces.count == 2)
+            #expect(pieces.allSatisfy { $0.utf8.count <= Defaults.logLineBytes && !$0.contains("\u{FFFD}") })
+            #expect(pieces[0].utf8.count > Defaults.logLineBytes - 3)
+            #expect(pieces[0].hasSuffix("…") && pieces[0].dropLast() + pieces[1] == before + text)
+        }
+        try await harness.stop()
+    }
+
     @Test("keeps the whole output of each of many programs that begin and end at once")
     func many() async throws {
         let harness = harness()

@@ -88,7 +88,7 @@ struct ProgramFailure: OperationFailing, RetryTiming, CustomStringConvertible {
     /// Its output is no result. Another attempt would hardly write another one.
     init(noJSONFrom path: String, _ output: [UInt8], _ problem: String) {
         failureType = "result"
-        let start = OperationsError.quoted(String(decoding: output.prefix(200), as: UTF8.self))
+        let start = OperationsError.quoted(String(decoding: output.cutText(toBytes: 200), as: UTF8.self))
         description =
             "what \(path) wrote to standard output is no JSON: \(problem), in \(start); what is not the result belongs on standard error"
     }

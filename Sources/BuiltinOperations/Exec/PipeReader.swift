@@ -46,7 +46,7 @@ final class PipeReader: Sendable {
     /// - Parameters:
     ///   - descriptor: the read end; it is closed at the end.
     ///   - watch: tells when there is something to read.
-    ///   - limit: lines beyond so many bytes come in pieces.
+    ///   - limit: lines of more bytes come in pieces, cut between characters; all but the last one end with "…".
     ///   - onLine: called for each line, without its newline.
     convenience init(
         _ descriptor: Int32,
@@ -124,8 +124,8 @@ final class PipeReader: Sendable {
     }
 }
 
-/// Makes lines of bytes.
-private final class LineSplitter: Sendable {
+/// Makes lines of bytes. A line of more than `limit` bytes becomes several, each but the last one with "…" at its end.
+final class LineSplitter: Sendable {
     private let rest = Mutex<[UInt8]>([])
     private let limit: Int
     private let onLine: @Sendable (String) -> Void
@@ -136,23 +136,31 @@ private final class LineSplitter: Sendable {
     }
 
     func take(_ bytes: ArraySlice<UInt8>) {
-        let lines = rest.withLock { rest -> [[UInt8]] in
+        let lines = rest.withLock { rest -> [String] in
             rest += bytes
-            var lines: [[UInt8]] = []
+            var lines: [String] = []
             var start = 0
-            for (index, byte) in rest.enumerated() {
-                if byte == UInt8(ascii: "\n") {
-                    lines.append(Array(rest[start..<index]))
+            var index = max(0, rest.count - bytes.count)
+            while index < rest.count {
+                if rest[index] == UInt8(ascii: "\n") {
+                    lines.append(String(decoding: rest[start..<index], as: UTF8.self))
                     start = index + 1
-                } else if index - start == limit - 1 {
-                    lines.append(Array(rest[start...index]))
-                    start = index + 1
+                } else if index - start == limit {
+                    let piece = pieceCount(rest[start...index])
+                    lines.append(String(decoding: rest[start..<start + piece], as: UTF8.self) + TextCut.mark)
+                    start += piece
                 }
+                index += 1
             }
             rest.removeFirst(start)
             return lines
         }
-        for line in lines { onLine(String(decoding: line, as: UTF8.self)) }
+        for line in lines { onLine(line) }
+    }
+
+    /// How many bytes of a line that is too long make its next piece.
+    private func pieceCount(_ line: ArraySlice<UInt8>) -> Int {
+        max(1, TextCut.wholeCharacters(in: line, limit: limit - TextCut.mark.utf8.count))
     }
 
     /// What came after the last newline.

@@ -39,7 +39,7 @@ struct ProgramReport {
             guard let fraction = value.doubleValue else {
                 throw Fault(description: "has a \"progress\" that is no number")
             }
-            progress = (fraction, String((object["message"]?.stringValue ?? "").prefix(Self.messageLength)))
+            progress = (fraction, (object["message"]?.stringValue ?? "").cut(toCharacters: Self.messageLength))
         }
         checkpoint = object["checkpoint"]
         if let value = object["error"] { failure = try Self.failure(value, object) }

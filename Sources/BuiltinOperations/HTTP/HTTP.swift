@@ -119,7 +119,7 @@ private struct HTTPExchange {
         )
         let body = try await receive(response)
         guard arguments.accepts(Int(response.status.code)) else {
-            throw TransferFailure(response, to: arguments.title, String((body.text ?? "").prefix(Self.quoted)))
+            throw TransferFailure(response, to: arguments.title, (body.text ?? "").cut(toCharacters: Self.quoted))
         }
         return result(response, body).serializedBytes()
     }

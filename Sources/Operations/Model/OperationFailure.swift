@@ -55,16 +55,6 @@ public struct OperationFailure: Sendable, Codable, Equatable {
     }
 }
 
-extension String {
-    /// Its beginning, at most so many bytes, without half a character at the end.
-    fileprivate func cut(toBytes limit: Int) -> String {
-        guard utf8.count > limit else { return self }
-        var end = utf8.index(utf8.startIndex, offsetBy: limit)
-        while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
-        return String(self[..<end])
-    }
-}
-
 /// An error that decides itself what follows.
 public protocol OperationFailing: Error {
     /// A word to group by.

@@ -126,14 +126,14 @@ struct DetailText {
         let arguments = reading.envelope.arguments
         let args =
             reading.hiddenArguments.map { block("args", SafeText.line($0)) }
-            ?? block("args", SafeText.line(arguments.prefix(4_096)), suffix: "\(arguments.count) B")
+            ?? block("args", SafeText.line(arguments.cutText(toBytes: 4_096)), suffix: "\(arguments.count) B")
         let signature = reading.signature.map { block("signed", SafeText.line($0)) } ?? []
         return args + signature + (reading.failure.map { block("fault", SafeText.line($0.message), .dead) } ?? [])
     }
 
     private func result(_ detail: OperationDetail) -> [[Span]] {
         guard let result = detail.result(view) else { return [] }
-        return block("result", SafeText.line(result.prefix(4_096)), suffix: "\(result.count) B")
+        return block("result", SafeText.line(result.cutText(toBytes: 4_096)), suffix: "\(result.count) B")
     }
 
     private func errors(_ detail: OperationDetail) -> [[Span]] {
