@@ -125,7 +125,15 @@ let package = Package(
             path: "Sources/sluice-main",
             swiftSettings: strict
         ),
-        .target(name: "SluiceTesting", dependencies: ["Operations"], swiftSettings: strict),
+        .target(name: "BrokerModel", dependencies: ["Operations"], swiftSettings: strict),
+        .target(
+            name: "SluiceTesting",
+            dependencies: [
+                "Operations", "BrokerModel", "WorkerRuntime", "Sluice",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "TestSupport",
             dependencies: [
@@ -245,7 +253,7 @@ let package = Package(
             swiftSettings: strict
         ),
         // Tests.
-        .testTarget(name: "OperationsTests", dependencies: ["Operations", "SluiceTesting"], swiftSettings: strict),
+        .testTarget(name: "OperationsTests", dependencies: ["Operations", "BrokerModel"], swiftSettings: strict),
         .testTarget(name: "OperationKeysTests", dependencies: ["OperationKeys", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "RedisClientTests",
@@ -260,7 +268,7 @@ let package = Package(
         .testTarget(
             name: "RedisBrokerTests",
             dependencies: [
-                "RedisBroker", "SluiceTesting", "TestSupport",
+                "RedisBroker", "BrokerModel", "TestSupport",
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict
@@ -268,7 +276,7 @@ let package = Package(
         .testTarget(
             name: "WorkerRuntimeTests",
             dependencies: [
-                "WorkerRuntime", "BuiltinOperations", "SluiceTesting", "TestSupport", "guard-fixture",
+                "WorkerRuntime", "BuiltinOperations", "BrokerModel", "TestSupport", "guard-fixture",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict
@@ -282,14 +290,15 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting"], swiftSettings: strict),
         .testTarget(
             name: "SluiceMonitorTests",
-            dependencies: ["SluiceMonitor", "SluiceTesting", "TestSupport"],
+            dependencies: ["SluiceMonitor", "BrokerModel", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "SluiceCLITests",
-            dependencies: ["SluiceCLI", "SluiceTesting"],
+            dependencies: ["SluiceCLI", "BrokerModel"],
             swiftSettings: strict
         ),
         .testTarget(

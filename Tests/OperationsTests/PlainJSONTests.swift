@@ -1,4 +1,4 @@
-import SluiceTesting
+import BrokerModel
 import Testing
 
 @testable import Operations

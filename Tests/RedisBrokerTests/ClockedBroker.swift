@@ -2,7 +2,7 @@ import Logging
 import NIOPosix
 import Operations
 import RedisClient
-import SluiceTesting
+import BrokerModel
 import TestSupport
 
 @testable import RedisBroker

@@ -1,4 +1,4 @@
-import SluiceTesting
+import BrokerModel
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Operations
-import SluiceTesting
+import BrokerModel
 
 /// Every operation is in exactly one place, and that place is what its record says.
 struct Conservation {

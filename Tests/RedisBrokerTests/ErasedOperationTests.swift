@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import RedisBroker
-@testable import SluiceTesting
+@testable import BrokerModel
 
 /// What is kept of an operation is looked for by rules (`erase` in `ending.lua`): nothing that somebody wrote may be overlooked.
 @Suite("An operation that is removed")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @testable import RedisBroker
-@testable import SluiceTesting
+@testable import BrokerModel
 
 /// What is known of a worker is kept for an hour after its last beat or its sweep. What comes later must not be believed.
 @Suite("A worker of whom nothing is known any more")

@@ -1,7 +1,7 @@
 import Operations
 import RedisBroker
 import RedisClient
-import SluiceTesting
+import BrokerModel
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Logging
 import Operations
 import RedisClient
-import SluiceTesting
+import BrokerModel
 import Synchronization
 import TestSupport
 import Testing

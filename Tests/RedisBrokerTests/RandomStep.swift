@@ -1,5 +1,5 @@
 import Operations
-import SluiceTesting
+import BrokerModel
 
 /// One step of a random run: a call that both brokers get.
 enum RandomStep {

@@ -1,5 +1,5 @@
 import Operations
-import SluiceTesting
+import BrokerModel
 
 /// Draws steps that make sense: mostly calls of correct workers, mixed with repeats and with writes under fences that are gone. Some
 /// come late, so that later ones overtake them, and some twice.

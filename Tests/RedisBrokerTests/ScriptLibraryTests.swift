@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import RedisBroker
-@testable import SluiceTesting
+@testable import BrokerModel
 
 @Suite("The scripts as files")
 struct ScriptLibraryTests {

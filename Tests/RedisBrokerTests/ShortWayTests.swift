@@ -1,6 +1,6 @@
 import Operations
 import RedisClient
-import SluiceTesting
+import BrokerModel
 import TestSupport
 import Testing
 

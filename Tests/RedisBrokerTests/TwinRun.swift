@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 import RedisClient
-import SluiceTesting
+import BrokerModel
 
 @testable import RedisBroker
 

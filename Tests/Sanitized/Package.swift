@@ -10,7 +10,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     targets: [
         .target(name: "Operations", swiftSettings: settings),
-        .target(name: "SluiceTesting", dependencies: ["Operations"], swiftSettings: settings),
-        .testTarget(name: "OperationsTests", dependencies: ["Operations", "SluiceTesting"], swiftSettings: settings),
+        .target(name: "BrokerModel", dependencies: ["Operations"], swiftSettings: settings),
+        .testTarget(name: "OperationsTests", dependencies: ["Operations", "BrokerModel"], swiftSettings: settings),
     ]
 )

@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 import Sluice
-import SluiceTesting
+import BrokerModel
 import Testing
 
 @testable import SluiceCLI

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @testable import BuiltinOperations
-@testable import SluiceTesting
+@testable import BrokerModel
 @testable import WorkerRuntime
 
 @Suite("download")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @testable import BuiltinOperations
-@testable import SluiceTesting
+@testable import BrokerModel
 @testable import WorkerRuntime
 
 /// The guard's executable lies beside the tests'.

@@ -1,6 +1,6 @@
 import Operations
 
-@testable import SluiceTesting
+@testable import BrokerModel
 
 /// A broker that hands every call on to another one; a test's broker says otherwise for the calls that it is about.
 protocol Forwarding: Broker {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @testable import BuiltinOperations
-@testable import SluiceTesting
+@testable import BrokerModel
 @testable import WorkerRuntime
 
 @Suite("A handler program")

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import BuiltinOperations
 @testable import Operations
-@testable import SluiceTesting
+@testable import BrokerModel
 @testable import WorkerRuntime
 
 /// Keeps what is logged.

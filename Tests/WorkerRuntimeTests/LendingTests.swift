@@ -1,5 +1,5 @@
 import Operations
-import SluiceTesting
+import BrokerModel
 import Testing
 
 @testable import WorkerRuntime

@@ -1,7 +1,7 @@
 import Operations
 import Testing
 
-@testable import SluiceTesting
+@testable import BrokerModel
 @testable import WorkerRuntime
 
 @Suite("The local queue")

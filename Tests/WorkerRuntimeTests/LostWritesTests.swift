@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import SluiceTesting
+@testable import BrokerModel
 @testable import WorkerRuntime
 
 /// The broker comes back without its last writes: what it has handed out, and the counter of fences.

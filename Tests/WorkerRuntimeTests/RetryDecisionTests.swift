@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import SluiceTesting
+@testable import BrokerModel
 @testable import WorkerRuntime
 
 private struct Closed: Error {}

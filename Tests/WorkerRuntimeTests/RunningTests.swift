@@ -2,7 +2,7 @@ import Operations
 import TestSupport
 import Testing
 
-@testable import SluiceTesting
+@testable import BrokerModel
 @testable import WorkerRuntime
 
 @Suite("A worker")

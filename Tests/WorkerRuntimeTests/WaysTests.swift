@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import SluiceTesting
+@testable import BrokerModel
 @testable import WorkerRuntime
 
 /// An asynchronous Foundation operation that ends when it is told to, and on a cancel only if it listens.

@@ -1,4 +1,4 @@
-/// What a worker and a producer need of a queue server. `RedisBroker` is the real one, `InMemoryBroker` (SluiceTesting) its model.
+/// What a worker and a producer need of a queue server. `RedisBroker` is the real one, `InMemoryBroker` (BrokerModel) its model.
 ///
 /// Every call is atomic: it happens as a whole or not at all. A call that throws `.outcomeUnknown` may have happened; all of
 /// them except `claim` may then be repeated as they are. After such a claim, raise the epoch and reconcile.

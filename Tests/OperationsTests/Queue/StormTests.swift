@@ -1,5 +1,5 @@
 import Foundation
-import SluiceTesting
+import BrokerModel
 import Testing
 
 @testable import Operations

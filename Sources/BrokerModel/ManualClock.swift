@@ -2,19 +2,23 @@ import Foundation
 import Operations
 
 /// A server clock that only moves when a test says so.
-package final class ManualClock: Sendable {
+public final class ManualClock: Sendable {
     private let milliseconds: Guarded<Int64>
 
+    /// Makes a clock that is at rest.
+    ///
     /// - Parameter milliseconds: the first instant, in milliseconds since 1970.
-    package init(milliseconds: Int64 = 1_700_000_000_000) {
+    public init(milliseconds: Int64 = 1_700_000_000_000) {
         self.milliseconds = Guarded(milliseconds)
     }
 
     /// Milliseconds since 1970.
-    package var now: Int64 { milliseconds.withLock { $0 } }
+    public var now: Int64 { milliseconds.withLock { $0 } }
 
-    /// Moves the clock; a negative duration moves it back.
-    package func advance(by duration: Duration) {
+    /// Moves the clock.
+    ///
+    /// - Parameter duration: rounded to milliseconds; a negative one moves the clock back.
+    public func advance(by duration: Duration) {
         milliseconds.withLock { $0 += duration.wholeMilliseconds }
     }
 }

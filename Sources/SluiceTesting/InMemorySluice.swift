@@ -1,0 +1,275 @@
+import BrokerModel
+@_exported import class BrokerModel.ManualClock
+import Foundation
+import Logging
+@_exported import Sluice
+import WorkerRuntime
+@_exported import struct WorkerRuntime.OperationRegistry
+
+/// Sluice in memory, for unit tests: no Redis, a clock that the test moves, and the loops of a real worker.
+///
+/// ```swift
+/// let sluice = InMemorySluice { $0.register(Resize.self) }
+/// #expect(try await sluice.run(Resize(path: "a.png", width: 200)) == "a.png@200")
+///
+/// let handle = try await sluice.client.enqueue(Resize(path: "b.png", width: 100), delay: .seconds(3600))
+/// #expect(try await sluice.waiting(Resize.self).map(\.width) == [100])
+/// sluice.clock.advance(by: .seconds(3600))
+/// try await sluice.drain()
+/// #expect(try await handle.value == "b.png@100")
+/// ```
+///
+/// States, fences, retries, cancels and limits behave as with Redis: the in-memory broker passes the conformance tests of the Redis
+/// scripts. Delays, retry pauses and expiry follow `clock`; what bodies themselves wait for, and time limits of runs, take real time.
+public final class InMemorySluice: Sendable {
+    /// A client of the operations in memory. `SluiceClient.close()` does nothing here.
+    public let client: SluiceClient
+    /// The server's clock.
+    public let clock: ManualClock
+
+    private let broker: InMemoryBroker
+    private let connection: any Broker
+    private let registry: OperationRegistry
+    private let slots: Int
+    private let logger: Logger
+
+    /// Makes an empty namespace.
+    ///
+    /// - Parameters:
+    ///   - namespace: the client's namespace.
+    ///   - slots: most operations that run at the same time.
+    ///   - keys: sign and encrypt what is enqueued, and verify and decrypt it.
+    ///   - faults: calls of workers that get lost; nil = none.
+    ///   - clock: the server's clock.
+    ///   - logger: gets what client and workers have to say.
+    ///   - register: registers what can be run.
+    public init(
+        namespace: String = Defaults.namespace,
+        slots: Int = Defaults.slots,
+        keys: OperationKeys? = nil,
+        faults: LostCalls? = nil,
+        clock: ManualClock = ManualClock(),
+        logger: Logger = Logger(label: "sluice.testing") { _ in SwiftLogNoOpLogHandler() },
+        register: (inout OperationRegistry) -> Void = { _ in }
+    ) {
+        let broker = InMemoryBroker(time: .manual(clock))
+        var registry = OperationRegistry()
+        register(&registry)
+        self.broker = broker
+        self.registry = registry
+        self.slots = slots
+        self.clock = clock
+        self.logger = logger
+        connection =
+            faults.map { UnreliableBroker(broker, seed: $0.seed, callLoss: $0.calls, replyLoss: $0.replies) } ?? broker
+        client = SluiceClient(broker: broker, namespace: namespace, keys: keys, logger: logger)
+    }
+
+    // MARK: What waits
+
+    /// The operations of a type that have not started: ready, scheduled or in a retry pause.
+    ///
+    /// - Parameters:
+    ///   - type: the type; its values are read from the stored arguments.
+    ///   - queue: the queue's name.
+    /// - Returns: the tracked ones and the untracked ones: scheduled, retrying, ready, each in the order in which a worker takes them.
+    /// - Throws: what decoding throws, if stored arguments do not fit the type.
+    public func waiting<Body: DistributedOperation>(
+        _ type: Body.Type,
+        queue: String = Defaults.queue
+    ) async throws -> [Body] {
+        var found: [Body] = []
+        for state in [OperationState.scheduled, .retrying, .ready] {
+            for detail in try await all(state, queue) {
+                let envelope = try OperationEnvelope(
+                    detail.record.envelope,
+                    id: detail.record.header.id,
+                    queue: queue,
+                    seal: client.seal
+                )
+                guard envelope.name == Body.name else { continue }
+                found.append(try JSONDecoder().decode(Body.self, from: Data(envelope.arguments)))
+            }
+        }
+        return found
+    }
+
+    private func all(_ state: OperationState, _ queue: String) async throws -> [OperationDetail] {
+        var (found, cursor): ([OperationDetail], String?) = ([], nil)
+        repeat {
+            let page = try await broker.page(state: state, queue: queue, cursor: cursor, limit: 500)
+            found += page.operations
+            cursor = page.cursor
+        } while cursor != nil
+        return found
+    }
+
+    // MARK: Running
+
+    /// Enqueues an operation and runs it to its end, with all its attempts: the clock moves over its retry pauses.
+    ///
+    /// Everything else that is due until then runs, too.
+    ///
+    /// - Parameters:
+    ///   - operation: its stored properties are the arguments.
+    ///   - queue: the queue's name.
+    /// - Returns: what its `main` returned.
+    /// - Throws: as `OperationHandle.value`: `OperationsError` with `.dead`, `.cancelled` or `.expired`; with `.refused` if its name is not
+    ///   registered.
+    public func run<Body: DistributedOperation>(
+        _ operation: Body,
+        queue: String = Defaults.queue
+    ) async throws -> Body.Output {
+        let handle = try await client.enqueue(operation, queue: queue)
+        try await drain()
+        while try await !handle.state().isTerminal, try await moveToNextDue() { try await drain() }
+        return try await handle.value
+    }
+
+    /// Runs what is ready, and what that enqueues, until nothing is ready or executing. The clock does not move.
+    ///
+    /// - Throws: `OperationsError` with `.refused` if an operation's name is not registered; `CancellationError`.
+    public func drain() async throws {
+        while case let queues = try await queuesWithWork(), !queues.isEmpty {
+            try await work(on: .named(queues.map { QueueShare($0) })) {
+                while try await !isIdle(queues) { try await Task.sleep(for: .milliseconds(1)) }
+            }
+        }
+    }
+
+    /// Runs everything, also what is scheduled or in a retry pause: the clock moves to each next due time.
+    ///
+    /// - Parameter limit: the longest time that the clock may move; what is due later stays.
+    /// - Throws: as `drain()`.
+    public func drainAll(within limit: Duration = .seconds(86_400 * 366)) async throws {
+        let end = clock.now + limit.wholeMilliseconds
+        repeat { try await drain() } while try await moveToNextDue(until: end)
+    }
+
+    /// Has a worker run what is due, as long as the body runs: for tests of cancels, progress and waits.
+    ///
+    /// - Parameter body: called while the worker works on all queues.
+    /// - Returns: what the body returns.
+    /// - Throws: what the body throws.
+    public func withWorker<Result: Sendable>(
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        try await work(on: .all, body)
+    }
+
+    private func work<Result>(on queues: QueueSelection, _ body: () async throws -> Result) async throws -> Result {
+        let worker = WorkerService(
+            broker: connection,
+            registry: registry,
+            configuration: WorkerConfiguration(queues: queues, slots: slots, lease: .seconds(1)),
+            seal: client.seal,
+            logger: logger,
+            discover: { [broker] in try await broker.queues() },
+            checkpoint: { [broker] id, queue in try await broker.details([id], queue: queue).first??.checkpoint }
+        )
+        let running = Task { try await worker.run() }
+        do {
+            let result = try await body()
+            worker.stop()
+            try await running.value
+            return result
+        } catch {
+            worker.abandon()
+            _ = await running.result
+            throw error
+        }
+    }
+
+    // MARK: State
+
+    private func queuesWithWork() async throws -> [String] {
+        var found: [String] = []
+        for queue in try await broker.queues() where try await hasWork(queue) { found.append(queue) }
+        return found
+    }
+
+    private func isIdle(_ queues: [String]) async throws -> Bool {
+        for queue in queues where try await hasWork(queue) { return false }
+        return true
+    }
+
+    private func hasWork(_ queue: String) async throws -> Bool {
+        let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
+        let (ready, executing) = (snapshot.counts[.ready] ?? 0, snapshot.counts[.executing] ?? 0)
+        if snapshot.paused { return executing > 0 }
+        if ready > 0 { try await checkNames(queue) }
+        if ready + executing > 0 { return true }
+        guard let due = try await nextDue(queue) else { return false }
+        return due <= snapshot.time
+    }
+
+    private func checkNames(_ queue: String) async throws {
+        let page = try await broker.page(state: .ready, queue: queue, cursor: nil, limit: 500)
+        for detail in page.operations {
+            guard let name = try? OperationEnvelope(detail.record.envelope).name, registry.names.contains(name) == false
+            else {
+                continue
+            }
+            throw OperationsError(
+                .refused,
+                "no operation \(OperationsError.quoted(name)) is registered: add $0.register(…) for it",
+                id: detail.record.header.id
+            )
+        }
+    }
+
+    /// When the next operation of a queue is due, in milliseconds of the clock.
+    private func nextDue(_ queue: String) async throws -> Int64? {
+        var earliest: Int64?
+        for state in [OperationState.scheduled, .retrying] {
+            let first = try await broker.page(state: state, queue: queue, cursor: nil, limit: 1).operations.first
+            guard let due = first?.record.header.readyAt else { continue }
+            earliest = min(earliest ?? due, due)
+        }
+        return earliest
+    }
+
+    /// - Returns: false if nothing is due until then.
+    private func moveToNextDue(until end: Int64 = .max) async throws -> Bool {
+        var earliest: Int64?
+        for queue in try await broker.queues() {
+            guard let due = try await nextDue(queue) else { continue }
+            earliest = min(earliest ?? due, due)
+        }
+        guard let earliest, earliest <= end else { return false }
+        clock.advance(by: .milliseconds(max(0, earliest - clock.now)))
+        return true
+    }
+}
+
+/// Calls between worker and server that get lost, before or after they took effect, as on a bad network.
+public struct LostCalls: Sendable {
+    /// The same seed loses the same calls, as long as they come in the same order.
+    public var seed: UInt64
+    /// The part of calls that never arrive, 0 to 1.
+    public var calls: Double
+    /// The part of calls whose answer gets lost, 0 to 1.
+    public var replies: Double
+
+    /// Describes a bad network.
+    ///
+    /// - Parameters:
+    ///   - seed: the same seed loses the same calls.
+    ///   - calls: the part of calls that never arrive, 0 to 1.
+    ///   - replies: the part of calls whose answer gets lost, 0 to 1.
+    public init(seed: UInt64, calls: Double = 0.1, replies: Double = 0.1) {
+        self.seed = seed
+        self.calls = calls
+        self.replies = replies
+    }
+}
+
+extension SluiceClient {
+    /// A client whose operations stay in memory, for code under test that only enqueues. `InMemorySluice` also runs them.
+    ///
+    /// - Parameter namespace: its namespace.
+    /// - Returns: a client of an empty namespace, which needs no Redis.
+    public static func inMemory(namespace: String = Defaults.namespace) -> SluiceClient {
+        SluiceClient(broker: InMemoryBroker(), namespace: namespace)
+    }
+}

@@ -1,0 +1,79 @@
+import SluiceTesting
+import Synchronization
+import Testing
+
+private struct Parent: DistributedOperation {
+    static let name = "parent"
+    /// What a program keeps for its operations.
+    static let client = Mutex<SluiceClient?>(nil)
+
+    func main(_ context: OperationContext) async throws {
+        let client = try #require(Self.client.withLock { $0 })
+        for _ in 0..<3 { try await client.enqueue(Child(), queue: "children") }
+    }
+}
+
+private struct Child: DistributedOperation {
+    static let name = "child"
+
+    func main(_ context: OperationContext) async throws -> Int { context.delivery }
+}
+
+@Suite("Sluice in memory", .timeLimit(.minutes(1)))
+struct InMemorySluiceTests {
+    @Test("A drain runs what operations enqueue, also in queues that are new")
+    func children() async throws {
+        let sluice = InMemorySluice {
+            $0.register(Parent.self)
+            $0.register(Child.self)
+        }
+        Parent.client.withLock { $0 = sluice.client }
+        try await sluice.run(Parent())
+        #expect(try await sluice.waiting(Child.self, queue: "children").isEmpty)
+        let handles = try await sluice.client.enqueue([Child(), Child()], queue: "children")
+        #expect(try await sluice.waiting(Child.self, queue: "children").count == 2)
+        try await sluice.drain()
+        for handle in handles { #expect(try await handle.value == 1) }
+    }
+
+    @Test("Lost calls and answers lose no operation")
+    func faults() async throws {
+        let sluice = InMemorySluice(faults: LostCalls(seed: 7, calls: 0.2, replies: 0.2)) { $0.register(Child.self) }
+        let handles = try await sluice.client.enqueue((0..<50).map { _ in Child() })
+        try await sluice.drain()
+        for handle in handles { #expect(try await handle.state() == .finished) }
+    }
+
+    @Test("A name that is not registered is an error of the drain, not a wait without end")
+    func unknownName() async throws {
+        let sluice = InMemorySluice()
+        let error = await #expect(throws: OperationsError.self) { try await sluice.run(Child()) }
+        #expect(error?.code == .refused && error?.message.contains("\"child\"") == true)
+    }
+
+    @Test("drainAll moves the clock as far as it may, and what is paused stays")
+    func limits() async throws {
+        let sluice = InMemorySluice { $0.register(Child.self) }
+        let soon = try await sluice.client.enqueue(Child(), delay: .seconds(60))
+        let late = try await sluice.client.enqueue(Child(), delay: .seconds(600))
+        let before = sluice.clock.now
+        try await sluice.drainAll(within: .seconds(100))
+        #expect(sluice.clock.now - before == 60_000)
+        #expect(try await soon.state() == .finished)
+        #expect(try await late.state() == .scheduled)
+        try await sluice.drainAll()
+        #expect(try await late.state() == .finished)
+    }
+
+    @Test("Encrypted operations run with the same keys")
+    func keys() async throws {
+        let keys = try OperationKeys(
+            parsing:
+                "sign a AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=; encrypt b AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+        )
+        let sluice = InMemorySluice(keys: keys) { $0.register(Child.self) }
+        #expect(try await sluice.run(Child()) == 1)
+        try await sluice.client.enqueue(Child())
+        #expect(try await sluice.waiting(Child.self).count == 1)
+    }
+}

@@ -1,0 +1,67 @@
+import SluiceTesting
+import Testing
+
+// What a test of one's own operations looks like. README.md shows parts of it.
+
+struct Busy: Error {}
+
+struct Resize: DistributedOperation {
+    static let name = "image.resize"
+    static let retryPolicy = RetryPolicy(attempts: 3, base: .seconds(60))
+    let path: String
+    var failures = 0
+
+    func main(_ context: OperationContext) async throws -> String {
+        if context.attempt <= failures { throw Busy() }
+        if path.isEmpty { try await Task.sleep(for: .seconds(3600)) }
+        return "\(path)@\(context.attempt)"
+    }
+}
+
+@Suite("An operation of one's own, tested without Redis", .timeLimit(.minutes(1)))
+struct ResizeTests {
+    let sluice = InMemorySluice { $0.register(Resize.self) }
+
+    @Test("It returns its result")
+    func result() async throws {
+        #expect(try await sluice.run(Resize(path: "a.png")) == "a.png@1")
+    }
+
+    @Test("It starts when its delay is over")
+    func delay() async throws {
+        let handle = try await sluice.client.enqueue(Resize(path: "a.png"), delay: .seconds(3600))
+        try await sluice.drain()
+        #expect(try await sluice.waiting(Resize.self).map(\.path) == ["a.png"])
+        sluice.clock.advance(by: .seconds(3600))
+        try await sluice.drain()
+        #expect(try await handle.value == "a.png@1")
+    }
+
+    @Test("It is tried again after a pause, and is dead after the last attempt")
+    func retries() async throws {
+        let handle = try await sluice.client.enqueue(Resize(path: "a.png", failures: 1))
+        try await sluice.drain()
+        #expect(try await handle.state() == .retrying)
+        try await sluice.drainAll()
+        #expect(try await handle.value == "a.png@2")
+        let error = await #expect(throws: OperationsError.self) {
+            try await sluice.run(Resize(path: "b.png", failures: 3))
+        }
+        #expect(error?.code == .dead)
+    }
+
+    @Test("A cancel ends it while it waits and while it runs")
+    func cancels() async throws {
+        let waiting = try await sluice.client.enqueue(Resize(path: "a.png"))
+        try await waiting.cancel()
+        #expect(try await waiting.state() == .cancelled)
+        let running = try await sluice.client.enqueue(Resize(path: ""))
+        try await sluice.withWorker {
+            for await status in running.changes where status.state == .executing {
+                try await running.cancel(reason: "unwanted")
+            }
+        }
+        let error = await #expect(throws: OperationsError.self) { try await running.value }
+        #expect(error?.code == .cancelled)
+    }
+}
