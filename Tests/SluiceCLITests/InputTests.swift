@@ -42,33 +42,52 @@ struct KeyValueArgumentsTests {
 struct IDReferenceTests {
     private let id = OperationID("01J9ZM2QAAAAAAAAAAAA7QK2MX")!
 
-    @Test("Full ids, ends of ids and both behind a queue are understood")
+    @Test("Full ids, marked ends of ids and both behind a queue are understood; everything else is text")
     func forms() throws {
         #expect(try IDReference(parsing: "01J9ZM2QAAAAAAAAAAAA7QK2MX") == IDReference(.full(id)))
         #expect(try IDReference(parsing: "01j9zm2qaaaaaaaaaaaa7qk2mx") == IDReference(.full(id)))
-        for text in ["7QK2MX", "…7QK2MX", "...7qk2mx"] {
+        for text in ["…7QK2MX", "...7qk2mx", "~7QK2MX"] {
             #expect(try IDReference(parsing: text) == IDReference(.suffix("7QK2MX")))
         }
-        #expect(try IDReference(parsing: "mail/7QK2MX") == IDReference(queue: "mail", .suffix("7QK2MX")))
+        #expect(try IDReference(parsing: "mail/…7QK2MX") == IDReference(queue: "mail", .suffix("7QK2MX")))
         #expect(try IDReference(parsing: "mail/\(id)") == IDReference(queue: "mail", .full(id)))
+        for text in ["7QK2MX", "mail/7QK2MX", "import-2026", "QK2MX", "a/b/c", "…", "~x", "/7QK2MX", "m{l/7QK2MX"] {
+            #expect(try IDReference(parsing: text) == IDReference(.text(text)))
+            #expect(try IDReference(parsing: text).id == OperationID(key: text))
+        }
     }
 
     @Test(
-        "What is no id is refused",
+        "A text is first an --id, then the end of an id, then either of these behind a queue",
         arguments: [
-            "", "QK2MX", "7QK2MU", "a/b/c", "/7QK2MX", "m{l/7QK2MX", "01J9ZM2QAAAAAAAAAAAA7QK2MX0", "\u{1B}[31mABCDEF",
+            ("import-2026", [IDReference(.full(OperationID(key: "import-2026")))]),
+            ("QK2MX", [IDReference(.full(OperationID(key: "QK2MX")))]),
+            ("7qk2mx", [IDReference(.full(OperationID(key: "7qk2mx"))), IDReference(.suffix("7QK2MX"))]),
+            (
+                "mail/7qk2mx",
+                [
+                    IDReference(.full(OperationID(key: "mail/7qk2mx"))),
+                    IDReference(queue: "mail", .full(OperationID(key: "7qk2mx"))),
+                    IDReference(queue: "mail", .suffix("7QK2MX")),
+                ]
+            ),
+            ("m{l/7QK2MX", [IDReference(.full(OperationID(key: "m{l/7QK2MX")))]),
         ]
     )
-    func mistakes(text: String) {
-        let error = #expect(throws: CLIError.self) { try IDReference(parsing: text) }
-        #expect(error?.status == .usage)
-        #expect(error?.lines.joined().contains("\u{1B}") == false)
+    func meanings(text: String, meanings: [IDReference]) throws {
+        #expect(try IDReference(parsing: text).meanings == meanings)
     }
 
-    @Test("An end matches the ids that end so")
-    func matching() throws {
-        #expect(try IDReference(parsing: "K2MX7QK2MX").part.matches(id) == false)
-        #expect(try IDReference(parsing: "A7QK2MX").part.matches(id))
+    @Test("With a queue that was said, a text behind another queue is an --id only")
+    func queues() {
+        let whole = IDReference(queue: "mail", .full(OperationID(key: "video/7QK2MX")))
+        #expect(IDReference(queue: "mail", .text("video/7QK2MX")).meanings == [whole])
+    }
+
+    @Test("An empty id is refused")
+    func empty() {
+        let error = #expect(throws: CLIError.self) { try IDReference(parsing: "") }
+        #expect(error?.status == .usage)
     }
 }
 

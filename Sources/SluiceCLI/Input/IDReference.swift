@@ -1,11 +1,13 @@
 import Operations
 
-/// An operation as people name it: its full id, the end of it, or either behind its queue and a slash.
+/// An operation as people name it: its id, the end of its id, the text that was its `--id`, or any of these behind its queue and a slash.
 package struct IDReference: Hashable, Sendable {
     package enum Part: Hashable, Sendable {
         case full(OperationID)
-        /// At least six characters, upper case.
+        /// The end of an id behind `…`: at least six characters, upper case.
         case suffix(String)
+        /// The text of an `--id`; or the end of an id, if it looks like one and no operation has this `--id`.
+        case text(String)
     }
 
     package static let shortest = 6
@@ -19,27 +21,48 @@ package struct IDReference: Hashable, Sendable {
         self.part = part
     }
 
-    /// Reads `01J9ZM2Q…` (26 characters), `…7QK2MX`, `7QK2MX`, `mail/7QK2MX`.
+    /// Reads `01J9ZM2Q…` (26 characters), `…7QK2MX`, `7QK2MX`, `import-2026`, `mail/7QK2MX`, `mail/import-2026`.
     ///
-    /// - Throws: `CLIError` with `.usage` that says what an id looks like.
+    /// - Throws: `CLIError` with `.usage` if it is empty.
     package init(parsing text: String) throws(CLIError) {
-        var rest = text[...]
-        if let slash = rest.firstIndex(of: "/") {
-            let name = String(rest[..<slash])
-            guard NameRule.allows(name) else { throw Self.malformed(text) }
-            queue = name
-            rest = rest[rest.index(after: slash)...]
+        guard !text.isEmpty else {
+            throw .usage(
+                "an operation id is empty",
+                fix: "an id, the last 6 or more characters of it, the text of an --id, or QUEUE/ID (sluice list -o id)"
+            )
         }
-        if let id = OperationID(String(rest)) {
-            part = .full(id)
-            return
-        }
-        for mark in ["…", "..."] where rest.hasPrefix(mark) { rest = rest.dropFirst(mark.count) }
-        let suffix = rest.uppercased()
-        guard suffix.count >= Self.shortest, suffix.count < OperationID.characterCount,
-            suffix.allSatisfy(Self.alphabet.contains)
-        else { throw Self.malformed(text) }
-        part = .suffix(suffix)
+        self = Self.marked(text[...]) ?? Self.placed(text)?.marked ?? IDReference(.text(text))
+    }
+
+    /// A full id, or an end behind a cut mark: nothing else can be meant.
+    private static func marked(_ text: Substring, in queue: String? = nil) -> IDReference? {
+        if let id = OperationID(String(text)) { return IDReference(queue: queue, .full(id)) }
+        let end = withoutCutMark(String(text))
+        guard end.count < text.count, let suffix = suffix(end) else { return nil }
+        return IDReference(queue: queue, .suffix(suffix))
+    }
+
+    /// The parts of `QUEUE/ID`.
+    private static func placed(_ text: String) -> (queue: String, marked: IDReference?, rest: String)? {
+        guard let slash = text.firstIndex(of: "/") else { return nil }
+        let (queue, rest) = (String(text[..<slash]), text[text.index(after: slash)...])
+        guard NameRule.allows(queue), !rest.isEmpty else { return nil }
+        return (queue, marked(rest, in: queue), String(rest))
+    }
+
+    /// The end of an id in upper case, if a text looks like one.
+    private static func suffix(_ text: String) -> String? {
+        let suffix = text.uppercased()
+        let isSuffix =
+            suffix.count >= shortest && suffix.count < OperationID.characterCount
+            && suffix.allSatisfy(alphabet.contains)
+        return isSuffix ? suffix : nil
+    }
+
+    /// An end of an id without the mark that tables put in front of it.
+    static func withoutCutMark(_ text: String) -> String {
+        for mark in ["…", "...", "~"] where text.hasPrefix(mark) { return String(text.dropFirst(mark.count)) }
+        return text
     }
 
     /// What people see: the id, or `…SUFFIX`.
@@ -48,22 +71,27 @@ package struct IDReference: Hashable, Sendable {
         switch part {
         case .full(let id): return place + id.description
         case .suffix(let suffix): return place + "…" + suffix
+        case .text(let text): return place + text
         }
     }
 
-    private static func malformed(_ text: String) -> CLIError {
-        .usage(
-            "\(OperationsError.quoted(text)) is no operation id",
-            fix: "the 26 characters of an id, the last 6 or more of them, or QUEUE/ID (sluice list -o id)"
-        )
-    }
-}
-
-extension IDReference.Part {
-    package func matches(_ id: OperationID) -> Bool {
-        switch self {
-        case .full(let full): full == id
-        case .suffix(let suffix): id.description.hasSuffix(suffix)
+    /// The id, if it is known without looking for it.
+    package var id: OperationID? {
+        switch part {
+        case .full(let id): id
+        case .suffix: nil
+        case .text(let text): OperationID(key: text)
         }
+    }
+
+    /// What a text may mean, the likeliest first; each is looked for if those before it lead to no operation.
+    package var meanings: [IDReference] {
+        guard case .text(let text) = part else { return [self] }
+        var meanings = [IDReference(queue: queue, .full(OperationID(key: text)))]
+        if let suffix = Self.suffix(text) { meanings.append(IDReference(queue: queue, .suffix(suffix))) }
+        if let placed = Self.placed(text), queue == nil || queue == placed.queue {
+            meanings += IDReference(queue: placed.queue, .text(placed.rest)).meanings
+        }
+        return meanings
     }
 }

@@ -29,42 +29,58 @@ package struct Locator: Sendable {
 
     /// Finds each of the references, in order. A full id behind its queue is taken as it is.
     package func find(_ references: [IDReference]) async throws -> [Finding] {
-        let isPlaced: (IDReference) -> Bool = { $0.queue != nil && $0.id != nil }
-        if references.allSatisfy(isPlaced) { return references.map { .found(Location(queue: $0.queue!, id: $0.id!)) } }
+        let taken = references.map(\.location)
+        if !taken.contains(nil) { return taken.map { .found($0!) } }
         let queues = try await client.broker.queues()
-        let full = try await findRecords(references.filter { $0.queue == nil }.compactMap(\.id), queues: queues)
-        let suffixes = references.filter { $0.id == nil }
-        let matches = suffixes.isEmpty ? [:] : try await findSuffixes(suffixes, queues: queues)
-        return references.map { reference in
-            if let id = reference.id {
-                guard let queue = reference.queue ?? full[id] else { return .notFound }
-                return .found(Location(queue: queue, id: id))
-            }
-            let found = matches[reference] ?? []
-            if found.count > 1 { return .ambiguous(found.sorted { $0.id < $1.id }) }
-            return found.first.map { .found($0) } ?? .notFound
+        let meanings = references.map { $0.location == nil ? $0.meanings : [] }
+        var places = try await findRecords(Set(meanings.joined()).filter { $0.id != nil }, queues: queues)
+        let open = meanings.filter { !$0.contains { places[$0] != nil } }.joined().filter { $0.id == nil }
+        if !open.isEmpty { places.merge(try await findSuffixes(Set(open), queues: queues)) { $0.union($1) } }
+        return zip(taken, meanings).map { location, meanings in
+            location.map { .found($0) } ?? Finding(meanings.lazy.compactMap { places[$0] }.first ?? [])
         }
     }
 
-    /// Looks for records in all queues at once.
-    private func findRecords(_ ids: [OperationID], queues: [String]) async throws -> [OperationID: String] {
-        guard !ids.isEmpty else { return [:] }
-        return try await withThrowingTaskGroup { group in
+    /// Looks for records in all queues at once. An id may be in several, as each queue has its own.
+    private func findRecords(
+        _ references: Set<IDReference>,
+        queues: [String]
+    ) async throws -> [IDReference: Set<Location>] {
+        try await withThrowingTaskGroup { group in
             for queue in queues {
+                let wanted = Dictionary(grouping: references.filter { $0.queue == nil || $0.queue == queue }) { $0.id! }
+                if wanted.isEmpty { continue }
                 group.addTask {
-                    try await client.broker.allDetails(ids, queue: queue).compactMap { $0.map { ($0.id, queue) } }
+                    let known = try await client.broker.known(Array(wanted.keys), queue: queue)
+                    return known.flatMap { id in (wanted[id] ?? []).map { ($0, Location(queue: queue, id: id)) } }
                 }
             }
             return try await group.reduce(into: [:]) { places, found in
-                for (id, queue) in found { places[id] = queue }
+                for (reference, location) in found { places[reference, default: []].insert(location) }
             }
         }
     }
 }
 
+extension Locator.Finding {
+    fileprivate init(_ places: Set<Location>) {
+        if places.count > 1 {
+            self = .ambiguous(places.sorted { ($0.id, $0.queue) < ($1.id, $1.queue) })
+        } else {
+            self = places.first.map { .found($0) } ?? .notFound
+        }
+    }
+}
+
 extension IDReference {
-    package var id: OperationID? {
-        if case .full(let id) = part { id } else { nil }
+    /// Where it is, if that needs no look: a full id behind its queue.
+    fileprivate var location: Location? {
+        guard let queue, case .full(let id) = part else { return nil }
+        return Location(queue: queue, id: id)
+    }
+
+    fileprivate func isEnd(of id: OperationID) -> Bool {
+        if case .suffix(let suffix) = part { id.description.hasSuffix(suffix) } else { false }
     }
 }
 
@@ -72,7 +88,7 @@ extension IDReference {
 
 extension Locator {
     private func findSuffixes(
-        _ references: [IDReference],
+        _ references: Set<IDReference>,
         queues: [String]
     ) async throws -> [IDReference: Set<Location>] {
         try await withThrowingTaskGroup { group in
@@ -87,17 +103,17 @@ extension Locator {
         }
     }
 
-    private func matches(of references: [IDReference], in queue: String) async throws -> [IDReference: Set<Location>] {
+    private func matches(of references: Set<IDReference>, in queue: String) async throws -> [IDReference: Set<Location>]
+    {
         var found: [IDReference: Set<Location>] = [:]
         let match = { (id: OperationID) in
-            for reference in references where reference.part.matches(id) {
+            for reference in references where reference.isEnd(of: id) {
                 found[reference, default: []].insert(Location(queue: queue, id: id))
             }
         }
-        let snapshot = try await client.broker.snapshot(queue: queue, executingRows: Self.newest)
-        snapshot.executing.forEach { match($0.header.id) }
-        for state in OperationState.allCases where state != .executing && (snapshot.counts[state] ?? 0) > 0 {
-            let limit: Int? = [.scheduled, .retrying, .blocked, .dead].contains(state) ? nil : Self.newest
+        let snapshot = try await client.broker.snapshot(queue: queue, executingRows: 0)
+        for state in OperationState.allCases where (snapshot.counts[state] ?? 0) > 0 {
+            let limit: Int? = [.executing, .scheduled, .retrying, .blocked, .dead].contains(state) ? nil : Self.newest
             try await walk(state, queue: queue, limit: limit) { match($0.id) }
         }
         return found
@@ -121,6 +137,16 @@ extension Locator {
 }
 
 extension BrokerInspection {
+    /// Those of any number of ids that have a record, in calls of a bounded size.
+    package func known(_ ids: [OperationID], queue: String) async throws -> [OperationID] {
+        var known: [OperationID] = []
+        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
+            let details = try await details(Array(ids[start..<min(start + Defaults.batch, ids.count)]), queue: queue)
+            known += details.compactMap { $0?.id }
+        }
+        return known
+    }
+
     /// Details of any number of operations, in calls of a bounded size.
     package func allDetails(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
         var all: [OperationDetail?] = []

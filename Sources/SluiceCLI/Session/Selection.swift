@@ -48,6 +48,7 @@ package struct Selection: ParsableArguments {
         if !query.terms.contains(where: { $0.field == .state }) {
             query.terms.append(OperationQuery.Term(field: .state, values: states.map(\.rawValue), isNegated: false))
         }
+        try await query.resolveWorkers(client)
         let walk = ListWalk(client: client, query: query, limit: .max, scanLimit: scanLimit)
         let found = try await walk.run(from: nil)
         if found.next != nil {

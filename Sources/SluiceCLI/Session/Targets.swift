@@ -5,7 +5,9 @@ import SluiceMonitor
 
 /// Operations named on the command line.
 package struct Targets: ParsableArguments {
-    @Argument(help: ArgumentHelp("Ids, ends of ids, or QUEUE/ID; - reads them from stdin.", valueName: "id"))
+    @Argument(
+        help: ArgumentHelp("Ids, ends of ids, texts of --id, or QUEUE/ID; - reads them from stdin.", valueName: "id")
+    )
     var ids: [String] = []
 
     package init() {}
@@ -144,7 +146,7 @@ extension TargetReport.Row {
             self.init(
                 reference: reference.shown,
                 status: .usage,
-                text: "is the end of \(locations.count) ids: \(ids)",
+                text: "names \(locations.count) operations: \(ids)\(locations.count > 5 ? " …" : "")",
                 outcome: "ambiguous"
             )
         }

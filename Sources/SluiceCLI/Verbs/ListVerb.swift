@@ -17,7 +17,8 @@ package struct ListVerb: Verb {
                   \(Program.name) list -o id state:executing tag:nightly | \(Program.name) cancel -
 
                 Fields: state, queue, name, tag, priority, worker. A comma means or, - in front means not, * stands for anything at
-                the end: 'tag:v1*' finds v10-prod too, -t 'v1*' only what has the tag v1*.
+                the end: 'tag:v1*' finds v10-prod too, -t 'v1*' only what has the tag v1*. A worker is named as tables print it: by its
+                name, its id or the end of its id.
                 """,
             aliases: ["ls"]
         )
@@ -50,9 +51,10 @@ package struct ListVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let query = try parsed()
+        var query = try parsed()
         let start = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
         let client = try await invocation.connect()
+        try await query.resolveWorkers(client)
         let walk = ListWalk(client: client, query: query, limit: limit, scanLimit: scanLimit)
         let result = try await walk.run(from: start)
         show(result.operations, next: result.next?.text, invocation)

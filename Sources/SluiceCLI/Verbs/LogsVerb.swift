@@ -19,7 +19,7 @@ package struct LogsVerb: Verb {
         )
     }
 
-    @Argument(help: "Id, end of an id, or QUEUE/ID.")
+    @Argument(help: "Id, end of an id, text of an --id, or QUEUE/ID.")
     var id: String
     @Flag(name: .shortAndLong, help: "Go on until the operation ended.")
     var follow = false

@@ -39,11 +39,10 @@ struct OperationCancel: Sendable {
 
     private func row(_ reference: IDReference, _ finding: Locator.Finding) async throws -> TargetReport.Row {
         if case .found(let location) = finding {
-            let outcome = try await cancel(location)
+            let outcome = try await cancel(location, storesIntent: queue != nil)
             return row(reference.shown, location, outcome, try await detail(of: location))
         }
-        // A full id without a record may be an untracked operation that runs in any of the queues.
-        if let id = reference.id, let (location, outcome) = try await cancelAnywhere(id) {
+        if finding == .notFound, let (location, outcome) = try await cancelUntracked(reference) {
             return row(reference.shown, location, outcome, try await detail(of: location))
         }
         return TargetReport.Row(finding, of: reference)!
@@ -53,17 +52,24 @@ struct OperationCancel: Sendable {
         try await client.broker.details([location.id], queue: location.queue).first.flatMap { $0 }
     }
 
-    private func cancel(_ location: Location) async throws -> CancelOutcome {
-        let request = CancelRequest(reason: reason, by: SluiceClient.identity, storesIntent: queue != nil)
+    private func cancel(_ location: Location, storesIntent: Bool) async throws -> CancelOutcome {
+        let request = CancelRequest(reason: reason, by: SluiceClient.identity, storesIntent: storesIntent)
         return try await client.broker.cancel([location.id], request: request, queue: location.queue)[0]
     }
 
-    private func cancelAnywhere(_ id: OperationID) async throws -> (Location, CancelOutcome)? {
-        for queue in try await client.broker.queues() {
-            let location = Location(queue: queue, id: id)
-            let outcome = try await cancel(location)
-            if case .unknown = outcome { continue }
-            return (location, outcome)
+    /// An id without a record may be that of an untracked operation: one that runs in any queue, or waits in the queue that was said.
+    private func cancelUntracked(_ reference: IDReference) async throws -> (Location, CancelOutcome)? {
+        let queues = try await client.broker.queues()
+        // What may be the misspelt end of an id is not remembered.
+        let storesIntent = queue != nil && reference.meanings.allSatisfy { $0.id != nil }
+        for meaning in reference.meanings {
+            guard let id = meaning.id else { continue }
+            for queue in queues where meaning.queue == nil || meaning.queue == queue {
+                let location = Location(queue: queue, id: id)
+                let outcome = try await cancel(location, storesIntent: storesIntent)
+                if outcome == .unknown(intentStored: false) { continue }
+                return (location, outcome)
+            }
         }
         return nil
     }

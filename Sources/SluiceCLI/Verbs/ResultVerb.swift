@@ -17,7 +17,7 @@ package struct ResultVerb: Verb {
         )
     }
 
-    @Argument(help: "Id, end of an id, or QUEUE/ID.")
+    @Argument(help: "Id, end of an id, text of an --id, or QUEUE/ID.")
     var id: String
     @OptionGroup package var global: GlobalOptions
 

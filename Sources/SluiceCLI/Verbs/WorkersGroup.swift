@@ -119,7 +119,7 @@ package struct WorkersShowVerb: Verb {
         )
     }
 
-    @Argument(help: "Its name, or its id or the end of it.") var worker: String
+    @Argument(help: "Name of the worker, its id, or the last 6 or more characters of its id.") var worker: String
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -127,31 +127,13 @@ package struct WorkersShowVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
         let snapshot = try await client.snapshot(executingRows: 200)
-        let workers = WorkerSummary.merge(snapshot.queues)
-        let found = workers.filter { isWanted($0.label, $0.id) }
-        guard !found.isEmpty else {
-            let queues = snapshot.queues.map(\.queue)
-            let lost = try await client.broker.lostWorkers(queues: queues, limit: Defaults.lostWorkersKept)
-            let gone = lost.filter { isWanted($0.label, $0.id) }
-            if !gone.isEmpty {
-                for worker in gone { show(worker, now: snapshot.time ?? invocation.localNow, invocation) }
-                return .done
-            }
-            let near = Suggestion.nearest(to: worker, among: workers.map(\.label) + lost.map(\.label))
-            throw CLIError(
-                .notFound,
-                "no worker \(OperationsError.quoted(worker))" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
-                fix: "\(Program.name) workers ls"
-            )
+        switch try await WorkerLookup(snapshot, client).find(worker) {
+        case .lost(let worker): show(worker, now: snapshot.time ?? invocation.localNow, invocation)
+        case .present(let worker):
+            let executing = ExecutingSummary.merge(snapshot.queues, workers: [worker])
+            show(worker, executing.filter { $0.row.worker == worker.id }, invocation)
         }
-        let executing = ExecutingSummary.merge(snapshot.queues, workers: workers)
-        for worker in found { show(worker, executing.filter { $0.row.worker == worker.id }, invocation) }
         return .done
-    }
-
-    private func isWanted(_ label: String, _ id: String) -> Bool {
-        let end = worker.hasPrefix("…") ? String(worker.dropFirst()) : worker
-        return label == worker || (end.count >= 6 && id.hasSuffix(end.uppercased()))
     }
 
     private func show(_ worker: LostSummary, now: Int64, _ invocation: Invocation) {

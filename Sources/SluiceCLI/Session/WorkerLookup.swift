@@ -1,0 +1,87 @@
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// The workers that can be named: those of the namespace, and those that were lost within 24 h.
+struct WorkerLookup: Sendable {
+    enum Found: Sendable {
+        case present(WorkerSummary)
+        case lost(LostSummary)
+    }
+
+    private let workers: [WorkerSummary]
+    private let lost: [LostSummary]
+
+    init(workers: [WorkerSummary], lost: [LostSummary] = []) {
+        self.workers = workers
+        self.lost = lost
+    }
+
+    /// Reads the workers, and the lost ones too.
+    init(_ snapshot: NamespaceSnapshot, _ client: SluiceClient) async throws {
+        let queues = snapshot.queues.map(\.queue)
+        self.init(
+            workers: WorkerSummary.merge(snapshot.queues),
+            lost: try await client.broker.lostWorkers(queues: queues, limit: Defaults.lostWorkersKept)
+        )
+    }
+
+    /// The worker that a text names: its name, its id, or the end of its id as tables print it. A lost one counts if no other has the name.
+    ///
+    /// - Throws: `CLIError` with `.usage` and all candidates if there are several, with `.notFound` if there is none.
+    func find(_ text: String) throws(CLIError) -> Found {
+        let present = workers.filter { Self.isNamed(text, label: $0.label, id: $0.id) }
+        if present.count > 1 { throw Self.ambiguous(text, present.map { "\($0.id) \($0.label), \($0.phase)" }) }
+        if let worker = present.first { return .present(worker) }
+        let gone = lost.filter { Self.isNamed(text, label: $0.label, id: $0.id) }
+        if gone.count > 1 { throw Self.ambiguous(text, gone.map { "\($0.id) \($0.label), lost" }) }
+        if let worker = gone.first { return .lost(worker) }
+        let near = Suggestion.nearest(to: text, among: workers.map(\.label) + lost.map(\.label))
+        throw CLIError(
+            .notFound,
+            "no worker \(OperationsError.quoted(text))" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
+            fix: "\(Program.name) workers ls"
+        )
+    }
+
+    /// The ids of the workers that a value of a query means. An id is taken as it is, since a snapshot names not all of many workers.
+    func ids(_ value: String) throws(CLIError) -> [String] {
+        if let id = OperationID(value) { return [id.description] }
+        if value.hasSuffix("*") {
+            let start = value.dropLast()
+            return workers.filter { $0.label.hasPrefix(start) || $0.id.hasPrefix(start) }.map(\.id)
+        }
+        switch try find(value) {
+        case .present(let worker): return [worker.id]
+        case .lost(let worker): return [worker.id]
+        }
+    }
+
+    private static func isNamed(_ text: String, label: String, id: String) -> Bool {
+        let end = IDReference.withoutCutMark(text)
+        return label == text || (end.count >= IDReference.shortest && id.hasSuffix(end.uppercased()))
+    }
+
+    private static func ambiguous(_ text: String, _ candidates: [String]) -> CLIError {
+        .init(
+            .usage,
+            "\(OperationsError.quoted(text)) names \(candidates.count) workers",
+            notes: candidates,
+            fix: "the id, or the last \(IDReference.shortest) or more characters of it"
+        )
+    }
+}
+
+extension OperationQuery {
+    /// Puts the ids of workers in the place of what the query calls them.
+    ///
+    /// - Throws: `CLIError` if a value names no worker, or several.
+    mutating func resolveWorkers(_ client: SluiceClient) async throws {
+        guard terms.contains(where: { $0.field == .worker }) else { return }
+        let lookup = try await WorkerLookup(client.snapshot(executingRows: 0), client)
+        for index in terms.indices where terms[index].field == .worker {
+            terms[index].values = try terms[index].values.flatMap(lookup.ids)
+            terms[index].isExact = true
+        }
+    }
+}
