@@ -58,19 +58,34 @@ extension InMemoryBroker {
         if isOver { timer.cancel() }
     }
 
-    package func awaitEnd(of ids: [OperationID], queue: String, timeout: Duration?) async throws -> [OperationState?] {
+    package func awaitEnd(
+        of ids: [OperationID],
+        queue: String,
+        timeout: Duration?,
+        progress: (@Sendable ([OperationState?]) -> Void)?
+    ) async throws -> [OperationState?] {
         try Task.checkCancellation()
         run(queue) { $0.markAwaited(ids) }
+        progress?(read(queue) { $0.states(of: ids) })
         let ticket = state.withLock { $0.listeners.newTicket() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                enterEndQueue(ticket, ids: ids, queue: queue, timeout: timeout, continuation: continuation)
+                enterEndQueue(
+                    ticket,
+                    ids: ids,
+                    queue: queue,
+                    timeout: timeout,
+                    progress: progress,
+                    continuation: continuation
+                )
             }
         } onCancel: {
             let waiter = state.withLock { $0.listeners.ends.removeValue(forKey: ticket) }
             waiter?.resume(with: .failure(CancellationError()))
         }
-        return read(queue) { $0.states(of: ids) }
+        let states = read(queue) { $0.states(of: ids) }
+        progress?(states)
+        return states
     }
 
     private func enterEndQueue(
@@ -78,9 +93,10 @@ extension InMemoryBroker {
         ids: [OperationID],
         queue: String,
         timeout: Duration?,
+        progress: (@Sendable ([OperationState?]) -> Void)?,
         continuation: CheckedContinuation<Void, any Error>
     ) {
-        let waiter = EndWaiter(queue: queue, ids: ids, continuation: continuation)
+        let waiter = EndWaiter(queue: queue, ids: ids, progress: progress, continuation: continuation)
         let isWaiting = state.withLock { state in
             if Task.isCancelled {
                 continuation.resume(throwing: CancellationError())

@@ -9,7 +9,8 @@ extension RedisBroker {
     package func awaitEnd(
         of ids: [OperationID],
         queue: String,
-        timeout: Duration?
+        timeout: Duration?,
+        progress: (@Sendable ([OperationState?]) -> Void)?
     ) async throws -> [OperationState?] {
         let waiter = OperationID().description
         let deadline = timeout.map { ContinuousClock.now + $0 }
@@ -18,6 +19,7 @@ extension RedisBroker {
         let news = EndNews()
         let wakeUps = wakeUps(subscriptions.listen([keys.waiter(queue, waiter)]), news, until: deadline)
         var states = try await read(ids, waiter, queue)
+        progress?(states)
         guard states.contains(where: { $0?.isTerminal == false }) else { return states }
         for await _ in wakeUps {
             let (named, isAll, isOver) = news.take()
@@ -30,6 +32,7 @@ extension RedisBroker {
                     for index in indexes[id] ?? [] { states[index] = state }
                 }
             }
+            progress?(states)
             if isOver || !states.contains(where: { $0?.isTerminal == false }) { return states }
         }
         try Task.checkCancellation()

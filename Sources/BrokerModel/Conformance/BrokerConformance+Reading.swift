@@ -1,4 +1,5 @@
 import Operations
+import Synchronization
 
 extension BrokerConformance {
     static let reading: [ConformanceCheck] = [
@@ -125,6 +126,21 @@ extension BrokerConformance {
             _ = try await bench.cancelQueue()
             _ = try await bench.sweepAll()
             try bench.expect(try await states, [.cancelled, .cancelled], "the states")
+        },
+        ConformanceCheck("Waiting for ends reports the states that it reads first and those at the end") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            let ids = try await [claimed.id] + bench.enqueue()
+            let seen = Mutex<[[OperationState?]]>([])
+            async let states = bench.broker.awaitEnd(of: ids, queue: bench.queue, timeout: .seconds(20)) { states in
+                seen.withLock { $0.append(states) }
+            }
+            try await bench.untilAwaited(ids[1])
+            _ = try await bench.complete(claimed, worker)
+            _ = try await bench.cancel(ids[1])
+            try bench.expect(try await states, [.finished, .cancelled], "the states")
+            try bench.expect(seen.withLock { $0.first }, [.executing, .ready], "the first report")
+            try bench.expect(seen.withLock { $0.last }, [.finished, .cancelled], "the last report")
         },
         ConformanceCheck("Waiting for ends gives up after its time and says how things stand") { bench in
             let ids = try await bench.enqueue()

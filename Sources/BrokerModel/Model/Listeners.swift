@@ -14,6 +14,7 @@ struct BellWaiter {
 struct EndWaiter {
     var queue: String
     var ids: [OperationID]
+    var progress: (@Sendable ([OperationState?]) -> Void)?
     var continuation: CheckedContinuation<Void, any Error>
     var timer: Task<Void, Never>?
 
@@ -116,7 +117,11 @@ struct Listeners {
     }
 
     private mutating func resumeWaiters(of model: QueueModel) {
-        for (ticket, waiter) in ends where waiter.queue == model.queue && waiter.isOver(in: model) {
+        for (ticket, waiter) in ends where waiter.queue == model.queue {
+            guard waiter.isOver(in: model) else {
+                waiter.progress?(model.states(of: waiter.ids))
+                continue
+            }
             ends.removeValue(forKey: ticket)?.resume(with: .success(()))
         }
     }

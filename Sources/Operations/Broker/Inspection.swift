@@ -304,8 +304,14 @@ package protocol BrokerInspection: Sendable {
 
     /// Waits until all of the operations are terminal; ends early when `timeout` passes.
     ///
+    /// - Parameter progress: called with the states when they were read first, and when more have ended.
     /// - Returns: the states at the end; nil where there is no such operation.
-    func awaitEnd(of ids: [OperationID], queue: String, timeout: Duration?) async throws -> [OperationState?]
+    func awaitEnd(
+        of ids: [OperationID],
+        queue: String,
+        timeout: Duration?,
+        progress: (@Sendable ([OperationState?]) -> Void)?
+    ) async throws -> [OperationState?]
 
     /// Says when to read an operation: at once, and whenever what is stored about it may have changed: a transition, its progress.
     /// Hints that follow each other faster than they are taken become one, and one may be missed: read now and then without.
@@ -313,4 +319,13 @@ package protocol BrokerInspection: Sendable {
 
     /// Events of the queues from now on. A gap in the numbers means that messages were lost: read a snapshot.
     func events(queues: [String]) -> AsyncStream<EventBatch>
+}
+
+extension BrokerInspection {
+    /// Waits until all of the operations are terminal; ends early when `timeout` passes.
+    ///
+    /// - Returns: the states at the end; nil where there is no such operation.
+    package func awaitEnd(of ids: [OperationID], queue: String, timeout: Duration?) async throws -> [OperationState?] {
+        try await awaitEnd(of: ids, queue: queue, timeout: timeout, progress: nil)
+    }
 }

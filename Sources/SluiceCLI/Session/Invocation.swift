@@ -26,6 +26,9 @@ package struct Invocation: Sendable {
 
     package func connect() async throws -> SluiceClient { try await connector(self) }
 
+    /// A line for each of many operations; people who look at a terminal get a summary unless they ask for more.
+    package var listsAll: Bool { options.verbose || !console.isOutputTerminal }
+
     /// What the keys of the settings make of operations; nil = there are no keys.
     package var seal: (any EnvelopeSeal)? {
         settings.keys.content.map { OperationSeal($0, namespace: settings.namespace.content) }

@@ -1,5 +1,6 @@
 import Operations
 import Sluice
+import SluiceMonitor
 
 /// Waits until operations have started, by looking again whenever something has happened in their queues.
 struct StartWaiter: Sendable {
@@ -21,11 +22,15 @@ struct StartWaiter: Sendable {
         let (news, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let events = client.broker.events(queues: Array(Set(targets.map(\.queue))))
         let listener = Task { for await _ in events { continuation.yield() } }
-        defer { listener.cancel() }
+        defer {
+            listener.cancel()
+            console.clearStatus()
+        }
         var next = news.makeAsyncIterator()
         while true {
             let details = try await reader.read(targets).compactMap { $0 }
             let settled = details.count { $0.hasStarted || $0.state.isTerminal }
+            console.showStatus("\(QuantityText.grouped(settled))/\(QuantityText.grouped(details.count)) started")
             if settled == details.count || (any && settled > 0) { return details }
             let left = deadline.map { $0 - .now } ?? Self.longest
             guard left > .zero else { return details }
@@ -72,7 +77,14 @@ struct StartReport {
         case .jsonl: details.forEach { console.print(OperationJSON.object($0, view), .jsonl) }
         case .id: console.print(started.map { $0.id.description })
         case .csv: console.print(OperationTable(started, invocation).csv)
-        case .table, .wide: console.print(started.map { "\($0.id) started" })
+        case .table, .wide:
+            if details.count == 1 || invocation.listsAll {
+                console.print(started.map { "\($0.id) started" })
+            } else if status == .done {
+                console.print(
+                    "\(QuantityText.grouped(started.count)) of \(QuantityText.grouped(details.count)) have started"
+                )
+            }
         }
         if status != .done {
             let waiting = details.filter { !$0.hasStarted }

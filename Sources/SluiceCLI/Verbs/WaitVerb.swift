@@ -16,6 +16,8 @@ package struct WaitVerb: Verb {
                   \(Program.name) wait 7QK2MX --for started
                   \(Program.name) list -o id state:executing | \(Program.name) wait --any -
 
+                On a terminal stderr shows how many have ended, their rate and the time that is left; at the end stdout has a summary, and with
+                -v or in a pipe a line for each operation.
                 Exit status: 0 all finished (--for started: all have started), 1 one is dead, 2 one was cancelled or expired, 4 the
                 time is up.
                 """
@@ -57,8 +59,9 @@ package struct WaitVerb: Verb {
             return StartReport(details, any: any).print(invocation)
         }
         let waiter = EndWaiter(client, console: invocation.console)
+        let start = ContinuousClock.now
         let details = try await waiter.wait(for: locations, timeout: timeout, any: any).compactMap { $0 }
-        return EndReport(details, any: any, timeout: timeout).print(invocation)
+        return EndReport(details, any: any, timeout: timeout, time: .now - start).print(invocation)
     }
 
     private func found(_ client: SluiceClient, _ console: Console) async throws -> [OperationDetail] {
@@ -79,8 +82,11 @@ package struct EndReport: Sendable {
     package let details: [OperationDetail]
     package let any: Bool
     package let timeout: Duration?
+    /// How long it was waited; nil = not measured.
+    package let time: Duration?
 
-    package init(_ details: [OperationDetail], any: Bool = false, timeout: Duration? = nil) {
+    package init(_ details: [OperationDetail], any: Bool = false, timeout: Duration? = nil, time: Duration? = nil) {
+        self.time = time
         self.details = details
         self.any = any
         self.timeout = timeout
@@ -108,7 +114,12 @@ package struct EndReport: Sendable {
         case .jsonl: details.forEach { console.print(OperationJSON.object($0, view), .jsonl) }
         case .id: console.print(ended.map { $0.id.description })
         case .csv: console.print(OperationTable(ended, invocation).csv)
-        case .table, .wide: console.print(ended.map { "\($0.id) \($0.state.rawValue)" })
+        case .table, .wide:
+            if details.count == 1 || invocation.listsAll {
+                console.print(ended.map { "\($0.id) \($0.state.rawValue)" })
+            } else if status == .done {
+                console.print(summary)
+            }
         }
         if let error { console.report(error, asJSON: invocation.format.isJSON) }
         return status
@@ -125,15 +136,17 @@ package struct EndReport: Sendable {
         return CLIError(status, summary, notes: lines, fix: first)
     }
 
-    /// `20 done: 18 finished, 1 dead, 1 cancelled`
+    /// `20 of 20 ended in 14m: 18 finished, 1 dead, 1 cancelled`
     private var summary: String {
         let ended = details.count { $0.state.isTerminal }
         let counts = Dictionary(grouping: details, by: \.state).mapValues(\.count)
         let order: [OperationState] = [
             .finished, .dead, .cancelled, .expired, .executing, .retrying, .ready, .scheduled,
         ]
-        let parts = order.compactMap { state in counts[state].map { "\($0) \(state.rawValue)" } }
-        return "\(ended) of \(details.count) ended: " + parts.joined(separator: ", ")
+        let parts = order.compactMap { state in counts[state].map { "\(QuantityText.grouped($0)) \(state.rawValue)" } }
+        let time = time.map { " in \(DurationText.precise($0))" } ?? ""
+        let numbers = "\(QuantityText.grouped(ended)) of \(QuantityText.grouped(details.count))"
+        return "\(numbers) ended\(time): " + parts.joined(separator: ", ")
     }
 
     private static func line(_ detail: OperationDetail) -> String {
