@@ -71,7 +71,7 @@ struct ThumbnailPipelineTests {
     }
 }
 
-@Suite("Pictures")
+@Suite("Pictures", .timeLimit(.minutes(15)))
 struct PicturesTests {
     @Test("What is written as PNG is read as it was", arguments: [(1, 1), (3, 7), (64, 64), (301, 5)])
     func roundTrip(width: Int, height: Int) throws {

@@ -2,7 +2,8 @@ import Operations
 import BrokerModel
 import Testing
 
-@Suite struct InMemoryBrokerTests {
+@Suite(.timeLimit(.minutes(5)))
+struct InMemoryBrokerTests {
     @Test("The in-memory broker keeps the rule", arguments: BrokerConformance.all)
     func conformance(_ check: ConformanceCheck) async throws {
         let clock = ManualClock()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RedisBroker
 
-@Suite("Ageing")
+@Suite("Ageing", .timeLimit(.minutes(15)))
 struct AgeingTests {
     private static let queue = "default"
     private let namespace = uniqueNamespace("age")

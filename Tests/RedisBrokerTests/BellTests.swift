@@ -8,7 +8,7 @@ import Testing
 @testable import RedisBroker
 
 /// The claim that lies behind a wait in the same connection, as Redis treats it.
-@Suite("A claim behind the wait at a bell")
+@Suite("A claim behind the wait at a bell", .timeLimit(.minutes(15)))
 struct BellTests {
     private static let queue = "bells"
 

@@ -4,7 +4,8 @@ import Testing
 
 /// The same rules on three cluster nodes: a script that touched a key of another slot would be refused there. The namespace's registry
 /// and its queue are on nodes of their own, as chance has it.
-@Suite(.serialized) struct ClusterConformanceTests {
+@Suite(.serialized, .timeLimit(.minutes(15)))
+struct ClusterConformanceTests {
     private static let cluster = Task { try TestCluster.start() }
 
     @Test("On a cluster, the Redis broker keeps the rule", arguments: BrokerConformance.all)

@@ -7,7 +7,8 @@ import Testing
 @testable import RedisBroker
 
 /// Redis has one set of channels for all its databases.
-@Suite(.serialized) struct DatabaseTests {
+@Suite(.serialized, .timeLimit(.minutes(15)))
+struct DatabaseTests {
     @Test("In another database than the first, the Redis broker keeps the rule", arguments: BrokerConformance.all)
     func conformance(_ check: ConformanceCheck) async throws {
         let broker = try await ClockedBroker(queue: "bench", endpoint: Self.endpoint(5))

@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 /// Redis at `maxmemory` with `noeviction`: no more work comes in, but all that is there can be worked off.
-@Suite struct FullRedisTests {
+@Suite(.timeLimit(.minutes(15)))
+struct FullRedisTests {
     @Test("At maxmemory enqueue is refused with a code of its own, and the backlog drains")
     func backlogDrains() async throws {
         try await withFullRedis { full in

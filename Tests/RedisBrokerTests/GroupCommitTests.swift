@@ -8,7 +8,7 @@ import Testing
 
 @testable import RedisBroker
 
-@Suite("Small enqueues of many tasks")
+@Suite("Small enqueues of many tasks", .timeLimit(.minutes(15)))
 struct GroupCommitTests {
     private static let envelope = Array(#"{"name":"group"}"#.utf8)
 

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// Replies that a network swallows after the script has run.
-@Suite struct LostReplyTests {
+@Suite(.timeLimit(.minutes(15)))
+struct LostReplyTests {
     @Test("An enqueue whose answer is lost, three times over, happens once, also for untracked operations")
     func enqueue() async throws {
         try await withProxy { proxy, broker in

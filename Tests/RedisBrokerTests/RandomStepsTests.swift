@@ -6,7 +6,8 @@ import Testing
 /// The scripts and their model get the same random calls, and must agree on every answer and on everything that they store.
 ///
 /// `SLUICE_STEPS` chooses how many steps, divided among several runs with a seed each; `SLUICE_SEED` repeats the run of one seed.
-@Suite struct RandomStepsTests {
+@Suite(.timeLimit(.minutes(15)))
+struct RandomStepsTests {
     private static let stepsOfRun = 2500
     private static let atOnce = 3
 

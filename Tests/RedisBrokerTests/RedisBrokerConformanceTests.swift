@@ -2,7 +2,8 @@ import Operations
 import BrokerModel
 import Testing
 
-@Suite(.serialized) struct RedisBrokerConformanceTests {
+@Suite(.serialized, .timeLimit(.minutes(15)))
+struct RedisBrokerConformanceTests {
     @Test("The Redis broker keeps the rule", arguments: BrokerConformance.all)
     func conformance(_ check: ConformanceCheck) async throws {
         let broker = try await ClockedBroker(queue: "bench")

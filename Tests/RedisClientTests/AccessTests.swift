@@ -2,7 +2,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("Access to a server", .serialized)
+@Suite("Access to a server", .serialized, .timeLimit(.minutes(15)))
 struct AccessTests {
     private static let users = TestServer.Options([
         "requirepass top", "user worker on >pw ~* &* +@all -flushall",

@@ -15,7 +15,7 @@ private struct Seeded: RandomNumberGenerator {
     }
 }
 
-@Suite("The reply side")
+@Suite("The reply side", .timeLimit(.minutes(15)))
 struct ReplyFuzzTests {
     private static let limits = ReplyLimits(maxBytes: 1 << 16, maxArrayElements: 1_000)
 

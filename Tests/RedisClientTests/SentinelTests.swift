@@ -4,7 +4,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("An endpoint behind sentinels", .serialized)
+@Suite("An endpoint behind sentinels", .serialized, .timeLimit(.minutes(15)))
 struct SentinelTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 

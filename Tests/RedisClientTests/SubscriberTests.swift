@@ -2,7 +2,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("A subscriber")
+@Suite("A subscriber", .timeLimit(.minutes(15)))
 struct SubscriberTests {
     typealias Event = RedisSubscriber.Event
 

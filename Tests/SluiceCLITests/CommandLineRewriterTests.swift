@@ -3,6 +3,7 @@ import Testing
 
 @testable import SluiceCLI
 
+@Suite(.timeLimit(.minutes(5)))
 struct CommandLineRewriterTests {
     private let rewriter = CommandLineRewriter(RootCommand.self)
 

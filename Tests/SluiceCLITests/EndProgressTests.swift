@@ -4,6 +4,7 @@ import Testing
 
 @testable import SluiceCLI
 
+@Suite(.timeLimit(.minutes(5)))
 struct EndProgressTests {
     private let style = Style(color: .never, ascii: false, isTerminal: false, environment: ["LC_ALL": "C.UTF-8"])
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Events as lines")
+@Suite("Events as lines", .timeLimit(.minutes(5)))
 struct EventRowsTests {
     private let id = OperationID("01J9ZM2QAAAAAAAAAAAA7QK2MX")!
 

@@ -5,6 +5,7 @@ import Testing
 
 @testable import SluiceCLI
 
+@Suite(.timeLimit(.minutes(5)))
 struct KeyValueArgumentsTests {
     private func object(_ words: String...) throws -> String {
         try KeyValueArguments.object(from: words) { path throws(CLIError) in
@@ -39,6 +40,7 @@ struct KeyValueArgumentsTests {
     }
 }
 
+@Suite(.timeLimit(.minutes(5)))
 struct IDReferenceTests {
     private let id = OperationID("01J9ZM2QAAAAAAAAAAAA7QK2MX")!
 
@@ -91,6 +93,7 @@ struct IDReferenceTests {
     }
 }
 
+@Suite(.timeLimit(.minutes(5)))
 struct OperationQueryTests {
     @Test("Terms choose states and queues; a comma means or, a minus not")
     func places() throws {
@@ -154,6 +157,7 @@ struct OperationQueryTests {
     }
 }
 
+@Suite(.timeLimit(.minutes(5)))
 struct SuggestionTests {
     @Test("A slip of the finger is recognised, another word is not")
     func nearest() {

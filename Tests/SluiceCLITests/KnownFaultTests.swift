@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Faults of servers")
+@Suite("Faults of servers", .timeLimit(.minutes(5)))
 struct KnownFaultTests {
     @Test(
         "doctor names what is known of a version, and nothing where it is mended",

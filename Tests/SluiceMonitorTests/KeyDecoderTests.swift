@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("Keys")
+@Suite("Keys", .timeLimit(.minutes(5)))
 struct KeyDecoderTests {
     private func decode(_ text: String) -> [Key] {
         var decoder = KeyDecoder()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("The monitor's screens")
+@Suite("The monitor's screens", .timeLimit(.minutes(5)))
 struct MonitorViewTests {
     @Test("The overview at the design size")
     func overview() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("Rates")
+@Suite("Rates", .timeLimit(.minutes(5)))
 struct RateTests {
     private func totals(_ enqueued: Int64, _ finished: Int64 = 0) -> FlowTotals {
         FlowTotals(["enqueued": enqueued, "finished": finished, "retried": 1])
@@ -68,7 +68,7 @@ struct RateTests {
     }
 }
 
-@Suite("The sparkline")
+@Suite("The sparkline", .timeLimit(.minutes(5)))
 struct SparklineTests {
     @Test("What happened between two snapshots is spread over the seconds between them")
     func spread() {
@@ -100,7 +100,7 @@ struct SparklineTests {
     }
 }
 
-@Suite("The truth meter")
+@Suite("The truth meter", .timeLimit(.minutes(5)))
 struct FreshnessTests {
     @Test(
         "It says live, STALE after three intervals, DISCONNECTED after a failed try, and what it waits for before the first"
@@ -122,7 +122,7 @@ struct FreshnessTests {
     }
 }
 
-@Suite("A namespace in one snapshot")
+@Suite("A namespace in one snapshot", .timeLimit(.minutes(5)))
 struct NamespaceSnapshotTests {
     @Test("A worker of two queues is one worker, lost only when all of its leases have lapsed")
     func workers() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("Safe text")
+@Suite("Safe text", .timeLimit(.minutes(5)))
 struct SafeTextTests {
     @Test(
         "Everything that could steer a terminal is shown as an escape",
@@ -66,7 +66,7 @@ struct SafeTextTests {
     }
 }
 
-@Suite("Display width")
+@Suite("Display width", .timeLimit(.minutes(5)))
 struct DisplayWidthTests {
     @Test(
         "Characters take the cells that terminals give them",

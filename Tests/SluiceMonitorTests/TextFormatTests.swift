@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("Durations")
+@Suite("Durations", .timeLimit(.minutes(5)))
 struct DurationTextTests {
     @Test(
         "Durations are read exactly",
@@ -77,7 +77,7 @@ struct DurationTextTests {
     }
 }
 
-@Suite("Times")
+@Suite("Times", .timeLimit(.minutes(5)))
 struct TimeTextTests {
     @Test(
         "Times go to RFC 3339 and back",
@@ -137,7 +137,7 @@ struct TimeTextTests {
     }
 }
 
-@Suite("Quantities")
+@Suite("Quantities", .timeLimit(.minutes(5)))
 struct QuantityTextTests {
     @Test("Counts are grouped, and shortened from a million on")
     func counts() {
@@ -184,6 +184,7 @@ struct QuantityTextTests {
     }
 }
 
+@Suite(.timeLimit(.minutes(5)))
 struct SizeTextTests {
     @Test(
         "Sizes are read in steps of 1,024",

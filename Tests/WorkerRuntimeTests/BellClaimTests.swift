@@ -6,7 +6,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("A claim at the bell")
+@Suite("A claim at the bell", .timeLimit(.minutes(5)))
 struct BellClaimTests {
     private let now = ContinuousClock.now
 

@@ -6,7 +6,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("When answers are lost, a worker")
+@Suite("When answers are lost, a worker", .timeLimit(.minutes(5)))
 struct FaultTests {
     @Test(
         "runs everything exactly once, whichever calls are unreliable",

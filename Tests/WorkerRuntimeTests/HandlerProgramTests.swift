@@ -8,7 +8,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("A handler program")
+@Suite("A handler program", .timeLimit(.minutes(5)))
 struct HandlerProgramTests {
     private let folder: TemporaryDirectory
 

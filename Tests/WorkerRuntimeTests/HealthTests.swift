@@ -5,7 +5,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("A worker's health")
+@Suite("A worker's health", .timeLimit(.minutes(5)))
 struct HealthTests {
     private static let now = ContinuousClock.now
 

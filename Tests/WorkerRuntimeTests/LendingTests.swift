@@ -5,7 +5,7 @@ import Testing
 @testable import WorkerRuntime
 
 /// What waits here uses slots for which claims are under way, as long as it is very short.
-@Suite("Slots that claims lend")
+@Suite("Slots that claims lend", .timeLimit(.minutes(5)))
 struct LendingTests {
     private let now = ContinuousClock.now
 

@@ -4,7 +4,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("The local queue")
+@Suite("The local queue", .timeLimit(.minutes(5)))
 struct LocalQueueTests {
     private let now = ContinuousClock.now
 

@@ -51,7 +51,7 @@ private struct Upload: DistributedOperation, RetryDeciding, EndObserving {
     }
 }
 
-@Suite("After a failed attempt")
+@Suite("After a failed attempt", .timeLimit(.minutes(5)))
 struct RetryDecisionTests {
     private let harness = Harness(register: { $0.register(Upload.self) })
 

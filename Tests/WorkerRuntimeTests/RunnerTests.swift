@@ -8,7 +8,7 @@ import Testing
 @testable import WorkerRuntime
 
 /// Operations that have a slot share the tasks in which they run.
-@Suite("Runners")
+@Suite("Runners", .timeLimit(.minutes(5)))
 struct RunnerTests {
     private let now = ContinuousClock.now
 

@@ -6,7 +6,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("Several queues")
+@Suite("Several queues", .timeLimit(.minutes(5)))
 struct SharingTests {
     private typealias Instant = ContinuousClock.Instant
 
@@ -225,7 +225,7 @@ struct SharingTests {
     }
 }
 
-@Suite("What an operation reports")
+@Suite("What an operation reports", .timeLimit(.minutes(5)))
 struct ReportTests {
     @Test("is there when it ends: the last progress, all lines in order, also those of its last moment")
     func before() async throws {

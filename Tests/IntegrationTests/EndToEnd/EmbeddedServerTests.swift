@@ -2,7 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The embedded server", .fewAtOnce, .enabled(if: TestRedis.isSingle, "it is one server"))
+@Suite(
+    "The embedded server",
+    .fewAtOnce,
+    .enabled(if: TestRedis.isSingle, "it is one server"),
+    .timeLimit(.minutes(15))
+)
 struct EmbeddedServerTests {
     /// The settings of a user who named no Redis.
     private func settings(_ installation: Installation) -> [String: String] {

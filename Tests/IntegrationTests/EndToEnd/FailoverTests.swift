@@ -9,7 +9,8 @@ import Testing
 @Suite(
     "A failover",
     .fewAtOnce,
-    .enabled(if: TestRedis.isSingle, "sentinels watch one master; ClusterTests have a cluster's")
+    .enabled(if: TestRedis.isSingle, "sentinels watch one master; ClusterTests have a cluster's"),
+    .timeLimit(.minutes(15))
 )
 struct FailoverTests {
     /// Operations that a replica had before the next one was enqueued.

@@ -6,7 +6,8 @@ import Testing
 @Suite(
     "A producer in another language",
     .fewAtOnce,
-    .enabled(if: TestRedis.isSingle, "the Python producer is a short example that follows no redirections")
+    .enabled(if: TestRedis.isSingle, "the Python producer is a short example that follows no redirections"),
+    .timeLimit(.minutes(15))
 )
 struct PythonProducerTests {
     @Test("What the Python producer enqueues is listed, run by a worker, and its arguments arrive byte for byte")

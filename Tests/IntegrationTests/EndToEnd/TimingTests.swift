@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("When operations start", .fewAtOnce)
+@Suite("When operations start", .fewAtOnce, .timeLimit(.minutes(15)))
 struct TimingTests {
     @Test(
         "A delayed operation starts within 50 ms of its time on an idle worker, and one scheduled for earlier starts first"

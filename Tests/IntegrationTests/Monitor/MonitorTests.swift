@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("sluice monitor, the program", .nothingRefused)
+@Suite("sluice monitor, the program", .nothingRefused, .timeLimit(.minutes(15)))
 struct MonitorTests {
     /// A namespace with a worker in it.
     private struct Site {

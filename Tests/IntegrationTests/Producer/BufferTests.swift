@@ -19,7 +19,8 @@ private struct Note: DistributedOperation {
 @Suite(
     "A client's buffer",
     .fewAtOnce,
-    .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node")
+    .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node"),
+    .timeLimit(.minutes(15))
 )
 struct BufferTests {
     private let server: TestServer

@@ -73,7 +73,7 @@ private struct Setup {
     }
 }
 
-@Suite("A producer's client", .nothingRefused)
+@Suite("A producer's client", .nothingRefused, .timeLimit(.minutes(15)))
 struct ProducerTests {
     @Test("A handle's value is what main returned")
     func value() async throws {

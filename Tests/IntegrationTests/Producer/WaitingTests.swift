@@ -91,7 +91,7 @@ private struct Puppet {
     }
 }
 
-@Suite("Waiting for an operation", .nothingRefused)
+@Suite("Waiting for an operation", .nothingRefused, .timeLimit(.minutes(15)))
 struct WaitingTests {
     private let puppet = Puppet()
 
