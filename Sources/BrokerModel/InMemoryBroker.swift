@@ -156,7 +156,7 @@ extension InMemoryBroker {
         queue: String,
         from line: Int,
         limit: Int
-    ) async throws -> (first: Int, lines: [[UInt8]]) {
+    ) async throws -> (first: Int, lines: [LogLine]) {
         read(queue) { $0.log(id, from: line, limit: limit) }
     }
 

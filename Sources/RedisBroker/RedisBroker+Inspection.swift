@@ -47,13 +47,26 @@ extension RedisBroker {
         queue: String,
         from line: Int,
         limit: Int
-    ) async throws -> (first: Int, lines: [[UInt8]]) {
+    ) async throws -> (first: Int, lines: [LogLine]) {
         var arguments = arguments(queue)
         arguments.append(id)
         arguments.append(line)
         arguments.append(limit)
         let reply = try await evaluate(scripts.log, arguments).array ?? []
-        return (reply.first?.int ?? line, reply.dropFirst().compactMap(\.bytes))
+        return (reply.first?.int ?? line, reply.dropFirst().compactMap { $0.bytes.map(LogLine.init(stored:)) })
+    }
+}
+
+extension LogLine {
+    /// Reads a byte 1, nine digits of base 36 and the text; a line of an older version is the text alone.
+    init(stored bytes: [UInt8]) {
+        let digits = bytes.dropFirst().prefix(9)
+        guard bytes.first == 1, digits.count == 9, let at = Int64(String(decoding: digits, as: UTF8.self), radix: 36)
+        else {
+            self.init(bytes)
+            return
+        }
+        self.init(Array(bytes.dropFirst(10)), at: at)
     }
 }
 

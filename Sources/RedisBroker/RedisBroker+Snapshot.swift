@@ -100,6 +100,7 @@ extension ExecutingRow {
             name: about.name,
             maxAttempts: about.attempts
         )
+        if bytes.count < Self.readBytes { self.envelope = envelope }
         if isRecord, let record = try? OperationRecord(bytes) {
             startedAt = record.startedAt > 0 ? record.startedAt : nil
         }

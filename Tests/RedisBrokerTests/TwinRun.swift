@@ -197,6 +197,6 @@ extension ExecutingRow {
         worker == other.worker && fence == other.fence && header == other.header && name == other.name
             && maxAttempts == other.maxAttempts && startedAt == other.startedAt
             && progress?.fraction == other.progress?.fraction && progress?.message == other.progress?.message
-            && cancelRequestedAt == other.cancelRequestedAt
+            && cancelRequestedAt == other.cancelRequestedAt && envelope.isSame(as: other.envelope)
     }
 }

@@ -172,7 +172,7 @@ struct MonitorModelTests {
                     detail: nil,
                     time: noon,
                     firstLine: first,
-                    lines: lines.map { Array($0.utf8) }
+                    lines: lines.map { LogLine(Array($0.utf8)) }
                 )
             )
         }
@@ -181,7 +181,7 @@ struct MonitorModelTests {
         read(1, ["b", "c"])
         read(3, [])
         read(7, ["h"])
-        #expect(pane.log.map { String(decoding: $0, as: UTF8.self) } == ["a", "b", "c", "h"])
+        #expect(pane.log.map { String(decoding: $0.text, as: UTF8.self) } == ["a", "b", "c", "h"])
         #expect(pane.nextLine == 8)
         #expect(pane.isMissing)
     }
@@ -191,7 +191,7 @@ struct MonitorModelTests {
         var model = shopModel()
         _ = model.handle(.enter)
         let other = OperationAddress(queue: "mail", id: id(7))
-        model.ingest(DetailReading(address: other, detail: nil, time: noon, lines: [[65]]))
+        model.ingest(DetailReading(address: other, detail: nil, time: noon, lines: [LogLine([65])]))
         #expect(model.detail?.isMissing == false)
         #expect(model.detail?.log.isEmpty == true)
     }

@@ -231,8 +231,8 @@ struct MonitorViewTests {
                  error  12:01:41 attempt 1 exit: status 3
 
                  LOG, newest last
-                 frame 1
-                 frame \\x1b[2J 2
+                 12:04:30 frame 1
+                 12:04:30 frame \\x1b[2J 2
                 """
         )
         model.ingest(DetailReading(address: OperationAddress(queue: "video", id: id(8)), detail: nil, time: noon))
@@ -260,7 +260,7 @@ struct MonitorViewTests {
         detail.errors = [FailedAttempt(at: noon - 170_000, error: failure.encoded())]
         detail.cancel = CancelTrace(requestedAt: noon - 1_000, reason: "wrong\u{1B}file", by: "ann@h")
         let address = OperationAddress(queue: "video", id: id(8))
-        let lines = ["frame 1", "frame \u{1B}[2J 2"].map { Array($0.utf8) }
+        let lines = ["frame 1", "frame \u{1B}[2J 2"].map { LogLine(Array($0.utf8), at: noon - 1_000) }
         return DetailReading(address: address, detail: detail, time: noon, firstLine: 0, lines: lines)
     }
 }

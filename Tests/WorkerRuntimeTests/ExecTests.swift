@@ -36,7 +36,7 @@ struct ExecTests {
 
     private func lines(_ harness: Harness<InMemoryBroker>, _ id: OperationID) async throws -> [String] {
         try await harness.broker.log(id, queue: "default", from: 0, limit: 1000).lines
-            .map { String(decoding: $0, as: UTF8.self) }
+            .map { String(decoding: $0.text, as: UTF8.self) }
     }
 
     private func error(_ harness: Harness<InMemoryBroker>, _ id: OperationID) async throws -> OperationFailure? {
@@ -52,6 +52,26 @@ struct ExecTests {
         #expect(try await harness.reaches(.finished, id))
         #expect(try await lines(harness, id) == ["a b", "$HOME;*"])
         #expect(try await harness.detail(id)?.result == Array(#"{"exitCode":0}"#.utf8))
+        try await harness.stop()
+    }
+
+    @Test("says in the error what a program that fails wrote last, without passwords and cut")
+    func lastWords() async throws {
+        let harness = harness()
+        harness.start()
+        func message(_ script: String) async throws -> String? {
+            let id = try await harness.broker.put("exec", json("sh", "-c", script))
+            #expect(try await harness.reaches(.retrying, id))
+            return try await error(harness, id)?.message
+        }
+        let said = try await message("echo begin; echo 'no such table: users' >&2; echo; exit 3")
+        #expect(said == "sh ended with exit code 3: no such table: users")
+        #expect(try await message("exit 4") == "sh ended with exit code 4")
+        #expect(try await message("echo bad; kill -9 $$") == "sh was ended by signal 9: bad")
+        let address = try await message("echo 'cannot reach redis://app:pw@db/1' >&2; exit 1")
+        #expect(address == "sh ended with exit code 1: cannot reach redis://app:***@db/1")
+        let long = try #require(try await message("printf '%0900d' 0 >&2; exit 1"))
+        #expect(long.hasSuffix("000…") && long.utf8.count < 540)
         try await harness.stop()
     }
 

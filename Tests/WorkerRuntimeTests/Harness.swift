@@ -127,7 +127,7 @@ final class Harness<Connection: Broker>: Sendable {
     /// Its log.
     func lines(_ id: OperationID) async throws -> [String] {
         try await broker.log(id, queue: "default", from: 0, limit: 1000).lines.map {
-            String(decoding: $0, as: UTF8.self)
+            String(decoding: $0.text, as: UTF8.self)
         }
     }
 

@@ -75,7 +75,7 @@ struct RunningTests {
         #expect(try await harness.detail(silent)?.errors.count == 2)
         #expect(try await harness.detail(said.id)?.errors.count == 3)
         let lines = try await harness.broker.log(silent, queue: "default", from: 0, limit: 10).lines
-        #expect(lines.map { String(decoding: $0, as: UTF8.self) } == ["1 of 2", "2 of 2"])
+        #expect(lines.map { String(decoding: $0.text, as: UTF8.self) } == ["1 of 2", "2 of 2"])
         try await harness.stop()
     }
 

@@ -243,7 +243,7 @@ struct ReportTests {
         #expect(try await harness.broker.awaitEnd(of: [id], queue: "default", timeout: .seconds(5)) == [.finished])
         // No waiting here: reports arrive before the end does.
         let lines = try await harness.broker.log(id, queue: "default", from: 0, limit: 200).lines
-        #expect(lines.map { String(decoding: $0, as: UTF8.self) } == (1...100).map { "line \($0)" })
+        #expect(lines.map { String(decoding: $0.text, as: UTF8.self) } == (1...100).map { "line \($0)" })
         #expect(try await harness.detail(id)?.progress?.message == "at 100")
         try await harness.stop()
     }

@@ -17,13 +17,16 @@ extension BrokerConformance {
                 0.5,
                 "progress in a snapshot"
             )
+            let told = try await bench.snapshot().time
+            try await bench.advance(.seconds(5))
             _ = try await bench.complete(claimed, worker)
             let detail = try await bench.existing(claimed.id)
             try bench.expect(detail.progress?.fraction, 0.5, "the progress")
             try bench.expect(detail.progress?.message, "pass 2 of 3", "its message")
             try bench.expect(detail.checkpoint, [0, 255, 10], "the checkpoint")
             let log = try await bench.broker.log(claimed.id, queue: bench.queue, from: 1, limit: 9)
-            try bench.expect(log.lines, [[0xff, 0]], "the log from line 1 on")
+            try bench.expect(log.lines.map(\.text), [[0xff, 0]], "the log from line 1 on")
+            try bench.expect(log.lines.first?.at, told, "when the line was stored")
             try bench.expect(log.first, 1, "the number of the first line")
         },
         ConformanceCheck("The log keeps its last thousand lines, and their numbers") { bench in
@@ -41,9 +44,9 @@ extension BrokerConformance {
             }
             let oldest = try await bench.broker.log(claimed.id, queue: bench.queue, from: 0, limit: 2)
             try bench.expect(oldest.first, 500, "the number of the oldest line")
-            try bench.expect(oldest.lines, [Array("500".utf8), Array("501".utf8)], "the oldest lines")
+            try bench.expect(oldest.lines.map(\.text), [Array("500".utf8), Array("501".utf8)], "the oldest lines")
             let newest = try await bench.broker.log(claimed.id, queue: bench.queue, from: 1499, limit: 9)
-            try bench.expect(newest.lines, [Array("1499".utf8)], "the newest line")
+            try bench.expect(newest.lines.map(\.text), [Array("1499".utf8)], "the newest line")
         },
         ConformanceCheck("A repeated report stores its log lines once, and is answered as the first was") { bench in
             let worker = try bench.worker()

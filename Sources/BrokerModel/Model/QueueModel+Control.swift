@@ -175,7 +175,7 @@ extension QueueModel {
             operations[report.id]?.progress = (fraction, message)
             effects.progressed.append(report.id)
         case .checkpoint(let bytes): operations[report.id]?.checkpoint = bytes
-        case .log(let line): if !isRepeat { operations[report.id]?.keep(line: line) }
+        case .log(let line): if !isRepeat { operations[report.id]?.keep(LogLine(line, at: now)) }
         case .cancelAcknowledged where operations[report.id]?.cancelAcknowledgedAt == nil:
             operations[report.id]?.cancelAcknowledgedAt = now
         case .cancelAcknowledged: break
@@ -185,14 +185,14 @@ extension QueueModel {
 }
 
 extension StoredOperation {
-    fileprivate mutating func keep(line: [UInt8]) {
+    fileprivate mutating func keep(_ line: LogLine) {
         if logStarts.last?.attempt != record.attempt {
             logStarts.append(LogStart(attempt: record.attempt, line: logBase + log.count))
         }
         log.append(line)
-        var bytes = log.reduce(0) { $0 + $1.count }
+        var bytes = log.reduce(0) { $0 + $1.text.count }
         while log.count > Defaults.logLines || bytes > Defaults.logBytes {
-            bytes -= log.removeFirst().count
+            bytes -= log.removeFirst().text.count
             logBase += 1
         }
     }

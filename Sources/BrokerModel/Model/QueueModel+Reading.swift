@@ -113,6 +113,9 @@ extension QueueModel {
             name: about.name,
             maxAttempts: about.attempts
         )
+        let head = stored == nil ? OperationHeader.byteCount : OperationRecord.headByteCount
+        let envelope = envelope(of: held.element)
+        if head + envelope.count < ExecutingRow.readBytes { row.envelope = envelope }
         row.startedAt = stored?.record.startedAt
         row.progress = stored?.progress
         row.cancelRequestedAt = stored?.cancel?.at ?? workers[held.worker]?.cancelling[held.fence]?.at
@@ -201,7 +204,7 @@ extension QueueModel {
         return detail
     }
 
-    func log(_ id: OperationID, from line: Int, limit: Int) -> (first: Int, lines: [[UInt8]]) {
+    func log(_ id: OperationID, from line: Int, limit: Int) -> (first: Int, lines: [LogLine]) {
         guard let stored = operations[id] else { return (line, []) }
         let first = max(line, stored.logBase)
         return (first, Array(stored.log.dropFirst(first - stored.logBase).prefix(limit)))

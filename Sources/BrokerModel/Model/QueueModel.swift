@@ -103,7 +103,7 @@ struct StoredOperation {
     var cancel: CancelIntent?
     var cancelAcknowledgedAt: Int64?
     var checkpoint: [UInt8]?
-    var log: [[UInt8]] = []
+    var log: [LogLine] = []
     var logStarts: [LogStart] = []
     /// Lines that were dropped, so that line numbers stay valid.
     var logBase = 0

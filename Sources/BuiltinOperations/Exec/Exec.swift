@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import Synchronization
 
 extension OperationHandler {
     /// Runs a program: `argv` (no shell), and optionally `env`, `cwd`, `stdin`. Its output becomes the operation's log, its exit
@@ -13,13 +14,17 @@ extension OperationHandler {
         OperationHandler(name: "exec", runTimeout: Defaults.externalRunTimeout) { json, context in
             let arguments = try ExecArguments(json)
             let request = try arguments.request(for: context, environment)
+            let last = LastLine()
             let process = try GuardedProcess(
                 request,
                 input: arguments.input,
                 guardPath: guardPath,
-                onLine: { context.log($0) }
+                onLine: { line in
+                    context.log(line)
+                    last.note(line)
+                }
             )
-            return try ExecFailure.check(try await process.run(grace: grace), of: request)
+            return try ExecFailure.check(try await process.run(grace: grace), of: request, last: last.line)
         }
     }
 }
@@ -113,17 +118,35 @@ struct ExecFailure: OperationFailing, CustomStringConvertible {
         failureDetails = details
     }
 
+    /// Of a line that an error repeats.
+    private static let quotedBytes = 500
+
     /// The result of a program that ended well; throws for others.
-    static func check(_ end: GuardedProcess.End, of request: GuardRequest) throws -> [UInt8] {
+    ///
+    /// - Parameter last: the last line that it wrote, which usually says why it failed.
+    static func check(_ end: GuardedProcess.End, of request: GuardRequest, last: String? = nil) throws -> [UInt8] {
         let program = request.arguments[0]
+        let words = last.map { ": " + URLPasswords.masked($0).cut(toBytes: quotedBytes) } ?? ""
         switch end {
         case .exited(code: 0): return Array(#"{"exitCode":0}"#.utf8)
         case .exited(let code):
-            throw ExecFailure(type: "exit", "\(program) ended with exit code \(code)", ["exitCode": Int(code)])
+            throw ExecFailure(type: "exit", "\(program) ended with exit code \(code)\(words)", ["exitCode": Int(code)])
         case .killed(let signal):
-            throw ExecFailure(type: "exit", "\(program) was ended by signal \(signal)", ["signal": Int(signal)])
+            throw ExecFailure(type: "exit", "\(program) was ended by signal \(signal)\(words)", ["signal": Int(signal)])
         case .refused(let step, let code): throw ExecFailure(starting: request, step, code)
         case .guardLost: throw ExecFailure(type: "exec", "the guard of \(program) was killed, and the program with it")
         }
+    }
+}
+
+/// The last line that a program wrote and that is not blank.
+private final class LastLine: Sendable {
+    private let kept = Mutex<String?>(nil)
+
+    var line: String? { kept.withLock { $0 } }
+
+    func note(_ line: String) {
+        guard line.contains(where: { !$0.isWhitespace }) else { return }
+        kept.withLock { $0 = line }
     }
 }

@@ -48,6 +48,19 @@ package struct LogStart: Sendable, Equatable {
     }
 }
 
+/// A line of an operation's log.
+package struct LogLine: Sendable, Equatable {
+    /// When the worker handed it over, at most 250 ms after it was written; milliseconds of server time. nil = an older version stored it.
+    package var at: Int64?
+    /// The line without its end; should be UTF-8.
+    package var text: [UInt8]
+
+    package init(_ text: [UInt8], at: Int64? = nil) {
+        self.at = at
+        self.text = text
+    }
+}
+
 /// An error as it is stored: when, and the JSON that the worker wrote (`OperationFailure`).
 package struct FailedAttempt: Sendable, Equatable {
     package var at: Int64
@@ -188,6 +201,10 @@ package struct ExecutingRow: Sendable {
     package var startedAt: Int64?
     package var progress: (fraction: Double, message: String)?
     package var cancelRequestedAt: Int64?
+    /// What the producer said; empty if it has more bytes than a snapshot brings.
+    package var envelope: [UInt8] = []
+    /// Header, record and envelope are in a snapshot up to so many bytes.
+    package static let readBytes = 1024
 
     package init(worker: String, fence: Int64, header: OperationHeader, name: String, maxAttempts: Int) {
         self.worker = worker
@@ -283,7 +300,7 @@ package protocol BrokerInspection: Sendable {
     ///
     /// - Returns: the lines, and the number of the first of them.
     func log(_ id: OperationID, queue: String, from line: Int, limit: Int) async throws -> (
-        first: Int, lines: [[UInt8]]
+        first: Int, lines: [LogLine]
     )
 
     func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome]

@@ -30,16 +30,22 @@ local function mark_attempt(id, line)
   call('HSET', extras_key(id), 'logAttempts', (marks and marks .. ' ' or '') .. format('%d:%d', attempt, line))
 end
 
+-- What stands before the text of a stored line: a byte 1 and the time. Lines of older versions are the text alone.
+local STAMP = char(1) .. NOW36
+local function text_bytes(line)
+  return byte(line, 1) == 1 and #line - #STAMP or #line
+end
+
 -- The log keeps its last lines; `logBase` counts those that went, so that a reader's line numbers stay valid.
 local function keep_line(id, line)
   local key, extras = log_key(id), extras_key(id)
-  local lines = call('RPUSH', key, line)
+  local lines = call('RPUSH', key, STAMP .. line)
   mark_attempt(id, tonumber(call('HGET', extras, 'logBase') or 0) + lines - 1)
   local bytes = call('HINCRBY', extras, 'logBytes', #line)
   while lines > LOG_LINES or bytes > LOG_BYTES do
     local gone = call('LPOP', key)
     lines = lines - 1
-    bytes = call('HINCRBY', extras, 'logBytes', -#gone)
+    bytes = call('HINCRBY', extras, 'logBytes', format('%d', -text_bytes(gone)))
     call('HINCRBY', extras, 'logBase', 1)
   end
 end

@@ -22,7 +22,7 @@ struct OperationTable {
             TableColumn("STATE", minimumWidth: 11), TableColumn("PRI", dropPriority: 3),
             TableColumn("NAME", minimumWidth: 8), TableColumn("QUEUE", dropPriority: 2),
             TableColumn("TRY", dropPriority: 4), TableColumn("WHEN", dropPriority: 1),
-            TableColumn("PROGRESS / ERROR", minimumWidth: 12),
+            TableColumn("PROGRESS / ERROR", minimumWidth: 12), TableColumn("ARGUMENTS", minimumWidth: 9),
         ])
         for detail in operations {
             table.append([
@@ -30,6 +30,7 @@ struct OperationTable {
                 TableCell("\(detail.state.mark(ascii: style.usesASCII)) \(detail.state.rawValue)", detail.state.role),
                 TableCell(style.mark(detail.record.header.priority)), TableCell(detail.envelope.name),
                 TableCell(detail.queue), TableCell(tries(detail)), TableCell(when(detail)), TableCell(about(detail)),
+                TableCell(ArgumentsText.line(detail.reading(invocation.view))),
             ])
         }
         return table

@@ -35,26 +35,31 @@ struct LogFollower: Sendable {
 
     /// Prints the lines with these numbers, as far as they are there.
     func printAll(_ location: Location, _ ranges: [Range<Int>], last: Int?) async throws {
-        var lines: [[UInt8]] = []
+        var lines: [LogLine] = []
         for range in ranges { lines += try await read(location, range).lines }
         let shown = last.map { Array(lines.suffix($0)) } ?? lines
         switch invocation.format {
         case .json: invocation.console.print(.array(shown.map(Self.json)), .json)
         case .csv:
-            invocation.console.print(invocation.options.showsHeader ? ["line"] : [])
-            invocation.console.print(shown.map { CSV.cell(String(decoding: $0, as: UTF8.self)) })
+            invocation.console.print(invocation.options.showsHeader ? ["at,line"] : [])
+            invocation.console.print(
+                shown.map { line in
+                    [line.at.map { TimeText.rfc3339($0) } ?? "", String(decoding: line.text, as: UTF8.self)]
+                        .map(CSV.cell).joined(separator: ",")
+                }
+            )
         case .jsonl, .table, .wide, .id: show(shown)
         }
     }
 
-    private static func json(_ line: [UInt8]) -> JSONValue {
-        ["v": 1, "line": .string(String(decoding: line, as: UTF8.self))]
+    private static func json(_ line: LogLine) -> JSONValue {
+        ["v": 1, "at": OperationJSON.time(line.at ?? 0), "line": .string(String(decoding: line.text, as: UTF8.self))]
     }
 
     /// - Returns: the lines that are there, and the number of the one that would come next.
-    private func read(_ location: Location, _ range: Range<Int>) async throws -> (lines: [[UInt8]], next: Int) {
+    private func read(_ location: Location, _ range: Range<Int>) async throws -> (lines: [LogLine], next: Int) {
         var next = range.lowerBound
-        var kept: [[UInt8]] = []
+        var kept: [LogLine] = []
         while next < range.upperBound {
             let (first, lines) = try await client.broker.log(
                 location.id,
@@ -81,12 +86,20 @@ struct LogFollower: Sendable {
         }
     }
 
-    private func show(_ lines: [[UInt8]]) {
+    private func show(_ lines: [LogLine]) {
         let console = invocation.console
         switch invocation.format {
         case .json, .jsonl:
             lines.forEach { console.print(Self.json($0), .jsonl) }
-        case .table, .wide, .csv, .id: console.print(lines.map { SafeText.log($0) })
+        case .table, .wide, .csv, .id: console.print(lines.map(text))
         }
+    }
+
+    /// A pipe gets what the operation wrote and nothing else, unless it asks for more with `-o wide`.
+    private func text(_ line: LogLine) -> String {
+        let text = SafeText.log(line.text)
+        guard invocation.console.isOutputTerminal || invocation.format == .wide else { return text }
+        let style = invocation.settings.time.content == .unix ? TimeStyle.unix : .iso
+        return (line.at.map { TimeText.format($0, style, now: invocation.localNow) } ?? "-") + "  " + text
     }
 }

@@ -14,6 +14,7 @@ package struct LogsVerb: Verb {
                   \(Program.name) logs 7QK2MX --attempt 2
                   \(Program.name) logs 7QK2MX -o json
 
+                A terminal gets the time before each line; a pipe gets the lines alone, with -o wide also their times.
                 -o json prints an array, -o jsonl an object a line; -f has no end to close an array at, and takes -o jsonl.
                 """
         )

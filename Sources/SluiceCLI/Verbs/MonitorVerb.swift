@@ -86,7 +86,8 @@ package struct MonitorVerb: Verb {
             if invocation.format.isJSON {
                 console.print(StatLine(snapshot, rates: rates).json(namespace: client.namespace), .jsonl)
             } else {
-                console.print(ProgressLines.lines(snapshot, rates: rates, style: console.output))
+                let (style, view) = (console.output, invocation.view)
+                console.print(ProgressLines.lines(snapshot, rates: rates, style: style, view: view))
             }
             return !snapshot.isIdle
         }

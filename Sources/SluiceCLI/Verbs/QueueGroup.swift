@@ -71,7 +71,8 @@ package struct QueueShowVerb: Verb {
             NamespaceSnapshot(queues: [snapshot], receivedAt: .zero),
             title: "queue \(queue) (namespace \(client.namespace))",
             target: console.isOutputTerminal ? .terminal(width: console.width) : .plain,
-            style: console.output
+            style: console.output,
+            view: invocation.view
         )
         let totals = snapshot.totals.sorted { $0.key < $1.key }.map { "\($0.key) \(QuantityText.grouped($0.value))" }
         console.print(lines + ["", "totals  " + totals.joined(separator: "  ")])

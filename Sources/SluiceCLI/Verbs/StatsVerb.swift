@@ -38,7 +38,8 @@ package struct StatsVerb: Verb {
                 snapshot,
                 title: "namespace \(client.namespace)",
                 target: console.isOutputTerminal ? .terminal(width: console.width) : .plain,
-                style: console.output
+                style: console.output,
+                view: invocation.view
             )
         )
     }

@@ -160,7 +160,7 @@ package struct WorkersShowVerb: Verb {
         console.print("handles " + SafeText.line(worker.info?.handles.joined(separator: ", ") ?? "-"))
         if !executing.isEmpty {
             console.print(
-                SnapshotText.table(executing, style: console.output),
+                SnapshotText.table(executing, style: console.output, view: invocation.view),
                 invocation.format,
                 showsHeader: invocation.options.showsHeader
             )

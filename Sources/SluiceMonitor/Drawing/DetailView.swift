@@ -151,7 +151,10 @@ struct DetailText {
     private var log: [[Span]] {
         guard !pane.log.isEmpty else { return [] }
         return [[], [Span("LOG, newest last", .heading)]]
-            + pane.log.map { [Span(SafeText.line($0))] }
+            + pane.log.map { line in
+                let time = line.at.map { [Span(at($0) + " ", .dim)] } ?? []
+                return time + [Span(SafeText.line(line.text))]
+            }
     }
 
     /// A labelled text over as many lines as it needs, at most eight.

@@ -49,11 +49,15 @@ extension MonitorView {
             ScreenColumn("PROGRESS", leastProgress, .left, isFlexible: true), ScreenColumn("TRY", 4, .right, drop: 5),
         ])
         let entries = model.board?.executing ?? []
+        let arguments = entries.map { $0.arguments(model.view) }
+        if !compact, arguments.contains(where: { !$0.isEmpty }) {
+            list.columns.append(ScreenColumn("ARGUMENTS", 9, .left, drop: 10, isFlexible: true))
+        }
         let length = ShortID.length(for: entries.map(\.id))
         list.columns[0].width = min(length + 1, OperationID.characterCount)
-        list.rows = entries.map { entry in
+        list.rows = zip(entries, arguments).map { entry, arguments in
             ScreenList.Row(
-                cells: cells(of: entry, idLength: length, bar: bar),
+                cells: cells(of: entry, idLength: length, bar: bar) + [[Span(SafeText.line(arguments))]],
                 isSelected: model.selectedItem == .operation(entry.address)
             )
         }

@@ -9,14 +9,14 @@ package struct DetailReading: Sendable {
     package var time: Int64?
     /// The number of the first of `lines`.
     package var firstLine: Int
-    package var lines: [[UInt8]]
+    package var lines: [LogLine]
 
     package init(
         address: OperationAddress,
         detail: OperationDetail?,
         time: Int64?,
         firstLine: Int = 0,
-        lines: [[UInt8]] = []
+        lines: [LogLine] = []
     ) {
         self.address = address
         self.detail = detail
@@ -36,7 +36,7 @@ package struct DetailPane: Sendable {
     /// It was read, and is not there.
     package private(set) var isMissing = false
     private(set) var time: Int64?
-    private(set) var log: [[UInt8]] = []
+    private(set) var log: [LogLine] = []
     /// The number of the next log line to read.
     package private(set) var nextLine = 0
     var scroll = 0

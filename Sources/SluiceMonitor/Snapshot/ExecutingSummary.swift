@@ -14,6 +14,12 @@ package struct ExecutingSummary: Sendable {
     /// `2/5`; untracked operations count too.
     package var tries: String { "\(row.header.failedAttempts + 1)/\(row.maxAttempts)" }
 
+    /// A short form of its arguments; empty where a snapshot does not bring all of them.
+    package func arguments(_ view: PayloadView) -> String {
+        guard !row.envelope.isEmpty else { return "" }
+        return ArgumentsText.line(EnvelopeReading(row.envelope, id: id, queue: queue, view: view))
+    }
+
     /// How long ago the cancel was asked for.
     package var cancelAgeMilliseconds: Int64?
 

@@ -6,12 +6,14 @@ package enum SnapshotText {
     ///   - snapshot: what was read.
     ///   - title: the first line: namespace and place.
     ///   - target: how wide; `.plain` cuts nothing.
+    ///   - view: with what arguments are shown; nil = they are not.
     /// - Returns: the lines, safe to print.
     package static func lines(
         _ snapshot: NamespaceSnapshot,
         title: String,
         target: TableTarget,
-        style: Style
+        style: Style,
+        view: PayloadView? = nil
     ) -> [String] {
         let workers = WorkerSummary.merge(snapshot.queues)
         var lines = [heading(snapshot, title: title), counts(snapshot, workers: workers)]
@@ -19,7 +21,9 @@ package enum SnapshotText {
             lines += [""] + queues(snapshot.queues).lines(for: target, style: style)
         }
         let executing = ExecutingSummary.merge(snapshot.queues, workers: workers)
-        if !executing.isEmpty { lines += [""] + table(executing, style: style).lines(for: target, style: style) }
+        if !executing.isEmpty {
+            lines += [""] + table(executing, style: style, view: view).lines(for: target, style: style)
+        }
         if !workers.isEmpty { lines += [""] + table(workers).lines(for: target, style: style) }
         return lines
     }
@@ -73,7 +77,9 @@ extension SnapshotText {
     }
 
     /// One row for each running operation.
-    package static func table(_ executing: [ExecutingSummary], style: Style) -> Table {
+    ///
+    /// - Parameter view: with what arguments are shown; nil = they are not.
+    package static func table(_ executing: [ExecutingSummary], style: Style, view: PayloadView? = nil) -> Table {
         var table = Table([
             TableColumn("EXECUTING"), TableColumn("NAME", minimumWidth: 8),
             TableColumn("QUEUE", dropPriority: 2), TableColumn("WORKER", dropPriority: 3),
@@ -81,13 +87,15 @@ extension SnapshotText {
             TableColumn("PROGRESS", minimumWidth: 16),
         ])
         let length = ShortID.length(for: executing.map(\.id))
-        for entry in executing {
+        let arguments = executing.map { entry in view.map { entry.arguments($0) } ?? "" }
+        if !arguments.allSatisfy(\.isEmpty) { table.columns.append(TableColumn("ARGUMENTS", minimumWidth: 9)) }
+        for (entry, arguments) in zip(executing, arguments) {
             let time = entry.runtimeMilliseconds.map { DurationText.short(.milliseconds($0)) } ?? "-"
             let progress = ProgressText(entry)
             table.append([
                 TableCell(ShortID.text(entry.id, length: length, style: style)), TableCell(entry.row.name),
                 TableCell(entry.queue), TableCell(entry.workerLabel), TableCell(entry.tries), TableCell(time),
-                TableCell(progress.line(ascii: style.usesASCII), progress.role),
+                TableCell(progress.line(ascii: style.usesASCII), progress.role), TableCell(arguments),
             ])
         }
         return table

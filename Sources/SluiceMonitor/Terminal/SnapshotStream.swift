@@ -50,10 +50,17 @@ package struct SnapshotStream: Sendable {
 /// What runs, as plain lines: the live view where the screen cannot be used.
 package enum ProgressLines {
     /// The counters, and a line for each running operation.
-    package static func lines(_ snapshot: NamespaceSnapshot, rates: Rates, style: Style) -> [String] {
+    ///
+    /// - Parameter view: with what arguments are shown; nil = they are not.
+    package static func lines(
+        _ snapshot: NamespaceSnapshot,
+        rates: Rates,
+        style: Style,
+        view: PayloadView? = nil
+    ) -> [String] {
         let workers = WorkerSummary.merge(snapshot.queues)
         let executing = ExecutingSummary.merge(snapshot.queues, workers: workers)
-        let table = SnapshotText.table(executing, style: style)
+        let table = SnapshotText.table(executing, style: style, view: view)
         return [StatLine(snapshot, rates: rates).text]
             + table.lines(for: .plain, style: style, showsHeader: false).map { "  " + $0 }
     }
