@@ -166,8 +166,8 @@ extension InMemoryBroker {
         return stream
     }
 
-    package func events(queues: [String]) -> AsyncStream<EventBatch> {
-        let (stream, continuation) = AsyncStream.makeStream(of: EventBatch.self)
+    package func events(queues: [String]) -> AsyncThrowingStream<EventBatch, any Error> {
+        let (stream, continuation) = AsyncThrowingStream.makeStream(of: EventBatch.self)
         let ticket = state.withLock { state in
             let ticket = state.listeners.newTicket()
             state.listeners.events[ticket] = EventSubscriber(queues: queues, continuation: continuation)

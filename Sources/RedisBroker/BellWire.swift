@@ -111,16 +111,24 @@ final class BellWire: Sendable {
             var requests = 0
             while !wait.hasEnded {
                 let held = link.withLock { $0 }
-                if let held, !held.isConnected || (held.endpoint.isCluster && requests == Self.patience) {
-                    link.withLock { if $0 === held { $0 = nil } }
-                    return held.close()
+                let number = clientID.load(ordering: .acquiring)
+                if let held, !held.isConnected || number == 0 || (held.endpoint.isCluster && requests == Self.patience)
+                {
+                    return drop(held)
                 }
                 requests += 1
-                let number = clientID.load(ordering: .acquiring)
-                _ = commands.submit(RedisCommand("CLIENT", "UNBLOCK", number), near: bell)
+                commands.submit(RedisCommand("CLIENT", "UNBLOCK", number), near: bell).whenSuccess { reply in
+                    // A user without this permission ends its waits with their connections.
+                    if reply.error?.code == .noPermission, let held { self.drop(held) }
+                }
                 try? await Task.sleep(for: .milliseconds(20))
             }
         }
+    }
+
+    private func drop(_ held: RedisLink) {
+        link.withLock { if $0 === held { $0 = nil } }
+        held.close()
     }
 
     /// One call of `wait`, and whether it is over.

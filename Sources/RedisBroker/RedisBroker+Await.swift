@@ -4,7 +4,7 @@ import Synchronization
 
 extension RedisBroker {
     /// The state is read again this often, whatever the messages say.
-    private static let rereadInterval: Duration = .seconds(5)
+    static let rereadInterval: Duration = .seconds(5)
 
     package func awaitEnd(
         of ids: [OperationID],
@@ -53,6 +53,10 @@ extension RedisBroker {
                 for await signal in signals {
                     switch signal {
                     case .gap: await announce()
+                    case .refused(let channel, let error):
+                        warnOfSlowWaits(refusal(of: channel, error))
+                        await announce()
+                    case .accepted: break
                     case .message(let channel, let payload):
                         if channel == ends || EventBatch(queue: queue, payload: payload)?.mayConcern(id) == true {
                             continuation.yield()
@@ -93,6 +97,10 @@ extension RedisBroker {
                 for await signal in signals {
                     switch signal {
                     case .gap: news.addAll()
+                    case .refused(let channel, let error):
+                        warnOfSlowWaits(refusal(of: channel, error))
+                        continue
+                    case .accepted: continue
                     case .message(_, let payload):
                         guard let id = OperationID(utf8: payload.dropFirst()) else { continue }
                         news.add(id)

@@ -2,16 +2,20 @@ import Operations
 import RedisClient
 
 extension RedisBroker {
-    package func events(queues: [String]) -> AsyncStream<EventBatch> {
+    package func events(queues: [String]) -> AsyncThrowingStream<EventBatch, any Error> {
         let signals = subscriptions.listen(queues.map(keys.events))
         let keys = keys
-        return AsyncStream { continuation in
+        return AsyncThrowingStream { continuation in
             let task = Task {
                 for await signal in signals {
-                    guard case .message(let channel, let payload) = signal, let queue = keys.queue(of: channel) else {
-                        continue
+                    switch signal {
+                    case .message(let channel, let payload):
+                        guard let queue = keys.queue(of: channel) else { continue }
+                        if let batch = EventBatch(queue: queue, payload: payload) { continuation.yield(batch) }
+                    case .refused(let channel, let error):
+                        return continuation.finish(throwing: refusal(of: channel, error))
+                    case .gap, .accepted: break
                     }
-                    if let batch = EventBatch(queue: queue, payload: payload) { continuation.yield(batch) }
                 }
                 continuation.finish()
             }

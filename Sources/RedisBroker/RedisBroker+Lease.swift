@@ -176,9 +176,16 @@ extension RedisBroker {
         let signals = subscriptions.listen(queues.flatMap { [keys.control($0), keys.control($0, worker)] })
         return AsyncStream { continuation in
             let task = Task {
+                var refused: Set<String> = []
                 for await signal in signals {
                     switch signal {
                     case .gap: continuation.yield(.resubscribed)
+                    case .refused(let channel, let error):
+                        if refused.isEmpty { continuation.yield(.refused(refusal(of: channel, error))) }
+                        refused.insert(channel)
+                    case .accepted(let channel):
+                        refused.remove(channel)
+                        if refused.isEmpty { continuation.yield(.accepted) }
                     case .message(let channel, let payload):
                         if let message = ControlMessage(channel: channel, payload: payload, keys: keys) {
                             continuation.yield(message)

@@ -23,7 +23,10 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
     let groups: GroupCommit
     let configuration: RedisBrokerConfiguration
     package let isSpread: Bool
+    let logger: Logger
     private let registered = Mutex<Set<String>>([])
+    /// Whether it was said that waits are slow.
+    private let hasWarnedOfSlowWaits = Atomic<Bool>(false)
 
     /// Begins to connect; calls wait for the connection until their deadline.
     package init(
@@ -32,6 +35,7 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
         logger: Logger
     ) {
         self.configuration = configuration
+        self.logger = logger
         isSpread = endpoint.isCluster
         groups = GroupCommit(patience: configuration.commandDeadline)
         namespace = configuration.namespace
@@ -64,6 +68,16 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
         doorbell.close()
         subscriptions.close()
         confirmations.close()
+    }
+
+    /// Says once that the end of an operation is noticed by reading its state from time to time only.
+    func warnOfSlowWaits(_ error: OperationsError) {
+        guard !hasWarnedOfSlowWaits.exchange(true, ordering: .relaxed) else { return }
+        if let report = configuration.onSlowWaits { return report(error) }
+        logger.warning(
+            "waits notice the end of an operation up to \(Self.rereadInterval) late",
+            metadata: ["error": "\(error)"]
+        )
     }
 
     /// Makes a queue known to the namespace, once per process, before its first use.
@@ -137,6 +151,9 @@ package struct RedisBrokerConfiguration: Sendable {
     package var clientName: String
     /// A refused user, password or certificate fails calls at once: right for a command line, wrong for a worker.
     package var failsFastWhenRefused: Bool
+    /// Called once if Redis refuses the subscription that says when operations end: waits then read the state every five seconds; nil = a
+    /// warning in the log.
+    package var onSlowWaits: (@Sendable (OperationsError) -> Void)?
     /// Tests: the scripts read the time from a key.
     package var testClock: Bool
     /// Negative controls: breaks a rule in the scripts; nil = they are as they should be.
@@ -150,6 +167,7 @@ package struct RedisBrokerConfiguration: Sendable {
         connectTimeout: Duration = .seconds(2),
         clientName: String = "sluice",
         failsFastWhenRefused: Bool = false,
+        onSlowWaits: (@Sendable (OperationsError) -> Void)? = nil,
         testClock: Bool = false
     ) {
         self.namespace = namespace
@@ -159,6 +177,7 @@ package struct RedisBrokerConfiguration: Sendable {
         self.connectTimeout = connectTimeout
         self.clientName = clientName
         self.failsFastWhenRefused = failsFastWhenRefused
+        self.onSlowWaits = onSlowWaits
         self.testClock = testClock
         #if DEBUG
             if let mutant = ScriptMutant.current { scriptEdit = { mutant.apply(to: $0) } }

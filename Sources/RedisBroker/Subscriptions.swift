@@ -9,12 +9,17 @@ final class Subscriptions: Sendable {
         case message(channel: String, payload: [UInt8])
         /// Messages may have been missed: read the state that they hint at.
         case gap
+        /// Redis refuses this channel: nothing is heard of it until `accepted`.
+        case refused(channel: String, error: RedisServerError)
+        case accepted(channel: String)
     }
 
     private struct State {
         var subscriber: RedisSubscriber?
         var pump: Task<Void, Never>?
         var listeners: [Int: Listener] = [:]
+        /// What Redis refuses of the wanted channels.
+        var refused: [String: RedisServerError] = [:]
         var next = 0
         var isClosed = false
     }
@@ -29,7 +34,8 @@ final class Subscriptions: Sendable {
 
     init(_ connections: ConnectionFactory) { self.connections = connections }
 
-    /// Listens until the stream is dropped. A `.gap` follows each (re)subscription, the first one included.
+    /// Listens until the stream is dropped. A `.gap` follows each (re)subscription, the first one included; `.refused` comes once for
+    /// each channel that Redis refuses.
     func listen(_ channels: [String]) -> AsyncStream<Signal> {
         let (stream, continuation) = AsyncStream.makeStream(of: Signal.self, bufferingPolicy: .bufferingNewest(4096))
         let key = add(Listener(channels: Set(channels), continuation: continuation))
@@ -62,6 +68,11 @@ final class Subscriptions: Sendable {
                     for await event in subscriber.events { self?.deliver(event) }
                 }
             }
+            for channel in listener.channels {
+                if let error = state.refused[channel] {
+                    listener.continuation.yield(.refused(channel: channel, error: error))
+                }
+            }
             subscriber.subscribe(Array(listener.channels))
             return state.next
         }
@@ -72,23 +83,33 @@ final class Subscriptions: Sendable {
             guard let gone = state.listeners.removeValue(forKey: key) else { return }
             let wanted = state.listeners.values.reduce(into: Set<String>()) { $0.formUnion($1.channels) }
             let unwanted = gone.channels.subtracting(wanted)
+            for channel in unwanted { state.refused[channel] = nil }
             if !unwanted.isEmpty { state.subscriber?.unsubscribe(Array(unwanted)) }
         }
     }
 
     private func deliver(_ event: RedisSubscriber.Event) {
-        let listeners = state.withLock { Array($0.listeners.values) }
-        for listener in listeners {
-            switch event {
-            case .message(let channel, let payload):
-                if listener.channels.contains(channel) {
-                    listener.continuation.yield(.message(channel: channel, payload: payload))
-                }
-            case .subscribed, .overflow, .refused:
-                listener.continuation.yield(.gap)
-            case .disconnected:
-                break
-            }
+        switch event {
+        case .message(let channel, let payload): tell(channel, .message(channel: channel, payload: payload))
+        case .subscribed, .overflow: tell(nil, .gap)
+        case .refused(let channel, let error):
+            tell(channel, .refused(channel: channel, error: error)) { $0[channel] = error }
+        case .accepted(let channel): tell(channel, .accepted(channel: channel)) { $0[channel] = nil }
+        case .disconnected: break
         }
+    }
+
+    /// Hands a signal to the listeners of a channel, or to all.
+    private func tell(
+        _ channel: String?,
+        _ signal: Signal,
+        noting note: (inout [String: RedisServerError]) -> Void = { _ in }
+    ) {
+        let listeners = state.withLock { state in
+            let concerned = state.listeners.values.filter { channel.map($0.channels.contains) ?? true }
+            if !concerned.isEmpty { note(&state.refused) }
+            return concerned
+        }
+        for listener in listeners { listener.continuation.yield(signal) }
     }
 }

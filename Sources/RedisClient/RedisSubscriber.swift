@@ -13,8 +13,11 @@ package final class RedisSubscriber: Sendable {
         case disconnected
         /// The reader was too slow and messages were dropped.
         case overflow
-        /// Redis refused this channel (its access control list); it is asked for again on the next connection.
+        /// Redis refuses this channel (its access control list). Sent once: the channel is requested again in place of each PING, and on
+        /// each new connection, until Redis accepts it.
         case refused(channel: String, error: RedisServerError)
+        /// Redis accepts a channel that it refused before; a `subscribed` event follows.
+        case accepted(channel: String)
     }
 
     package var endpoint: RedisEndpoint { connector.endpoint }
@@ -150,8 +153,9 @@ package final class RedisSubscriber: Sendable {
         guard let expected = loop.value.expected.popFirst() else { return }
         switch (expected, value.error) {
         case (.subscribe(let channel), let error?):
-            buffer.put(.refused(channel: channel, error: error))
-        case (.subscribe, nil):
+            if loop.value.isNewlyRefused(channel) { buffer.put(.refused(channel: channel, error: error)) }
+        case (.subscribe(let channel), nil):
+            if loop.value.isNewlyAccepted(channel) { buffer.put(.accepted(channel: channel)) }
             loop.value.confirmed += 1
         default: return
         }
@@ -178,8 +182,13 @@ package final class RedisSubscriber: Sendable {
 
     private func ping(_ connection: RedisConnection) {
         let sent = NIODeadline.now()
-        loop.value.expected.append(.ping)
-        connection.handler.writeUnmatched(RedisCommand("PING"))
+        if loop.value.refused.isEmpty {
+            loop.value.expected.append(.ping)
+            connection.handler.writeUnmatched(RedisCommand("PING"))
+        } else {
+            // The answer shows as well that Redis is there, and the rules of the user may have changed.
+            request(loop.value.refused.sorted(), connection.handler)
+        }
         loop.value.timer = eventLoop.scheduleTask(in: TimeAmount(connector.configuration.pingDeadline)) {
             guard self.loop.value.connection === connection else { return }
             guard self.loop.value.lastHeard < sent else { return self.watch(connection) }
@@ -201,6 +210,8 @@ struct SubscriberState {
     private var connectedAt = NIODeadline.now()
     var expected = CircularBuffer<Expectation>()
     var confirmed = 0
+    /// Channels that Redis refused when they were requested last.
+    private(set) var refused: Set<String> = []
     var lastHeard = NIODeadline.now()
     var timer: Scheduled<Void>?
     var policy: ReconnectPolicy
@@ -221,9 +232,17 @@ struct SubscriberState {
         return new
     }
 
+    /// False for a channel that was refused before, or that is no longer wanted.
+    mutating func isNewlyRefused(_ channel: String) -> Bool {
+        wanted.contains(channel) && refused.insert(channel).inserted
+    }
+
+    mutating func isNewlyAccepted(_ channel: String) -> Bool { refused.remove(channel) != nil }
+
     mutating func unwant(_ channels: [String]) -> [String] {
         let gone = wanted.filter(channels.contains)
         wanted.removeAll(where: channels.contains)
+        refused.subtract(channels)
         return gone
     }
 

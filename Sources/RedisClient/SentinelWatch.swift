@@ -66,7 +66,12 @@ final class SentinelWatch: Sendable {
                     case .message(_, let payload): self?.hear(String(decoding: payload, as: UTF8.self))
                     // What was said in between is lost.
                     case .subscribed, .overflow: self?.ask()
-                    case .disconnected, .refused: break
+                    case .refused(_, let error):
+                        sentinels[0].logger.warning(
+                            "a failover is noticed only when the old master fails: a sentinel refuses SUBSCRIBE",
+                            metadata: ["sentinel": "\(subscriber.endpoint)", "error": "\(error.message)"]
+                        )
+                    case .disconnected, .accepted: break
                     }
                 }
             }

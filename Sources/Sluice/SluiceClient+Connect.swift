@@ -106,13 +106,15 @@ extension SluiceClient {
         timeout: Duration = .seconds(5),
         keys: OperationKeys? = nil,
         buffering: EnqueueBuffering? = nil,
+        onSlowWaits: (@Sendable (OperationsError) -> Void)? = nil,
         logger: Logger
     ) async throws -> SluiceClient {
         try NameRule.check(namespace, role: "namespace")
         let configuration = RedisBrokerConfiguration(
             namespace: namespace,
             connectTimeout: timeout,
-            failsFastWhenRefused: true
+            failsFastWhenRefused: true,
+            onSlowWaits: onSlowWaits
         )
         let broker = RedisBroker(endpoint, configuration: configuration, logger: logger)
         do { try await broker.connect(within: timeout) } catch {

@@ -12,6 +12,8 @@ package struct ServerCheck: Sendable, Equatable {
     var evictionPolicy: String
     /// Bytes; 0 = no limit.
     var maxMemory: Int64
+    /// Why the server does not say it.
+    var silence: String?
     /// A node of a cluster that was named as if it were the only server.
     var isLoneNode = false
 
@@ -24,14 +26,16 @@ package struct ServerCheck: Sendable, Equatable {
             DispatchQueue.global().async {
                 // One command for all sections: an idle worker has few to spare.
                 let replies = try? RedisProbe.askAll(endpoint, [RedisCommand("INFO")], timeout: timeout)
-                let checks = replies.map { $0.map { ServerCheck(info: $0[0].string ?? "", endpoint) } }
+                let checks = replies.map { $0.map { ServerCheck($0[0], endpoint) } }
                 continuation.resume(returning: checks?.max { $0.trouble < $1.trouble })
             }
         }
     }
 
-    private init(info: String, _ endpoint: RedisEndpoint) {
+    private init(_ reply: RedisValue, _ endpoint: RedisEndpoint) {
+        let info = reply.string ?? ""
         self.init(info: info)
+        silence = reply.error?.message
         isLoneNode = !endpoint.isCluster && info.contains("redis_mode:cluster")
     }
 
@@ -52,6 +56,10 @@ package struct ServerCheck: Sendable, Equatable {
 
     /// What is harmless as long as nobody sets a limit of memory.
     package var warning: String? {
+        if let silence {
+            return "it is not known whether Redis keeps operations when its memory is full: it refuses INFO "
+                + "(\(silence))"
+        }
         guard mayEvict else { return nil }
         return "Redis would throw operations away if it had a maxmemory (maxmemory-policy \(evictionPolicy)): "
             + "set it to noeviction"

@@ -12,6 +12,8 @@ final class Tally: Sendable {
     let malformed = Atomic<Int64>(0)
     /// Bodies that were given up on and still run.
     let stuck = Atomic<Int>(0)
+    /// Cancel listeners to which Redis refuses a subscription.
+    let refusedListeners = Atomic<Int>(0)
     /// No task gets a thread.
     let isBlocked = Atomic<Bool>(false)
     /// What the log said last of the threads of blocking bodies.

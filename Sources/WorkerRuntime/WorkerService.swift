@@ -154,10 +154,15 @@ package final class WorkerService: Service {
             core.queue.withLock { queue in shares.forEach { queue.add($0) } }
             return add(shares.map(\.name))
         }
+        var refusal = RefusalNotes(core.logger, "new queues are not found")
         while !Task.isCancelled {
             let known = Set(core.queueNames)
-            let found = try? await discover?()
-            if found != nil { core.pulse.answered() }
+            var found: [String]?
+            do {
+                found = try await discover?()
+                core.pulse.answered()
+                refusal.isOver()
+            } catch { refusal.note(error) }
             let new = (found ?? []).filter { !known.contains($0) }
             if !new.isEmpty {
                 core.queue.withLock { queue in new.forEach { queue.add(QueueShare($0)) } }

@@ -40,7 +40,7 @@ struct DatabaseTests {
         // Of two messages on one connection the earlier comes first.
         let message = try #require(await messages.next { $0 != .resubscribed })
         #expect(message == .cancel(queue: "shared", fence: near.fence))
-        #expect(await events.next().map { $0.from } == 1, "the first event of this database")
+        #expect(try await events.next().map { $0.from } == 1, "the first event of this database")
         let requested = try await one.redis.requestedCancels(of: [near.fence], worker: worker, queue: "shared")
         #expect(requested.throughFence == 0)
     }

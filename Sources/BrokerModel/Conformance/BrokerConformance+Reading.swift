@@ -277,7 +277,7 @@ extension BrokerConformance {
             let claimed = try await bench.claim(worker, 500).operations
             for operation in claimed { _ = try await bench.complete(operation, worker) }
             let last = try await bench.snapshot().eventSequence
-            for await batch in events {
+            for try await batch in events {
                 heard.append(batch)
                 if batch.to >= last { break }
             }
@@ -330,10 +330,10 @@ extension BrokerBench {
     }
 
     /// Enqueues one after the other until the stream tells of one: then it is subscribed.
-    func enqueueUntilHeard(_ events: AsyncStream<EventBatch>) async throws -> [EventBatch] {
+    func enqueueUntilHeard(_ events: AsyncThrowingStream<EventBatch, any Error>) async throws -> [EventBatch] {
         let heard = Guarded<EventBatch?>(nil)
         let listener = Task {
-            for await batch in events {
+            for try await batch in events {
                 heard.withLock { $0 = batch }
                 return
             }
@@ -343,7 +343,7 @@ extension BrokerBench {
             try await Task.sleep(for: .milliseconds(20))
         }
         guard let first = heard.withLock({ $0 }) else { throw ConformanceViolation(description: "no event came") }
-        await listener.value
+        try await listener.value
         return [first]
     }
 

@@ -37,7 +37,7 @@ struct ControlSubscriber {
 
 struct EventSubscriber {
     var queues: [String]
-    var continuation: AsyncStream<EventBatch>.Continuation
+    var continuation: AsyncThrowingStream<EventBatch, any Error>.Continuation
 }
 
 struct Follower {

@@ -335,7 +335,9 @@ package protocol BrokerInspection: Sendable {
     func hints(of id: OperationID, queue: String) -> AsyncStream<Void>
 
     /// Events of the queues from now on. A gap in the numbers means that messages were lost: read a snapshot.
-    func events(queues: [String]) -> AsyncStream<EventBatch>
+    ///
+    /// Throws `.denied` if the server refuses the subscription.
+    func events(queues: [String]) -> AsyncThrowingStream<EventBatch, any Error>
 }
 
 extension BrokerInspection {

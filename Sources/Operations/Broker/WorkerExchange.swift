@@ -309,4 +309,8 @@ package enum ControlMessage: Sendable, Equatable {
     case cancelThrough(queue: String)
     /// The subscription is new; messages may have been missed: beat now.
     case resubscribed
+    /// The server refuses at least one of the subscriptions: until `accepted`, a cancel may be noticed by a heartbeat only.
+    case refused(OperationsError)
+    /// The server refuses none of them any longer.
+    case accepted
 }

@@ -31,11 +31,11 @@ call('HSET', TOTALS, 'ghosts', '0')
 call('HINCRBY', TOTALS, 'cancelled', waiting)
 call('HINCRBY', TOTALS, 'clearing', waiting)
 call('RPUSH', PREFIX .. 'graves', grave .. ' ' .. sequence .. ' ' .. trace)
-call('PUBLISH', CHANNELS .. 'control', 'cancelThrough')
+pcall('PUBLISH', CHANNELS .. 'control', 'cancelThrough')
 if waiting > 0 then
   local last = call('HINCRBY', META, 'eventSequence', waiting)
   local text = format('%d %d c=%d ', last - waiting + 1, last, waiting)
-  call('PUBLISH', CHANNELS .. 'events', text)
+  pcall('PUBLISH', CHANNELS .. 'events', text)
   call('XADD', PREFIX .. 'stream', 'MAXLEN', '~', 10000, '*', 'e', text)
 end
 return { waiting, tonumber(call('HGET', TOTALS, 'executing') or 0) }

@@ -58,11 +58,12 @@ package enum ErrorTranslation {
                 fix: "let workers drain the queues, or raise maxmemory"
             )
         case .denied:
+            let (message, command) = remedy(error.message)
             return CLIError(
                 .denied,
-                "Redis denied: \(error.message)",
+                "Redis denied: \(message)",
                 notes: origin,
-                fix: "user and password in the URL, and the user's rights (ACL LOG)"
+                fix: command ?? "user and password in the URL, and the user's rights (ACL LOG)"
             )
         case .untrusted:
             return CLIError(.denied, error.message, notes: origin, fix: certificate(settings))
@@ -76,6 +77,12 @@ package enum ErrorTranslation {
         case .unavailable, .bufferFull:
             return CLIError(.unreachable, error.message, notes: origin, fix: reach(settings))
         }
+    }
+
+    /// A refusal may end in the command that gives the permission.
+    private static func remedy(_ message: String) -> (message: String, command: String?) {
+        guard let range = message.range(of: ": allow it with ", options: .backwards) else { return (message, nil) }
+        return (String(message[..<range.lowerBound]), String(message[range.upperBound...]))
     }
 
     /// Messages of the model end in what to do, behind a colon.

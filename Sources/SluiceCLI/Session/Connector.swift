@@ -1,7 +1,9 @@
 import EmbeddedRedis
 import Logging
+import Operations
 import RedisClient
 import Sluice
+import SluiceMonitor
 
 /// Reaches the Redis that the settings name.
 enum Connector {
@@ -14,6 +16,9 @@ enum Connector {
             namespace: settings.namespace.content,
             timeout: settings.connectTimeout.content,
             keys: settings.keys.content,
+            onSlowWaits: { error in
+                invocation.console.warn(SafeText.line("the end is noticed up to five seconds late: \(error)"))
+            },
             logger: Logger(label: "sluice") { _ in SwiftLogNoOpLogHandler() }
         )
     }

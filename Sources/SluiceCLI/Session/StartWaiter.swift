@@ -21,7 +21,12 @@ struct StartWaiter: Sendable {
         let reader = EndWaiter(client, console: console)
         let (news, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let events = client.broker.events(queues: Array(Set(targets.map(\.queue))))
-        let listener = Task { for await _ in events { continuation.yield() } }
+        let listener = Task { [console] in
+            do { for try await _ in events { continuation.yield() } } catch {
+                let delay = DurationText.short(Self.longest)
+                console.warn(SafeText.line("starts are noticed up to \(delay) late: \(error)"))
+            }
+        }
         defer {
             listener.cancel()
             console.clearStatus()

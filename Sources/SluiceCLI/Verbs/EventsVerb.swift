@@ -17,6 +17,7 @@ package struct EventsVerb: Verb {
                 Without -o, and with -o jsonl, a line is a JSON object; -o table, wide and csv print one transition a line, -o id only
                 the ids. Each object has the numbers from..to of its queue; a gap means that messages were lost (they are hints, not a log).
                 A queue that is made while this runs is listened to within a second. SIGTERM ends it at once with exit status 0.
+                A user who may not subscribe gets exit status 77 and the missing rule.
                 """
         )
     }
@@ -44,7 +45,7 @@ package struct EventsVerb: Verb {
         if invocation.options.showsHeader { console.print(rows.header) }
         let print = { @Sendable (batch: EventBatch) in console.print(rows.lines(batch, at: invocation.localNow)) }
         guard queue.isEmpty else {
-            for await batch in client.broker.events(queues: queue) { print(batch) }
+            for try await batch in client.broker.events(queues: queue) { print(batch) }
             return .done
         }
         try await everything(client, print)
@@ -53,14 +54,15 @@ package struct EventsVerb: Verb {
 
     /// Listens to all queues, also to those that are made later. Nobody announces a new one, so it is looked for.
     private func everything(_ client: SluiceClient, _ print: @escaping @Sendable (EventBatch) -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        try await withThrowingDiscardingTaskGroup { group in
             var known: Set<String> = []
-            while !Task.isCancelled {
+            // A refused subscription cancels the group.
+            while !group.isCancelled {
                 let new = Set(try await queues(client, isFirst: known.isEmpty)).subtracting(known)
                 known.formUnion(new)
                 if !new.isEmpty {
                     let events = client.broker.events(queues: new.sorted())
-                    group.addTask { for await batch in events { print(batch) } }
+                    group.addTask { for try await batch in events { print(batch) } }
                 }
                 try await Task.sleep(for: Self.look)
             }

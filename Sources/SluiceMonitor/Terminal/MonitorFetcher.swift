@@ -12,6 +12,8 @@ final class MonitorFetcher: Sendable {
         /// The newest lost workers.
         case lost([LostSummary])
         case failed(String, retryAt: Duration)
+        /// Nothing says when something has happened: the reads keep their interval.
+        case deaf(String)
         /// The time between two reads, grown so that reading costs Redis at most a tenth of its time.
         case interval(Duration)
     }
@@ -54,7 +56,7 @@ final class MonitorFetcher: Sendable {
     func hurry() { pace.bringForward(to: .now) }
 
     /// Runs until the task is cancelled.
-    func run(_ deliver: @Sendable (Outcome) -> Void) async {
+    func run(_ deliver: @escaping @Sendable (Outcome) -> Void) async {
         while !Task.isCancelled {
             await runOnce(deliver)
             await pace.wait()
@@ -63,7 +65,7 @@ final class MonitorFetcher: Sendable {
     }
 
     /// One pass without the sleep.
-    func runOnce(_ deliver: @Sendable (Outcome) -> Void) async {
+    func runOnce(_ deliver: @escaping @Sendable (Outcome) -> Void) async {
         let start = ContinuousClock.now
         startedAt.withLock { $0 = start }
         let focus = focus.withLock { $0 }
@@ -81,7 +83,7 @@ final class MonitorFetcher: Sendable {
             let interval = max(focus.interval, cost(of: ContinuousClock.now - start) * 9)
             deliver(.interval(interval))
             deliver(.read(snapshot, detail))
-            listen(to: snapshot.queues.map(\.queue))
+            listen(to: snapshot.queues.map(\.queue), deliver)
             pace.bringForward(to: start + interval)
         } catch {
             guard !Task.isCancelled else { return }
@@ -114,12 +116,14 @@ final class MonitorFetcher: Sendable {
     }
 
     /// Listens to other queues than before, if there are others.
-    private func listen(to queues: [String]) {
+    private func listen(to queues: [String], _ deliver: @escaping @Sendable (Outcome) -> Void) {
         listener.withLock { listener in
             guard listener?.queues != queues else { return }
             listener?.task.cancel()
             let events = inspection.events(queues: queues)
-            let task = Task { [self] in for await _ in events { hint() } }
+            let task = Task { [self] in
+                do { for try await _ in events { hint() } } catch { deliver(.deaf("\(error)")) }
+            }
             listener = (queues, task)
         }
     }

@@ -146,6 +146,8 @@ extension MonitorSession {
         switch outcome {
         case .interval(let interval): model.truth.interval = interval
         case .failed(let message, let retryAt): model.ingestFailure(message, retryAt: retryAt)
+        case .deaf(let reason):
+            model.notice = Notice("changes show only at each interval: \(SafeText.line(reason))", .warning)
         case .lost(let workers): model.ingest(workers)
         case .read(let snapshot, let detail):
             model.ingest(snapshot)

@@ -21,6 +21,12 @@ struct CancelListener: Sendable {
                 case .resubscribed:
                     core.beatNow.request()
                     continue
+                case .refused(let error):
+                    core.cancelsAreRefused(error)
+                    continue
+                case .accepted:
+                    core.cancelsAreAccepted()
+                    continue
                 case .cancel(let named, let number): (queue, fence) = (named, number)
                 case .cancelThrough(let named): (queue, fence) = (named, nil)
                 }
@@ -40,6 +46,22 @@ struct CancelListener: Sendable {
                 core.beatNow.request()
             }
         }
+    }
+}
+
+extension WorkerCore {
+    /// Says once for all queues that the worker gets no message of cancels.
+    func cancelsAreRefused(_ error: OperationsError) {
+        guard tally.refusedListeners.wrappingAdd(1, ordering: .relaxed).newValue == 1 else { return }
+        logger.warning(
+            "cancels of running operations are noticed only by heartbeats",
+            metadata: ["error": "\(error)", "heartbeatInterval": "\(configuration.beatInterval)"]
+        )
+    }
+
+    func cancelsAreAccepted() {
+        guard tally.refusedListeners.wrappingSubtract(1, ordering: .relaxed).newValue == 0 else { return }
+        logger.notice("cancels of running operations are noticed at once again")
     }
 }
 

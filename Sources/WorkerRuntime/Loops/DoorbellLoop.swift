@@ -13,11 +13,15 @@ struct DoorbellLoop: Sendable {
 
     func run() async {
         var backoff = Backoff()
+        var refusal = RefusalNotes(core.logger, "new operations are noticed only by heartbeats")
         while !Task.isCancelled {
             do {
-                if try await runOnce() { backoff.reset() }
+                guard try await runOnce() else { continue }
+                backoff.reset()
+                refusal.isOver()
             } catch {
-                core.logger.debug("waiting for a bell failed", metadata: ["error": "\(error)"])
+                refusal.note(error)
+                core.logger.debug("waiting for a wake-up token failed", metadata: ["error": "\(error)"])
                 try? await Task.sleep(for: backoff.pause())
             }
         }

@@ -25,7 +25,7 @@ if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and call('LLEN', middle) == 1
     call('HINCRBY', TOTALS, 'started', '1')
     call('HINCRBY', TOTALS, 'executing', '1')
     local place = format('%d ', call('HINCRBY', META, 'eventSequence', '1'))
-    call('PUBLISH', CHANNELS .. 'events', place .. place .. 'x=1 x' .. sub(element, 39, 64))
+    pcall('PUBLISH', CHANNELS .. 'events', place .. place .. 'x=1 x' .. sub(element, 39, 64))
     return { 'ok', fence - 1, -1, 0, answer }
   end
 end

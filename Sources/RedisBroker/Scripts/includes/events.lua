@@ -40,7 +40,7 @@ local function flush_events()
   local counts = {}
   for kind, n in pairs(event_kinds) do counts[#counts + 1] = kind .. '=' .. n end
   local text = format('%d %d ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. concat(event_text, ' ')
-  call('PUBLISH', CHANNELS .. 'events', text)
+  pcall('PUBLISH', CHANNELS .. 'events', text)
   if event_durable then
     call('XADD', PREFIX .. 'stream', 'MAXLEN', '~', 10000, '*', 'e', text)
   end

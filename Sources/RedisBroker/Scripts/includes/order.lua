@@ -2,6 +2,6 @@
 -- when to look. The first request is the one that is remembered.
 local function order(worker, fence, trace)
   if call('HSETNX', PREFIX .. 'cancelling:' .. worker, fence, trace) == 1 then
-    call('PUBLISH', CHANNELS .. 'control:' .. worker, 'cancel ' .. fence)
+    pcall('PUBLISH', CHANNELS .. 'control:' .. worker, 'cancel ' .. fence)
   end
 end

@@ -1,6 +1,8 @@
 -- What every script begins with, also one that ends on a short way. KEYS[1] is always the queue's key "{namespace/queue}:meta"; all
 -- other keys of the queue share its hash tag and are built here from the same prefix, so a script touches one slot.
 local call = redis.call
+-- For PUBLISH: a message is a hint, so a user who may not send it has done the rest all the same.
+local pcall = redis.pcall
 local META = KEYS[1]
 local PREFIX = string.sub(META, 1, -5)
 local TOTALS = PREFIX .. 'totals'

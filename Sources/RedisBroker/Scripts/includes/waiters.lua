@@ -7,6 +7,6 @@ local function notify_waiters(id, letter)
   local waiters = call('HGET', extras_key(id), 'waiters')
   if not waiters then return end
   for waiter in string.gmatch(waiters, '%S+') do
-    call('PUBLISH', CHANNELS .. 'waiter:' .. waiter, letter .. id)
+    pcall('PUBLISH', CHANNELS .. 'waiter:' .. waiter, letter .. id)
   end
 end
