@@ -64,7 +64,7 @@ struct Keys: Sendable {
             case "grave": .grave(number: String(about.prefix { $0 != ":" }))
             case "meta", "totals", "bell", "leases", "scheduled", "retrying", "expiring", "graves", "intents",
                 "awaited",
-                "numbers", "stream", "clock", "lane", "ended", "worker", "calls", "lost":
+                "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost":
                 .queue
             default: .unknown
             }

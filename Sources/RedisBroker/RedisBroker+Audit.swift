@@ -4,7 +4,7 @@ import RedisClient
 
 extension RedisBroker: BrokerAudit {
     package func auditQueue(_ queue: String) async throws -> QueueAudit {
-        let fields = try await audit(scripts.auditQueue, arguments(queue), count: 7)
+        let fields = try await audit(scripts.auditQueue, arguments(queue), count: 8)
         var audit = QueueAudit(
             queue: queue,
             time: Int64(fields[0].int ?? 0),
@@ -18,6 +18,7 @@ extension RedisBroker: BrokerAudit {
         audit.read(sizes: (fields[4].array ?? []).map { $0.int ?? 0 })
         audit.workers = Array(fields[5].array ?? []).chunks(of: 3).compactMap(QueueAudit.Worker.init)
         audit.findings = fields[6].findings(queue)
+        audit.unhandled = (fields[7].array ?? []).compactMap(\.string)
         return audit
     }
 

@@ -11,9 +11,16 @@ extension RedisBroker {
         arguments.append(request.worker.description)
         arguments.append(request.epoch)
         arguments.append(request.capacity)
-        arguments.append(request.highestFence)
+        arguments.append(request.givenArgument)
         if request.onlyIfIdle { arguments.append(1) }
         return arguments
+    }
+}
+
+extension ClaimRequest {
+    /// The highest fence and the names, as `claim.lua` takes them.
+    var givenArgument: String {
+        unhandled.isEmpty ? String(highestFence) : "\(highestFence) " + unhandled.joined(separator: " ")
     }
 }
 
@@ -23,7 +30,7 @@ extension Claim {
         let fields = try translate { () throws(RedisError) in try reply.expectArray("the reply of a claim") }
         guard fields.count >= 4, let word = fields[0].string, let status = Status(rawValue: word),
             let fence = fields[1].int,
-            let due = fields[2].int
+            let due = fields[2].int, let more = fields[3].int
         else { throw OperationsError(.malformed, "the reply of a claim cannot be read") }
         var operations: [ClaimedOperation] = []
         operations.reserveCapacity(fields.count - 4)
@@ -34,7 +41,8 @@ extension Claim {
         self.init(
             status: status,
             operations: operations,
-            more: fields[3].int == 1,
+            more: more & 1 == 1,
+            unhandledLeft: more & 2 == 2,
             nextDueMilliseconds: due < 0 ? nil : Int64(due)
         )
     }

@@ -112,6 +112,7 @@ extension OperationDetail {
         checkpoint = extras["checkpoint"]
         logStarts = extras.text("logAttempts").split(separator: " ").compactMap(LogStart.init(stored:))
         isAwaited = extras["waiters"] != nil
+        isUnhandled = extras["unhandled"] != nil
         progress = extras["progress"].flatMap(Progress.read)
         let stoppedAt = state == .cancelled && record.endedAt > 0 ? record.endedAt : nil
         if let at = extras.number("cancelAt") {

@@ -20,7 +20,7 @@ extension RedisBroker {
         arguments.append(isRepeat ? 1 : 0)
         arguments.append(thenClaim?.epoch ?? 0)
         arguments.append(thenClaim?.capacity ?? 0)
-        arguments.append(thenClaim?.highestFence ?? 0)
+        arguments.append(thenClaim?.givenArgument ?? "0")
         arguments.append(untracked.count)
         arguments.append(min(untracked.count, Self.namedUntracked))
         for completion in untracked { arguments.append(completion.fence) }
@@ -86,7 +86,12 @@ extension RedisBroker {
             arguments.append(returns[index].id)
             switch returns[index].place {
             case .front: arguments.append(-1)
-            case .later(let milliseconds): arguments.append(milliseconds)
+            case .later(let milliseconds), .unhandled(_, let milliseconds): arguments.append(milliseconds)
+            }
+            if case .unhandled(let name, _) = returns[index].place {
+                arguments.append(name)
+            } else {
+                arguments.append("")
             }
         }
         let outcomes = try settled(try await evaluate(scripts.giveBack, arguments))

@@ -37,7 +37,7 @@ extension LostWorker {
 extension QueueSnapshot {
     /// Reads the reply of `snapshot.lua`.
     init(reply: RedisValue, queue: String) throws(OperationsError) {
-        guard let fields = reply.array, fields.count == 13 else {
+        guard let fields = reply.array, fields.count == 15 else {
             throw OperationsError(.malformed, "the reply of a snapshot cannot be read")
         }
         self.init(queue: queue, time: Int64(fields[0].int ?? 0))
@@ -47,6 +47,8 @@ extension QueueSnapshot {
         read(meta: Extras(fields[9]), totals: Extras(fields[10]).numbers)
         workers = (fields[11].array ?? []).chunks(of: 5).compactMap(WorkerRow.init)
         executing = (fields[12].array ?? []).chunks(of: 6).compactMap(ExecutingRow.init)
+        unhandledNames = fields[13].int ?? 0
+        unhandled = (fields[14].array ?? []).chunks(of: 2).compactMap(UnhandledName.init)
     }
 
     private mutating func read(meta: Extras, totals: [String: Int64]) {
@@ -67,6 +69,18 @@ extension QueueSnapshot {
         self.totals["ghosts"] = nil
         // Counted as cancelled.
         self.totals["clearing"] = nil
+        unhandledCount = Int(totals["unhandled"] ?? 0)
+        self.totals["unhandled"] = nil
+    }
+}
+
+extension UnhandledName {
+    fileprivate init?(_ fields: ArraySlice<RedisValue>) {
+        guard fields.count == 2, let name = fields.first?.string, let count = fields.last?.string.flatMap(Int.init)
+        else {
+            return nil
+        }
+        self.init(name: name, count: count)
     }
 }
 

@@ -76,7 +76,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
     private static let reading: Set = [
         "time", "exists", "get", "mget", "getrange", "hget", "hmget", "hgetall", "hkeys", "hlen", "hexists", "hscan",
         "llen",
-        "lindex", "lrange", "zcard", "zrange", "zrangebyscore", "zrevrangebyscore", "zscore", "zscan",
+        "lindex", "lrange", "zcard", "zrange", "zrangebyscore", "zrevrange", "zrevrangebyscore", "zscore", "zscan",
     ]
 }
 

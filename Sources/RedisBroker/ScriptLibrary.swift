@@ -113,6 +113,8 @@ struct ScriptAssembler: Sendable {
         case "admit": PackageResources.admit_lua
         case "lanes": PackageResources.lanes_lua
         case "take": PackageResources.take_lua
+        case "unhandled": PackageResources.unhandled_lua
+        case "set_aside": PackageResources.set_aside_lua
         case "held": PackageResources.held_lua
         case "batches": PackageResources.batches_lua
         case "graves": PackageResources.graves_lua

@@ -22,12 +22,18 @@ struct Conservation {
             // References left behind in a lane or a grave are no places; nor is an older grave's set for what was retried out of it.
             real.removeAll { Self.canBeLeftBehind($0) && $0 != expected }
             if real.count > 1, real.allSatisfy(Self.isGrave) { real = [real[0]] }
+            if real.isEmpty, Self.isBuriedReady(detail), places[id]?.contains(.graveSet(.ready)) == true { continue }
             if real.isEmpty, !isComplete, detail?.record.state.isTerminal == true { continue }
             if real != (expected.map { [$0] } ?? []) {
                 return "\(id) is \(detail.map { "\($0.record.state)" } ?? "removed"), but lies in \(real)"
             }
         }
         return twice()
+    }
+
+    /// Ready, in a cancelled queue: it may have been unhandled.
+    private static func isBuriedReady(_ detail: OperationDetail?) -> Bool {
+        detail.map { $0.state == .cancelled && $0.record.state == .ready } ?? false
     }
 
     private static func isGrave(_ place: Place) -> Bool {
@@ -46,6 +52,8 @@ struct Conservation {
         let (state, header) = (detail.record.state, detail.record.header)
         let isBuried = detail.state == .cancelled && state != .cancelled
         switch state {
+        // Of a cancelled queue, it is not known whether it was unhandled.
+        case .ready where detail.isUnhandled: return .set(.ready)
         case .ready:
             return isBuried
                 ? .grave(revision: header.revision, sequence: header.sequence)

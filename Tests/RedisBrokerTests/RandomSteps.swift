@@ -130,7 +130,8 @@ extension RandomSteps {
             epoch: epochs[worker] ?? 0,
             leaseMilliseconds: 15_000,
             intervalMilliseconds: 5000,
-            info: Array("info \(number(1...9))".utf8)
+            info: Array("info \(number(1...9))".utf8),
+            unhandledSeen: Int64(number(0...3))
         )
         return .beat(beat)
     }
@@ -143,7 +144,12 @@ extension RandomSteps {
 
     private mutating func claimRequest(by worker: WorkerID) -> ClaimRequest {
         let epoch = epochs[worker] ?? 0
-        return ClaimRequest(worker: worker, epoch: chance(0.1) ? max(0, epoch - 1) : epoch, capacity: number(1...8))
+        return ClaimRequest(
+            worker: worker,
+            epoch: chance(0.1) ? max(0, epoch - 1) : epoch,
+            capacity: number(1...8),
+            unhandled: chance(0.4) ? Array(Self.names.shuffled(using: &chance).prefix(number(1...3))) : []
+        )
     }
 
     private mutating func complete(_ held: [Hold]) -> RandomStep {
@@ -189,11 +195,23 @@ extension RandomSteps {
             Return(
                 fence: hold.fence,
                 id: hold.header.id,
-                place: chance(0.7) ? .front : .later(milliseconds: Int64(number(0...30_000)))
+                place: place()
             )
         }
         return .giveBack(returns, worker)
     }
+
+    private mutating func place() -> Return.Place {
+        let pause = Int64(number(0...30_000))
+        switch number(1...10) {
+        case 1...4: return .front
+        case 5...6: return .later(milliseconds: pause)
+        default: return .unhandled(name: Self.names[number(0...2)], orLaterMilliseconds: pause)
+        }
+    }
+
+    /// Names that workers do not know, or come to know.
+    private static let names = ["one", "two", "three"]
 
     private mutating func report(_ held: [Hold]) -> RandomStep {
         let (holds, worker, _) = some(of: held)

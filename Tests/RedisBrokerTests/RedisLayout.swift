@@ -79,12 +79,24 @@ struct RedisLayout {
         end
         for n = 0, 4 do lane('lane:' .. n, P .. 'lane:' .. n) end
         for _, place in ipairs({ 'scheduled', 'retrying', 'expiring' }) do set(place, P .. place) end
+        local function unhandled(place, counts, names)
+          local all = call('ZRANGE', counts, 0, -1)
+          table.sort(all)
+          for _, name in ipairs(all) do
+            local number = call('HGET', names, name)
+            if call('HGET', names, '#' .. number) ~= name then put('names differ', name) end
+            set(place .. name, P .. 'unhandled:' .. number)
+          end
+          if place == 'unhandled:' and call('HLEN', names) ~= 2 * #all then put('names left') end
+        end
+        unhandled('unhandled:', P .. 'unhandled', P .. 'unhandled:names')
         for i, grave in ipairs(call('LRANGE', P .. 'graves', 0, -1)) do
           local g = P .. 'grave:' .. string.match(grave, '^%d+') .. ':'
           local place = 'grave:' .. (i - 1) .. ':'
           for n = 0, 4 do lane(place .. 'lane:' .. n, g .. 'lane:' .. n) end
           set(place .. 'scheduled', g .. 'scheduled')
           set(place .. 'retrying', g .. 'retrying')
+          unhandled(place .. 'unhandled:', g .. 'unhandled', g .. 'names')
         end
         for i = 2, #ARGV do
           local worker = ARGV[i]

@@ -25,6 +25,7 @@ struct ScriptLibraryTests {
         #expect(value("PROMOTE_LIMIT") == Int64(QueueModel.promoteLimit))
         #expect(value("PROMOTE_LEAST") == Int64(QueueModel.promoteLeast))
         #expect(value("ERRORS_KEPT") == Int64(Defaults.errorsKept))
+        #expect(value("UNHANDLED_NAMES_KEPT") == Int64(Defaults.unhandledNames))
         #expect(value("LOG_LINES") == Int64(Defaults.logLines))
         #expect(value("LOG_BYTES") == Int64(Defaults.logBytes))
         for (state, limit) in Defaults.retention {

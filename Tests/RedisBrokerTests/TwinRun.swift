@@ -154,6 +154,9 @@ struct TwinRun {
         ]
             + OperationState.allCases.map { "count \($0) \(snapshot.counts[$0] ?? 0)" }
             + snapshot.totals.filter { $0.value != 0 }.map { "total \($0.key) \($0.value)" }.sorted()
+            + snapshot.unhandled.map { "unhandled \($0)" } + [
+                "unhandled \(snapshot.unhandledNames) \(snapshot.unhandledCount)"
+            ]
             + snapshot.workers.map { "\($0)" } + snapshot.executing.map { "\($0)" }
     }
 }
@@ -185,7 +188,8 @@ extension QueueSnapshot {
     fileprivate func isEqual(to other: QueueSnapshot) -> Bool {
         time == other.time && paused == other.paused && pausedUntil == other.pausedUntil
             && oldestReadyMilliseconds == other.oldestReadyMilliseconds && eventSequence == other.eventSequence
-            && workers == other.workers
+            && workers == other.workers && unhandled == other.unhandled && unhandledNames == other.unhandledNames
+            && unhandledCount == other.unhandledCount
             && OperationState.allCases.allSatisfy { counts[$0] ?? 0 == other.counts[$0] ?? 0 }
             && Set(totals.keys).union(other.totals.keys).allSatisfy { totals[$0] ?? 0 == other.totals[$0] ?? 0 }
             && executing.elementsEqual(other.executing) { $0.isEqual(to: $1) }

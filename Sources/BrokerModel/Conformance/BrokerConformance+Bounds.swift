@@ -99,7 +99,7 @@ extension BrokerConformance {
 
 extension BrokerBench {
     /// Tracked and untracked in turn, one a call.
-    fileprivate func enqueueLarge(
+    func enqueueLarge(
         _ count: Int,
         bytes: Int,
         priority: OperationPriority = .normal,

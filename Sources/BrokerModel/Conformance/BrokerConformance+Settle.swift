@@ -210,7 +210,7 @@ extension BrokerConformance {
                 }
             }
         }
-        + [Return.Place.front, .later(milliseconds: 5000)].map { place in
+        + [Return.Place.front, .later(milliseconds: 5000), .unhandled(name: "x", orLaterMilliseconds: 0)].map { place in
             ConformanceCheck("A repeated giving back (\(place.word)) is 'already' and changes nothing") { bench in
                 let worker = try bench.worker()
                 let claimed = try await bench.running(worker)
@@ -267,6 +267,7 @@ extension Return.Place {
         switch self {
         case .front: "front"
         case .later: "later"
+        case .unhandled: "to wait for a worker that knows it"
         }
     }
 }

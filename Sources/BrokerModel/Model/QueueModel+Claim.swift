@@ -8,6 +8,7 @@ extension QueueModel {
             return Claim(status: .busy)
         }
         if let refused = refusal(of: request) { return refused }
+        let unhandledLeft = readmit(request.unhandled, atMost: min(request.capacity, Defaults.trackedBatch))
         promote()
         let (taken, more) = collect(capacity: request.capacity)
         if !taken.isEmpty { fence = max(fence, request.highestFence) }
@@ -17,7 +18,13 @@ extension QueueModel {
         let passesBy = request.onlyIfIdle && claimed.isEmpty
         let due = watch(worker: request.worker.description, isFree: isFree, passesBy: passesBy)
         if !more, due == nil { largest = 0 }
-        return Claim(status: .ok, operations: claimed, more: more, nextDueMilliseconds: due)
+        return Claim(
+            status: .ok,
+            operations: claimed,
+            more: more,
+            unhandledLeft: unhandledLeft,
+            nextDueMilliseconds: due
+        )
     }
 
     private mutating func refusal(of request: ClaimRequest) -> Claim? {
@@ -108,7 +115,7 @@ extension QueueModel {
     }
 
     private mutating func expire(_ id: OperationID) {
-        if !scheduled.remove(id) { ghosts += 1 }
+        if !scheduled.remove(id) { leaveReady(id) }
         revise(id)
         end(id, as: .expired)
     }

@@ -31,7 +31,7 @@ extension QueueModel {
 
     /// Takes a waiting operation out of its place; its reference stays in its lane.
     private mutating func leavePlace(_ id: OperationID, state: OperationState) {
-        if state == .ready { ghosts += 1 }
+        if state == .ready { leaveReady(id) }
         scheduled.remove(id)
         retrying.remove(id)
         expiring.remove(id)
@@ -74,8 +74,16 @@ extension QueueModel {
         let waiting = readyCount + scheduled.count + retrying.count
         let intent = CancelIntent(at: now, by: request.by, reason: request.reason)
         graves.append(
-            Grave(sequence: sequence, cancel: intent, lanes: lanes, scheduled: scheduled, retrying: retrying)
+            Grave(
+                sequence: sequence,
+                cancel: intent,
+                lanes: lanes,
+                scheduled: scheduled,
+                retrying: retrying,
+                unhandled: unhandled
+            )
         )
+        unhandled = [:]
         lanes = [Lane](repeating: Lane(), count: lanes.count)
         (scheduled, retrying, expiring) = (ScoredSet(), ScoredSet(), ScoredSet())
         ghosts = 0
@@ -87,7 +95,7 @@ extension QueueModel {
         return (waiting, executingCount)
     }
 
-    var readyCount: Int { lanes.reduce(0) { $0 + $1.count } - ghosts }
+    var readyCount: Int { lanes.reduce(0) { $0 + $1.count } - ghosts + unhandledCount }
     var executingCount: Int { workers.values.reduce(0) { $0 + $1.inFlight.count } }
 }
 
@@ -117,6 +125,7 @@ extension QueueModel {
         revise(id)
         intents[id] = nil
         sequence += 1
+        operations[id]?.unhandledName = nil
         operations[id]?.reopen(now: now, sequence: sequence)
         guard let header = operations[id]?.record.header else { return }
         let element = LaneElement(header: header, envelope: [])

@@ -63,6 +63,7 @@ extension QueueModel {
         layout.add(scheduled, "scheduled", .set(.scheduled))
         layout.add(retrying, "retrying", .set(.retrying))
         layout.add(expiring, "expiring", nil)
+        layout.add(unhandled, "unhandled:", inGrave: false)
         for (number, grave) in graves.enumerated() { layout.add(grave, "grave:\(number):") }
         for name in names { layout.add(workers[name.description] ?? HeldOperations(), name.description) }
         layout.load = layout.places.count
@@ -155,6 +156,13 @@ extension QueueLayout {
         for (number, lane) in grave.lanes.enumerated() { add(lane, "\(name)lane:\(number)", inGrave: true) }
         add(grave.scheduled, name + "scheduled", .graveSet(.scheduled))
         add(grave.retrying, name + "retrying", .graveSet(.retrying))
+        add(grave.unhandled, name + "unhandled:", inGrave: true)
+    }
+
+    fileprivate mutating func add(_ sets: [String: UnhandledSet], _ name: String, inGrave: Bool) {
+        for (own, unhandled) in sets.sorted(by: { $0.key < $1.key }) {
+            add(unhandled.set, name + own, inGrave ? .graveSet(.ready) : .set(.ready))
+        }
     }
 
     fileprivate mutating func add(_ held: HeldOperations, _ worker: String) {

@@ -24,7 +24,9 @@ extension QueueModel {
             startable: isStartable,
             sweepDue: lapsedWorker != nil || !graves.isEmpty,
             cancels: cancelling.sorted { $0.key < $1.key }.map { CancelOrder(fence: $0.key, reason: $0.value.reason) },
-            cancelledThroughFence: cancelledFence
+            cancelledThroughFence: cancelledFence,
+            newestUnhandled: newestUnhandled,
+            unhandled: beat.unhandledSeen == newestUnhandled ? [] : unhandledInOrder.reversed().map(\.name)
         )
     }
 
@@ -230,6 +232,7 @@ extension QueueModel {
     /// The cancel of the queue has counted and announced it already.
     private mutating func buryRecord(_ id: OperationID, cancel: CancelIntent) {
         if operations[id]?.cancel == nil { operations[id]?.cancel = cancel }
+        operations[id]?.unhandledName = nil
         operations[id]?.record.state = .cancelled
         operations[id]?.record.endedAt = cancel.at
         ended[.cancelled, default: ScoredSet()].insert(id, score: cancel.at)
@@ -252,6 +255,12 @@ extension Grave {
         while ids.count < limit, let entry = scheduled.popFirst() { ids.append(entry.id) }
         if !ids.isEmpty { return ids.count }
         while ids.count < limit, let entry = retrying.popFirst() { ids.append(entry.id) }
-        return ids.count
+        if !ids.isEmpty { return ids.count }
+        guard let name = unhandled.min(by: { ($0.value.set.count, $0.key) < ($1.value.set.count, $1.key) })?.key else {
+            return 0
+        }
+        while ids.count < limit, let entry = unhandled[name]?.set.popFirst() { ids.append(entry.id) }
+        if ids.count < limit { unhandled[name] = nil }
+        return max(1, ids.count)
     }
 }

@@ -7,6 +7,7 @@ extension QueueModel {
         var detail = OperationDetail(queue: queue, record: stored.record, state: effectiveState(of: stored.record))
         detail.worker = owner(of: id)?.worker
         detail.isAwaited = awaited[id] != nil
+        detail.isUnhandled = stored.unhandledName != nil && detail.state == .ready
         detail.result = stored.result
         detail.errors = stored.errors
         detail.progress = stored.progress
@@ -55,6 +56,9 @@ extension QueueModel {
         snapshot.eventSequence = eventSequence
         snapshot.leaseFloor = outageUntil
         snapshot.workers = leasesInOrder.prefix(200).map { row(of: $0.key, leaseUntil: $0.value) }
+        snapshot.unhandled = unhandledInOrder.prefix(20).map { UnhandledName(name: $0.name, count: $0.count) }
+        snapshot.unhandledNames = unhandled.count
+        snapshot.unhandledCount = unhandledCount
         snapshot.executing = heldInOrder.prefix(executingRows).map(executingRow)
         return snapshot
     }
@@ -72,7 +76,8 @@ extension QueueModel {
     /// By the heads of the lanes, also where such a head is a reference left behind.
     private var oldestReady: Int64? {
         guard readyCount > 0 else { return nil }
-        return lanes.compactMap { $0.head.map { now - $0.header.readyAt } }.max().flatMap { $0 >= 0 ? $0 : nil }
+        let heads = lanes.compactMap { $0.head?.header.readyAt } + firstUnhandled.map(\.readyAt)
+        return heads.map { now - $0 }.max().flatMap { $0 >= 0 ? $0 : nil }
     }
 
     private var leasesInOrder: [(key: String, value: Int64)] {
@@ -153,7 +158,9 @@ extension QueueModel {
 
     private func place(of state: OperationState) -> [OperationDetail] {
         switch state {
-        case .ready: lanes.reversed().flatMap(\.elements).compactMap { row(of: $0, state: .ready, fence: 0) }
+        case .ready:
+            lanes.reversed().flatMap(\.elements).compactMap { row(of: $0, state: .ready, fence: 0) }
+                + unhandled.values.sorted { $0.number < $1.number }.flatMap(\.set.entries).compactMap { detail($0.id) }
         case .executing: heldInOrder.compactMap { row(of: $0.element, state: .executing, fence: $0.fence) }
         case .scheduled: scheduled.entries.compactMap { detail($0.id) }
         case .retrying: retrying.entries.compactMap { detail($0.id) }
@@ -174,6 +181,7 @@ extension QueueModel {
         return elements.compactMap { row(of: $0, state: .cancelled, fence: 0) }
             + rows(of: batch.scheduled, .scheduled, through: batch.sequence)
             + rows(of: batch.retrying, .retrying, through: batch.sequence)
+            + Self.inOrder(batch.unhandled).flatMap { rows(of: $0.set, .ready, through: batch.sequence) }
     }
 
     private func rows(of set: ScoredSet, _ stored: OperationState, through sequence: Int64) -> [OperationDetail] {

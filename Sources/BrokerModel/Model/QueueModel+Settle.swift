@@ -119,6 +119,11 @@ extension QueueModel {
             guard hasRecord(element) else { return .stale }
             schedule(element, after: milliseconds)
             return .done(.scheduled)
+        case .unhandled(let name, let milliseconds):
+            guard hasRecord(element) else { return .stale }
+            if setAside(element, given.fence, name) { return .done(.ready) }
+            schedule(element, after: milliseconds)
+            return .done(.scheduled)
         }
     }
 

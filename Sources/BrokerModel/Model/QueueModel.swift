@@ -48,6 +48,10 @@ struct QueueModel {
     var expiring = ScoredSet()
     var ended: [OperationState: ScoredSet] = [:]
     var graves: [Grave] = []
+    /// Unhandled operations by name.
+    var unhandled: [String: UnhandledSet] = [:]
+    /// The number of the newest set of unhandled operations.
+    var newestUnhandled: Int64 = 0
     var operations: [OperationID: StoredOperation] = [:]
     var workers: [String: HeldOperations] = [:]
 
@@ -107,6 +111,8 @@ struct StoredOperation {
     var logStarts: [LogStart] = []
     /// Lines that were dropped, so that line numbers stay valid.
     var logBase = 0
+    /// The name under which it waits for a worker that knows it.
+    var unhandledName: String?
 
     init(record: OperationRecord) { self.record = record }
 }
@@ -133,6 +139,7 @@ struct Grave {
     var lanes: [Lane]
     var scheduled: ScoredSet
     var retrying: ScoredSet
+    var unhandled: [String: UnhandledSet]
 }
 
 /// What a call makes others notice.

@@ -64,6 +64,8 @@ package struct AuditFinding: Sendable, Equatable {
 package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
     /// 0 (very low) to 4.
     case lane(Int)
+    /// Unhandled operations of one name, by the number of their set.
+    case unhandled(String)
     case scheduled, retrying, expiring
     case ended(OperationState)
     /// What a worker holds.
@@ -76,6 +78,7 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .lane(let number): "lane:\(number)"
+        case .unhandled(let number): "unhandled:\(number)"
         case .scheduled: "scheduled"
         case .retrying: "retrying"
         case .expiring: "expiring"
@@ -128,6 +131,8 @@ package struct QueueAudit: Sendable {
     package var totals: [String: Int64] = [:]
     /// Entries in each place.
     package var sizes: [AuditPlace: Int] = [:]
+    /// Numbers of the sets of unhandled operations.
+    package var unhandled: [String] = []
     package var graves = 0
     package var intents = 0
     package var awaited = 0

@@ -18,6 +18,8 @@ package struct OperationDetail: Sendable, Equatable {
     package var logStarts: [LogStart]
     /// Whether somebody waited for its end lately.
     package var isAwaited: Bool
+    /// It is ready, and waits for a worker that knows its name.
+    package var isUnhandled = false
 
     package init(queue: String, record: OperationRecord, state: OperationState) {
         self.queue = queue
@@ -34,6 +36,7 @@ package struct OperationDetail: Sendable, Equatable {
             && left.result == right.result && left.errors == right.errors && left.cancel == right.cancel
             && left.progress?.fraction == right.progress?.fraction && left.progress?.message == right.progress?.message
             && left.checkpoint == right.checkpoint && left.logStarts == right.logStarts
+            && left.isUnhandled == right.isUnhandled
     }
 }
 
@@ -127,6 +130,11 @@ package struct QueueSnapshot: Sendable {
     package var leaseFloor: Int64
     package var workers: [WorkerRow]
     package var executing: [ExecutingRow]
+    /// The names with most unhandled operations, the largest number first. These count as ready.
+    package var unhandled: [UnhandledName] = []
+    /// All names of unhandled operations, and all of these.
+    package var unhandledNames = 0
+    package var unhandledCount = 0
 
     package init(queue: String, time: Int64) {
         self.queue = queue
@@ -145,6 +153,17 @@ package struct QueueSnapshot: Sendable {
 
     /// Those of the first 200 that are not lost.
     package var liveWorkers: [WorkerRow] { workers.filter { leaseMilliseconds(of: $0) > 0 } }
+}
+
+/// Operations that wait for a worker that knows their name.
+package struct UnhandledName: Sendable, Equatable {
+    package var name: String
+    package var count: Int
+
+    package init(name: String, count: Int) {
+        self.name = name
+        self.count = count
+    }
 }
 
 package struct WorkerRow: Sendable, Equatable {

@@ -20,19 +20,24 @@ package struct ClaimRequest: Sendable, Equatable {
     /// The highest fence that the worker was ever given in this queue, and so a lower bound of those it is given now: where Redis has lost
     /// its last writes, its counter is behind, and what it handed out anew would be taken for what the worker holds.
     package var highestFence: Int64
+    /// Names of unhandled operations that the worker knows, at most `Defaults.unhandledNamesClaimed`: the first of these come back to the
+    /// heads of their lanes before anything is taken.
+    package var unhandled: [String]
 
     package init(
         worker: WorkerID,
         epoch: Int,
         capacity: Int,
         onlyIfIdle: Bool = false,
-        highestFence: Int64 = 0
+        highestFence: Int64 = 0,
+        unhandled: [String] = []
     ) {
         self.worker = worker
         self.epoch = epoch
         self.capacity = capacity
         self.onlyIfIdle = onlyIfIdle
         self.highestFence = highestFence
+        self.unhandled = unhandled
     }
 }
 
@@ -85,6 +90,8 @@ package struct Claim: Sendable, Equatable {
     package var operations: [ClaimedOperation]
     /// More is ready than was taken.
     package var more: Bool
+    /// More operations of the names that the request has given are unhandled.
+    package var unhandledLeft: Bool
     /// Milliseconds until the next scheduled or retrying operation is due, as this worker should time it; nil = none.
     package var nextDueMilliseconds: Int64?
 
@@ -92,11 +99,13 @@ package struct Claim: Sendable, Equatable {
         status: Status,
         operations: [ClaimedOperation] = [],
         more: Bool = false,
+        unhandledLeft: Bool = false,
         nextDueMilliseconds: Int64? = nil
     ) {
         self.status = status
         self.operations = operations
         self.more = more
+        self.unhandledLeft = unhandledLeft
         self.nextDueMilliseconds = nextDueMilliseconds
     }
 }
@@ -168,8 +177,11 @@ package struct Return: Sendable, Equatable {
     package enum Place: Sendable, Equatable {
         /// The head of its lane: a drain, or prefetch that was not needed.
         case front
-        /// Scheduled, because nobody here knows its name.
+        /// Scheduled.
         case later(milliseconds: Int64)
+        /// Set aside until a worker that knows the name claims it, and its start is not counted; scheduled where the queue has operations of
+        /// `Defaults.unhandledNames` other unknown names.
+        case unhandled(name: String, orLaterMilliseconds: Int64)
     }
 
     package var fence: Int64
@@ -213,8 +225,18 @@ package struct Beat: Sendable, Equatable {
     package var intervalMilliseconds: Int64
     /// Encoded `WorkerInfo`: opaque to Redis.
     package var info: [UInt8]
+    /// The `newestUnhandled` of the last reply that the worker has read.
+    package var unhandledSeen: Int64
 
-    package init(worker: WorkerID, epoch: Int, leaseMilliseconds: Int64, intervalMilliseconds: Int64, info: [UInt8]) {
+    package init(
+        worker: WorkerID,
+        epoch: Int,
+        leaseMilliseconds: Int64,
+        intervalMilliseconds: Int64,
+        info: [UInt8],
+        unhandledSeen: Int64 = 0
+    ) {
+        self.unhandledSeen = unhandledSeen
         self.worker = worker
         self.epoch = epoch
         self.leaseMilliseconds = leaseMilliseconds
@@ -234,8 +256,22 @@ package struct BeatReply: Sendable, Equatable {
     package var cancels: [CancelOrder]
     /// Everything handed out up to this fence is cancelled.
     package var cancelledThroughFence: Int64
+    /// Grows with each name of which the queue gets its first unhandled operation.
+    package var newestUnhandled: Int64
+    /// The names of all unhandled operations, if one is new to the worker.
+    package var unhandled: [String]
 
-    package init(inFlight: Int, startable: Bool, sweepDue: Bool, cancels: [CancelOrder], cancelledThroughFence: Int64) {
+    package init(
+        inFlight: Int,
+        startable: Bool,
+        sweepDue: Bool,
+        cancels: [CancelOrder],
+        cancelledThroughFence: Int64,
+        newestUnhandled: Int64 = 0,
+        unhandled: [String] = []
+    ) {
+        self.newestUnhandled = newestUnhandled
+        self.unhandled = unhandled
         self.inFlight = inFlight
         self.startable = startable
         self.sweepDue = sweepDue
@@ -307,6 +343,8 @@ package enum ControlMessage: Sendable, Equatable {
     case cancel(queue: String, fence: Int64)
     /// Look up to which fence everything is cancelled.
     case cancelThrough(queue: String)
+    /// Operations of this name are unhandled: a worker that knows it claims them.
+    case unhandled(queue: String, name: String)
     /// The subscription is new; messages may have been missed: beat now.
     case resubscribed
     /// The server refuses at least one of the subscriptions: until `accepted`, a cancel may be noticed by a heartbeat only.

@@ -31,8 +31,13 @@ public enum Defaults {
     public static let backoffCeiling: Duration = .seconds(3600)
     /// The largest part of a backoff that is added by chance.
     public static let backoffJitter = 0.5
-    /// Pause before an operation whose name no claimant knew is offered again, ± half of it.
+    /// Pause before an operation whose name no claimant knew is offered again, ± half of it, where the queue has unhandled operations of
+    /// `unhandledNames` other names.
     public static let unknownNameDelay: Duration = .seconds(30)
+    /// Most names of unhandled operations of a queue.
+    public static let unhandledNames = 1000
+    /// Most of these that a worker names in one claim.
+    package static let unhandledNamesClaimed = 50
 
     // Running
     /// How many operations a worker or a local queue executes at once.

@@ -1,6 +1,6 @@
 -- Checks a part of one place of a queue: every operation in it has a record that says so.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  lane:N | scheduled | retrying | expiring | ended:S | inflight:WORKER | cancelling:WORKER | grave:N
+-- ARGV[1]  lane:N | unhandled:N | scheduled | retrying | expiring | ended:S | inflight:WORKER | cancelling:WORKER | grave:N
 -- ARGV[2]  cursor, 0 = the beginning  ARGV[3] about so many at once, at most 500
 -- Output   cursor of the rest (0 = none), number looked at, number of ghosts, findings, then of lanes the references that count
 -- Events   none (reads only)
@@ -71,6 +71,8 @@ local function check_member(id, state)
   local stored = sub(head, 65, 65)
   if stored ~= state then
     finding('twice', id, 'in ' .. place .. ', but its record says ' .. name_of(stored), 'ZREM ' .. quoted(key) .. ' ' .. id)
+  elseif stored == 'u' and tonumber(sub(head, 75, 83), 36) ~= tonumber(about) then
+    finding('twice', id, 'in ' .. place .. ', but its record names another set', 'ZREM ' .. quoted(key) .. ' ' .. id)
   end
 end
 
@@ -78,7 +80,7 @@ end
 local function check_expiring(id)
   local head = head_of(id)
   local state = head and sub(head, 65, 65)
-  if state ~= 'r' and state ~= 's' then
+  if not state or not find(state, '[rsu]') then
     finding('leftover', id, 'expires, but does not wait any more', 'ZREM ' .. quoted(key) .. ' ' .. quoted(id))
   end
 end
@@ -146,7 +148,7 @@ local function check_grave()
     if string.match(grave, '^%d+') == about then return '0' end
   end
   local keys = {}
-  for _, name in ipairs({ 'lane:0', 'lane:1', 'lane:2', 'lane:3', 'lane:4', 'scheduled', 'retrying' }) do
+  for _, name in ipairs({ 'lane:0', 'lane:1', 'lane:2', 'lane:3', 'lane:4', 'scheduled', 'retrying', 'unhandled', 'names' }) do
     if call('EXISTS', key .. ':' .. name) == 1 then keys[#keys + 1] = quoted(key .. ':' .. name) end
   end
   if #keys > 0 then

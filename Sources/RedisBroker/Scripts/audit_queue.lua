@@ -2,7 +2,7 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
 -- Output   time, number of workers, meta fields, totals, sizes (lanes 0 to 4, scheduled, retrying, expiring, ended f d c e, graves,
---          intents, awaited), workers (id, lease until, in flight), findings
+--          intents, awaited), workers (id, lease until, in flight), findings, numbers of the sets of unhandled operations, at most 1,000
 -- Events   none (reads only)
 -- include: base
 -- include: records
@@ -32,6 +32,23 @@ sizes[#sizes + 1] = call('LLEN', PREFIX .. 'graves')
 sizes[#sizes + 1] = call('HLEN', PREFIX .. 'intents')
 sizes[#sizes + 1] = call('ZCARD', PREFIX .. 'awaited')
 
+-- The sets of unhandled operations against their counts.
+local function check_unhandled()
+  local numbers, all = {}, 0
+  local names = call('ZRANGE', PREFIX .. 'unhandled', 0, 999, 'WITHSCORES')
+  for i = 1, #names, 2 do
+    local number = call('HGET', PREFIX .. 'unhandled:names', names[i]) or '0'
+    local n = call('ZCARD', PREFIX .. 'unhandled:' .. number)
+    numbers[#numbers + 1], all = number, all + n
+    if n ~= tonumber(names[i + 1]) then
+      finding('counter', 'unhandled', format('the counter of %s says %s, its set holds %d', names[i], names[i + 1], n),
+        'ZADD ' .. quoted(PREFIX .. 'unhandled') .. ' ' .. format('%d', n) .. ' ' .. names[i])
+    end
+  end
+  return numbers, all
+end
+local unhandled, unhandled_count = check_unhandled()
+
 local count = call('ZCARD', PREFIX .. 'leases')
 local leases = call('ZRANGE', PREFIX .. 'leases', 0, 999, 'WITHSCORES')
 local workers, held = {}, 0
@@ -49,6 +66,10 @@ if count <= 1000 and total('executing') ~= held then
   finding('counter', 'executing', format('the counter says %d, workers with a lease hold %d', total('executing'), held),
     correct('executing', total('executing'), held))
 end
+if total('unhandled') ~= unhandled_count then
+  finding('counter', 'unhandled', format('the counter says %d, the sets of all names hold %d', total('unhandled'), unhandled_count),
+    correct('unhandled', total('unhandled'), unhandled_count))
+end
 local ghosts = total('ghosts')
 if ghosts < 0 or ghosts > ready then
   finding('counter', 'ghosts', format('the counter says %d left behind, the lanes hold %d in all', ghosts, ready))
@@ -59,7 +80,7 @@ if call('EXISTS', PREFIX .. 'graves') == 0 and total('clearing') ~= 0 then
 end
 local ended = total('finished') + total('dead') + total('cancelled') + total('expired') + total('removed')
 local should = tonumber(m.sequence or 0) - total('notEnqueued') + total('reopened')
-local is = ready - ghosts + waiting + held + ended
+local is = ready - ghosts + unhandled_count + waiting + held + ended
 if count <= 1000 and is ~= should then
   finding('sum', 'totals', format('enqueued and reopened %d, but waiting, held and ended %d', should, is))
 end
@@ -70,4 +91,4 @@ end
 if call('LLEN', PREFIX .. 'bell') > 1 then
   finding('bell', 'bell', 'more than one token', 'LTRIM ' .. quoted(PREFIX .. 'bell') .. ' 0 0')
 end
-return { format('%d', now), count, meta_fields, total_fields, sizes, workers, findings }
+return { format('%d', now), count, meta_fields, total_fields, sizes, workers, findings, unhandled }

@@ -32,6 +32,15 @@ local function check_executing(id, head)
     .. NOW .. ' ' .. id .. ' && HINCRBY ' .. quoted(TOTALS) .. ' dead 1')
 end
 
+-- Its repair makes it an ordinary one in its lane.
+local function check_unhandled(id, head)
+  local number = format('%d', tonumber(sub(head, 75, 83), 36))
+  if call('ZSCORE', PREFIX .. 'unhandled:' .. number, id) then return end
+  finding('lost', id, 'its record says unhandled, but it is not in unhandled:' .. number,
+    'SETRANGE ' .. quoted(record_key(id)) .. ' 64 r' .. ZERO9 .. ZERO9 .. ' && RPUSH ' .. quoted(PREFIX .. 'lane:' .. sub(head, 3, 3))
+      .. ' ' .. sub(head, 1, 64))
+end
+
 local function check_orphan(id)
   local keys = {}
   for _, kind in ipairs({ 'x:', 'errors:', 'log:' }) do
@@ -50,6 +59,8 @@ local function check(id)
   local state, stored = state_of(head), sub(head, 65, 65)
   if sub(head, 39, 64) ~= id or not NAMES[stored] then
     finding('malformed', id, 'a record that cannot be read')
+  elseif stored == 'u' and state == 'r' then
+    check_unhandled(id, head)
   elseif state ~= stored then
     return -- of a cancelled queue, not cleared away yet
   elseif state == 'r' then

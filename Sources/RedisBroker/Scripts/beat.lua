@@ -1,14 +1,16 @@
 -- Renews a worker's lease and tells it what it should know.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] lease in ms  ARGV[3] beat interval in ms  ARGV[4] epoch  ARGV[5] what the worker says about itself
+-- ARGV[6]  number of the newest set of unhandled operations that it was answered before
 -- Output   operations in its in-flight hash, 1 if something could be started, 1 if a sweep is due,
---          fence up to which everything is cancelled, then fence and reason of each requested cancel
+--          fence up to which everything is cancelled, number of the newest set of unhandled operations, names of all unhandled
+--          operations (with spaces between; '' where the number is the worker's), then fence and reason of each requested cancel
 -- Events   none
 -- include: base
 local worker, lease, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 -- A removing command first: a lease must be renewed when Redis is full.
 call('HDEL', META, '')
-local m = call('HMGET', META, 'lastSeen', 'leaseFloor', 'paused', 'pausedUntil', 'cancelledFence')
+local m = call('HMGET', META, 'lastSeen', 'leaseFloor', 'paused', 'pausedUntil', 'cancelledFence', 'unhandled')
 
 -- No worker beat for so long that the lease of a live one may have run out meanwhile (Redis was away), or the clock went back: no worker
 -- is taken for dead before one lease.
@@ -53,7 +55,9 @@ end
 
 local lapsed = floor_at < now and #call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%d', now), 'LIMIT', 0, 1) > 0
 local sweep = (lapsed or call('EXISTS', PREFIX .. 'graves') == 1) and 1 or 0
-local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0' }
+local newest, names = m[6] or '0', ''
+if newest ~= ARGV[6] then names = concat(call('ZRANGE', PREFIX .. 'unhandled', 0, -1), ' ') end
+local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0', newest, names }
 local orders = call('HGETALL', PREFIX .. 'cancelling:' .. worker)
 for i = 1, #orders, 2 do
   reply[#reply + 1] = orders[i]

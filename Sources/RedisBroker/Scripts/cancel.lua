@@ -9,12 +9,14 @@
 -- include: events
 -- include: records
 -- include: ending
+-- include: unhandled
 -- include: order
 -- include: flush
 call('HDEL', META, '')
 local by, reason = ARGV[1], ARGV[2]
 local trace = format('%d ', now) .. by .. ' ' .. reason
 local reply = {}
+local leave_ready = unhandled_sets()
 
 local function note(id)
   call('HSET', extras_key(id), 'cancelAt', format('%d', now), 'cancelBy', by, 'cancelReason', reason)
@@ -48,7 +50,7 @@ local function cancel(id)
   local state = state_of(head)
   if state == 'x' then return cancel_executing(id, head) end
   if state == 'r' or state == 's' or state == 't' or state == 'b' then
-    if state == 'r' then add('ghosts', 1) end
+    if state == 'r' then leave_ready(id, head) end
     if state == 's' then call('ZREM', PREFIX .. 'scheduled', id) end
     if state == 't' then call('ZREM', PREFIX .. 'retrying', id) end
     if sub(head, 19, 27) ~= ZERO9 then call('ZREM', PREFIX .. 'expiring', id) end

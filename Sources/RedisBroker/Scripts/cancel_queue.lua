@@ -22,6 +22,12 @@ for _, place in ipairs({ 'scheduled', 'retrying' }) do
   waiting = waiting + n
   if n > 0 then call('RENAME', PREFIX .. place, PREFIX .. 'grave:' .. grave .. ':' .. place) end
 end
+if call('EXISTS', PREFIX .. 'unhandled') == 1 then
+  waiting = waiting + tonumber(call('HGET', TOTALS, 'unhandled') or 0)
+  call('RENAME', PREFIX .. 'unhandled', PREFIX .. 'grave:' .. grave .. ':unhandled')
+  call('RENAME', PREFIX .. 'unhandled:names', PREFIX .. 'grave:' .. grave .. ':names')
+  call('HSET', TOTALS, 'unhandled', '0')
+end
 -- Expiry entries go at once: UNLINK frees a large set outside the script's time.
 call('UNLINK', PREFIX .. 'expiring')
 local trace = format('%d ', now) .. ARGV[1] .. ' ' .. ARGV[2]

@@ -1,9 +1,10 @@
 -- Hands out ready operations in order of effective priority; promotes what is due first.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  worker  ARGV[2] its epoch  ARGV[3] capacity, 1 to 500  ARGV[4] the highest fence that it was ever given
+-- ARGV[1]  worker  ARGV[2] its epoch  ARGV[3] capacity, 1 to 500  ARGV[4] the highest fence that it was ever given,
+--          and, each behind a space, names of unhandled operations that it knows
 -- ARGV[5]  1 = only if the worker holds nothing
 -- Output   status (ok | paused | noLease | staleEpoch | busy), first fence − 1, milliseconds until the next due (−1 = none),
---          1 if more is ready, then what was taken, of which the n-th has the fence "first − 1 + n": of an untracked operation its
+--          1 if more is ready + 2 if more with these names are unhandled, then what was taken, of which the n-th has the fence "first − 1 + n": of an untracked operation its
 --          element (header + envelope), of a tracked one its record as it was before (header, 43 more bytes, envelope)
 -- Events   x for each, e and c for those that may no longer start, r for promoted ones
 -- include: start
@@ -21,7 +22,7 @@
 call('HDEL', META, '')
 local for_idle = ARGV[5] == '1'
 if for_idle and call('EXISTS', PREFIX .. 'inflight:' .. ARGV[1]) == 1 then return { 'busy', 0, -1, 0 } end
-local reply = take(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), for_idle)
+local reply = take(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], for_idle)
 flush_ended()
 flush()
 return reply

@@ -1,7 +1,7 @@
 -- Ends operations well (group commit), then claims again if asked to.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] 1 = a repeat  ARGV[3] epoch  ARGV[4] capacity to claim, 0 = none
--- ARGV[5]  the highest fence that the worker was ever given
+-- ARGV[5]  the highest fence that the worker was ever given, and names: see claim.lua
 -- ARGV[6]  number u of untracked operations  ARGV[7] number of their ids that follow, at most 50
 -- ARGV[8…] u fences, the ids for the event, then for each tracked one: fence, id, result ('' = none); at most 100 of these keep
 --          the call short
@@ -107,7 +107,7 @@ add('executing', -done)
 
 local claimed = {}
 local capacity = tonumber(ARGV[4])
-if capacity > 0 and ARGV[2] ~= '1' then claimed = take(worker, tonumber(ARGV[3]), capacity, tonumber(ARGV[5])) end
+if capacity > 0 and ARGV[2] ~= '1' then claimed = take(worker, tonumber(ARGV[3]), capacity, ARGV[5]) end
 flush_ended()
 flush()
 return { all and '' or concat(outcomes), claimed }

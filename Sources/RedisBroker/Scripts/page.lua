@@ -48,9 +48,35 @@ local function affordable(looked)
   return max(1, floor((ANSWER_BYTES - read) * looked / read))
 end
 
--- Lanes: the highest priority first, next to run first; the cursor is "lane position".
+-- Unhandled ones, in the order of their sets' numbers and then as they wait; the cursor is "u number score" of the last row.
+local function page_of_unhandled(number, score)
+  local numbers = {}
+  reply[1] = 'u ' .. format('%d', number) .. ' ' .. score
+  for _, field in ipairs(call('HKEYS', PREFIX .. 'unhandled:names')) do
+    local other = tonumber(string.match(field, '^#(%d+)'))
+    if other and other >= number then numbers[#numbers + 1] = other end
+  end
+  table.sort(numbers)
+  for i = 1, #numbers do
+    if numbers[i] ~= number then score = '-inf' end
+    local entries = call('ZRANGEBYSCORE', PREFIX .. 'unhandled:' .. format('%d', numbers[i]), score, '+inf', 'WITHSCORES',
+      'LIMIT', 0, limit + 2 - #reply)
+    for n = 1, #entries, 2 do
+      if #reply - 1 == limit or is_full() then return end
+      local row = detail(entries[n])
+      if row[2] == state then reply[#reply + 1] = row end
+      reply[1] = 'u ' .. format('%d', numbers[i]) .. ' (' .. entries[n + 1]
+    end
+    if #reply - 1 == limit then return end
+  end
+  reply[1] = ''
+end
+
+-- Lanes: the highest priority first, next to run first; the cursor is "lane position". Unhandled ones come behind them.
 local function page_of_lanes()
   local lane, position = string.match(cursor, '^(%d) (%d+)$')
+  local number, score = string.match(cursor, '^u (%d+) (%S+)$')
+  if number then return page_of_unhandled(tonumber(number), score) end
   lane, position = tonumber(lane or 4), tonumber(position or 0)
   local looked, steps = 0, 0
   while lane >= 0 and #reply - 1 < limit and looked + steps < 5 * limit and not is_full() do
@@ -64,7 +90,7 @@ local function page_of_lanes()
     steps = steps + 1
     if #elements == 0 then lane, position = lane - 1, 0 end
   end
-  if lane >= 0 then reply[1] = lane .. ' ' .. position end
+  if lane >= 0 then reply[1] = lane .. ' ' .. position else page_of_unhandled(0, '-inf') end
 end
 
 -- What runs: worker by worker, each in order of fences; the cursor is the number of rows that went before.

@@ -8,9 +8,11 @@
 -- include: events
 -- include: records
 -- include: ending
+-- include: unhandled
 -- include: flush
 local PLACES = { s = 'scheduled', t = 'retrying' }
 local outcomes, erased, is_erased = {}, {}, {}
+local leave_ready = unhandled_sets()
 call('HDEL', META, '')
 
 local function remove(id)
@@ -18,8 +20,8 @@ local function remove(id)
   if not head then return '0' end
   local stored, state = sub(head, 65, 65), state_of(head)
   if stored == 'x' then return 'x' end
-  if state == 'r' then add('ghosts', 1) end
-  if state ~= stored then add('clearing', -1) end
+  if state == 'r' then leave_ready(id, head) end
+  if state == 'c' and stored ~= 'c' then add('clearing', -1) end
   if PLACES[state] then call('ZREM', PREFIX .. PLACES[state], id) end
   if TOTAL_OF[state] then call('ZREM', PREFIX .. 'ended:' .. state, id) else add('removed', 1) end
   if sub(head, 19, 27) ~= ZERO9 then call('ZREM', PREFIX .. 'expiring', id) end

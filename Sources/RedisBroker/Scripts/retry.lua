@@ -33,7 +33,7 @@ local function retry(id)
   if not head then return '0' end
   local state = state_of(head)
   if state == 'd' or state == 'c' or state == 'e' then
-    if state ~= sub(head, 65, 65) then add('clearing', -1) end
+    if state == 'c' and sub(head, 65, 65) ~= 'c' then add('clearing', -1) end
     call('ZREM', PREFIX .. 'ended:' .. state, id)
     make_ready(id, head, '000')
     add('reopened', 1)

@@ -1,9 +1,10 @@
 -- Everything that a screen shows of one queue, in one step; bounded by the workers (200) and the executing rows asked for.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  executing rows, at most 200
--- Output   time, ready, scheduled, retrying, finished, dead, cancelled, expired, milliseconds that the oldest ready has waited
+-- Output   time, ready with unhandled, scheduled, retrying, finished, dead, cancelled, expired, milliseconds that the oldest ready has waited
 --          (-1 none), meta fields, totals, workers (id, lease until, in flight, beat at, info, …), executing rows (worker, fence,
---          element or record cut to 1 KiB, 1 if it is a record, extras …)
+--          element or record cut to 1 KiB, 1 if it is a record, extras …), number of names of unhandled operations, the 20 names with most
+--          of them (name, how many, …)
 -- Events   none
 -- include: base
 -- include: records
@@ -19,7 +20,15 @@ for lane = 0, 4 do
     oldest = max(oldest, now - tonumber(sub(head, 10, 18), 36))
   end
 end
-ready = ready - tonumber(call('HGET', TOTALS, 'ghosts') or 0)
+local left = call('HMGET', TOTALS, 'ghosts', 'unhandled')
+ready = ready - tonumber(left[1] or 0) + tonumber(left[2] or 0)
+
+local unhandled = call('ZREVRANGE', PREFIX .. 'unhandled', 0, 19, 'WITHSCORES')
+for i = 1, #unhandled, 2 do
+  local number = call('HGET', PREFIX .. 'unhandled:names', unhandled[i])
+  local first = call('ZRANGE', PREFIX .. 'unhandled:' .. number, 0, 0)[1]
+  oldest = max(oldest, now - tonumber(call('GETRANGE', record_key(first), 9, 17), 36))
+end
 
 local workers, executing = {}, {}
 local leases = call('ZRANGE', PREFIX .. 'leases', 0, 199, 'WITHSCORES')
@@ -57,4 +66,5 @@ return {
   call('ZCARD', PREFIX .. 'ended:f'), call('ZCARD', PREFIX .. 'ended:d'), cancelled,
   call('ZCARD', PREFIX .. 'ended:e'), format('%d', ready > 0 and oldest or -1),
   call('HGETALL', META), call('HGETALL', TOTALS), workers, executing,
+  call('ZCARD', PREFIX .. 'unhandled'), unhandled,
 }

@@ -18,6 +18,7 @@ extension Doctor {
         }
         var places: [AuditPlace] = [.scheduled, .retrying, .expiring]
         places += [OperationState.finished, .dead, .cancelled, .expired].map { .ended($0) }
+        places += before.unhandled.map { .unhandled($0) }
         places += workers.union(walk.inFlight[queue] ?? []).sorted().map { .inFlight(worker: $0) }
         places += workers.union(walk.orders[queue] ?? []).sorted().map { .orders(worker: $0) }
         places += (walk.graves[queue] ?? []).sorted().map { .grave($0) }

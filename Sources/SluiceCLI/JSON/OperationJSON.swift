@@ -39,6 +39,7 @@ package enum OperationJSON {
             "dependents": [],
             "rerunOf": JSONValue(envelope.rerunOf?.description),
             "cancel": cancel(detail.cancel),
+            "unhandled": .bool(detail.isUnhandled),
         ]
     }
 

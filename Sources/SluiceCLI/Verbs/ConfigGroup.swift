@@ -106,6 +106,7 @@ struct SettingsTable {
             ("backoff-max", DurationText.exact(Defaults.backoffCeiling)),
             ("backoff-jitter", "\(Defaults.backoffJitter)"),
             ("unknown-name-delay", DurationText.exact(Defaults.unknownNameDelay)),
+            ("unhandled-names", "\(Defaults.unhandledNames)"),
             ("cancel-grace", DurationText.exact(Defaults.cancelGrace)),
             ("drain-timeout", DurationText.exact(Defaults.drainTimeout)),
             ("external-run-timeout", DurationText.exact(Defaults.externalRunTimeout)),

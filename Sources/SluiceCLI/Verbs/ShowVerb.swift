@@ -33,10 +33,21 @@ package struct ShowVerb: Verb {
         case .id: console.print(details.map(\.id.description))
         case .csv: console.print(OperationTable(details, invocation).csv)
         case .table, .wide:
-            let cards = details.map { OperationCard($0, invocation).lines }
+            var cards: [[String]] = []
+            for detail in details {
+                cards.append(OperationCard(detail, invocation, note: try await unhandledNote(detail, client)).lines)
+            }
             console.print(Array(cards.joined(separator: [""])))
         }
         return .done
+    }
+
+    /// Why it waits although it is ready.
+    private func unhandledNote(_ detail: OperationDetail, _ client: SluiceClient) async throws -> String? {
+        guard detail.isUnhandled else { return nil }
+        let snapshot = try await client.broker.snapshot(queue: detail.queue, executingRows: 0)
+        let name = detail.envelope.name
+        return UnhandledNote(queue: detail.queue, name: name, count: 1, isKnown: snapshot.handles(name)).reason
     }
 }
 
@@ -45,9 +56,12 @@ struct OperationCard {
     private let detail: OperationDetail
     private let invocation: Invocation
     private let reading: EnvelopeReading
+    /// Why it waits although it is ready.
+    private let note: String?
     private var envelope: OperationEnvelope { reading.envelope }
 
-    init(_ detail: OperationDetail, _ invocation: Invocation) {
+    init(_ detail: OperationDetail, _ invocation: Invocation, note: String? = nil) {
+        self.note = note
         self.detail = detail
         self.invocation = invocation
         reading = detail.reading(invocation.view)
@@ -66,6 +80,7 @@ struct OperationCard {
             ("queue", detail.queue), ("priority", record.header.priority.rawValue),
             ("attempt", "\(record.attempt) of \(envelope.maxAttempts), delivery \(record.header.delivery)"),
         ]
+        if let note { facts.append(("waits", note)) }
         if let worker = detail.worker { facts.append(("worker", worker)) }
         if !envelope.tags.isEmpty { facts.append(("tags", envelope.tags.joined(separator: ", "))) }
         facts += times

@@ -69,6 +69,7 @@ struct DetailText {
             Span(header.id.description, .heading), Span("  \(SafeText.line(envelope?.name ?? "?"))  "),
             Span("\(detail.state.mark(ascii: style.usesASCII)) \(detail.state.rawValue)", detail.state.role),
         ]
+        if detail.isUnhandled { first.append(Span("  unhandled: it waits for a worker that knows its name", .warning)) }
         if pane.isMissing { first.append(Span("  (removed meanwhile)", .warning)) }
         var second = "queue \(SafeText.line(detail.queue))  priority \(header.priority.rawValue)"
         if let tags = envelope?.tags, !tags.isEmpty { second += "  tags \(SafeText.line(tags.joined(separator: ",")))" }

@@ -59,6 +59,11 @@ extension MonitorView {
                 )
             )
             if lost > 0 { spans.append(Span("\(lost) LOST", .dead)) }
+            if let first = board.unhandled.first {
+                let others = board.unhandled.count - 1
+                let more = others > 0 ? " and \(others) other names" : ""
+                spans.append(Span("  " + SafeText.line(first.text) + more, .warning))
+            }
         }
         grid.put(spans.spaced(), x: 1, y: y)
     }

@@ -37,6 +37,8 @@ package struct Board: Sendable {
     /// Ended operations per second, oldest first.
     package var throughput: [Double]
     package var isIdle: Bool
+    /// What waits for a worker that knows its name, queue by queue.
+    package var unhandled: [UnhandledNote]
 
     init(_ snapshot: NamespaceSnapshot, rates: NamespaceRates, throughput: [Double]) {
         time = snapshot.time
@@ -48,6 +50,7 @@ package struct Board: Sendable {
         self.rates = rates.sum
         self.throughput = throughput
         isIdle = snapshot.isIdle
+        unhandled = snapshot.queues.flatMap(\.unhandledNotes)
     }
 
     package var liveWorkers: [WorkerSummary] { workers.filter { !$0.isLost } }

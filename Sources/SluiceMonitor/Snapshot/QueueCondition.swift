@@ -7,12 +7,16 @@ package enum QueueCondition: Sendable, Equatable {
     case paused(millisecondsLeft: Int64?)
     /// Something is ready, and nobody alive serves the queue.
     case unserved
+    /// So many operations wait for a worker that knows their name.
+    case unhandled(Int)
 
     package init(_ snapshot: QueueSnapshot) {
         if snapshot.paused {
             self = .paused(millisecondsLeft: snapshot.pausedUntil.map { $0 - snapshot.time })
         } else if snapshot.counts[.ready] ?? 0 > 0, snapshot.liveWorkers.isEmpty {
             self = .unserved
+        } else if snapshot.unhandledCount > 0 {
+            self = .unhandled(snapshot.unhandledCount)
         } else {
             self = .running
         }
@@ -24,6 +28,7 @@ package enum QueueCondition: Sendable, Equatable {
         case .paused(nil): "PAUSED"
         case .paused(let left?): "PAUSED \(DurationText.coarse(.milliseconds(left)))"
         case .unserved: "no worker"
+        case .unhandled(let count): "\(QuantityText.count(count)) unhandled"
         }
     }
 

@@ -19,6 +19,7 @@ package enum SnapshotText {
         var lines = [heading(snapshot, title: title), counts(snapshot, workers: workers)]
         if !snapshot.queues.isEmpty {
             lines += [""] + queues(snapshot.queues).lines(for: target, style: style)
+            lines += snapshot.queues.flatMap(unhandled)
         }
         let executing = ExecutingSummary.merge(snapshot.queues, workers: workers)
         if !executing.isEmpty {
@@ -26,6 +27,15 @@ package enum SnapshotText {
         }
         if !workers.isEmpty { lines += [""] + table(workers).lines(for: target, style: style) }
         return lines
+    }
+
+    /// What waits for a worker that knows its name.
+    private static func unhandled(_ snapshot: QueueSnapshot) -> [String] {
+        let notes = snapshot.unhandledNotes
+        let others = snapshot.unhandledNames - notes.count
+        let lines = notes.map { SafeText.line($0.text) }
+        return others > 0
+            ? lines + ["unhandled: \(others) other names in queue \(SafeText.line(snapshot.queue))"] : lines
     }
 
     private static func heading(_ snapshot: NamespaceSnapshot, title: String) -> String {

@@ -30,6 +30,22 @@ package enum StatsJSON {
             "totals": totals(snapshot.totals),
             "oldestReadySeconds": JSONValue(snapshot.oldestReadyMilliseconds.map { Double($0) / 1000 }),
             "workers": .number(snapshot.liveWorkers.count),
+            "unhandled": unhandled(snapshot),
+        ]
+    }
+
+    /// Operations that wait for a worker that knows their name: all of them, and the names with most.
+    private static func unhandled(_ snapshot: QueueSnapshot) -> JSONValue {
+        let names = snapshot.unhandledNotes.map { note -> JSONValue in
+            [
+                "name": .string(note.name), "count": .number(note.count), "known": .bool(note.isKnown),
+                "reason": .string(note.reason),
+            ]
+        }
+        return [
+            "count": .number(snapshot.unhandledCount),
+            "names": .number(snapshot.unhandledNames),
+            "largest": .array(names),
         ]
     }
 

@@ -23,13 +23,20 @@ extension LocalQueue {
         /// How often the bell had rung when it was sent.
         var rings = 0
         var highestFence: Int64 = 0
+        var unhandled = UnhandledNames.Asked()
         /// No other call is under way until it is answered.
         var isAlone = false
 
         var isRepeat: Bool { ended.first?.isRepeat ?? false }
 
         func request(by worker: WorkerID) -> ClaimRequest {
-            ClaimRequest(worker: worker, epoch: epoch, capacity: capacity, highestFence: highestFence)
+            ClaimRequest(
+                worker: worker,
+                epoch: epoch,
+                capacity: capacity,
+                highestFence: highestFence,
+                unhandled: unhandled.names
+            )
         }
 
         /// So much is in it that what ends meanwhile may fill another one.
@@ -54,6 +61,7 @@ extension LocalQueue {
         exchange.number = members[index].lastSent
         exchange.rings = members[index].rings
         exchange.highestFence = members[index].highestFence
+        if exchange.capacity > 0 { exchange.unhandled = members[index].unhandled.ask() }
         exchange.isAlone = members[index].isProbing
         members[index].isRepeating = exchange.isRepeat
         return .exchange(exchange)
@@ -125,6 +133,9 @@ extension LocalQueue {
         _ operations: [HeldOperation],
         _ now: Instant
     ) {
+        if let exchange, claim.status == .ok, !claim.unhandledLeft {
+            members[index].unhandled.handled(exchange.unhandled)
+        }
         if exchange.map({ $0.number > members[index].lastAnswered }) ?? true {
             members[index].lastAnswered = exchange?.number ?? members[index].lastSent
             learn(claim, index, rangMeanwhile: exchange.map { $0.rings != members[index].rings } ?? false, now)
@@ -143,7 +154,7 @@ extension LocalQueue {
         case .ok:
             // A claim promotes a bounded part of what is due: the next one goes on at once.
             let moreIsDue = claim.nextDueMilliseconds == 0
-            members[index].hasWork = claim.more || moreIsDue || rangMeanwhile
+            members[index].hasWork = claim.more || moreIsDue || rangMeanwhile || !members[index].unhandled.isEmpty
         case .paused: members[index].hasWork = false
         case .noLease: members[index].leaseUntil = nil
         case .staleEpoch: raiseEpoch(index)
@@ -247,6 +258,7 @@ extension LocalQueue {
             members[index].hasLapsed = true
             raiseEpoch(index)
         }
+        members[index].unhandled.seen = reply.newestUnhandled
         members[index].leaseUntil = max(until, members[index].leaseUntil ?? until)
         members[index].probe()
         members[index].earlyCancels.removeAll()  // this reply repeats those that still count

@@ -67,6 +67,8 @@ extension LocalQueue {
         var mismatches = 0
         /// Cancels of operations whose claim has not been answered yet.
         var earlyCancels: [Int64: String] = [:]
+        /// Names that this worker knows, of which there are unhandled operations.
+        var unhandled = UnhandledNames()
 
         init(_ share: QueueShare) { self.share = share }
 

@@ -1,9 +1,10 @@
 import Operations
 import Synchronization
 
-/// Cancels what Redis says is to be cancelled, at once after a message has said that there is something to look at.
+/// Cancels what Redis says is to be cancelled, at once after a message has said that there is something to look at. A message about an unhandled
+/// name is noted for the next claim.
 ///
-/// For each message:
+/// For each message about a cancel:
 /// 1. Notes the fence that it names. Nothing ends because of a message: it may be wrong, or forged.
 /// 2. Reads what is stored about the cancels of all noted fences of the queue in one call, unless such a call is under way: then the next
 ///    one takes them along.
@@ -29,6 +30,9 @@ struct CancelListener: Sendable {
                     continue
                 case .cancel(let named, let number): (queue, fence) = (named, number)
                 case .cancelThrough(let named): (queue, fence) = (named, nil)
+                case .unhandled(let named, let name):
+                    if let index = core.index(of: named) { core.unhandled([name], index) }
+                    continue
                 }
                 guard let index = core.index(of: queue), hints.add(fence, queue) else { continue }
                 group.addTask { await confirm(hints, queue, index) }

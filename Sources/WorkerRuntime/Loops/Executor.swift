@@ -72,11 +72,11 @@ struct Executor: Sendable {
         return .failed(.dead, error: error.encoded())
     }
 
-    /// Another worker may know the name, after a while perhaps this one too: it is put off, and not by the same time for all.
+    /// Another worker may know the name: the operation waits for that one. Where it cannot, it is put off, and not by the same time for all.
     private func unknownName(_ operation: HeldOperation, _ envelope: OperationEnvelope) -> Settlement {
         if let notice = core.unknownNames.note(envelope.name, .now) {
             core.logger.warning(
-                "no operation of this name is registered here; given back",
+                "no operation of this name is registered here; set aside for a worker that knows it",
                 metadata: operation.metadata([
                     "operation.name": "\(notice.name.map(OperationsError.quoted) ?? "others")",
                     "operations": "\(notice.count)",
@@ -84,7 +84,8 @@ struct Executor: Sendable {
             )
         }
         let pause = Defaults.unknownNameDelay * Double.random(in: 0.5...1.5)
-        return .returned(.later(milliseconds: pause.wholeMilliseconds))
+        guard NameRule.allows(envelope.name) else { return .returned(.later(milliseconds: pause.wholeMilliseconds)) }
+        return .returned(.unhandled(name: envelope.name, orLaterMilliseconds: pause.wholeMilliseconds))
     }
 
     /// Told to end before its body began.

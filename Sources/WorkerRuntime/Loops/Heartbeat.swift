@@ -170,12 +170,14 @@ final class Heartbeat: Sendable {
     }
 
     private func beat(_ index: Int, _ info: [UInt8]) -> Beat {
-        Beat(
+        let (epoch, seen) = core.queue.withLock { ($0.members[index].epoch, $0.members[index].unhandled.seen) }
+        return Beat(
             worker: core.id,
-            epoch: core.queue.withLock { $0.members[index].epoch },
+            epoch: epoch,
             leaseMilliseconds: core.configuration.lease.wholeMilliseconds,
             intervalMilliseconds: core.configuration.beatInterval.wholeMilliseconds,
-            info: info
+            info: info,
+            unhandledSeen: seen
         )
     }
 }
@@ -227,6 +229,7 @@ extension WorkerCore {
     /// Takes note of a reply. What it lets start waits for the next change.
     func leaseRenewed(_ index: Int, until: Instant, _ reply: BeatReply) {
         queue.withLock { $0.renew(index, until: until, reply, .now) }
+        noteUnhandled(reply.unhandled, index)
         for order in reply.cancels { cancel(order, index) }
         cancelThrough(reply.cancelledThroughFence, index)
     }

@@ -1,7 +1,17 @@
 -- What a cancel of the whole queue ended and was not cleared away: the newest batch first, each place from its tail, because it is cleared
--- away from its head. What is cleared away meanwhile follows in ended:c, so nothing is missed. The cursor is "b batch place position".
+-- away from its head. What is cleared away meanwhile follows in ended:c, so nothing is missed. The cursor is "b batch place position". The
+-- places after BATCH_PLACES are the sets of the batch's unhandled names.
 local BATCH_PLACES = { 'lane:4', 'lane:3', 'lane:2', 'lane:1', 'lane:0', 'scheduled', 'retrying' }
-local LETTER_OF = { scheduled = 's', retrying = 't' }
+local LETTER_OF = { scheduled = 's', retrying = 't', unhandled = 'u' }
+
+-- Key and kind of a batch's place; nil = it has no more.
+local function place_of(batch, place)
+  local prefix, name = PREFIX .. 'grave:' .. format('%d', batch) .. ':', BATCH_PLACES[place]
+  if name then return prefix .. name, name end
+  local rank = place - #BATCH_PLACES - 1
+  local unknown = call('ZREVRANGE', prefix .. 'unhandled', rank, rank)[1]
+  if unknown then return PREFIX .. 'unhandled:' .. (call('HGET', prefix .. 'names', unknown) or ''), 'unhandled' end
+end
 
 -- Each operation is listed by the element that counts; others were left behind.
 local function row_of_batch(place, element, sequence_limit)
@@ -29,15 +39,15 @@ end
 local function page_of_batches()
   local batches = PREFIX .. 'graves'
   local first = tonumber(string.match(call('LINDEX', batches, 0) or '', '^%d+'))
-  local batch, place, position = string.match(cursor, '^b (%d+) (%d) (%d+)$')
+  local batch, place, position = string.match(cursor, '^b (%d+) (%d+) (%d+)$')
   if not first or (cursor ~= '' and not batch) then return end
   batch, place, position = tonumber(batch or first + call('LLEN', batches) - 1), tonumber(place or 1), tonumber(position or 0)
   local looked, steps = 0, 0
   while batch >= first and #reply - 1 < limit and looked + steps < 5 * limit and not is_full() do
-    local name = BATCH_PLACES[place]
+    local key, name = place_of(batch, place)
     local sequence_limit = tonumber(string.match(call('LINDEX', batches, batch - first), '^%d+ (%d+)'))
     local wanted = min(limit - (#reply - 1), affordable(looked))
-    local elements = read_place(PREFIX .. 'grave:' .. format('%d', batch) .. ':' .. name, name, position, wanted)
+    local elements = key and read_place(key, name, position, wanted) or {}
     for i = 1, #elements do
       row_of_batch(name, elements[i], sequence_limit)
       looked, position = looked + 1, position + 1
@@ -45,7 +55,7 @@ local function page_of_batches()
     end
     steps = steps + 1
     if #elements == 0 then place, position = place + 1, 0 end
-    if place > #BATCH_PLACES then batch, place = batch - 1, 1 end
+    if not key then batch, place = batch - 1, 1 end
   end
   reply[1] = format('b %d %d %d', batch < first and 0 or batch, place, position)
 end

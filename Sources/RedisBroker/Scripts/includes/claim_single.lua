@@ -2,7 +2,7 @@
 -- reading alone, then does what the rest of the script would do. Everything else goes on to the rest.
 local worker, middle = ARGV[1], PREFIX .. 'lane:2'
 local inflight = PREFIX .. 'inflight:' .. worker
-if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and call('LLEN', middle) == 1
+if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and not find(ARGV[4], ' ', 1, true) and call('LLEN', middle) == 1
   and call('EXISTS', inflight, PREFIX .. 'lane:0', PREFIX .. 'lane:1', PREFIX .. 'lane:3', PREFIX .. 'lane:4',
     PREFIX .. 'scheduled', PREFIX .. 'retrying', PREFIX .. 'expiring') == 0 then
   local m = call('HMGET', META, 'fence', 'paused', 'intents', 'next', 'largest')

@@ -9,6 +9,10 @@ local function detail(id)
   if not record or #record < HEAD then return {} end
   local state = state_of(record)
   local extras = call('HGETALL', extras_key(id))
+  if sub(record, 65, 65) == 'u' then
+    record = sub(record, 1, 64) .. 'r' .. ZERO9 .. ZERO9 .. sub(record, 84)
+    if state == 'r' then extras[#extras + 1], extras[#extras + 2] = 'unhandled', '1' end
+  end
   local fence = fence_of(record)
   local is_told = state == 'x' and fence <= tonumber(call('HGET', META, 'cancelledFence') or 0)
   local is_in_batch = state == 'c' and sub(record, 65, 65) ~= 'c'

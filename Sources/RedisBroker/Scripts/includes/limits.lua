@@ -25,6 +25,7 @@ local FORGOTTEN_AT_ONCE = 16
 local FLOOR_STEP = 500
 local INTENTS_KEPT = 10000
 local INTENT_MS = 86400000
+local UNHANDLED_NAMES_KEPT = 1000
 -- What stands in the record of an operation that never ran, between its state and when it was enqueued.
 local NEVER_RAN = '000000000000000000000000000000000'
 -- How long, in ms, and how many ended operations are kept. Tables of a function are made only when it is called.

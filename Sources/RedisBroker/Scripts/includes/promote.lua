@@ -1,4 +1,6 @@
 -- Moves what is due to the tails of the lanes, and ends what was not started in time; all bounded.
+-- include: unhandled
+
 -- The first instant of each place is read once and forgotten where the place changes.
 local firsts = {}
 local function nothing_waits() firsts = { scheduled = false, retrying = false, expiring = false } end
@@ -43,16 +45,17 @@ local function promote()
 
   local function expire_due(limit)
     local ids = take_due('expiring', limit)
+    local leave_ready = #ids > 0 and unhandled_sets()
     for i = 1, #ids do
       local id = ids[i]
       local head = head_of(id)
       local state = head and sub(head, 65, 65)
-      if state == 'r' or state == 's' then
+      if state == 'r' or state == 's' or state == 'u' then
         if state == 's' then
           call('ZREM', PREFIX .. 'scheduled', id)
           firsts.scheduled = nil
         else
-          add('ghosts', 1)
+          leave_ready(id, head)
         end
         end_record(id, head, 'e', sub(head, 5, 7), next_revision(sub(head, 4, 4)))
       end

@@ -47,9 +47,11 @@ local function is_buried(head)
   return cancelled_sequence > 0 and tonumber(sub(head, 28, 38), 16) <= cancelled_sequence
 end
 
--- The state that counts: waiting operations of a cancelled queue are cancelled before anybody clears them away.
+-- The state that counts: waiting operations of a cancelled queue are cancelled before anybody clears them away, and unhandled ones (u) are
+-- ready.
 local function state_of(head)
   local state = sub(head, 65, 65)
+  if state == 'u' then state = 'r' end
   if (state == 'r' or state == 's' or state == 't' or state == 'b') and is_buried(head) then return 'c' end
   return state
 end

@@ -89,14 +89,30 @@ local function watch(worker, is_free, m, passes_by)
   return max(0, due - now) + 1000
 end
 
--- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready, elements… (of a tracked one
--- its record as it was before). `highest`: the highest fence that the worker was ever given. `for_idle`: sent with a wait for the
+-- The highest fence, and the names behind it: where there are none, it is a number.
+local function read_names(text)
+  local names = {}
+  for name in string.gmatch(text, ' (%S+)') do names[#names + 1] = name end
+  return tonumber(string.match(text, '^%d+')), names
+end
+
+-- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready + 2 if more are unhandled, elements… (of a tracked one
+-- its record as it was before). `given`: the highest fence that the worker was ever given, and names that it knows. `for_idle`: sent with a wait for the
 -- bell, which ends now and then although nothing rings.
-local function take(worker, epoch, capacity, highest, for_idle)
+local function take(worker, epoch, capacity, given, for_idle)
   local refused, m = refusal(worker, epoch)
   if refused then
     local resumes = refused == 'paused' and m[2]
     return { refused, 0, resumes and max(0, tonumber(resumes) - now) or -1, 0 }
+  end
+  local highest, is_left, names = tonumber(given), false, nil
+  if not highest then
+    highest, names = read_names(given)
+    local _, readmit = unhandled_sets()
+    local largest
+    is_left, largest = readmit(names, min(capacity, TRACKED_BATCH))
+    note_large(largest)
+    m[8] = max(tonumber(m[8] or 0), largest)
   end
   local plain = is_plain()
   if plain then nothing_waits() else promote() end
@@ -107,7 +123,7 @@ local function take(worker, epoch, capacity, highest, for_idle)
   if more then ring() end
   local due = watch(worker, #taken < capacity, m, for_idle and #taken == 0)
   if m[8] and not more and due < 0 then call('HDEL', META, 'largest') end
-  local reply = { 'ok', fence, due, more and 1 or 0 }
+  local reply = { 'ok', fence, due, (more and 1 or 0) + (is_left and 2 or 0) }
   for i = 1, #taken do reply[i + 4] = taken[i] end
   return reply
 end
