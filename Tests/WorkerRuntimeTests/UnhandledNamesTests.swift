@@ -1,7 +1,7 @@
 import Operations
 import Testing
 
-@testable import SluiceWorker
+@testable import WorkerRuntime
 
 @Suite("Names of unhandled operations")
 struct UnhandledNamesTests {
