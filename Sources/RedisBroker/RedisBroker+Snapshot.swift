@@ -56,6 +56,7 @@ extension QueueSnapshot {
         pausedUntil = meta.number("pausedUntil")
         if let until = pausedUntil, until <= time { (paused, pausedUntil) = (false, nil) }
         eventSequence = meta.number("eventSequence") ?? 0
+        sequence = meta.number("sequence") ?? 0
         leaseFloor = meta.number("outageUntil") ?? 0
         self.totals = totals
         // Each operation has a number of the sequence; a few numbers are of something else.

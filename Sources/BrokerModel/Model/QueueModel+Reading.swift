@@ -54,6 +54,7 @@ extension QueueModel {
         snapshot.totals = totals
         snapshot.oldestReadyMilliseconds = oldestReady
         snapshot.eventSequence = eventSequence
+        snapshot.sequence = sequence
         snapshot.leaseFloor = outageUntil
         snapshot.workers = leasesInOrder.prefix(200).map { row(of: $0.key, leaseUntil: $0.value) }
         snapshot.unhandled = unhandledInOrder.prefix(20).map { UnhandledName(name: $0.name, count: $0.count) }

@@ -125,6 +125,8 @@ package struct QueueSnapshot: Sendable {
     /// Milliseconds that the oldest ready operation has waited; nil = none ready.
     package var oldestReadyMilliseconds: Int64?
     package var eventSequence: Int64
+    /// The highest number that was given to an operation of the queue: what is enqueued or retried later has a higher one.
+    package var sequence: Int64
     /// Until then no lease counts as lapsed, because there was an outage: milliseconds of server time, 0 = never set. That no worker beat is
     /// not enough: a worker of before has come back.
     package var leaseFloor: Int64
@@ -143,6 +145,7 @@ package struct QueueSnapshot: Sendable {
         counts = [:]
         totals = [:]
         eventSequence = 0
+        sequence = 0
         leaseFloor = 0
         workers = []
         executing = []

@@ -71,10 +71,15 @@ extension [UInt8] {
 package enum InputFile {
     /// Reads a file, or stdin for `-`, up to the size that an operation may have.
     package static func read(_ path: String) throws(CLIError) -> [UInt8] {
+        try read(path, limit: Defaults.operationBytes)
+    }
+
+    /// Reads a file, or stdin for `-`, up to a size.
+    package static func read(_ path: String, limit: Int) throws(CLIError) -> [UInt8] {
         let handle = try open(path)
         defer { if path != "-" { try? handle.close() } }
         var bytes: [UInt8] = []
-        while bytes.count <= Defaults.operationBytes {
+        while bytes.count <= limit {
             let more: Data?
             do { more = try handle.read(upToCount: 1 << 16) } catch { throw unreadable(path, error) }
             guard let more, !more.isEmpty else { return bytes }

@@ -25,7 +25,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
         case .notFound: "not found: an operation, queue or worker is unknown"
         case .timedOut: "--timeout passed"
         case .refused: "refused: the state forbids it, it was not confirmed, or --read-only"
-        case .partly: "several targets: some done, some refused, each listed"
+        case .partly: "several targets: some done, some refused; or --scan-limit left some out"
         case .usage: "usage: an argument or input is wrong, nothing was done"
         case .unreachable: "Redis cannot be reached"
         case .bug: "a bug in this program"

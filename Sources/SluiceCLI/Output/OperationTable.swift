@@ -37,9 +37,12 @@ struct OperationTable {
     }
 
     /// Comma-separated values; what a spreadsheet would take for a formula is quoted.
-    var csv: [String] {
+    var csv: [String] { csv(showsHeader: true) }
+
+    /// - Parameter showsHeader: false for what follows a page before.
+    func csv(showsHeader: Bool) -> [String] {
         let header = "id,state,priority,name,queue,attempt,maxAttempts,enqueuedAt,error"
-        return (invocation.options.showsHeader ? [header] : [])
+        return (showsHeader && invocation.options.showsHeader ? [header] : [])
             + operations.map { detail in
                 [
                     detail.id.description, detail.state.rawValue, detail.record.header.priority.rawValue,

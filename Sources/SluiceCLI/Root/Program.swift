@@ -13,9 +13,9 @@ package enum Program {
     }()
 
     /// The command that was given, quoted for a shell, with another option behind its other options.
-    package static func command(_ arguments: [String], adding option: String) -> String {
+    package static func command(_ arguments: [String], adding option: String? = nil) -> String {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
-        let words = arguments[..<end] + [option] + arguments[end...]
+        let words = arguments[..<end] + (option.map { [$0] } ?? []) + arguments[end...]
         return ([name] + words.map(ShellWords.quoted)).joined(separator: " ")
     }
 }

@@ -8,15 +8,19 @@ struct ListWalk: Sendable {
 
     let client: SluiceClient
     let query: OperationQuery
+    /// Most operations to find.
     let limit: Int
     /// Most operations to look at.
     let scanLimit: Int
 
     struct Result: Sendable {
-        var operations: [OperationDetail] = []
+        var found = 0
         var scanned = 0
         /// Where to go on; nil = this was all.
         var next: Position?
+        /// There are more than were to be looked at.
+        var isCutShort: Bool { next != nil && isScanned }
+        fileprivate var isScanned = false
     }
 
     /// A place, a page of it, and how much of that page is done.
@@ -27,50 +31,60 @@ struct ListWalk: Sendable {
         var skip: Int
     }
 
-    func run(from start: Position?) async throws -> Result {
+    /// - Parameter show: called with what each page has of it, in order.
+    func run(from start: Position?, _ show: ([OperationDetail]) -> Void) async throws -> Result {
         let queues = query.queues(of: try await client.broker.queues())
         let places = query.states.flatMap { state in
             queues.map { Position(state: state, queue: $0, cursor: nil, skip: 0) }
         }
-        var result = Result()
-        guard let start else { return try await walk(places[...], into: &result) }
+        guard let start else { return try await walk(places[...], show) }
         guard let index = places.firstIndex(where: { $0.state == start.state && $0.queue == start.queue }) else {
             throw CLIError.usage("the cursor belongs to another query", fix: "the same query as before, or no --cursor")
         }
-        return try await walk([start] + places[(index + 1)...], into: &result)
+        return try await walk([start] + places[(index + 1)...], show)
     }
 
-    private func walk(_ places: ArraySlice<Position>, into result: inout Result) async throws -> Result {
+    private func walk(_ places: ArraySlice<Position>, _ show: ([OperationDetail]) -> Void) async throws -> Result {
+        var result = Result()
         for place in places {
             var position: Position? = place
-            while let current = position {
-                if result.operations.count >= limit || result.scanned >= scanLimit {
-                    result.next = current
-                    return result
-                }
-                position = try await step(current, into: &result)
+            while let current = position, result.next == nil {
+                position = try await step(current, into: &result, show)
             }
         }
         return result
     }
 
     /// Reads one page. - Returns: the next position in the place; nil = its end.
-    private func step(_ position: Position, into result: inout Result) async throws -> Position? {
+    private func step(
+        _ position: Position,
+        into result: inout Result,
+        _ show: ([OperationDetail]) -> Void
+    ) async throws -> Position? {
         let page = try await client.broker.page(
             state: position.state,
             queue: position.queue,
             cursor: position.cursor,
             limit: Self.page
         )
-        var done = min(position.skip, page.operations.count)
-        for operation in page.operations.dropFirst(position.skip) where result.operations.count < limit {
-            done += 1
+        var found: [OperationDetail] = []
+        for (index, operation) in page.operations.enumerated().dropFirst(position.skip) {
+            guard result.found < limit, result.scanned < scanLimit else {
+                result.isScanned = result.scanned >= scanLimit
+                result.next = Position(
+                    state: position.state,
+                    queue: position.queue,
+                    cursor: position.cursor,
+                    skip: index
+                )
+                break
+            }
             result.scanned += 1
-            if query.matches(operation) { result.operations.append(operation) }
+            guard query.matches(operation) else { continue }
+            result.found += 1
+            found.append(operation)
         }
-        if done < page.operations.count {
-            return Position(state: position.state, queue: position.queue, cursor: position.cursor, skip: done)
-        }
+        if !found.isEmpty { show(found) }
         return page.cursor.map { Position(state: position.state, queue: position.queue, cursor: $0, skip: 0) }
     }
 }

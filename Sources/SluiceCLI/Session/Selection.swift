@@ -13,8 +13,16 @@ package struct Selection: ParsableArguments {
     var query: [String] = []
     @Option(name: .shortAndLong, help: "All with exactly this tag; may be repeated, then with any of them.")
     var tag: [String] = []
-    @Option(help: ArgumentHelp("Most operations that -w and -t look at.", valueName: "count"))
-    var scanLimit = 100_000
+    @Option(
+        help: ArgumentHelp(
+            "Most operations that -w and -t look at: all unless given (wait: 100,000).",
+            valueName: "count"
+        )
+    )
+    var scanLimit: Int?
+
+    /// Most operations that a command looks at which only reads, unless it was told otherwise.
+    static let readingLimit = 100_000
 
     package init() {}
 
@@ -23,7 +31,7 @@ package struct Selection: ParsableArguments {
 
     /// Refuses what makes no sense together.
     package func check() throws(CLIError) {
-        guard scanLimit > 0 else { throw .usage("a limit is at least 1", fix: "--scan-limit 100000") }
+        guard scanLimit ?? 1 > 0 else { throw .usage("a limit is at least 1", fix: "--scan-limit 100000") }
         guard isQuery else { return }
         guard targets.ids.isEmpty else { throw .usage("ids exclude -w and -t", fix: "drop one of them") }
         _ = try parsed()
@@ -36,33 +44,32 @@ package struct Selection: ParsableArguments {
         return parsed
     }
 
-    /// Looks for what -w and -t ask for.
+    /// What -w and -t ask for, with the ids of the workers that are named.
     ///
     /// - Parameter states: those that count where the query names none.
-    package func find(
-        in states: [OperationState],
-        _ client: SluiceClient,
-        _ console: Console
-    ) async throws -> [OperationDetail] {
+    func query(in states: [OperationState], _ client: SluiceClient) async throws -> OperationQuery {
         var query = try parsed()
         if !query.terms.contains(where: { $0.field == .state }) {
             query.terms.append(OperationQuery.Term(field: .state, values: states.map(\.rawValue), isNegated: false))
         }
         try await query.resolveWorkers(client)
-        let walk = ListWalk(client: client, query: query, limit: .max, scanLimit: scanLimit)
-        let found = try await walk.run(from: nil)
-        if found.next != nil {
-            let scanned = QuantityText.grouped(found.scanned)
-            console.note("\(scanned) looked at, there are more; take more with --scan-limit")
-        }
-        console.note("\(QuantityText.grouped(found.operations.count)) match")
-        return found.operations
+        return query
     }
-}
 
-extension [OperationDetail] {
-    /// The operations by queue.
-    func byQueue() -> [(queue: String, ids: [OperationID])] {
-        Dictionary(grouping: self, by: \.queue).map { ($0.key, $0.value.map(\.id)) }.sorted { $0.queue < $1.queue }
+    /// Looks for what has a record, for a command that only reads.
+    ///
+    /// - Returns: where they are, and the line that says that there are more; nil = these are all.
+    func find(_ client: SluiceClient, _ console: Console) async throws -> (locations: [Location], more: String?) {
+        let query = try await query(in: OperationState.allCases, client)
+        let walk = ListWalk(client: client, query: query, limit: .max, scanLimit: scanLimit ?? Self.readingLimit)
+        var found: [Location] = []
+        let result = try await walk.run(from: nil) { operations in
+            let tracked = operations.filter(\.record.header.tracked)
+            found += tracked.map { Location(queue: $0.queue, id: $0.id) }
+        }
+        console.note("\(QuantityText.grouped(found.count)) match")
+        guard result.isCutShort else { return (found, nil) }
+        let scanned = QuantityText.grouped(result.scanned)
+        return (found, "\(scanned) operations were looked at, and there are more: take them in with --scan-limit")
     }
 }

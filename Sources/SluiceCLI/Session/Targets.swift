@@ -15,7 +15,7 @@ package struct Targets: ParsableArguments {
     /// The references, each once; `-` stands for the lines of stdin.
     package func references() throws(CLIError) -> [IDReference] {
         var texts: [String] = []
-        for id in ids { texts += id == "-" ? try Self.lines(of: InputFile.read("-")) : [id] }
+        for id in ids { texts += id == "-" ? try Self.words(of: InputFile.read("-", limit: .max - 1)) : [id] }
         var references: [IDReference] = []
         var seen: Set<IDReference> = []
         for text in texts {
@@ -25,8 +25,8 @@ package struct Targets: ParsableArguments {
         return references
     }
 
-    private static func lines(of bytes: [UInt8]) -> [String] {
-        String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
+    private static func words(of bytes: [UInt8]) -> [String] {
+        bytes.split { $0 == UInt8(ascii: " ") || (9...13).contains($0) }.map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
@@ -40,6 +40,8 @@ package struct TargetReport: Sendable {
         package var text: String
         /// For programs.
         package var outcome: String
+        /// What happened, as it is the same for many: `already finished`.
+        package var kind: String
         package var detail: OperationDetail?
 
         package init(
@@ -48,8 +50,10 @@ package struct TargetReport: Sendable {
             status: ExitStatus = .done,
             text: String,
             outcome: String,
+            kind: String? = nil,
             detail: OperationDetail? = nil
         ) {
+            self.kind = kind ?? outcome
             self.reference = reference
             self.location = location
             self.status = status
@@ -72,68 +76,35 @@ package struct TargetReport: Sendable {
         self.fix = fix
     }
 
-    package var status: ExitStatus { .of(rows.map(\.status)) }
-
-    package var json: JSONValue {
-        [
-            "v": 1,
-            "results": .array(
-                rows.map {
-                    [
-                        "id": .string($0.location?.id.description ?? $0.reference),
-                        "queue": JSONValue($0.location?.queue),
-                        "outcome": .string($0.outcome),
-                        "state": JSONValue($0.detail?.state.rawValue),
-                        "exit": .number($0.status.rawValue),
-                        "message": .string($0.text),
-                        "cancel": OperationJSON.cancel($0.detail?.cancel),
-                    ]
-                }
-            ),
-        ]
+    package var error: CLIError? {
+        TargetSummary(rows).error(participle: participle, namespace: namespace, fix: fix)
     }
 
-    /// Prints the done ones to stdout, and the others as one error.
-    package func print(_ invocation: Invocation) -> ExitStatus {
-        let console = invocation.console
-        switch invocation.format {
-        case .json, .jsonl: console.print(json, invocation.format)
-        case .id: console.print(rows.filter { $0.status == .done }.map { $0.location?.id.description ?? $0.reference })
-        case .csv: console.print(table, .csv, showsHeader: invocation.options.showsHeader)
-        case .table, .wide: console.print(rows.filter { $0.status == .done }.map { "\($0.shownID) \($0.text)" })
-        }
-        if let error { console.report(error, asJSON: invocation.format.isJSON) }
-        return status
-    }
-
-    /// The done ones.
-    private var table: Table {
+    /// Rows that were done, for programs that read columns.
+    static func table(_ rows: [Row]) -> Table {
         var table = Table(["ID", "QUEUE", "OUTCOME", "MESSAGE"].map { TableColumn($0) })
-        for row in rows where row.status == .done {
+        for row in rows {
             let cells = [row.shownID, row.location?.queue ?? "", row.outcome, row.text]
             table.append(cells.map { TableCell($0) })
         }
         return table
     }
-
-    package var error: CLIError? {
-        let refused = rows.filter { $0.status != .done }
-        guard let first = refused.first else { return nil }
-        guard rows.count > 1 else {
-            if first.status == .notFound { return .notFound(first.reference, namespace: namespace) }
-            return CLIError(first.status, "\(first.shownID) \(first.text)", fix: fix)
-        }
-        return CLIError(
-            status,
-            "\(refused.count) of \(rows.count) not \(participle)",
-            notes: refused.map { "\($0.shownID) \($0.text)" },
-            fix: fix
-        )
-    }
 }
 
 extension TargetReport.Row {
     package var shownID: String { location?.id.description ?? reference }
+
+    package var json: JSONValue {
+        [
+            "id": .string(shownID),
+            "queue": JSONValue(location?.queue),
+            "outcome": .string(outcome),
+            "state": JSONValue(detail?.state.rawValue),
+            "exit": .number(status.rawValue),
+            "message": .string(text),
+            "cancel": OperationJSON.cancel(detail?.cancel),
+        ]
+    }
 
     /// The row of a reference that leads to no single operation.
     package init?(_ finding: Locator.Finding, of reference: IDReference) {

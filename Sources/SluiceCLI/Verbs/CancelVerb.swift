@@ -19,7 +19,9 @@ package struct CancelVerb: Verb {
 
                 -t takes a tag as it is; in -w 'tag:v1*' the * stands for anything at the end.
                 A waiting operation ends at once; a running one is told, and --wait waits until it stopped.
-                Exit status: 0 cancelled (also if it was before), 3 unknown, 4 not stopped in time, 5 it had already ended.
+                -w and -t cover all that exists when the cancel begins, also what moves meanwhile.
+                Exit status: 0 cancelled (also if it was before), 3 unknown, 4 not stopped in time, 5 it had already ended, 6 some of several, \
+                or --scan-limit was reached.
                 """
         )
     }
@@ -68,19 +70,17 @@ package struct CancelVerb: Verb {
             throw CLIError.usage("no ids on stdin; nothing was cancelled", fix: "\(Program.name) list -o id")
         }
         let client = try await invocation.connect()
-        let limit = waitTimeout ?? Self.defaultWait
-        var deadline = wait ? ContinuousClock.now + limit : nil
-        let cancel = OperationCancel(client: client, invocation: invocation, reason: reason, queue: queue)
-        if selection.isQuery {
-            let states = OperationState.allCases.filter { !$0.isTerminal }
-            let found = try await selection.find(in: states, client, invocation.console)
-            guard !found.isEmpty else { return .done }
-            try invocation.confirm("cancel \(found.count) operations?", count: found.count, isConfirmed: yes)
-            deadline = wait ? ContinuousClock.now + limit : nil  // not counting the time to answer
-            return try await cancel.run(found, deadline: deadline)
-        }
-        guard references.isEmpty else { return try await cancel.run(references, deadline: deadline) }
+        let limit = wait ? waitTimeout ?? Self.defaultWait : nil
+        let cancel = OperationCancel(
+            client: client,
+            invocation: invocation,
+            reason: reason,
+            queue: queue,
+            waitLimit: limit
+        )
+        if selection.isQuery { return try await cancel.run(selection, isConfirmed: yes) }
+        guard references.isEmpty else { return try await cancel.run(references) }
         return try await QueueCancel(client: client, invocation: invocation, reason: reason)
-            .run(queue.map { [$0] }, isConfirmed: yes, deadline: deadline)
+            .run(queue.map { [$0] }, isConfirmed: yes, waitLimit: limit)
     }
 }

@@ -29,14 +29,14 @@ package struct RetryVerb: Verb {
     package func check() throws { try selection.check() }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        // Without a state in the query, what is scheduled keeps its time: somebody has chosen that.
+        // Without a state in the query, what is scheduled keeps its time, which a producer has chosen.
         let states: [OperationState] = [.dead, .cancelled, .expired, .retrying]
-        return try await Change(invocation: invocation, verb: "retry", participle: "retried", states: states) {
+        return try await Change.run(invocation, "retry", "retried", selection, in: states, isConfirmed: yes) {
             client,
             ids,
             queue in
             try await client.broker.retry(ids, queue: queue)
-        }.run(selection, isConfirmed: yes)
+        }
     }
 }
 
@@ -65,76 +65,68 @@ package struct RemoveVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let states = OperationState.allCases.filter { $0 != .executing }
-        return try await Change(invocation: invocation, verb: "rm", participle: "removed", states: states) {
+        return try await Change.run(invocation, "rm", "removed", selection, in: states, isConfirmed: yes) {
             client,
             ids,
             queue in
             try await client.broker.remove(ids, queue: queue)
-        }.run(selection, isConfirmed: yes)
+        }
     }
 }
 
-/// A change of operations named by id.
-struct Change: Sendable {
-    let invocation: Invocation
-    let verb: String
-    let participle: String
-    /// The states in which a query looks where it names none.
-    let states: [OperationState]
-    let apply: @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeOutcome]
-
-    func run(_ selection: Selection, isConfirmed: Bool) async throws -> ExitStatus {
+extension Change {
+    /// Runs a verb whose outcomes are told in one way, as `rm` and `retry`.
+    ///
+    /// - Parameter states: those in which a query looks where it names none.
+    fileprivate static func run(
+        _ invocation: Invocation,
+        _ verb: String,
+        _ participle: String,
+        _ selection: Selection,
+        in states: [OperationState],
+        isConfirmed: Bool,
+        _ apply: @escaping @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeOutcome]
+    ) async throws -> ExitStatus {
         try invocation.requireWritable()
-        if selection.isQuery { return try await runAll(selection, isConfirmed: isConfirmed) }
         let references = try selection.targets.references()
-        guard !references.isEmpty else {
+        guard selection.isQuery || !references.isEmpty else {
             throw CLIError.usage("no ids; nothing was \(participle)", fix: "\(Program.name) \(verb) ID")
         }
         let client = try await invocation.connect()
-        let findings = try await Locator(client).find(references)
-        var rows: [TargetReport.Row] = []
-        for (reference, finding) in zip(references, findings) {
-            rows.append(try await row(reference, finding, client))
-        }
-        return TargetReport(rows, participle: participle, namespace: client.namespace).print(invocation)
-    }
-
-    private func row(
-        _ reference: IDReference,
-        _ finding: Locator.Finding,
-        _ client: SluiceClient
-    ) async throws -> TargetReport.Row {
-        guard case .found(let location) = finding else { return TargetReport.Row(finding, of: reference)! }
-        return row(reference.shown, location, try await apply(client, [location.id], location.queue)[0])
-    }
-
-    private func runAll(_ selection: Selection, isConfirmed: Bool) async throws -> ExitStatus {
-        let client = try await invocation.connect()
-        // What has no record is still in a lane and cannot be addressed: it has not even begun.
-        let found = try await selection.find(in: states, client, invocation.console).filter(\.record.header.tracked)
-        guard !found.isEmpty else { return .done }
-        try invocation.confirm("\(verb) \(found.count) operations?", count: found.count, isConfirmed: isConfirmed)
-        var rows: [TargetReport.Row] = []
-        for (queue, ids) in found.byQueue() {
-            for (id, outcome) in zip(ids, try await apply(client, ids, queue)) {
-                rows.append(row(id.description, Location(queue: queue, id: id), outcome))
+        let change = Change(
+            invocation: invocation,
+            client: client,
+            verb: verb,
+            participle: participle,
+            needsRecord: true
+        ) { ids, queue in
+            zip(ids, try await apply(client, ids, queue)).map { id, outcome in
+                row(Location(queue: queue, id: id), outcome, participle)
             }
         }
-        return TargetReport(rows, participle: participle, namespace: client.namespace).print(invocation)
+        guard selection.isQuery else { return try await change.run(references) }
+        return try await change.run(selection, in: states, isConfirmed: isConfirmed)
     }
 
-    private func row(_ reference: String, _ location: Location, _ outcome: ChangeOutcome) -> TargetReport.Row {
-        var row = TargetReport.Row(
-            reference: reference,
+    private static func row(
+        _ location: Location,
+        _ outcome: ChangeOutcome,
+        _ participle: String
+    ) -> TargetReport.Row {
+        let id = location.id.description
+        let (status, text, name): (ExitStatus, String, String) =
+            switch outcome {
+            case .done: (.done, participle, participle)
+            case .refused(let state): (.refused, "is \(state.rawValue)", "refused")
+            case .unknown: (.notFound, "is unknown", "unknown")
+            }
+        return TargetReport.Row(
+            reference: id,
             location: location,
-            text: participle,
-            outcome: participle
+            status: status,
+            text: text,
+            outcome: name,
+            kind: status == .refused ? "refused: \(text.dropFirst("is ".count))" : nil
         )
-        switch outcome {
-        case .done: break
-        case .refused(let state): (row.text, row.outcome, row.status) = ("is \(state.rawValue)", "refused", .refused)
-        case .unknown: (row.text, row.outcome, row.status) = ("is unknown", "unknown", .notFound)
-        }
-        return row
     }
 }

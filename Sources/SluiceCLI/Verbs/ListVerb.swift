@@ -19,6 +19,8 @@ package struct ListVerb: Verb {
                 Fields: state, queue, name, tag, priority, worker. A comma means or, - in front means not, * stands for anything at
                 the end: 'tag:v1*' finds v10-prod too, -t 'v1*' only what has the tag v1*. A worker is named as tables print it: by its
                 name, its id or the end of its id.
+
+                On a terminal list shows a page; into a pipe or a file it writes all, page by page.
                 """,
             aliases: ["ls"]
         )
@@ -28,18 +30,23 @@ package struct ListVerb: Verb {
     var query: [String] = []
     @Option(name: .shortAndLong, help: "Those with exactly this tag; may be repeated, then with any of them.")
     var tag: [String] = []
-    @Option(help: "Most operations to show.")
-    var limit = 50
+    @Option(help: "Most operations to show: 50 on a terminal, all in a pipe unless given.")
+    var limit: Int?
     @Option(help: "Go on where the page before ended.")
     var cursor: String?
-    @Option(help: "Most operations to look at.")
-    var scanLimit = 100_000
+    @Option(help: "Most operations to look at: 100,000 on a terminal, all in a pipe unless given.")
+    var scanLimit: Int?
     @OptionGroup package var global: GlobalOptions
+
+    /// Operations that a terminal gets at once.
+    private static let page = 50
 
     package init() {}
 
     package func check() throws {
-        guard limit > 0, scanLimit > 0 else { throw CLIError.usage("a limit is at least 1", fix: "--limit 50") }
+        guard limit ?? 1 > 0, scanLimit ?? 1 > 0 else {
+            throw CLIError.usage("a limit is at least 1", fix: "--limit 50")
+        }
         _ = try parsed()
         _ = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
     }
@@ -55,40 +62,30 @@ package struct ListVerb: Verb {
         let start = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
         let client = try await invocation.connect()
         try await query.resolveWorkers(client)
-        let walk = ListWalk(client: client, query: query, limit: limit, scanLimit: scanLimit)
-        let result = try await walk.run(from: start)
-        show(result.operations, next: result.next?.text, invocation)
-        tell(result, query, invocation.console)
+        let isPaged = invocation.console.isOutputTerminal
+        let walk = ListWalk(
+            client: client,
+            query: query,
+            limit: limit ?? (isPaged ? Self.page : .max),
+            scanLimit: scanLimit ?? (isPaged ? Selection.readingLimit : .max)
+        )
+        var printer = ListPrinter(invocation)
+        let result = try await walk.run(from: start) { printer.show($0) }
+        printer.finish(cursor: result.next?.text)
+        tell(result, invocation.console)
         return .done
     }
 
-    private func show(_ operations: [OperationDetail], next: String?, _ invocation: Invocation) {
-        let console = invocation.console
-        let view = invocation.view
-        switch invocation.format {
-        case .json:
-            let all = operations.map { OperationJSON.object($0, view) }
-            console.print(["v": 1, "operations": .array(all), "cursor": JSONValue(next)], .json)
-        case .jsonl: console.print(operations.map { OperationJSON.object($0, view).serialized() })
-        case .id: console.print(operations.map(\.id.description))
-        case .table, .wide, .csv:
-            let table = OperationTable(operations, invocation)
-            if invocation.format == .csv { return console.print(table.csv) }
-            if !operations.isEmpty {
-                console.print(table.table, invocation.format, showsHeader: invocation.options.showsHeader)
-            }
-        }
-    }
-
-    /// What was not shown, on stderr.
-    private func tell(_ result: ListWalk.Result, _ query: OperationQuery, _ console: Console) {
-        if query.filtersRows, result.scanned >= scanLimit {
-            let scanned = QuantityText.grouped(result.scanned)
-            console.note("\(result.operations.count) matches in \(scanned) looked at; more with --scan-limit")
-        }
-        if let next = result.next {
+    /// What was not shown, in the last line of stderr.
+    private func tell(_ result: ListWalk.Result, _ console: Console) {
+        if let next = result.next, result.isCutShort {
+            let (found, scanned) = (QuantityText.grouped(result.found), QuantityText.grouped(result.scanned))
+            console.note(
+                "\(found) match of \(scanned) looked at, and there are more: --scan-limit, or --cursor \(next.text)"
+            )
+        } else if let next = result.next {
             console.note("more: --cursor \(next.text)")
-        } else if result.operations.isEmpty {
+        } else if result.found == 0 {
             console.note("no operations")
         }
     }

@@ -2,86 +2,72 @@ import Operations
 import Sluice
 import SluiceMonitor
 
-/// Cancels operations by id.
+/// Cancels operations that are named, or that a query finds.
 struct OperationCancel: Sendable {
     let client: SluiceClient
     let invocation: Invocation
     let reason: String
-    /// The queue that all of them are in, if it was said.
+    /// The queue that all of those that are named are in, if it was said.
     let queue: String?
+    /// How long to wait until those that run have stopped; nil = not at all.
+    let waitLimit: Duration?
 
-    func run(_ references: [IDReference], deadline: ContinuousClock.Instant?) async throws -> ExitStatus {
+    func run(_ references: [IDReference]) async throws -> ExitStatus {
         let references = references.map { IDReference(queue: $0.queue ?? queue, $0.part) }
-        let findings = try await Locator(client).find(references)
-        var rows: [TargetReport.Row] = []
-        for (reference, finding) in zip(references, findings) {
-            rows.append(try await row(reference, finding))
-        }
-        if let deadline { rows = try await waited(rows, deadline: deadline) }
-        return TargetReport(rows, participle: "cancelled", namespace: client.namespace).print(invocation)
+        return try await change(storesIntent: queue != nil).run(references)
     }
 
-    /// Cancels what a query has found; what is still in a lane without a record is dropped when it is to start.
-    func run(_ found: [OperationDetail], deadline: ContinuousClock.Instant?) async throws -> ExitStatus {
-        let request = CancelRequest(reason: reason, by: SluiceClient.identity, storesIntent: true)
-        var rows: [TargetReport.Row] = []
-        for (queue, ids) in found.byQueue() {
-            let outcomes = try await client.broker.cancel(ids, request: request, queue: queue)
-            let details = try await client.broker.allDetails(ids, queue: queue)
-            for (id, (outcome, detail)) in zip(ids, zip(outcomes, details)) {
-                let location = Location(queue: queue, id: id)
-                rows.append(row(id.description, location, outcome, detail))
-            }
-        }
-        if let deadline { rows = try await waited(rows, deadline: deadline) }
-        return TargetReport(rows, participle: "cancelled", namespace: client.namespace).print(invocation)
+    /// Cancels what a query finds; what is still in a lane without a record is dropped when it is to start.
+    func run(_ selection: Selection, isConfirmed: Bool) async throws -> ExitStatus {
+        let states = OperationState.allCases.filter { !$0.isTerminal }
+        return try await change(storesIntent: true).run(selection, in: states, isConfirmed: isConfirmed)
     }
 
-    private func row(_ reference: IDReference, _ finding: Locator.Finding) async throws -> TargetReport.Row {
-        if case .found(let location) = finding {
-            let outcome = try await cancel(location, storesIntent: queue != nil)
-            return row(reference.shown, location, outcome, try await detail(of: location))
+    private func change(storesIntent: Bool) -> Change {
+        var change = Change(
+            invocation: invocation,
+            client: client,
+            verb: "cancel",
+            participle: "cancelled",
+            needsRecord: false
+        ) { ids, queue in
+            try await rows(ids, in: queue, storesIntent: storesIntent)
         }
-        if finding == .notFound, let (location, outcome) = try await cancelUntracked(reference) {
-            return row(reference.shown, location, outcome, try await detail(of: location))
+        change.applyToMissing = { reference in try await cancelUntracked(reference) }
+        if let waitLimit {
+            change.wait = { rows, begun in try await waited(rows, deadline: begun + waitLimit) }
         }
-        return TargetReport.Row(finding, of: reference)!
+        return change
     }
 
-    private func detail(of location: Location) async throws -> OperationDetail? {
-        try await client.broker.details([location.id], queue: location.queue).first.flatMap { $0 }
-    }
-
-    private func cancel(_ location: Location, storesIntent: Bool) async throws -> CancelOutcome {
+    private func rows(_ ids: [OperationID], in queue: String, storesIntent: Bool) async throws -> [TargetReport.Row] {
         let request = CancelRequest(reason: reason, by: SluiceClient.identity, storesIntent: storesIntent)
-        return try await client.broker.cancel([location.id], request: request, queue: location.queue)[0]
+        let outcomes = try await client.broker.cancel(ids, request: request, queue: queue)
+        // Only programs are told what is stored now.
+        let details = invocation.format.isJSON ? try await client.broker.allDetails(ids, queue: queue) : []
+        return zip(ids, outcomes).enumerated().map { index, pair in
+            row(Location(queue: queue, id: pair.0), pair.1, details.indices.contains(index) ? details[index] : nil)
+        }
     }
 
     /// An id without a record may be that of an untracked operation: one that runs in any queue, or waits in the queue that was said.
-    private func cancelUntracked(_ reference: IDReference) async throws -> (Location, CancelOutcome)? {
+    private func cancelUntracked(_ reference: IDReference) async throws -> TargetReport.Row? {
         let queues = try await client.broker.queues()
         // What may be the misspelt end of an id is not remembered.
         let storesIntent = queue != nil && reference.meanings.allSatisfy { $0.id != nil }
         for meaning in reference.meanings {
             guard let id = meaning.id else { continue }
             for queue in queues where meaning.queue == nil || meaning.queue == queue {
-                let location = Location(queue: queue, id: id)
-                let outcome = try await cancel(location, storesIntent: storesIntent)
-                if outcome == .unknown(intentStored: false) { continue }
-                return (location, outcome)
+                let row = try await rows([id], in: queue, storesIntent: storesIntent)[0]
+                if row.status != .notFound { return row }
             }
         }
         return nil
     }
 
-    private func row(
-        _ reference: String,
-        _ location: Location,
-        _ outcome: CancelOutcome,
-        _ detail: OperationDetail?
-    ) -> TargetReport.Row {
+    private func row(_ location: Location, _ outcome: CancelOutcome, _ detail: OperationDetail?) -> TargetReport.Row {
         var row = TargetReport.Row(
-            reference: reference,
+            reference: location.id.description,
             location: location,
             text: "cancelled",
             outcome: "cancelled",
@@ -89,16 +75,21 @@ struct OperationCancel: Sendable {
         )
         switch outcome {
         case .cancelled: break
-        case .requested(let worker): (row.text, row.outcome) = ("cancelling on \(worker)", "requested")
-        case .ended(.cancelled, at: _): (row.text, row.outcome) = ("was cancelled before", "alreadyCancelled")
+        case .requested(let worker):
+            (row.text, row.outcome, row.kind) = ("cancelling on \(worker)", "requested", "cancelling")
+        case .ended(.cancelled, at: _):
+            (row.text, row.outcome) = ("was cancelled before", "alreadyCancelled")
+            row.kind = row.text
         case .ended(let state, let endedAt):
-            let age = TimeText.relative(endedAt, now: invocation.localNow)
-            row.text = "already \(state.rawValue) \(age)"
+            row.kind = "already \(state.rawValue)"
+            row.text = "\(row.kind) \(TimeText.relative(endedAt, now: invocation.localNow))"
             (row.outcome, row.status) = ("alreadyEnded", .refused)
         case .unknown(intentStored: true):
             (row.text, row.outcome) = ("not here yet; it will be dropped when it is to start", "intentStored")
+            row.kind = "to be dropped when they are to start"
         case .unknown(intentStored: false):
             (row.text, row.outcome, row.status) = ("is unknown", "unknown", .notFound)
+            row.kind = row.outcome
         }
         return row
     }
@@ -149,15 +140,19 @@ extension OperationCancel {
         var row = row
         row.detail = detail ?? row.detail
         switch detail?.state {
-        case .cancelled: (row.text, row.outcome) = ("cancelled after \(time)", "cancelled")
+        case .cancelled:
+            (row.text, row.outcome) = ("cancelled after \(time)", "cancelled")
+            row.kind = row.outcome
         case let state? where state.isTerminal:
             (row.text, row.outcome, row.status) = (
                 "ended \(state.rawValue) before the cancel reached it", "alreadyEnded", .refused
             )
+            row.kind = row.text
         default:
             let step =
                 detail?.cancel?.acknowledgedAt == nil ? "requested, not acknowledged" : "acknowledged, not stopped"
             (row.text, row.outcome, row.status) = ("is still running after \(time): \(step)", "notStopped", .timedOut)
+            row.kind = "still running"
         }
         return row
     }

@@ -17,7 +17,7 @@ struct QueueCancel: Sendable {
     }
 
     /// - Parameter queues: nil = all of the namespace.
-    func run(_ queues: [String]?, isConfirmed: Bool, deadline: ContinuousClock.Instant?) async throws -> ExitStatus {
+    func run(_ queues: [String]?, isConfirmed: Bool, waitLimit: Duration?) async throws -> ExitStatus {
         let known = try await client.broker.queues()
         if let unknown = queues?.first(where: { !known.contains($0) }) {
             throw CLIError.unknownQueue(unknown, known: known)
@@ -25,6 +25,7 @@ struct QueueCancel: Sendable {
         let queues = queues ?? known
         try await confirm(queues, isConfirmed: isConfirmed)
         let started = ContinuousClock.now
+        let deadline = waitLimit.map { started + $0 }
         let cancelled = try await withThrowingTaskGroup { group in
             for queue in queues { group.addTask { try await cancel(queue, deadline: deadline) } }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -68,15 +69,34 @@ struct QueueCancel: Sendable {
         var through: Int64?
         var pause: Duration = .milliseconds(20)
         while true {
-            let rows = try await client.broker.snapshot(queue: queue, executingRows: Locator.newest).executing
-            let limit = through ?? rows.map(\.fence).max() ?? 0
+            let fences = try await fences(queue)
+            let limit = through ?? fences.max() ?? 0
             through = limit
-            let left = rows.count { $0.fence <= limit }
+            let left = fences.count { $0 <= limit }
             if left == 0 || ContinuousClock.now >= deadline { return left }
             invocation.console.showStatus("cancelling: \(left) still running in \(queue)")
             try await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(250))
         }
+    }
+}
+
+extension QueueCancel {
+    /// The fences of all that run.
+    private func fences(_ queue: String) async throws -> [Int64] {
+        var fences: [Int64] = []
+        var cursor: String?
+        repeat {
+            let page = try await client.broker.page(
+                state: .executing,
+                queue: queue,
+                cursor: cursor,
+                limit: Defaults.batch
+            )
+            fences += page.operations.map(\.record.fence)
+            cursor = page.cursor
+        } while cursor != nil
+        return fences
     }
 }
 

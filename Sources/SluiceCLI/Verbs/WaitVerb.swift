@@ -19,7 +19,7 @@ package struct WaitVerb: Verb {
                 On a terminal stderr shows how many have ended, their rate and the time that is left; at the end stdout has a summary, and with
                 -v or in a pipe a line for each operation.
                 Exit status: 0 all finished (--for started: all have started), 1 one is dead, 2 one was cancelled or expired, 4 the
-                time is up.
+                time is up, 6 all that were looked at finished, and --scan-limit left some out.
                 """
         )
     }
@@ -47,9 +47,18 @@ package struct WaitVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
-        let before = try await found(client, invocation.console)
-        let locations = before.map { Location(queue: $0.queue, id: $0.id) }
-        guard !locations.isEmpty else { return .done }
+        let (locations, more) = try await targets(client, invocation.console)
+        let status = locations.isEmpty ? .done : try await wait(for: locations, client, invocation)
+        guard let more else { return status }
+        invocation.console.note(more)
+        return status == .done ? .partly : status
+    }
+
+    private func wait(
+        for locations: [Location],
+        _ client: SluiceClient,
+        _ invocation: Invocation
+    ) async throws -> ExitStatus {
         if goal == .started {
             let details = try await StartWaiter(client, console: invocation.console).wait(
                 for: locations,
@@ -64,16 +73,16 @@ package struct WaitVerb: Verb {
         return EndReport(details, any: any, timeout: timeout, time: .now - start).print(invocation)
     }
 
-    private func found(_ client: SluiceClient, _ console: Console) async throws -> [OperationDetail] {
-        if selection.isQuery {
-            // Only what has a record can be waited for.
-            return try await selection.find(in: OperationState.allCases, client, console).filter(
-                \.record.header.tracked
-            )
-        }
+    /// - Returns: what to wait for, and the line that says that there are more; nil = these are all.
+    private func targets(
+        _ client: SluiceClient,
+        _ console: Console
+    ) async throws -> (locations: [Location], more: String?) {
+        // Only what has a record can be waited for.
+        if selection.isQuery { return try await selection.find(client, console) }
         let references = try selection.targets.references()
         guard !references.isEmpty else { throw CLIError.usage("nothing to wait for", fix: "\(Program.name) wait ID") }
-        return try await Locator(client).details(references)
+        return (try await Locator(client).details(references).map { Location(queue: $0.queue, id: $0.id) }, nil)
     }
 }
 

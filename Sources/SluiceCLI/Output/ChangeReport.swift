@@ -1,0 +1,65 @@
+import Operations
+import SluiceMonitor
+
+/// Prints what became of operations as it becomes known, and what went wrong at the end.
+struct ChangeReport {
+    /// So many lines a terminal gets; of more it gets a summary, unless -v asks for all.
+    private static let shownLines = 20
+
+    private let invocation: Invocation
+    private let participle: String
+    private let namespace: String
+    private(set) var summary = TargetSummary()
+    private var array: JSONArrayPrinter?
+    private var kept: [String] = []
+
+    init(_ invocation: Invocation, participle: String, namespace: String) {
+        self.invocation = invocation
+        self.participle = participle
+        self.namespace = namespace
+        if invocation.format.isJSON { array = JSONArrayPrinter("results", invocation.console, invocation.format) }
+        if invocation.format == .csv { print([], showsHeader: invocation.options.showsHeader) }
+    }
+
+    mutating func add(_ rows: [TargetReport.Row]) {
+        rows.forEach { summary.add($0) }
+        let done = rows.filter { $0.status == .done }
+        switch invocation.format {
+        case .json, .jsonl: array?.add(rows.map(\.json))
+        case .id: invocation.console.print(done.map(\.shownID))
+        case .csv: if !done.isEmpty { print(done, showsHeader: false) }
+        case .table, .wide:
+            let lines = done.map { "\($0.shownID) \($0.text)" }
+            if invocation.listsAll {
+                invocation.console.print(lines)
+            } else {
+                kept += lines.prefix(Self.shownLines + 1 - kept.count)
+            }
+        }
+        invocation.console.account("\(QuantityText.grouped(summary.doneCount)) \(participle)")
+    }
+
+    private func print(_ rows: [TargetReport.Row], showsHeader: Bool) {
+        invocation.console.print(TargetReport.table(rows), .csv, showsHeader: showsHeader)
+    }
+
+    /// - Parameter early: why not all of it was done; nil = all of it was.
+    mutating func finish(early: CLIError? = nil) -> ExitStatus {
+        let console = invocation.console
+        console.clearStatus()
+        array?.finish()
+        if kept.count <= Self.shownLines {
+            console.print(kept)
+        } else {
+            console.print("\(QuantityText.grouped(summary.doneCount)) \(participle)")
+        }
+        let refused = summary.error(participle: participle, namespace: namespace, fix: nil)
+        guard var error = early else {
+            if let refused { console.report(refused, asJSON: invocation.format.isJSON) }
+            return summary.status
+        }
+        if let refused { error.notes += [refused.message] + refused.notes }
+        console.report(error, asJSON: invocation.format.isJSON)
+        return error.status
+    }
+}

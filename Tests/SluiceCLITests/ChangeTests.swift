@@ -1,0 +1,48 @@
+import Testing
+
+@testable import SluiceCLI
+
+struct SequenceSetTests {
+    @Test("It holds the numbers that were put in, and no others")
+    func numbers() {
+        var set = SequenceSet()
+        let numbers: Set<Int64> = [0, 1, 63, 64, 127, 1 << 40]
+        for number in numbers { set.insert(number) }
+        for number in numbers.flatMap({ [$0, $0 + 1] }) {
+            #expect(set.contains(number) == numbers.contains(number), "\(number)")
+        }
+    }
+}
+
+struct TargetSummaryTests {
+    private func rows(_ count: Int, _ status: SluiceCLI.ExitStatus, _ kind: String) -> [TargetReport.Row] {
+        (0..<count).map {
+            TargetReport.Row(reference: "\(kind)\($0)", status: status, text: "is \(kind)", outcome: kind)
+        }
+    }
+
+    private func error(_ rows: [TargetReport.Row]) -> CLIError? {
+        TargetSummary(rows).error(participle: "cancelled", namespace: "shop", fix: "fix")
+    }
+
+    @Test("Up to ten that were refused are listed, of more each kind is counted and some are named")
+    func notes() {
+        #expect(error(rows(3, .done, "cancelled")) == nil)
+        let few = error(rows(10, .refused, "finished") + rows(1, .done, "cancelled"))
+        #expect(few?.status == .partly && few?.message == "10 of 11 not cancelled")
+        #expect(few?.notes.count == 10 && few?.notes.first == "finished0 is finished")
+        let many = rows(4_000, .refused, "finished") + rows(2, .notFound, "unknown") + rows(5, .done, "cancelled")
+        let error = error(many)
+        #expect(error?.message == "4,002 of 4,007 not cancelled")
+        #expect(
+            error?.notes == ["4,000 finished: finished0 finished1 finished2 …", "2 unknown: unknown0 unknown1"]
+        )
+        #expect(TargetSummary(many).text == "4,000 finished, 2 unknown, 5 cancelled")
+    }
+
+    @Test("One target alone is reported with its status")
+    func single() {
+        #expect(error(rows(1, .refused, "finished")) == CLIError(.refused, "finished0 is finished", fix: "fix"))
+        #expect(error(rows(1, .notFound, "unknown"))?.message.contains("no operation unknown0") == true)
+    }
+}
