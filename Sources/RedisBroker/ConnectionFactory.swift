@@ -8,6 +8,13 @@ struct ConnectionFactory: Sendable {
     let endpoint: RedisEndpoint
     let configuration: RedisBrokerConfiguration
     let logger: Logger
+    private let outages = NodeOutages()
+
+    init(endpoint: RedisEndpoint, configuration: RedisBrokerConfiguration, logger: Logger) {
+        self.endpoint = endpoint
+        self.configuration = configuration
+        self.logger = logger
+    }
 
     func link(
         _ purpose: String,
@@ -52,7 +59,8 @@ struct ConnectionFactory: Sendable {
             // An idle worker may cost Redis 20 commands a minute: 12 beats, 2 waits at the bell with their claims, and 3 of these. What a
             // silent subscription misses meanwhile, the heartbeat brings.
             pingInterval: .seconds(20),
-            failsFastWhenRefused: configuration.failsFastWhenRefused
+            failsFastWhenRefused: configuration.failsFastWhenRefused,
+            outages: outages
         )
     }
 }

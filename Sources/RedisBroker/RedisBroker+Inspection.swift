@@ -3,8 +3,28 @@ import RedisClient
 
 extension RedisBroker {
     package func queues() async throws -> [String] {
-        let reply = try await translated { try await link.send(RedisCommand("SMEMBERS", keys.queues)).expectArray() }
-        return reply.compactMap(\.string).filter(NameRule.allows).sorted()
+        do {
+            let reply = try await translated {
+                try await link.send(RedisCommand("SMEMBERS", keys.queues)).expectArray()
+            }
+            return reply.compactMap(\.string).filter(NameRule.allows).sorted()
+        } catch let error as OperationsError where isSpread && error.code == .unavailable {
+            throw OperationsError(
+                .unavailable,
+                "the list of queues (key \(keys.queues)) is on a node of the cluster that does not answer: \(error.message)"
+            )
+        }
+    }
+
+    package func absentNodes(of queues: [String]) async throws -> [AbsentNode] {
+        guard isSpread, !queues.isEmpty else { return [] }
+        let absences = try await translated { try await link.absences(of: queues.map(keys.meta)) }
+        var nodes: [String: AbsentNode] = [:]
+        for (queue, absence) in zip(queues, absences) {
+            guard let (node, error) = absence else { continue }
+            nodes[node, default: AbsentNode(node: node, queues: [], reason: error.message)].queues.append(queue)
+        }
+        return nodes.values.sorted { $0.node < $1.node }
     }
 
     package func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {

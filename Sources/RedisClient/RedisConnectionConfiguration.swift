@@ -35,6 +35,8 @@ package struct RedisConnectionConfiguration: Sendable {
     /// A link whose server refuses user, password, permission or certificate fails the waiting commands at once
     /// instead of at their deadlines. Right for a command line, wrong for a worker.
     package var failsFastWhenRefused: Bool
+    /// Where links to nodes of a cluster note which are away, so that one of them logs it; nil = each logs for itself.
+    package var outages: NodeOutages?
 
     package init(
         connectTimeout: Duration = .seconds(2),
@@ -50,7 +52,8 @@ package struct RedisConnectionConfiguration: Sendable {
         userTimeout: Duration? = .seconds(10),
         pingInterval: Duration = .seconds(8),
         pingDeadline: Duration = .seconds(2),
-        failsFastWhenRefused: Bool = false
+        failsFastWhenRefused: Bool = false,
+        outages: NodeOutages? = nil
     ) {
         precondition(
             maxReplyBytes > 0 && maxReplyBytes < 1 << 30,
@@ -76,5 +79,6 @@ package struct RedisConnectionConfiguration: Sendable {
         self.pingInterval = pingInterval
         self.pingDeadline = pingDeadline
         self.failsFastWhenRefused = failsFastWhenRefused
+        self.outages = outages
     }
 }

@@ -156,10 +156,13 @@ package final class RedisLink: Sendable {
         connected.store(true, ordering: .releasing)
         // The first one is no news; a later one ends an outage.
         logger.log(
-            level: epoch == 1 ? .debug : .info,
+            level: epoch == 1 || isNode ? .debug : .info,
             "connected to Redis",
             metadata: ["redis": "\(endpoint)", "epoch": "\(epoch)"]
         )
+        if isNode, configuration.outages?.end(of: "\(endpoint)") == true {
+            logger.notice("a node of the cluster is back", metadata: ["redis": "\(endpoint)"])
+        }
         onChange?(nil)
         connection.handler.onRefusal = { self.leave(connection, because: RedisError(server: $0)) }
         connection.closeFuture.whenComplete { _ in
@@ -181,8 +184,14 @@ package final class RedisLink: Sendable {
     private func failed(_ error: RedisError) {
         guard case .down = loop.value.phase else { return }
         let pause = loop.value.noteFailure(error)
+        if isNode, configuration.outages?.begin(of: "\(endpoint)") == true {
+            logger.warning(
+                "a node of the cluster is away",
+                metadata: ["redis": "\(endpoint)", "error": "\(error.message)"]
+            )
+        }
         logger.log(
-            level: loop.value.policy.isNoteworthy ? .warning : .debug,
+            level: loop.value.policy.isNoteworthy && !(isNode && configuration.outages != nil) ? .warning : .debug,
             "no connection to Redis",
             metadata: [
                 "redis": "\(endpoint)", "error": "\(error.message)", "tries": "\(loop.value.tries)",
@@ -209,6 +218,9 @@ package final class RedisLink: Sendable {
         connected.store(false, ordering: .releasing)
         loop.value.phase = .closed
     }
+
+    /// Of a cluster: a router has made this link.
+    private var isNode: Bool { onChange != nil }
 
     // MARK: A cluster (event loop)
 
@@ -247,6 +259,18 @@ package final class RedisLink: Sendable {
     var clusterMap: SlotMap {
         guard case .routing(let router) = loop.value.phase else { return SlotMap() }
         return router.map
+    }
+
+    /// On the event loop: see ``ClusterRouter/absence(of:)``.
+    func absence(of slot: UInt16) -> EventLoopFuture<(node: String, error: RedisError)?> {
+        guard case .routing(let router) = loop.value.phase else { return eventLoop.makeSucceededFuture(nil) }
+        return router.absence(of: slot)
+    }
+
+    /// On the event loop: why the last try to connect has failed, while there is no connection.
+    var lastFailure: RedisError? {
+        guard case .down = loop.value.phase else { return nil }
+        return loop.value.lastFailure
     }
 
     private func absence() -> RedisError { loop.value.absence(endpoint: endpoint.description, connector.wait) }

@@ -194,6 +194,31 @@ struct ClusterLinkTests {
         }
     }
 
+    @Test("Keys of a node that is away are named with it and the reason, at once; the others are not; then none is")
+    func absences() async throws {
+        let cluster = try TestCluster.start(["cluster-require-full-coverage no"])
+        defer { cluster.stop() }
+        let keys = try Self.keys(cluster)
+        try await withLink(cluster.endpointOfAll) { link in
+            #expect(try await link.absences(of: keys).allSatisfy { $0 == nil })
+            let victim = try cluster.node(for: keys[0])
+            let areAway = try keys.map { try cluster.node(for: $0) === victim }
+            victim.crash()
+            try await eventually("the link has noticed") { try await link.absences(of: keys)[0] != nil }
+            // A link that has tried nothing yet waits for its first try only.
+            try await withLink(cluster.endpointOfAll) { fresh in
+                for link in [link, fresh] {
+                    for (isAway, absence) in zip(areAway, try await link.absences(of: keys)) {
+                        #expect(absence?.node == (isAway ? "127.0.0.1:\(victim.options.port)" : nil))
+                        #expect(absence?.error.message.contains("refused") == (isAway ? true : nil))
+                    }
+                }
+            }
+            try victim.restart()
+            try await eventually("it is back") { try await link.absences(of: keys).allSatisfy { $0 == nil } }
+        }
+    }
+
     @Test("A subscriber hears every node, and finds another node when its own dies")
     func subscriber() async throws {
         let cluster = try TestCluster.start(replicated: true)

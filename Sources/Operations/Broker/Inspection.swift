@@ -360,6 +360,14 @@ package protocol BrokerInspection: Sendable {
     ///
     /// Throws `.denied` if the server refuses the subscription.
     func events(queues: [String]) -> AsyncThrowingStream<EventBatch, any Error>
+
+    /// The nodes of a cluster that have some of these queues and cannot be reached. Waits for the first try to reach each, and not for more;
+    /// empty where there is one server.
+    func absentNodes(of queues: [String]) async throws -> [AbsentNode]
+}
+
+extension BrokerInspection {
+    package func absentNodes(of queues: [String]) async throws -> [AbsentNode] { [] }
 }
 
 extension BrokerInspection {

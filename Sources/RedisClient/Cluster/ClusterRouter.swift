@@ -25,6 +25,8 @@ final class ClusterRouter: @unchecked Sendable {
     /// Calls that a node has, by slot.
     private var underWay: [UInt16: Int] = [:]
     private var turns: [UInt16: SlotTurn] = [:]
+    /// Who waits for the first try to reach a node to end.
+    private var arrivals: [Host: [EventLoopPromise<RedisError?>]] = [:]
     private var isAsking = false
     /// Something happened since the map was asked for.
     private var isDoubtful = false
@@ -164,8 +166,26 @@ final class ClusterRouter: @unchecked Sendable {
         return link
     }
 
+    /// The node of a slot, if there is no connection to it, and why the last try to connect failed. Waits for the end of the first try.
+    func absence(of slot: UInt16) -> EventLoopFuture<(node: String, error: RedisError)?> {
+        guard end == nil, let host = map[slot] else {
+            return eventLoop.makeSucceededFuture((node: "no node", error: end ?? noNode))
+        }
+        let link = link(to: host)
+        if link.isConnected { return eventLoop.makeSucceededFuture(nil) }
+        if let error = link.lastFailure { return eventLoop.makeSucceededFuture((node: "\(host)", error: error)) }
+        let arrival = eventLoop.makePromise(of: RedisError?.self)
+        arrivals[host, default: []].append(arrival)
+        return arrival.futureResult.map { error in error.map { (node: "\(host)", error: $0) } }
+    }
+
+    private func endArrivals(at host: Host, _ error: RedisError?) {
+        for arrival in arrivals.removeValue(forKey: host) ?? [] { arrival.succeed(error) }
+    }
+
     private func nodeChanged(_ host: Host, _ error: RedisError?) {
         guard end == nil else { return }
+        endArrivals(at: host, error)
         changed?(nodes.contains { $0.value.link.isConnected })
         guard error != nil else { return }
         // What any node can do, another one may.
@@ -203,6 +223,7 @@ final class ClusterRouter: @unchecked Sendable {
             guard isGone, nodes[host]?.calls == 0 else { continue }
             nodes[host] = nil
             node.link.close()
+            endArrivals(at: host, noNode)
         }
     }
 
@@ -210,6 +231,7 @@ final class ClusterRouter: @unchecked Sendable {
         guard end == nil else { return }
         end = error
         for node in nodes.values { node.link.close() }
+        for host in arrivals.keys { endArrivals(at: host, error) }
         nodes = [:]
         for slot in turns.keys { finish(slot) }
         (makeLink, changed) = (nil, nil)

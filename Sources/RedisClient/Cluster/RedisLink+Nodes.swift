@@ -39,6 +39,18 @@ extension RedisLink {
         try await queue.send(.command(command), configuration.deadline(nil), near: part.slot)
     }
 
+    /// For each of the keys the node that has it and cannot be reached, and why its last try to connect failed; nil where there is a
+    /// connection. Waits for the first try to reach a node, and not for more.
+    package func absences(of keys: [String]) async throws -> [(node: String, error: RedisError)?] {
+        guard endpoint.isCluster else { return keys.map { _ in nil } }
+        // Whoever answers this was found.
+        try await send(RedisCommand("PING"))
+        let slots = keys.map(KeySlot.of)
+        return try await eventLoop.flatSubmit {
+            EventLoopFuture.whenAllSucceed(slots.map { self.absence(of: $0) }, on: self.eventLoop)
+        }.get()
+    }
+
     /// Sends a command that has no key of its own to the server that has this one.
     package func submit(_ command: RedisCommand, near key: String) -> EventLoopFuture<RedisValue> {
         queue.submit(.command(command), configuration.deadline(nil), near: endpoint.isCluster ? KeySlot.of(key) : nil)

@@ -203,6 +203,9 @@ extension Console {
     /// A line of a log: written whatever else is quiet.
     package func log(_ line: String) { writeError(line) }
 
+    /// Says what is missing in what was shown.
+    package func warn(_ absent: [AbsentNode]) { for node in absent { warn(node.sentence) } }
+
     package func warn(_ line: String) { writeError(errors.paint("warning:", .warning) + " " + line) }
 
     package func report(_ error: CLIError, asJSON: Bool) {

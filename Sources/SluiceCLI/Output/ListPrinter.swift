@@ -27,9 +27,11 @@ struct ListPrinter {
         isFirst = false
     }
 
-    /// - Parameter cursor: where the list goes on; nil = this was all.
-    mutating func finish(cursor: String?) {
-        array?.finish(["cursor": JSONValue(cursor)])
+    /// - Parameters:
+    ///   - cursor: where the list goes on; nil = this was all.
+    ///   - absent: nodes of a cluster whose queues were left out.
+    mutating func finish(cursor: String?, absent: [AbsentNode] = []) {
+        array?.finish(["cursor": JSONValue(cursor), "absentNodes": AbsentNode.json(absent)])
         if invocation.format == .csv, isFirst { invocation.console.print(OperationTable([], invocation).csv) }
         if !kept.isEmpty {
             isFirst = true

@@ -12,10 +12,14 @@ struct ListWalk: Sendable {
     let limit: Int
     /// Most operations to look at.
     let scanLimit: Int
+    /// Leaves out the queues of a cluster's nodes that are away, and names them.
+    var leavesOutAbsent = false
 
     struct Result: Sendable {
         var found = 0
         var scanned = 0
+        /// Nodes whose queues were left out.
+        var absent: [AbsentNode] = []
         /// Where to go on; nil = this was all.
         var next: Position?
         /// There are more than were to be looked at.
@@ -33,26 +37,34 @@ struct ListWalk: Sendable {
 
     /// - Parameter show: called with what each page has of it, in order.
     func run(from start: Position?, _ show: ([OperationDetail]) -> Void) async throws -> Result {
-        let queues = query.queues(of: try await client.broker.queues())
+        var result = Result()
+        var queues = query.queues(of: try await client.broker.queues())
+        if leavesOutAbsent { (queues, result.absent) = try await client.broker.reachable(queues) }
         let places = query.states.flatMap { state in
             queues.map { Position(state: state, queue: $0, cursor: nil, skip: 0) }
         }
-        guard let start else { return try await walk(places[...], show) }
+        guard let start else {
+            try await walk(places[...], into: &result, show)
+            return result
+        }
         guard let index = places.firstIndex(where: { $0.state == start.state && $0.queue == start.queue }) else {
             throw CLIError.usage("the cursor belongs to another query", fix: "the same query as before, or no --cursor")
         }
-        return try await walk([start] + places[(index + 1)...], show)
+        try await walk([start] + places[(index + 1)...], into: &result, show)
+        return result
     }
 
-    private func walk(_ places: ArraySlice<Position>, _ show: ([OperationDetail]) -> Void) async throws -> Result {
-        var result = Result()
+    private func walk(
+        _ places: ArraySlice<Position>,
+        into result: inout Result,
+        _ show: ([OperationDetail]) -> Void
+    ) async throws {
         for place in places {
             var position: Position? = place
             while let current = position, result.next == nil {
                 position = try await step(current, into: &result, show)
             }
         }
-        return result
     }
 
     /// Reads one page. - Returns: the next position in the place; nil = its end.

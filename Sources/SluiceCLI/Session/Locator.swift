@@ -33,12 +33,22 @@ package struct Locator: Sendable {
         if !taken.contains(nil) { return taken.map { .found($0!) } }
         let queues = try await client.broker.queues()
         let meanings = references.map { $0.location == nil ? $0.meanings : [] }
-        var places = try await findRecords(Set(meanings.joined()).filter { $0.id != nil }, queues: queues)
-        let open = meanings.filter { !$0.contains { places[$0] != nil } }.joined().filter { $0.id == nil }
-        if !open.isEmpty { places.merge(try await findSuffixes(Set(open), queues: queues)) { $0.union($1) } }
+        let away = try await client.broker.absentNodes(of: queues).flatMap(\.queues)
+        var places = try await look(for: meanings, in: queues.filter { !away.contains($0) })
+        // What is not where there is an answer may be where there is none: that is waited for, and fails.
+        let open = meanings.filter { !$0.isEmpty && !$0.contains { places[$0] != nil } }
+        if !away.isEmpty, !open.isEmpty { places.merge(try await look(for: open, in: away)) { $0.union($1) } }
         return zip(taken, meanings).map { location, meanings in
             location.map { .found($0) } ?? Finding(meanings.lazy.compactMap { places[$0] }.first ?? [])
         }
+    }
+
+    /// Where what references may mean leads to. Ends of ids are looked for only where no whole id is found.
+    private func look(for meanings: [[IDReference]], in queues: [String]) async throws -> [IDReference: Set<Location>] {
+        var places = try await findRecords(Set(meanings.joined()).filter { $0.id != nil }, queues: queues)
+        let open = meanings.filter { !$0.contains { places[$0] != nil } }.joined().filter { $0.id == nil }
+        if !open.isEmpty { places.merge(try await findSuffixes(Set(open), queues: queues)) { $0.union($1) } }
+        return places
     }
 
     /// Looks for records in all queues at once. An id may be in several, as each queue has its own.

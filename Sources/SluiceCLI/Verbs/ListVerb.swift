@@ -67,11 +67,13 @@ package struct ListVerb: Verb {
             client: client,
             query: query,
             limit: limit ?? (isPaged ? Self.page : .max),
-            scanLimit: scanLimit ?? (isPaged ? Selection.readingLimit : .max)
+            scanLimit: scanLimit ?? (isPaged ? Selection.readingLimit : .max),
+            leavesOutAbsent: true
         )
         var printer = ListPrinter(invocation)
         let result = try await walk.run(from: start) { printer.show($0) }
-        printer.finish(cursor: result.next?.text)
+        printer.finish(cursor: result.next?.text, absent: result.absent)
+        invocation.console.warn(result.absent)
         tell(result, invocation.console)
         return .done
     }

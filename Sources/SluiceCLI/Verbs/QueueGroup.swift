@@ -29,8 +29,11 @@ package struct QueueListVerb: Verb {
         let client = try await invocation.connect()
         let snapshot = try await client.snapshot(executingRows: 0)
         let console = invocation.console
+        defer { console.warn(snapshot.absent) }
         switch invocation.format {
-        case .json: console.print(["v": 1, "queues": .array(snapshot.queues.map(StatsJSON.queue))], .json)
+        case .json:
+            let queues = JSONValue.array(snapshot.queues.map(StatsJSON.queue))
+            console.print(["v": 1, "queues": queues, "absentNodes": AbsentNode.json(snapshot.absent)], .json)
         case .jsonl: console.print(snapshot.queues.map { QueueJSON.object($0).serialized() })
         case .id: console.print(snapshot.queues.map(\.queue))
         case .table, .wide, .csv:

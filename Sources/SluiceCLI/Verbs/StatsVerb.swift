@@ -30,6 +30,7 @@ package struct StatsVerb: Verb {
     /// The stats object or the tables, as the format says; `monitor --once` prints the same.
     static func print(_ snapshot: NamespaceSnapshot, of client: SluiceClient, _ invocation: Invocation) {
         let console = invocation.console
+        defer { console.warn(snapshot.absent) }
         guard !invocation.format.isJSON else {
             return console.print(StatsJSON.object(snapshot, namespace: client.namespace), invocation.format)
         }

@@ -53,9 +53,11 @@ package struct WorkersListVerb: Verb {
             workers: lost ? nil : WorkerSummary.merge(snapshot.queues),
             lost: lost ? history : Array(history.prefix(Self.newest)),
             hasMore: !lost && history.count > Self.newest,
+            absent: snapshot.absent,
             time: snapshot.time ?? invocation.localNow
         )
         report.print(invocation)
+        invocation.console.warn(snapshot.absent)
         return .done
     }
 }
@@ -66,6 +68,7 @@ private struct WorkersReport {
     var workers: [WorkerSummary]?
     var lost: [LostSummary]
     var hasMore: Bool
+    var absent: [AbsentNode]
     /// Milliseconds of server time.
     var time: Int64
 
@@ -76,6 +79,7 @@ private struct WorkersReport {
             var object = JSONObject([("v", 1)])
             if let workers { object["workers"] = .array(workers.map { WorkerJSON.object($0) }) }
             object["lost"] = .array(lost.map(WorkerJSON.object))
+            object["absentNodes"] = AbsentNode.json(absent)
             console.print(.object(object), .json)
         case .jsonl:
             let objects = workers?.map { WorkerJSON.object($0) } ?? lost.map(WorkerJSON.object)
@@ -127,6 +131,7 @@ package struct WorkersShowVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
         let snapshot = try await client.snapshot(executingRows: 200)
+        invocation.console.warn(snapshot.absent)
         switch try await WorkerLookup(snapshot, client).find(worker) {
         case .lost(let worker): show(worker, now: snapshot.time ?? invocation.localNow, invocation)
         case .present(let worker):

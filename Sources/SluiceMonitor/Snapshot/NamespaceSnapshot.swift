@@ -4,10 +4,13 @@ import Operations
 package struct NamespaceSnapshot: Sendable {
     /// One for each queue, sorted by name. Each is a snapshot of its queue; together they are as far apart as the round took.
     package var queues: [QueueSnapshot]
+    /// Nodes of a cluster that could not be reached: their queues are not among the others.
+    package var absent: [AbsentNode]
     /// When the round ended, on a monotonic clock whose zero is the caller's affair.
     package var receivedAt: Duration
 
-    package init(queues: [QueueSnapshot], receivedAt: Duration) {
+    package init(queues: [QueueSnapshot], absent: [AbsentNode] = [], receivedAt: Duration) {
+        self.absent = absent
         self.queues = queues.sorted { $0.queue < $1.queue }
         self.receivedAt = receivedAt
     }
@@ -25,28 +28,39 @@ package struct NamespaceSnapshot: Sendable {
         queues.reduce(into: [:]) { sum, queue in sum.merge(queue.totals, uniquingKeysWith: +) }
     }
 
-    /// True when nothing waits and nothing runs.
+    /// True when nothing waits and nothing runs, as far as all queues could be read.
     package var isIdle: Bool {
-        counts.allSatisfy { state, count in state.isTerminal || count <= 0 }
+        absent.isEmpty && counts.allSatisfy { state, count in state.isTerminal || count <= 0 }
     }
 }
 
 extension BrokerInspection {
-    /// Reads every queue of the namespace, all of them at once over the pipelined connection.
+    /// Reads every queue of the namespace, all of them at once over the pipelined connection. Queues of a cluster's nodes that are away are
+    /// left out and named.
     ///
     /// - Parameters:
     ///   - executingRows: how many running operations to read of each queue.
     ///   - clock: what tells the instant of receipt.
-    /// - Throws: what the broker throws; a round is read as a whole or not at all.
+    /// - Throws: what the broker throws. `OperationsError` with `.unavailable` if all queues would be left out.
     package func namespaceSnapshot(
         executingRows: Int,
         clock: @Sendable () -> Duration
     ) async throws -> NamespaceSnapshot {
-        let names = try await queues()
+        let (names, absent) = try await reachable(try await queues())
         let snapshots = try await withThrowingTaskGroup(of: QueueSnapshot.self) { group in
             for name in names { group.addTask { try await snapshot(queue: name, executingRows: executingRows) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        return NamespaceSnapshot(queues: snapshots, receivedAt: clock())
+        return NamespaceSnapshot(queues: snapshots, absent: absent, receivedAt: clock())
+    }
+
+    /// Those of the queues that can be read now, and what the others lack.
+    ///
+    /// - Throws: `OperationsError` with `.unavailable` if there are none of the former.
+    package func reachable(_ queues: [String]) async throws -> (queues: [String], absent: [AbsentNode]) {
+        let absent = try await absentNodes(of: queues)
+        let away = Set(absent.flatMap(\.queues))
+        if !queues.isEmpty, away.count == queues.count { throw OperationsError(nothingLeftOf: absent) }
+        return (queues.filter { !away.contains($0) }, absent)
     }
 }

@@ -14,6 +14,7 @@ package enum StatsJSON {
             "counts": counts(snapshot.counts),
             "totals": totals(snapshot.totals),
             "queues": .array(snapshot.queues.map(queue)),
+            "absentNodes": AbsentNode.json(snapshot.absent),
             "workers": .number(workers.count),
             "slots": .number(workers.reduce(0) { $0 + ($1.info?.slots ?? 0) }),
         ]

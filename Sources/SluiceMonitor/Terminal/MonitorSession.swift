@@ -151,6 +151,7 @@ extension MonitorSession {
         case .lost(let workers): model.ingest(workers)
         case .read(let snapshot, let detail):
             model.ingest(snapshot)
+            if let node = snapshot.absent.first { model.notice = Notice(node.sentence, .warning) }
             if let detail { model.ingest(detail) }
             focus()
             if options.endsWhenIdle, model.isIdle { return 0 }

@@ -26,6 +26,7 @@ package struct SnapshotStream: Sendable {
         var rates = NamespaceRates()
         var isFirst = true
         var isFailing = false
+        var absent: [String] = []
         var due = origin
         while !Task.isCancelled {
             do {
@@ -34,6 +35,10 @@ package struct SnapshotStream: Sendable {
                 }
                 if isFailing { note("Redis answers again") }
                 (isFirst, isFailing) = (false, false)
+                let now = snapshot.absent.map(\.node)
+                for node in snapshot.absent where !absent.contains(node.node) { note(node.sentence) }
+                for node in absent where !now.contains(node) { note("node \(node) of the cluster answers again") }
+                absent = now
                 rates.add(snapshot)
                 guard body(snapshot, rates.sum) else { return }
             } catch  where !isFirst && !(error is CancellationError) {

@@ -47,6 +47,8 @@ final class Heartbeat: Sendable {
     private let hasStarted = Atomic<Bool>(false)
     private let ended = Signal()
     private let idleness = Mutex(IdleWatch())
+    /// Queues whose last beat was not answered.
+    private let unanswered = Mutex<Set<String>>([])
 
     init(_ core: WorkerCore) { self.core = core }
 
@@ -108,18 +110,19 @@ final class Heartbeat: Sendable {
         giveBackMemory(about)
         let info = about.encoded()
         if let broker = core.broker as? any SpreadBroker, broker.isSpread { return beatTogether(broker, info) }
-        var isWell = true
+        var failures = BeatFailures()
         var changedAt = ContinuousClock.now
         for (index, name) in core.queueNames.enumerated() where !core.beatNow.hasStopped {
             let sentAt = ContinuousClock.now
             let reply = Result { try core.broker.beat(beat(index, info), queue: name) }
-            if !heed(reply, index, name, sentAt) { isWell = false }
+            heed(reply, index, name, sentAt, &failures)
             guard .now - changedAt > Self.patience else { continue }
             core.change { _, _ in }
             changedAt = .now
         }
         core.change { _, _ in }
-        return isWell
+        log(failures)
+        return failures.isEmpty
     }
 
     /// Nobody looks at the memory of a worker that works.
@@ -134,39 +137,61 @@ final class Heartbeat: Sendable {
 
     /// The same where queues are on several servers: those of one that is away do not keep the others waiting for their turns.
     private func beatTogether(_ broker: any SpreadBroker, _ info: [UInt8]) -> Bool {
-        var isWell = true
+        var failures = BeatFailures()
         let names = Array(core.queueNames.enumerated())
         for start in stride(from: 0, to: names.count, by: Self.together) where !core.beatNow.hasStopped {
             let part = names[start..<min(start + Self.together, names.count)]
             let sentAt = ContinuousClock.now
             let replies = broker.beats(part.map { (beat($0.offset, info), $0.element) })
-            for (name, reply) in zip(part, replies) where !heed(reply, name.offset, name.element, sentAt) {
-                isWell = false
-            }
+            for (name, reply) in zip(part, replies) { heed(reply, name.offset, name.element, sentAt, &failures) }
         }
         core.change { _, _ in }
-        return isWell
+        log(failures)
+        return failures.isEmpty
     }
 
-    /// - Returns: false if the beat failed.
     private func heed(
         _ reply: Result<BeatReply, any Error>,
         _ index: Int,
         _ name: String,
-        _ sentAt: ContinuousClock.Instant
-    ) -> Bool {
+        _ sentAt: ContinuousClock.Instant,
+        _ failures: inout BeatFailures
+    ) {
         switch reply {
         case .success(let reply):
             core.pulse.answered()
             let lease = core.configuration.lease
             core.leaseRenewed(index, until: sentAt + lease - min(Self.margin, lease / 4), reply)
             if reply.sweepDue { core.sweeps.request(name) }
-            return true
         case .failure(let error):
-            core.logger.warning("a heartbeat failed", metadata: ["queue": "\(name)", "error": "\(error)"])
+            failures.note(name, error)
             core.leaseUnrenewed()
-            return false
         }
+    }
+
+    /// Says once of each queue that its heartbeats fail, and once that they are answered again.
+    private func log(_ failures: BeatFailures) {
+        let (new, over) = unanswered.withLock { before in
+            defer { before = Set(failures.queues) }
+            return (failures.queues.filter { !before.contains($0) }, before.subtracting(failures.queues).sorted())
+        }
+        if !new.isEmpty {
+            core.logger.warning(
+                "heartbeats fail",
+                metadata: ["queues": "\(Self.named(new))", "error": "\(failures.error)"]
+            )
+        } else if !failures.isEmpty {
+            core.logger.debug("heartbeats still fail", metadata: ["error": "\(failures.error)"])
+        }
+        guard !over.isEmpty else { return }
+        core.logger.notice("heartbeats are answered again", metadata: ["queues": "\(Self.named(over))"])
+    }
+
+    /// The first queues by name, the others by number.
+    private static func named(_ queues: [String]) -> String {
+        let named = queues.prefix(WorkerInfo.queuesNamed).joined(separator: ",")
+        let more = queues.count - WorkerInfo.queuesNamed
+        return more > 0 ? "\(named) and \(more) more" : named
     }
 
     private func beat(_ index: Int, _ info: [UInt8]) -> Beat {
@@ -179,6 +204,19 @@ final class Heartbeat: Sendable {
             info: info,
             unhandledSeen: seen
         )
+    }
+}
+
+/// What of one pass was not answered.
+private struct BeatFailures {
+    private(set) var queues: [String] = []
+    /// The first of them.
+    private(set) var error = ""
+    var isEmpty: Bool { queues.isEmpty }
+
+    mutating func note(_ queue: String, _ error: any Error) {
+        if queues.isEmpty { self.error = "\(error)" }
+        queues.append(queue)
     }
 }
 

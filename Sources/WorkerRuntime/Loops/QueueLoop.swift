@@ -59,10 +59,11 @@ struct QueueLoop: Sendable {
     private func attempt(_ recovery: Recovery, _ call: () async throws -> Void) async {
         do {
             try await call()
-            recovery.succeeded()
+            if recovery.succeeded() { core.logger.notice("the broker answers again", metadata: ["queue": "\(name)"]) }
         } catch {
-            let pause = recovery.failed()
-            core.logger.warning(
+            let (pause, isFirst) = recovery.failed()
+            core.logger.log(
+                level: isFirst ? .warning : .debug,
                 "the broker did not answer; trying again",
                 metadata: ["queue": "\(name)", "error": "\(error)", "pause": "\(pause.wholeMilliseconds) ms"]
             )
@@ -181,14 +182,20 @@ struct QueueLoop: Sendable {
 private final class Recovery: Sendable {
     private let state = Mutex((backoff: Backoff(), until: ContinuousClock.Instant?.none))
 
-    func succeeded() { state.withLock { $0 = (Backoff(), nil) } }
+    /// - Returns: whether the try before has failed.
+    func succeeded() -> Bool {
+        state.withLock { state in
+            defer { state = (Backoff(), nil) }
+            return state.until != nil
+        }
+    }
 
-    /// - Returns: how long nothing is sent.
-    func failed() -> Duration {
+    /// - Returns: how long nothing is sent, and whether the try before was answered.
+    func failed() -> (pause: Duration, isFirst: Bool) {
         state.withLock { state in
             let pause = state.backoff.pause()
-            state.until = .now + pause
-            return pause
+            defer { state.until = .now + pause }
+            return (pause, state.until == nil)
         }
     }
 

@@ -1,0 +1,25 @@
+import Operations
+
+extension AbsentNode {
+    /// So many queues are named.
+    private static let named = 5
+
+    /// `node 10.0.0.5:6379 of the cluster does not answer (…); left out: mail, images and 3 more`
+    package var sentence: String {
+        let more = queues.count > Self.named ? " and \(queues.count - Self.named) more" : ""
+        let names = queues.prefix(Self.named).joined(separator: ", ")
+        return SafeText.line("node \(node) of the cluster does not answer (\(reason)); left out: \(names)\(more)")
+    }
+
+    /// As `absentNodes` of several schemas has it.
+    package static func json(_ nodes: [AbsentNode]) -> JSONValue {
+        .array(
+            nodes.map {
+                [
+                    "node": .string($0.node), "queues": .array($0.queues.map { .string($0) }),
+                    "error": .string($0.reason),
+                ]
+            }
+        )
+    }
+}

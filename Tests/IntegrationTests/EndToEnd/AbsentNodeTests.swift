@@ -1,0 +1,145 @@
+import Foundation
+import Operations
+import RedisClient
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    /// A cluster that works on while one of its three nodes is away.
+    @Suite("a cluster without one of its nodes")
+    struct AbsentNodeTests {
+        private static let tables = [["stats"], ["queue", "ls"], ["workers", "ls"], ["list"], ["monitor", "--once"]]
+        private let cluster: TestCluster
+        private let sluice: CommandLine
+
+        init() throws {
+            cluster = try TestCluster.start(["cluster-require-full-coverage no"])
+            sluice = CommandLine(cluster.endpointOfAll)
+        }
+
+        /// A queue on another node than this one, or on this one.
+        private func queue(_ prefix: String, isOn node: TestServer, _ wanted: Bool) throws -> String {
+            for number in 0..<200 {
+                let key = "{\(sluice.namespace)/\(prefix)\(number)}:meta"
+                if try (cluster.node(for: key) === node) == wanted { return "\(prefix)\(number)" }
+            }
+            throw CommandFailed(description: "no such queue")
+        }
+
+        /// A node that does not have the list of queues.
+        private func victim() throws -> TestServer {
+            let registry = try cluster.node(for: "\(sluice.namespace):queues")
+            return try #require(cluster.nodes.first { $0 !== registry })
+        }
+
+        private func crash(_ node: TestServer) async throws -> String {
+            node.crash()
+            return "127.0.0.1:\(node.options.port)"
+        }
+
+        @Test("what is on the others is found, waited for and listed; what is missing is named, in JSON as well")
+        func reading() async throws {
+            defer { cluster.stop() }
+            let victim = try victim()
+            let live = try queue("live", isOn: victim, false)
+            let dead = try queue("dead", isOn: victim, true)
+            let worker = try await sluice.worker("-q", live)
+            let id = try await sluice.enqueue("noop", "-q", live)
+            let lost = try await sluice.enqueue("noop", "-q", dead)
+            try await sluice.reaches("finished", id)
+            let place = try await crash(victim)
+
+            #expect(try await sluice.json("show", id)["state"]?.stringValue == "finished")
+            #expect(try await sluice.lines("show", String(id.suffix(8))).isEmpty == false)
+            let next = try await sluice.enqueue("sleep", "seconds:=1", "-q", live)
+            #expect(try await sluice("wait", next).code == 0)
+            for arguments in Self.tables + [["stat", "-n", "1"]] {
+                let outcome = await (try sluice.start(arguments)).outcome()
+                #expect(outcome.code == 0, "\(arguments): \(outcome.errors)")
+                let warning = "warning: node \(place) of the cluster does not answer"
+                #expect(outcome.errors.contains(warning), "\(arguments): \(outcome.errors)")
+                #expect(outcome.errors.contains("left out: \(dead)"), "\(arguments): \(outcome.errors)")
+                #expect(!outcome.output.contains(dead), "\(arguments): \(outcome.output)")
+            }
+            for arguments in Self.tables {
+                let outcome = await (try sluice.start(arguments + ["-o", "json"])).outcome()
+                let json = try JSONValue(parsing: outcome.output)
+                let node = try #require(json["absentNodes"]?.arrayValue?.first, "\(arguments): \(json)")
+                #expect(node["node"]?.stringValue == place)
+                #expect(node["queues"]?.arrayValue == [.string(dead)])
+                #expect(node["error"]?.stringValue?.contains("refused") == true)
+            }
+            // It may be where there is no answer: not found would be a guess.
+            let show = try await sluice("show", lost)
+            #expect(show.code == 69)
+            #expect(show.errors.contains(place), "\(show.errors)")
+
+            try victim.restart()
+            try await eventually("all is there again") {
+                let outcome = try await sluice("stats")
+                return outcome.code == 0 && outcome.errors.isEmpty && outcome.output.contains(dead)
+            }
+            #expect(try await sluice.json("stats")["absentNodes"]?.arrayValue == [])
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test("without the node that has the list of queues, the error says so; QUEUE/ID needs no list")
+        func registry() async throws {
+            defer { cluster.stop() }
+            let registry = try cluster.node(for: "\(sluice.namespace):queues")
+            let queue = try queue("live", isOn: registry, false)
+            let id = try await sluice.enqueue("noop", "-q", queue)
+            let place = try await crash(registry)
+            let stats = try await sluice("stats")
+            #expect(stats.code == 69)
+            for part in ["the list of queues (key \(sluice.namespace):queues)", place] {
+                #expect(stats.errors.contains(part), "\(stats.errors)")
+            }
+            #expect(try await sluice.json("show", "\(queue)/\(id)")["state"]?.stringValue == "ready")
+        }
+
+        @Test("if no queue is left, that is an error and no empty table")
+        func nothingLeft() async throws {
+            defer { cluster.stop() }
+            let victim = try victim()
+            let queue = try queue("dead", isOn: victim, true)
+            _ = try await sluice.enqueue("noop", "-q", queue)
+            let place = try await crash(victim)
+            for arguments in [["stats"], ["list"]] {
+                let outcome = await (try sluice.start(arguments)).outcome()
+                #expect(outcome.code == 69, "\(arguments)")
+                #expect(outcome.errors.contains(place), "\(outcome.errors)")
+            }
+        }
+
+        @Test("a worker logs once that a node is away and once that it is back, and works for the others")
+        func log() async throws {
+            defer { cluster.stop() }
+            let victim = try victim()
+            let live = try queue("live", isOn: victim, false)
+            let dead = try (0..<3).map { try queue("dead\($0)x", isOn: victim, true) }
+            let queues = ([live] + dead).joined(separator: ",")
+            let worker = try sluice.start(["worker", "-q", queues, "--lease", "3s"])
+            try await eventually("it works for all") { try await sluice.snapshots().count { !$0.workers.isEmpty } == 4 }
+            let place = try await crash(victim)
+            func count(_ text: String) -> Int { worker.errors.split(separator: text).count - 1 }
+            try await eventually("it has noticed") { count("heartbeats fail") > 0 }
+            let id = try await sluice.enqueue("noop", "-q", live)
+            _ = try await sluice("wait", id)
+            try victim.restart()
+            try await eventually("it has noticed") {
+                count("a node of the cluster is back") > 0 && count("heartbeats are answered again") > 0
+            }
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+            #expect(worker.errors.contains(place))
+            for line in [
+                "a node of the cluster is away", "a node of the cluster is back", "heartbeats are answered again",
+            ] {
+                #expect(count(line) == 1, "\(line): \(worker.errors)")
+            }
+            #expect(count("heartbeats fail") == 1, "\(worker.errors)")
+        }
+    }
+}
