@@ -19,11 +19,10 @@ extension CommandLineTests {
 
         /// A queue on another node than this one, or on this one.
         private func queue(_ prefix: String, isOn node: TestServer, _ wanted: Bool) throws -> String {
-            for number in 0..<200 {
-                let key = "{\(sluice.namespace)/\(prefix)\(number)}:meta"
-                if try (cluster.node(for: key) === node) == wanted { return "\(prefix)\(number)" }
+            let number = try (0..<200).first { number in
+                try (cluster.node(for: "{\(sluice.namespace)/\(prefix)\(number)}:meta") === node) == wanted
             }
-            throw CommandFailed(description: "no such queue")
+            return "\(prefix)\(try #require(number))"
         }
 
         /// A node that does not have the list of queues.
