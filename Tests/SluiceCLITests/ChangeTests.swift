@@ -2,6 +2,7 @@ import Testing
 
 @testable import SluiceCLI
 
+@Suite(.timeLimit(.minutes(5)))
 struct SequenceSetTests {
     @Test("It holds the numbers that were put in, and no others")
     func numbers() {
@@ -14,6 +15,7 @@ struct SequenceSetTests {
     }
 }
 
+@Suite(.timeLimit(.minutes(5)))
 struct TargetSummaryTests {
     private func rows(_ count: Int, _ status: SluiceCLI.ExitStatus, _ kind: String) -> [TargetReport.Row] {
         (0..<count).map {

@@ -40,8 +40,9 @@ final class Interruption {
         for (number, status) in Self.signals where !EndingSignals.ignoredAtStart.contains(number) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
             source.setEventHandler { [received] in received.note(status) }
-            source.resume()
+            // Before the source, which on Linux installs a handler of its own: SIG_IGN after it would drop every signal.
             sources.append((number, signal(number, SIG_IGN), source))
+            source.resume()
         }
     }
 
