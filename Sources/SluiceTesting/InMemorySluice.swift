@@ -5,6 +5,7 @@ import Logging
 @_exported import Sluice
 import WorkerRuntime
 @_exported import struct WorkerRuntime.OperationRegistry
+@_exported import struct WorkerRuntime.WorkerError
 
 /// Sluice in memory, for unit tests: no Redis, a clock that the test moves, and the loops of a real worker.
 ///
@@ -115,7 +116,7 @@ public final class InMemorySluice: Sendable {
     ///   - queue: the queue's name.
     /// - Returns: what its `main` returned.
     /// - Throws: as `OperationHandle.value`: `OperationsError` with `.dead`, `.cancelled` or `.expired`; with `.refused` if its name is not
-    ///   registered.
+    ///   registered, or its queue is paused; `WorkerError` if the number of slots is wrong.
     public func run<Body: DistributedOperation>(
         _ operation: Body,
         queue: String = Defaults.queue
@@ -123,10 +124,16 @@ public final class InMemorySluice: Sendable {
         let handle = try await client.enqueue(operation, queue: queue)
         try await drain()
         while try await !handle.state().isTerminal, try await moveToNextDue() { try await drain() }
+        let state = try await handle.state()
+        guard state.isTerminal else {
+            let why = "the operation is \(state.rawValue), and nothing is due: its queue is paused"
+            throw OperationsError(.refused, why, id: handle.id)
+        }
         return try await handle.value
     }
 
-    /// Runs what is ready, and what that enqueues, until nothing is ready or executing. The clock does not move.
+    /// Runs what is ready, and what that enqueues, until nothing is ready or executing. The clock does not move. What is in a paused queue
+    /// stays.
     ///
     /// - Throws: `OperationsError` with `.refused` if an operation's name is not registered; `CancellationError`.
     public func drain() async throws {
@@ -138,6 +145,8 @@ public final class InMemorySluice: Sendable {
     }
 
     /// Runs everything, also what is scheduled or in a retry pause: the clock moves to each next due time.
+    ///
+    /// What is in a paused queue stays.
     ///
     /// - Parameter limit: the longest time that the clock may move; what is due later stays.
     /// - Throws: as `drain()`.
@@ -158,10 +167,12 @@ public final class InMemorySluice: Sendable {
     }
 
     private func work<Result>(on queues: QueueSelection, _ body: () async throws -> Result) async throws -> Result {
+        let configuration = WorkerConfiguration(queues: queues, slots: slots, lease: .seconds(1))
+        try configuration.validate()
         let worker = WorkerService(
             broker: connection,
             registry: registry,
-            configuration: WorkerConfiguration(queues: queues, slots: slots, lease: .seconds(1)),
+            configuration: configuration,
             seal: client.seal,
             logger: logger,
             discover: { [broker] in try await broker.queues() },
@@ -218,8 +229,9 @@ public final class InMemorySluice: Sendable {
         }
     }
 
-    /// When the next operation of a queue is due, in milliseconds of the clock.
+    /// When the next operation of a queue is due, in milliseconds of the clock; nil = none is, or the queue is paused.
     private func nextDue(_ queue: String) async throws -> Int64? {
+        if try await broker.snapshot(queue: queue, executingRows: 0).paused { return nil }
         var earliest: Int64?
         for state in [OperationState.scheduled, .retrying] {
             let first = try await broker.page(state: state, queue: queue, cursor: nil, limit: 1).operations.first

@@ -38,6 +38,7 @@ public final class Worker: Service {
     private let first = Mutex<ServerCheck?>(nil)
     /// Why the worker was stopped after its start.
     private let refusal = Mutex<WorkerError?>(nil)
+    private let isStarted = Atomic(false)
     private let close: @Sendable () -> Void
 
     /// This incarnation of the worker, as `sluice workers ls` shows it.
@@ -128,6 +129,9 @@ public final class Worker: Service {
     ///   `maxmemory-policy` is not `noeviction`); with `.unsupportedServer` if Redis is older than 6.2, or one node of a cluster that was
     ///   named alone; with `.alreadyRun` the second time. An unreachable Redis is waited for.
     public func run() async throws {
+        guard !isStarted.exchange(true, ordering: .relaxed) else {
+            throw WorkerError(.alreadyRun, "a worker can run only once: make another one")
+        }
         defer { close() }
         try await examine()
         let watching = Task {

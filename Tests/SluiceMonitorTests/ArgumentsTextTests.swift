@@ -47,7 +47,22 @@ struct ArgumentsTextTests {
         let options = #"{"argv":["x","--password","p","--token=t","DB_PASSWORD=q","-v"]}"#
         #expect(try line("exec", options) == "x --password '***' '--token=***' 'DB_PASSWORD=***' -v")
         let header = #"{"argv":["curl","-H","Authorization: Bearer b"]}"#
-        #expect(try line("exec", header) == "curl -H 'Authorization:***'")
+        #expect(try line("exec", header) == "curl -H 'Authorization: Bearer ***'")
+        let words = #"{"argv":["sh","-c","export TOKEN=x; curl -H \"Cookie: a=b; c\" u"]}"#
+        #expect(try line("exec", words) == #"sh -c 'export TOKEN=***; curl -H "Cookie: ***; c" u'"#)
+        let inside = #"{"argv":["run","--env=DB_PASSWORD=x","--header=X-Auth-Token: y","-u","me:pw","--token","-abc"]}"#
+        #expect(
+            try line("exec", inside)
+                == "run '--env=DB_PASSWORD=***' '--header=X-Auth-Token: ***' -u 'me:***' --token '***'"
+        )
+        #expect(
+            try line("work", #"{"headers":["Authorization: Basic eDp5"],"pin_token":1234}"#)
+                == #"headers=["Authorization: Basic ***"] pin_token=***"#
+        )
+        #expect(
+            try line("work", #"{"note":"the key: value, a=b","monkey":"k=v"}"#)
+                == "note='the key: ***, a=b' monkey=k=v"
+        )
         let variable = #"{"argv":["x","http://u:pw@host/"],"env":{"TOKEN":"t"}}"#
         #expect(try line("exec", variable) == #"x 'http://u:***@host/' (env={"TOKEN":"***"})"#)
     }

@@ -51,7 +51,29 @@ struct InMemorySluiceTests {
         #expect(error?.code == .refused && error?.message.contains("\"child\"") == true)
     }
 
-    @Test("drainAll moves the clock as far as it may, and what is paused stays")
+    @Test("What is in a paused queue stays, and nothing waits for it without end")
+    func paused() async throws {
+        let sluice = InMemorySluice { $0.register(Child.self) }
+        let (ready, scheduled) = try await (
+            sluice.client.enqueue(Child()), sluice.client.enqueue(Child(), delay: .seconds(60))
+        )
+        try await sluice.client.pause(queue: Defaults.queue)
+        try await sluice.drainAll()
+        let error = await #expect(throws: OperationsError.self) { try await sluice.run(Child()) }
+        #expect(error?.code == .refused)
+        #expect(try await ready.state() == .ready)
+        #expect(try await scheduled.state() == .scheduled)
+        #expect(try await sluice.run(Child(), queue: "other") == 1)
+    }
+
+    @Test("A wrong number of slots is refused")
+    func slots() async throws {
+        let sluice = InMemorySluice(slots: 0) { $0.register(Child.self) }
+        let error = await #expect(throws: WorkerError.self) { try await sluice.run(Child()) }
+        #expect(error?.code == .invalidConfiguration)
+    }
+
+    @Test("drainAll moves the clock as far as it may")
     func limits() async throws {
         let sluice = InMemorySluice { $0.register(Child.self) }
         let soon = try await sluice.client.enqueue(Child(), delay: .seconds(60))

@@ -8,9 +8,11 @@ extension QueueModel {
             return Claim(status: .busy)
         }
         if let refused = refusal(of: request) { return refused }
-        let unhandledLeft = readmit(request.unhandled, atMost: min(request.capacity, Defaults.trackedBatch))
         promote()
+        let moved = readmit(request.unhandled, atMost: min(request.capacity, Defaults.trackedBatch))
         let (taken, more) = collect(capacity: request.capacity)
+        settle(moved)
+        let unhandledLeft = request.unhandled.contains { unhandled[$0] != nil }
         if !taken.isEmpty { fence = max(fence, request.highestFence) }
         let claimed = handOut(taken, to: request.worker.description)
         if more { ring() }

@@ -70,7 +70,7 @@ extension QueueModel {
             .ready: readyCount, .scheduled: scheduled.count, .retrying: retrying.count, .executing: executingCount,
         ]
         for state in OperationState.allCases where state.isTerminal { counts[state] = ended[state]?.count ?? 0 }
-        counts[.cancelled, default: 0] += graves.reduce(0) { $0 + rows(of: $1).count }
+        counts[.cancelled, default: 0] += graves.reduce(0) { $0 + count(of: $1) }
         return counts
     }
 
@@ -186,18 +186,35 @@ extension QueueModel {
     }
 
     private func rows(of set: ScoredSet, _ stored: OperationState, through sequence: Int64) -> [OperationDetail] {
-        set.entries.reversed().compactMap { detail($0.id) }.filter {
-            $0.record.state == stored && $0.record.header.sequence <= sequence
+        set.entries.reversed().filter { counts($0.id, stored, through: sequence) }.compactMap { detail($0.id) }
+    }
+
+    /// How many rows a batch has.
+    private func count(of batch: Grave) -> Int {
+        func count(_ set: ScoredSet, _ stored: OperationState) -> Int {
+            set.entries.count { counts($0.id, stored, through: batch.sequence) }
         }
+        return batch.lanes.reduce(0) { $0 + $1.elements.count { counts($0, as: .cancelled) } }
+            + count(batch.scheduled, .scheduled) + count(batch.retrying, .retrying)
+            + batch.unhandled.values.reduce(0) { $0 + count($1.set, .ready) }
+    }
+
+    private func counts(_ id: OperationID, _ stored: OperationState, through sequence: Int64) -> Bool {
+        guard let record = operations[id]?.record else { return false }
+        return record.state == stored && record.header.sequence <= sequence
+    }
+
+    /// Whether an element of a lane is the one that counts: others were left behind.
+    private func counts(_ element: LaneElement, as state: OperationState) -> Bool {
+        guard element.header.tracked else { return true }
+        guard let record = operations[element.id]?.record else { return false }
+        return effectiveState(of: record) == state && record.header.revision == element.header.revision
+            && record.header.sequence == element.header.sequence
     }
 
     private func row(of element: LaneElement, state: OperationState, fence: Int64) -> OperationDetail? {
         guard element.header.tracked else { return untrackedRow(of: element, state: state, fence: fence) }
-        guard let detail = detail(element.id), detail.state == state,
-            detail.record.header.revision == element.header.revision,
-            detail.record.header.sequence == element.header.sequence
-        else { return nil }
-        return detail
+        return counts(element, as: state) ? detail(element.id) : nil
     }
 
     private func untrackedRow(of element: LaneElement, state: OperationState, fence: Int64) -> OperationDetail {

@@ -121,7 +121,7 @@ extension QueueModel {
             return .done(.scheduled)
         case .unhandled(let name, let milliseconds):
             guard hasRecord(element) else { return .stale }
-            if setAside(element, given.fence, name) { return .done(.ready) }
+            if setAside(element, name) { return .done(.ready) }
             schedule(element, after: milliseconds)
             return .done(.scheduled)
         }

@@ -1,6 +1,6 @@
 import Operations
 
-/// Unhandled operations of one name, in the order in which they come back: by lane, then by the fence under which they came.
+/// Unhandled operations of one name, in the order in which they come back: by lane, then as they were enqueued.
 struct UnhandledSet {
     /// Grows with each set of the queue.
     var number: Int64
@@ -8,7 +8,7 @@ struct UnhandledSet {
 }
 
 extension QueueModel {
-    private static let fences: Int64 = 1 << 44
+    private static let sequences: Int64 = 1 << 44
 
     var unhandledCount: Int { unhandled.values.reduce(0) { $0 + $1.set.count } }
 
@@ -29,7 +29,7 @@ extension QueueModel {
     }
 
     /// Undoes the start of a released operation that has a record. False = there are too many names.
-    mutating func setAside(_ element: LaneElement, _ fence: Int64, _ name: String) -> Bool {
+    mutating func setAside(_ element: LaneElement, _ name: String) -> Bool {
         let id = element.id
         if unhandled[name] == nil {
             guard unhandled.count < Defaults.unhandledNames else { return false }
@@ -40,7 +40,10 @@ extension QueueModel {
         operations[id]?.record.state = .ready
         operations[id]?.record.startedAt = 0
         operations[id]?.unhandledName = name
-        unhandled[name]?.set.insert(id, score: Int64(4 - element.header.priority.lane) * Self.fences + fence)
+        unhandled[name]?.set.insert(
+            id,
+            score: Int64(4 - element.header.priority.lane) * Self.sequences + element.header.sequence
+        )
         add("started", -1)
         event(id, .ready)
         if element.header.expiresAt > 0 {
@@ -61,33 +64,46 @@ extension QueueModel {
         if unhandled[name]?.set.count == 0 { unhandled[name] = nil }
     }
 
-    /// Puts the first operations with these names to the heads of their lanes, in their order, with about 256 KiB of records.
+    /// Puts the first operations with these names to the heads of their lanes, in their order, with about 256 KiB of records. They stay in
+    /// their sets until `settle`.
     ///
-    /// - Returns: whether some are left.
-    mutating func readmit(_ names: [String], atMost limit: Int) -> Bool {
+    /// - Returns: their names.
+    mutating func readmit(_ names: [String], atMost limit: Int) -> [OperationID: String] {
         var (room, bytes) = (limit, 0)
-        var isLeft = false
+        var moved: [OperationID: String] = [:]
         for name in names {
-            if let set = unhandled[name]?.set, room > 0 {
-                let ids = set.entries.prefix(room).map(\.id).prefix { id in
-                    let size = OperationHeader.byteCount + (operations[id]?.record.envelope.count ?? 0)
-                    if bytes > 0, bytes + size > Self.replyBytes { return false }
-                    bytes += size
-                    return true
-                }
-                for id in ids.reversed() { readmit(id) }
-                room -= ids.count
+            guard let set = unhandled[name]?.set, room > 0 else { continue }
+            let ids = set.entries.prefix(room).map(\.id).prefix { id in
+                let size = OperationHeader.byteCount + (operations[id]?.record.envelope.count ?? 0)
+                if bytes > 0, bytes + size > Self.replyBytes { return false }
+                bytes += size
+                return true
             }
-            isLeft = isLeft || unhandled[name] != nil
+            for id in ids.reversed() {
+                guard let header = operations[id]?.record.header else { continue }
+                let element = LaneElement(header: header, envelope: [])
+                noteLarge(element)
+                lanes[header.priority.lane].prepend(element)
+                operations[id]?.unhandledName = nil
+                moved[id] = name
+            }
+            room -= ids.count
         }
-        return isLeft
+        return moved
     }
 
-    private mutating func readmit(_ id: OperationID) {
-        guard let header = operations[id]?.record.header else { return }
-        leaveReady(id)
-        let element = LaneElement(header: header, envelope: [])
-        noteLarge(element)
-        lanes[header.priority.lane].prepend(element)
+    /// After lanes were taken from: what others went before of goes from the head of its lane back to its place; the rest leaves its set.
+    mutating func settle(_ moved: [OperationID: String]) {
+        var moved = moved
+        for lane in lanes.indices {
+            while let id = lanes[lane].head?.id, let name = moved.removeValue(forKey: id) {
+                _ = lanes[lane].popFirst()
+                operations[id]?.unhandledName = name
+            }
+        }
+        for (id, name) in moved {
+            unhandled[name]?.set.remove(id)
+            if unhandled[name]?.set.count == 0 { unhandled[name] = nil }
+        }
     }
 }

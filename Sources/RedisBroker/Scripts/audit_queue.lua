@@ -41,8 +41,9 @@ local function check_unhandled()
     local n = call('ZCARD', PREFIX .. 'unhandled:' .. number)
     numbers[#numbers + 1], all = number, all + n
     if n ~= tonumber(names[i + 1]) then
+      local set = quoted(PREFIX .. 'unhandled')
       finding('counter', 'unhandled', format('the counter of %s says %s, its set holds %d', names[i], names[i + 1], n),
-        'ZADD ' .. quoted(PREFIX .. 'unhandled') .. ' ' .. format('%d', n) .. ' ' .. names[i])
+        n > 0 and 'ZADD ' .. set .. ' ' .. format('%d', n) .. ' ' .. names[i] or 'ZREM ' .. set .. ' ' .. names[i])
     end
   end
   return numbers, all

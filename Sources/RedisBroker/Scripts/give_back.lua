@@ -34,10 +34,10 @@ local function later(id, head, pause)
   return 's'
 end
 
-local function wait(element, fence, id, pause, name)
+local function wait(element, id, pause, name)
   local head = head_for(element, 'x')
   if not head then return '0' end
-  if name == '' or not set_aside(id, head, tonumber(fence), name) then return later(id, head, pause) end
+  if name == '' or not set_aside(id, head, name) then return later(id, head, pause) end
   expire_again(id, head)
   return 'r'
 end
@@ -56,7 +56,7 @@ local function settle(fence, id, pause, name)
     cancel_released(element, head, order, sub(head, 5, 7))
     return 'c'
   end
-  if pause >= 0 then return wait(element, fence, id, pause, name) end
+  if pause >= 0 then return wait(element, id, pause, name) end
   local tracked = is_reference(element)
   if tracked and not head_of(id) then return '0' end
   put_back(element, tracked, sub(element, 8, 9), true)

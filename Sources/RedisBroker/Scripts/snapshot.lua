@@ -26,8 +26,9 @@ ready = ready - tonumber(left[1] or 0) + tonumber(left[2] or 0)
 local unhandled = call('ZREVRANGE', PREFIX .. 'unhandled', 0, 19, 'WITHSCORES')
 for i = 1, #unhandled, 2 do
   local number = call('HGET', PREFIX .. 'unhandled:names', unhandled[i])
-  local first = call('ZRANGE', PREFIX .. 'unhandled:' .. number, 0, 0)[1]
-  oldest = max(oldest, now - tonumber(call('GETRANGE', record_key(first), 9, 17), 36))
+  local first = number and call('ZRANGE', PREFIX .. 'unhandled:' .. number, 0, 0)[1]
+  local ready_at = first and tonumber(call('GETRANGE', record_key(first), 9, 17), 36)
+  if ready_at then oldest = max(oldest, now - ready_at) end
 end
 
 local workers, executing = {}, {}

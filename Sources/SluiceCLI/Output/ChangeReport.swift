@@ -29,7 +29,7 @@ struct ChangeReport {
         case .id: invocation.console.print(done.map(\.shownID))
         case .csv: if !done.isEmpty { print(done, showsHeader: false) }
         case .table, .wide:
-            let lines = done.map { "\($0.shownID) \($0.text)" }
+            let lines = done.map { SafeText.line("\($0.shownID) \($0.text)") }
             if invocation.listsAll {
                 invocation.console.print(lines)
             } else {
@@ -51,7 +51,7 @@ struct ChangeReport {
         if kept.count <= Self.shownLines {
             console.print(kept)
         } else {
-            console.print("\(QuantityText.grouped(summary.doneCount)) \(participle)")
+            console.print(summary.text)
         }
         let refused = summary.error(participle: participle, namespace: namespace, fix: nil)
         guard var error = early else {

@@ -1,4 +1,5 @@
 import Foundation
+import Operations
 import RedisClient
 import SluiceMonitor
 
@@ -12,10 +13,10 @@ package enum Program {
         return name.isEmpty ? "sluice" : name
     }()
 
-    /// The command that was given, quoted for a shell, with another option behind its other options.
+    /// The command that was given, quoted for a shell, with another option behind its other options. Passwords of addresses are hidden.
     package static func command(_ arguments: [String], adding option: String? = nil) -> String {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let words = arguments[..<end] + (option.map { [$0] } ?? []) + arguments[end...]
-        return ([name] + words.map(ShellWords.quoted)).joined(separator: " ")
+        return ([name] + words.map { ShellWords.quoted(URLPasswords.masked($0)) }).joined(separator: " ")
     }
 }

@@ -134,7 +134,7 @@ extension Change {
                 let done = QuantityText.grouped(report.summary.doneCount + underWay.count)
                 invocation.console.showStatus("\(done) \(participle)")
             }
-            if early == nil, !underWay.isEmpty, let wait {
+            if early == nil || early?.status == .partly, !underWay.isEmpty, let wait {
                 let rows = underWay
                 let waiting = Task { try await wait(rows, begun) }
                 interruption.received.whenReceived { waiting.cancel() }

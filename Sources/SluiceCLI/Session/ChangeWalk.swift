@@ -48,6 +48,10 @@ struct ChangeWalk: Sendable {
         self.scanLimit = scanLimit
         self.stop = stop
         let snapshot = try await client.snapshot(executingRows: 0)
+        // A change that leaves out a part of what was asked for would look like success.
+        if let node = snapshot.absent.first(where: { !query.queues(of: $0.queues).isEmpty }) {
+            throw CLIError(.unreachable, node.sentence, fix: "name queues of other nodes, or wait for this one")
+        }
         let meant = Set(query.queues(of: snapshot.queues.map(\.queue)))
         queues = snapshot.queues.filter { meant.contains($0.queue) }.map { ($0.queue, $0.sequence) }
     }

@@ -31,7 +31,9 @@ package struct EndProgress: Sendable {
         // Counts of the first of many would be taken for counts of all.
         if ended + open.count >= total { parts += states }
         if let running = executing.first(where: { !($0.progress?.message ?? "").isEmpty }) {
-            parts.append("\(running.envelope.name): \"\(SafeText.line(running.progress?.message ?? ""))\"")
+            parts.append(
+                "\(SafeText.line(running.envelope.name)): \"\(SafeText.line(running.progress?.message ?? ""))\""
+            )
         }
         return parts.joined(separator: style.usesASCII ? " - " : " · ")
     }

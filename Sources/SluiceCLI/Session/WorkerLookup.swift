@@ -11,10 +11,13 @@ struct WorkerLookup: Sendable {
 
     private let workers: [WorkerSummary]
     private let lost: [LostSummary]
+    /// Nodes of a cluster whose workers are not known.
+    private let absent: [AbsentNode]
 
-    init(workers: [WorkerSummary], lost: [LostSummary] = []) {
+    init(workers: [WorkerSummary], lost: [LostSummary] = [], absent: [AbsentNode] = []) {
         self.workers = workers
         self.lost = lost
+        self.absent = absent
     }
 
     /// Reads the workers, and the lost ones too.
@@ -22,13 +25,15 @@ struct WorkerLookup: Sendable {
         let queues = snapshot.queues.map(\.queue)
         self.init(
             workers: WorkerSummary.merge(snapshot.queues),
-            lost: try await client.broker.lostWorkers(queues: queues, limit: Defaults.lostWorkersKept)
+            lost: try await client.broker.lostWorkers(queues: queues, limit: Defaults.lostWorkersKept),
+            absent: snapshot.absent
         )
     }
 
     /// The worker that a text names: its name, its id, or the end of its id as tables print it. A lost one counts if no other has the name.
     ///
-    /// - Throws: `CLIError` with `.usage` and all candidates if there are several, with `.notFound` if there is none.
+    /// - Throws: `CLIError` with `.usage` and all candidates if there are several, with `.notFound` if there is none,
+    ///   with `.unreachable` if it may be known on a node that does not answer.
     func find(_ text: String) throws(CLIError) -> Found {
         let present = workers.filter { Self.isNamed(text, label: $0.label, id: $0.id) }
         if present.count > 1 { throw Self.ambiguous(text, present.map { "\($0.id) \($0.label), \($0.phase)" }) }
@@ -36,6 +41,10 @@ struct WorkerLookup: Sendable {
         let gone = lost.filter { Self.isNamed(text, label: $0.label, id: $0.id) }
         if gone.count > 1 { throw Self.ambiguous(text, gone.map { "\($0.id) \($0.label), lost" }) }
         if let worker = gone.first { return .lost(worker) }
+        if let node = absent.first {
+            let unknown = "no worker \(OperationsError.quoted(text)) is known on the nodes that answer"
+            throw CLIError(.unreachable, unknown, notes: [node.sentence])
+        }
         let near = Suggestion.nearest(to: text, among: workers.map(\.label) + lost.map(\.label))
         throw CLIError(
             .notFound,

@@ -1,6 +1,6 @@
 import Operations
 
-/// A short form of an operation's arguments, which tells its row of a table from others.
+/// A short form of an operation's arguments, so that its row differs from others in a table.
 ///
 /// For `exec` the command, its words quoted as a shell reads them; for others `key=value` words, as `enqueue` takes them. Values whose key
 /// says that they are secret are hidden. What cannot be read says so.
@@ -13,7 +13,7 @@ package enum ArgumentsText {
         if let hidden = reading.hiddenArguments { return hidden }
         let envelope = reading.envelope
         guard let value = try? JSONValue(parsing: envelope.arguments, limits: limits) else {
-            return String(decoding: envelope.arguments, as: UTF8.self)
+            return SecretWords.hidden(in: String(decoding: envelope.arguments, as: UTF8.self), mark: mark)
         }
         guard let object = value.objectValue else { return word(value) }
         if envelope.name == "exec", let command = command(object) { return command }
@@ -40,13 +40,15 @@ package enum ArgumentsText {
         value.stringValue.map { $0 == mark ? $0 : ShellWord.quoted($0) } ?? value.serialized()
     }
 
-    /// Numbers are no secrets: `tokens=500`.
+    /// A number is a secret where its key does not count something: `pin_token=1234`, but `tokens=500`.
     private static func hidingSecrets(_ value: JSONValue, of key: String) -> JSONValue {
         switch value {
         case .string, .array, .object:
             if SecretWords.isSecret(key) { return .string(mark) }
-        case .null, .bool, .number: return value
+        case .number: return SecretWords.isSecret(key) && !key.hasSuffix("s") ? .string(mark) : value
+        case .null, .bool: return value
         }
+        if let text = value.stringValue { return .string(SecretWords.hidden(in: text, mark: mark)) }
         if let object = value.objectValue {
             return .object(JSONObject(object.members.map { ($0.key, hidingSecrets($0.value, of: $0.key)) }))
         }
@@ -68,21 +70,52 @@ enum SecretWords {
         return whole.contains(letters) || parts.contains { letters.contains($0) }
     }
 
-    /// A command's words with what follows `--password`, `TOKEN=` or `Authorization:` hidden.
+    /// A command's words with the secrets hidden that options name (`--password X`, `-u NAME:X`), and those inside words.
     static func hidden(in words: [String], mark: String) -> [String] {
-        var hidesNext = false
+        var before = ""
         return words.map { word in
-            defer { hidesNext = word.hasPrefix("-") && !word.contains("=") && isSecret(word) }
-            if hidesNext, !word.hasPrefix("-") { return mark }
-            guard let end = word.firstIndex(where: { "=:".contains($0) }), isName(word[..<end]), isSecret(word[..<end]),
-                !word[end...].hasPrefix("://")
-            else { return word }
-            return word[...end] + mark
+            defer { before = word }
+            if before.hasPrefix("-"), !before.contains("="), isSecret(before) { return mark }
+            if ["-u", "--user"].contains(before), let colon = word.firstIndex(of: ":") { return word[...colon] + mark }
+            return hidden(in: word, mark: mark)
         }
     }
 
-    private static func isName(_ text: Substring) -> Bool {
-        text.allSatisfy { $0.isLetter || $0.isNumber || "-_.".contains($0) }
+    /// A text with what stands behind `TOKEN=`, `"password":` or `Authorization:` hidden.
+    static func hidden(in text: String, mark: String) -> String {
+        guard text.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }) else { return text }
+        var shown = ""
+        var rest = text[...]
+        while let separator = rest.firstIndex(where: { "=:".contains($0) }) {
+            let start = rest.index(after: separator)
+            let name = rest[..<separator].reversed().drop { "\"'\\ ".contains($0) }.prefix(while: isNameCharacter)
+            shown += rest[..<start]
+            rest = rest[start...]
+            guard isSecret(String(name.reversed())), !rest.hasPrefix("//") else { continue }
+            let value = value(rest)
+            if value.isEmpty { continue }
+            shown += rest[..<value.startIndex] + mark
+            rest = rest[value.endIndex...]
+        }
+        return shown + rest
+    }
+
+    /// The value at the start of a text, behind blanks and a scheme such as `Bearer`: what stands in quotes, or up to the next blank.
+    private static func value(_ text: Substring) -> Substring {
+        var rest = text.drop { $0 == " " || $0 == "\\" }
+        if let quote = rest.first, "\"'".contains(quote) {
+            rest = rest.dropFirst()
+            return rest.prefix { $0 != quote && $0 != "\\" }
+        }
+        let start = rest.prefix(7).lowercased()
+        if let scheme = ["bearer ", "basic ", "token "].first(where: start.hasPrefix) {
+            rest = rest.dropFirst(scheme.count)
+        }
+        return rest.prefix { !" \n\t\"';,&)}]".contains($0) }
+    }
+
+    private static func isNameCharacter(_ character: Character) -> Bool {
+        character.isLetter || character.isNumber || "-_.".contains(character)
     }
 }
 

@@ -262,7 +262,8 @@ extension LocalQueue {
         members[index].leaseUntil = max(until, members[index].leaseUntil ?? until)
         members[index].probe()
         members[index].earlyCancels.removeAll()  // this reply repeats those that still count
-        if reply.startable { members[index].hasWork = true }
+        // Also after a pause, of whose end nothing else may say that unhandled ones can be claimed again.
+        if reply.startable || !members[index].unhandled.isEmpty { members[index].hasWork = true }
         let isEqual = reply.inFlight == members[index].held.count || members[index].isExchanging
         members[index].mismatches = isEqual ? 0 : members[index].mismatches + 1
         // In a new epoch: an answer that is still to come must not bring what is found now a second time.

@@ -40,6 +40,11 @@ struct UnhandledNames: Sendable {
 }
 
 extension LocalQueue {
+    /// The next heartbeats ask for all names.
+    mutating func forgetSeenNames() {
+        for index in members.indices { members[index].unhandled.seen = -1 }
+    }
+
     /// There are unhandled operations with these names, which this worker knows.
     mutating func add(unhandled names: [String], _ index: Int) {
         members[index].unhandled.add(names)

@@ -20,6 +20,8 @@ struct CancelListener: Sendable {
                 let (queue, fence): (String, Int64?)
                 switch message {
                 case .resubscribed:
+                    // Messages about names were lost meanwhile.
+                    core.queue.withLock { $0.forgetSeenNames() }
                     core.beatNow.request()
                     continue
                 case .refused(let error):

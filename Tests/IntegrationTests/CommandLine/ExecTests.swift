@@ -70,7 +70,9 @@ extension CommandLineTests {
                 "\(outcome.errors)"
             )
             let id = String(outcome.output.dropLast())
-            try await sluice.reaches("scheduled", id)
+            try await eventually("it is unhandled") {
+                try await sluice.json("show", id)["unhandled"]?.boolValue == true
+            }
             #expect(try await sluice.json("show", id)["attempt"]?.intValue == 0)
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)

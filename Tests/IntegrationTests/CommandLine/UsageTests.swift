@@ -29,7 +29,7 @@ extension CommandLineTests {
                 (["enqueue", "noop", "--strict", "-q", "nobody"], 5, "has never been used"),
                 (["enqueue", "noop", "--read-only"], 5, "read-only"),
                 (["enqueue", "noop", "text=@/no/such/file"], 64, "/no/such/file"),
-                (["show", "7QK2M"], 64, "no operation id"),
+                (["show", "7QK2M"], 3, "no operation 7QK2M"),
                 (["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"], 3, "no operation 01ARZ3NDEKTSV4RRFFQ69G5FAV"),
                 (["cancel", "01ARZ3NDEKTSV4RRFFQ69G5FAV"], 3, "no operation"),
                 (["cancel", "--queue", "nobody", "-y"], 3, "no queue \"nobody\""),

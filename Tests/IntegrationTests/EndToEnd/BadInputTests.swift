@@ -38,7 +38,7 @@ struct BadInputTests {
         Case("show", "01ARZ3NDEKTSV4RRFFQ69G5FAV", code: 3, saying: "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
         Case("cancel", "01ARZ3NDEKTSV4RRFFQ69G5FAV", code: 3, saying: "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
         Case("logs", "01ARZ3NDEKTSV4RRFFQ69G5FAV", code: 3, saying: "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
-        Case("show", "not an id!", saying: "not an id!"),
+        Case("show", "not an id!", code: 3, saying: "not an id!"),
         Case("cancel", saying: "nothing to cancel"),
         Case("cancel", "--all", code: 5, saying: "-y"),
         Case("worker", "-c", "0", saying: "0"),

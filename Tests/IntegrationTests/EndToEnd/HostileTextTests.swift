@@ -20,7 +20,7 @@ struct HostileTextTests {
         try await installation.succeed("cancel", cancelled, "--reason", text, "--wait")
         try await installation.awaitState("dead", of: dead)
         try await installation.awaitState("finished", of: logged)
-        try await installation.awaitState("scheduled", of: unknown)
+        try await installation.awaitUnhandled(unknown)
 
         let commands = [
             ["list"], ["list", "-o", "wide"], ["list", "-o", "csv"], ["list", "-o", "json"], ["stats"],

@@ -132,6 +132,11 @@ final class Installation: Sendable {
         try await eventually("\(id) is \(state)", within: limit) { try await show(id).state == state }
     }
 
+    /// Its worker does not know its name, so it waits for another worker.
+    func awaitUnhandled(_ id: String) async throws {
+        try await eventually("\(id) is unhandled") { try await show(id).unhandled }
+    }
+
     func awaitStates(_ state: String, of ids: [String], within limit: Duration = .seconds(60)) async throws {
         try await eventually("\(ids.count) operations are \(state)", within: limit) {
             try await show(ids).allSatisfy { $0.state == state }
@@ -166,6 +171,8 @@ struct Shown: Decodable {
 
     var id: String
     var state: String
+    /// It waits for a worker that knows its name.
+    var unhandled: Bool
     var attempt: Int
     var delivery: Int
     var fence: Int?

@@ -108,17 +108,21 @@ local function take(worker, epoch, capacity, given, for_idle)
   local highest, is_left, names = tonumber(given), false, nil
   if not highest then
     highest, names = read_names(given)
-    local _, readmit = unhandled_sets()
-    local largest
-    is_left, largest = readmit(names, min(capacity, TRACKED_BATCH))
-    note_large(largest)
-    m[8] = max(tonumber(m[8] or 0), largest)
   end
   local plain = is_plain()
   if plain then nothing_waits() else promote() end
+  local _, readmit, settle
+  if names then
+    _, readmit, settle = unhandled_sets()
+    local largest = readmit(names, min(capacity, TRACKED_BATCH))
+    note_large(largest)
+    m[8] = max(tonumber(m[8] or 0), largest)
+    plain = is_plain()
+  end
   local intents = m[4] and call('HLEN', PREFIX .. 'intents') > 0
   if m[4] and not intents then call('HDEL', META, 'intents') end
   local taken, more = collect(capacity, tonumber(m[7] or 0), intents, claim_step(m[8]), plain)
+  if settle then is_left = settle() end
   local fence = hand_out(worker, m.number, taken, highest)
   if more then ring() end
   local due = watch(worker, #taken < capacity, m, for_idle and #taken == 0)

@@ -1,5 +1,5 @@
--- Unhandled operations: a worker claimed them and does not know their name. They wait in a sorted set for each name, by lane and by the fence
--- under which they came, until a worker that knows the name claims from it. They count as ready. The record of one has the letter u, and
+-- Unhandled operations: a worker claimed them and does not know their name. They wait in a sorted set for each name, by lane and in the order
+-- in which they were enqueued, until a worker that knows the name claims from it. They count as ready. The record of one has the letter u, and
 -- where others have their start, the number of its set. What few calls need is made by one function, and not with each run of a script.
 local function unhandled_sets()
   local COUNTS, NAMES, NEVER_STARTED = PREFIX .. 'unhandled', PREFIX .. 'unhandled:names', 'r' .. ZERO9 .. ZERO9
@@ -27,9 +27,10 @@ local function unhandled_sets()
   end
 
   -- For a claim of a worker that knows these names: the first of each go to the heads of their lanes, in their order, at most `most` and
-  -- about REPLY_BYTES in all. Returns whether some are left, and the bytes of the largest that came back.
+  -- about REPLY_BYTES in all, and stay in their sets until `settle`, which has to follow. Returns the bytes of the largest.
+  local moved, asked = {}, {}
   local function readmit(names, most)
-    local bytes, largest, is_left = 0, 0, false
+    local bytes, largest = 0, 0
 
     local function count_of(ids)
       for i = 1, #ids do
@@ -42,30 +43,56 @@ local function unhandled_sets()
 
     local function readmit_from(number)
       local ids = call('ZRANGE', key_of(number), '0', format('%d', most - 1))
-      local count = count_of(ids)
-      if count == 0 then return end
-      for i = count, 1, -1 do
+      for i = count_of(ids), 1, -1 do
         local record = record_key(ids[i])
         local head = call('GETRANGE', record, '0', '82')
         if sub(head, 65, 65) == 'u' and number_of(head) == number then
           call('SETRANGE', record, '64', NEVER_STARTED)
           call('LPUSH', PREFIX .. 'lane:' .. sub(head, 3, 3), sub(head, 1, 64))
         end
+        moved[ids[i]], most = number, most - 1
       end
-      call('ZREMRANGEBYRANK', key_of(number), '0', format('%d', count - 1))
-      count_gone(number, count)
-      most = most - count
     end
 
     local numbers = call('HMGET', NAMES, unpack(names))
     for i = 1, #names do
       if numbers[i] then
+        asked[#asked + 1] = numbers[i]
         if most > 0 then readmit_from(numbers[i]) end
-        is_left = is_left or call('EXISTS', key_of(numbers[i])) == 1
       end
     end
-    return is_left, largest
+    return largest
   end
 
-  return leave_ready, readmit
+  -- After lanes were taken from: what others went before of is at the head of its lane and goes out of it again; the rest leaves its set.
+  -- Returns whether some of the names are left.
+  local function settle()
+    for lane = 0, 4 do
+      local key = PREFIX .. 'lane:' .. lane
+      local id = sub(call('LINDEX', key, '0') or '', 39, 64)
+      while moved[id] do
+        call('LPOP', key)
+        call('SETRANGE', record_key(id), '64', 'u' .. ZERO9 .. time36(tonumber(moved[id])))
+        moved[id] = nil
+        id = sub(call('LINDEX', key, '0') or '', 39, 64)
+      end
+    end
+    local gone = {}
+    for id, number in pairs(moved) do
+      gone[number] = gone[number] or {}
+      table.insert(gone[number], id)
+    end
+    local is_left = false
+    for i = 1, #asked do
+      local ids = gone[asked[i]]
+      if ids then
+        call('ZREM', key_of(asked[i]), unpack(ids))
+        count_gone(asked[i], #ids)
+      end
+      is_left = is_left or call('EXISTS', key_of(asked[i])) == 1
+    end
+    return is_left
+  end
+
+  return leave_ready, readmit, settle
 end
