@@ -114,6 +114,7 @@ struct ScriptAssembler: Sendable {
         case "lanes": PackageResources.lanes_lua
         case "take": PackageResources.take_lua
         case "unhandled": PackageResources.unhandled_lua
+        case "readmit": PackageResources.readmit_lua
         case "set_aside": PackageResources.set_aside_lua
         case "held": PackageResources.held_lua
         case "batches": PackageResources.batches_lua

@@ -1,6 +1,7 @@
 -- The claim, as claim.lua and complete.lua share it.
 -- include: admit
 -- include: lanes
+-- include: readmit
 
 -- Reads what decides whether this worker may claim. Returns a refusal or nil, and the queue's settings.
 local function refusal(worker, epoch)
@@ -111,9 +112,9 @@ local function take(worker, epoch, capacity, given, for_idle)
   end
   local plain = is_plain()
   if plain then nothing_waits() else promote() end
-  local _, readmit, settle
+  local readmit, settle
   if names then
-    _, readmit, settle = unhandled_sets()
+    readmit, settle = readmission()
     local largest = readmit(names, min(capacity, TRACKED_BATCH))
     note_large(largest)
     m[8] = max(tonumber(m[8] or 0), largest)
