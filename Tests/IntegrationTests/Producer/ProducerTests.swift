@@ -90,7 +90,7 @@ struct ProducerTests {
     @Test("Changes begin with what is now, and end with the end")
     func changes() async throws {
         let setup = try await Setup()
-        let handle = try await setup.sluice.enqueue(Resize(path: "b", width: 1), delay: .milliseconds(300))
+        let handle = try await setup.sluice.enqueue(Resize(path: "b", width: 1), delay: .seconds(3))
         var states: [OperationState] = []
         for await change in handle.changes { states.append(change.state) }
         #expect(states.first == .scheduled)
