@@ -13,7 +13,8 @@ struct Resize: DistributedOperation {
 
     func main(_ context: OperationContext) async throws -> String {
         if context.attempt <= failures { throw Busy() }
-        if path.isEmpty { try await Task.sleep(for: .seconds(3600)) }
+        if path.isEmpty { for await _ in AsyncStream<Void>.makeStream().stream {} }
+        try Task.checkCancellation()
         return "\(path)@\(context.attempt)"
     }
 }

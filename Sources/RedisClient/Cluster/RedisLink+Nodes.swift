@@ -20,7 +20,7 @@ extension RedisLink {
     /// The servers that together have all keys, in the order of their slots.
     package func parts() async throws -> [RedisPart] {
         guard endpoint.isCluster else { return [RedisPart(name: nil, slot: nil)] }
-        // Whoever answers this was found.
+        // The node that answers this was found.
         try await send(RedisCommand("PING"))
         return try await eventLoop.submit { self.clusterMap.parts.map { RedisPart(name: "\($0.host)", slot: $0.slot) } }
             .get()
@@ -43,7 +43,7 @@ extension RedisLink {
     /// connection. Waits for the first try to reach a node, and not for more.
     package func absences(of keys: [String]) async throws -> [(node: String, error: RedisError)?] {
         guard endpoint.isCluster else { return keys.map { _ in nil } }
-        // Whoever answers this was found.
+        // The node that answers this was found.
         try await send(RedisCommand("PING"))
         let slots = keys.map(KeySlot.of)
         return try await eventLoop.flatSubmit {

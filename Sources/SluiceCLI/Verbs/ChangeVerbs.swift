@@ -75,7 +75,7 @@ package struct RemoveVerb: Verb {
 }
 
 extension Change {
-    /// Runs a verb whose outcomes are told in one way, as `rm` and `retry`.
+    /// Runs a verb that reports its outcomes as `rm` and `retry` do.
     ///
     /// - Parameter states: those in which a query looks where it names none.
     fileprivate static func run(

@@ -43,7 +43,7 @@ struct OperationCancel: Sendable {
     private func rows(_ ids: [OperationID], in queue: String, storesIntent: Bool) async throws -> [TargetReport.Row] {
         let request = CancelRequest(reason: reason, by: SluiceClient.identity, storesIntent: storesIntent)
         let outcomes = try await client.broker.cancel(ids, request: request, queue: queue)
-        // Only programs are told what is stored now.
+        // Only programs get what is stored now.
         let details = invocation.format.isJSON ? try await client.broker.allDetails(ids, queue: queue) : []
         return zip(ids, outcomes).enumerated().map { index, pair in
             row(Location(queue: queue, id: pair.0), pair.1, details.indices.contains(index) ? details[index] : nil)

@@ -2,7 +2,7 @@ import Operations
 
 /// Names of one queue that this worker knows and of which there are unhandled operations: its claims bring these back.
 ///
-/// A heartbeat's reply tells of all names after one was new; a message tells of a new one at once.
+/// A heartbeat's reply has all names after one was new; a message brings a new one at once.
 struct UnhandledNames: Sendable {
     /// What a claim has asked for.
     struct Asked: Sendable {
