@@ -4,7 +4,7 @@ import RedisClient
 
 extension RedisBroker: BrokerAudit {
     package func auditQueue(_ queue: String) async throws -> QueueAudit {
-        let fields = try await audit(scripts.auditQueue, arguments(queue), count: 8)
+        let fields = try await audit(scripts[.auditQueue], arguments(queue), count: 8)
         var audit = QueueAudit(
             queue: queue,
             time: Int64(fields[0].int ?? 0),
@@ -32,7 +32,7 @@ extension RedisBroker: BrokerAudit {
         arguments.append(place.description)
         arguments.append(cursor ?? "0")
         arguments.append(limit)
-        let fields = try await audit(scripts.auditPlace, arguments, count: 4)
+        let fields = try await audit(scripts[.auditPlace], arguments, count: 4)
         return PlaceAudit(
             cursor: fields[0].string.flatMap { $0 == "0" ? nil : $0 },
             looked: fields[1].int ?? 0,
@@ -45,7 +45,7 @@ extension RedisBroker: BrokerAudit {
     package func auditRecords(_ ids: [String], queue: String) async throws -> RecordsAudit {
         var arguments = arguments(queue, capacity: 64 + 36 * ids.count)
         for id in ids { arguments.append(id) }
-        let fields = try await audit(scripts.auditRecords, arguments, count: 1)
+        let fields = try await audit(scripts[.auditRecords], arguments, count: 1)
         var audit = RecordsAudit(findings: fields[0].findings(queue), ready: [:])
         for index in stride(from: 1, to: fields.count - 1, by: 2) {
             if let id = fields[index].string { audit.ready[id] = fields[index + 1].bytes }

@@ -81,7 +81,7 @@ extension RedisBroker {
             var arguments = arguments(queue, capacity: 96 + 36 * chunk.count)
             arguments.append(waiter)
             for id in chunk { arguments.append(id) }
-            states += (try await evaluate(scripts.awaitEnd, arguments).bytes ?? []).map { OperationState(code: $0) }
+            states += (try await evaluate(scripts[.awaitEnd], arguments).bytes ?? []).map { OperationState(code: $0) }
         }
         return states
     }

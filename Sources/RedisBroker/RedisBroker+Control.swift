@@ -10,7 +10,7 @@ extension RedisBroker {
             arguments.append(request.reason.oneLine)
             arguments.append(request.storesIntent ? 1 : 0)
             for id in chunk { arguments.append(id) }
-            let reply = try await evaluate(scripts.cancel, arguments).array ?? []
+            let reply = try await evaluate(scripts[.cancel], arguments).array ?? []
             var answers = reply.prefix(2 * chunk.count).pairs.map { CancelOutcome(code: $0, detail: $1) }
             let missing = zip(chunk, answers).filter { if case .unknown = $1 { true } else { false } }.map(\.0)
             let workers = reply.dropFirst(2 * chunk.count).compactMap(\.string)
@@ -43,7 +43,7 @@ extension RedisBroker {
             arguments.append(cursor)
             for id in missing { arguments.append(id) }
             for worker in rest { arguments.append(worker) }
-            let reply = try await evaluate(scripts.cancelHeld, arguments).array ?? []
+            let reply = try await evaluate(scripts[.cancelHeld], arguments).array ?? []
             for (id, worker) in reply.dropFirst(2).pairs { owners[id] = worker }
             rest = rest.dropFirst(reply.first?.int ?? rest.count)
             cursor = reply.dropFirst().first?.string ?? "0"
@@ -55,16 +55,16 @@ extension RedisBroker {
         var arguments = arguments(queue)
         arguments.append(request.by.oneWord)
         arguments.append(request.reason.oneLine)
-        let reply = try await evaluate(scripts.cancelQueue, arguments).array ?? []
+        let reply = try await evaluate(scripts[.cancelQueue], arguments).array ?? []
         return (reply.first?.int ?? 0, reply.last?.int ?? 0)
     }
 
     package func retry(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome] {
-        try await change(scripts.retry, ids, queue)
+        try await change(scripts[.retry], ids, queue)
     }
 
     package func remove(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome] {
-        try await change(scripts.remove, ids, queue)
+        try await change(scripts[.remove], ids, queue)
     }
 
     private func change(_ script: RedisScript, _ ids: [OperationID], _ queue: String) async throws -> [ChangeOutcome] {
@@ -85,7 +85,7 @@ extension RedisBroker {
         var arguments = arguments(queue)
         arguments.append(paused ? 1 : 0)
         arguments.append(forMilliseconds.map { max(1, $0) } ?? 0)
-        _ = try await evaluate(scripts.pause, arguments)
+        _ = try await evaluate(scripts[.pause], arguments)
     }
 }
 

@@ -41,7 +41,7 @@ extension RedisBroker {
                 }
                 var call = call(batch, queue)
                 // Behind those that the connection has already; its answer is asked for later.
-                call.reply = link.submit(scripts.enqueue, tail: call.arguments, mayWait: true)
+                call.reply = link.submit(scripts[.enqueue], tail: call.arguments, mayWait: true)
                 underWay.append(call)
             }
             while let call = underWay.popFirst() {
@@ -114,7 +114,7 @@ extension RedisBroker {
         let outcomes = try await translated {
             let value =
                 if let reply { try await reply.get() } else {
-                    try await link.evaluate(scripts.enqueue, tail: call.arguments)
+                    try await link.evaluate(scripts[.enqueue], tail: call.arguments)
                 }
             return try value.expectSuccess().expectBytes("outcomes of enqueue")
         }

@@ -33,7 +33,7 @@ extension RedisBroker {
             let rest = ids.dropFirst(details.count).prefix(Defaults.batch)
             var arguments = arguments(queue, capacity: 64 + 36 * rest.count)
             for id in rest { arguments.append(id) }
-            let rows = try await evaluate(scripts.details, arguments).array ?? []
+            let rows = try await evaluate(scripts[.details], arguments).array ?? []
             // Large ones come a few at a time.
             guard !rows.isEmpty else {
                 throw OperationsError(.malformed, "Redis has answered nothing about \(rest.count) operations")
@@ -53,7 +53,7 @@ extension RedisBroker {
         arguments.append([state.code])
         arguments.append(cursor ?? "")
         arguments.append(min(max(limit, 1), 200))
-        let reply = try await evaluate(scripts.page, arguments).array ?? []
+        let reply = try await evaluate(scripts[.page], arguments).array ?? []
         let next = reply.first?.string ?? ""
         return OperationPage(
             // One that cannot be read must not hide the others.
@@ -72,7 +72,7 @@ extension RedisBroker {
         arguments.append(id)
         arguments.append(line)
         arguments.append(limit)
-        let reply = try await evaluate(scripts.log, arguments).array ?? []
+        let reply = try await evaluate(scripts[.log], arguments).array ?? []
         return (reply.first?.int ?? line, reply.dropFirst().compactMap { $0.bytes.map(LogLine.init(stored:)) })
     }
 }

@@ -5,7 +5,7 @@ extension RedisBroker {
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply {
         do {
             try registerBlocking(queue)
-            return try Self.beatReply(heartbeat.evaluate(scripts.beat, arguments(beat, queue)).wait())
+            return try Self.beatReply(heartbeat.evaluate(scripts[.beat], arguments(beat, queue)).wait())
         } catch let error as RedisError {
             throw OperationsError(error)
         }
@@ -57,7 +57,7 @@ extension RedisBroker {
                     configuration.commandDeadline,
                     max(.seconds(1), .milliseconds(beat.intervalMilliseconds))
                 )
-                return try heartbeat.evaluate(scripts.beat, arguments(beat, queue), deadline: patience)
+                return try heartbeat.evaluate(scripts[.beat], arguments(beat, queue), deadline: patience)
             }
         }
         return sent.map { reply in
@@ -76,7 +76,7 @@ extension RedisBroker {
         arguments.append(worker.description)
         arguments.append(epoch)
         for fence in known { arguments.append(fence) }
-        let reply = try await evaluate(scripts.reconcile, arguments)
+        let reply = try await evaluate(scripts[.reconcile], arguments)
         guard let fields = reply.array, fields.count >= 2, let lostCount = fields[1].int,
             (0...fields.count - 2).contains(lostCount)
         else {
@@ -121,7 +121,7 @@ extension RedisBroker {
     }
 
     package func sweep(queue: String) async throws -> SweepReply {
-        let reply = try await evaluate(scripts.sweep, arguments(queue))
+        let reply = try await evaluate(scripts[.sweep], arguments(queue))
         guard let fields = reply.array, fields.count == 4 else {
             throw OperationsError(.malformed, "the reply of a sweep cannot be read")
         }
@@ -136,7 +136,7 @@ extension RedisBroker {
     package func abandon(worker: WorkerID, queue: String) async throws -> SweepReply {
         var arguments = arguments(queue)
         arguments.append(worker.description)
-        let reply = try await evaluate(scripts.abandon, arguments)
+        let reply = try await evaluate(scripts[.abandon], arguments)
         guard let fields = reply.array, fields.count == 3 else {
             throw OperationsError(.malformed, "the reply of an abandoning cannot be read")
         }
@@ -146,7 +146,7 @@ extension RedisBroker {
     package func retire(worker: WorkerID, queue: String) async throws {
         var arguments = arguments(queue)
         arguments.append(worker.description)
-        _ = try await evaluate(scripts.retire, arguments)
+        _ = try await evaluate(scripts[.retire], arguments)
     }
 
     package func waitForBell(queues: [String], timeout: Duration) async throws -> String? {
@@ -166,7 +166,7 @@ extension RedisBroker {
         }
         let arguments = arguments(of: request, queue: queue)
         return try await translated {
-            let answer = try await doorbell.wait(queue: queue, timeout: timeout, then: scripts.claim, arguments)
+            let answer = try await doorbell.wait(queue: queue, timeout: timeout, then: scripts[.claim], arguments)
             return BellAnswer(rang: answer?.rang ?? false, claim: try answer.map { try Claim($0.reply) })
         }
     }

@@ -30,7 +30,7 @@ extension RedisBroker {
             arguments.append(completion.id)
             arguments.append(completion.result)
         }
-        let reply = try await evaluate(scripts.complete, arguments)
+        let reply = try await evaluate(scripts[.complete], arguments)
         guard let parts = reply.array, parts.count == 2, let marks = parts[0].bytes, let claimed = parts[1].array else {
             throw OperationsError(.malformed, "the reply of a completion cannot be read")
         }
@@ -73,7 +73,7 @@ extension RedisBroker {
             }
             arguments.append(failure.error)
         }
-        return try settled(try await evaluate(scripts.fail, arguments))
+        return try settled(try await evaluate(scripts[.fail], arguments))
     }
 
     package func giveBack(_ returns: [Return], worker: WorkerID, queue: String) async throws -> [SettleOutcome] {
@@ -94,7 +94,7 @@ extension RedisBroker {
                 arguments.append("")
             }
         }
-        let outcomes = try settled(try await evaluate(scripts.giveBack, arguments))
+        let outcomes = try settled(try await evaluate(scripts[.giveBack], arguments))
         var result = outcomes
         for (position, index) in order.enumerated() { result[index] = outcomes[position] }
         return result
@@ -130,7 +130,7 @@ extension RedisBroker {
                 arguments.append("")
             }
         }
-        let reply = try await evaluate(scripts.report, arguments)
+        let reply = try await evaluate(scripts[.report], arguments)
         return try translate { () throws(RedisError) in try reply.expectBytes("outcomes of a report") }
             .map { $0 == UInt8(ascii: "1") }
     }

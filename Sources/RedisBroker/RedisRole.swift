@@ -33,23 +33,8 @@ package enum RedisRole: String, Sendable, CaseIterable {
     }
 
     private var scripts: [RedisScript] {
-        let all = ScriptLibrary()
-        let looking = [all.snapshot, all.page, all.details, all.lost, all.log]
-        switch self {
-        case .producer: return looking + [all.enqueue, all.awaitEnd, all.cancel, all.cancelHeld, all.retry]
-        case .worker:
-            return [
-                all.claim, all.complete, all.fail, all.giveBack, all.report, all.beat, all.reconcile, all.sweep,
-                all.abandon, all.retire,
-                all.snapshot, all.details,
-            ]
-        case .monitor: return looking
-        case .operator:
-            return looking + [
-                all.awaitEnd, all.cancel, all.cancelHeld, all.cancelQueue, all.retry, all.remove, all.pause, all.sweep,
-                all.auditQueue, all.auditPlace, all.auditRecords,
-            ]
-        }
+        let library = ScriptLibrary()
+        return ScriptName.allCases.filter { $0.entry.roles.contains(self) }.map { library[$0] }
     }
 
     /// Every connection of ours; the last three in a cluster.

@@ -43,8 +43,8 @@ struct RedisLayout {
         var details = redis.arguments(queue)
         for id in ids { details.append(id) }
         let replies = [
-            link.submit(Self.script, tail: layout), redis.link.submit(redis.scripts.snapshot, tail: snapshot),
-            redis.link.submit(redis.scripts.details, tail: details),
+            link.submit(Self.script, tail: layout), redis.link.submit(redis.scripts[.snapshot], tail: snapshot),
+            redis.link.submit(redis.scripts[.details], tail: details),
         ]
         let values = try await EventLoopFuture.whenAllSucceed(replies, on: replies[0].eventLoop).get()
         let rows = try values[2].expectSuccess().array ?? []

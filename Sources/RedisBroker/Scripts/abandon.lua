@@ -5,13 +5,6 @@
 -- Output   recovered, dead, 1 if it holds more: call again
 -- Events   r for each recovered (s with its last delivery), d for those delivered too often, c where a cancel was requested or the queue cancelled
 -- include: base
--- include: limits
--- include: events
--- include: doorbell
--- include: records
--- include: ending
--- include: held
--- include: numbers
 -- include: recover
 -- include: flush
 local worker = ARGV[1]
@@ -22,6 +15,5 @@ if call('ZSCORE', PREFIX .. 'leases', worker) or call('EXISTS', inflight) == 1 t
   call('ZADD', PREFIX .. 'leases', format('%d', now - 1), worker)
   recover_all(worker)
 end
-flush_ended()
 flush()
 return { recovered, dead, call('EXISTS', inflight) }

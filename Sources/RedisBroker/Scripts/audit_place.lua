@@ -6,7 +6,7 @@
 -- Events   none (reads only)
 -- Lanes are read from their tails: what is pushed or popped meanwhile makes no element slip through.
 -- include: base
--- include: records
+-- include: record
 -- include: audit
 local place, cursor, limit = ARGV[1], ARGV[2], min(tonumber(ARGV[3]), 500)
 local kind, about = string.match(place, '^(%a+):?(.*)$')
@@ -24,9 +24,9 @@ end
 
 local seen = {}
 local function check_reference(element)
-  local id = sub(element, 39, 64)
+  local id = id_of(element)
   local head = head_of(id)
-  if not head or sub(head, 65, 65) ~= 'r' or sub(head, 1, 64) ~= sub(element, 1, 64) then
+  if not head or stored_state_of(head) ~= 'r' or header_of(head) ~= header_of(element) then
     ghosts = ghosts + 1
     return
   end
@@ -38,12 +38,12 @@ local function check_reference(element)
 end
 
 local function check_lane_element(element)
-  local header = sub(element, 1, 64)
-  if not is_header(header) or not is_id(sub(header, 39, 64)) then
+  local header = header_of(element)
+  if not is_header(header) or not is_id(id_of(header)) then
     finding('malformed', place, 'an element without a valid header')
     return
   end
-  highest_sequence = max(highest_sequence, tonumber(sub(header, 28, 38), 16) or 0)
+  highest_sequence = max(highest_sequence, sequence_of(header) or 0)
   if is_reference(element) then check_reference(element) end
 end
 
@@ -68,10 +68,10 @@ local function check_member(id, state)
     finding('noRecord', id, 'in ' .. place .. ', but it has no record', 'ZREM ' .. quoted(key) .. ' ' .. quoted(id))
     return
   end
-  local stored = sub(head, 65, 65)
+  local stored = stored_state_of(head)
   if stored ~= state then
     finding('twice', id, 'in ' .. place .. ', but its record says ' .. name_of(stored), 'ZREM ' .. quoted(key) .. ' ' .. id)
-  elseif stored == 'u' and tonumber(sub(head, 75, 83), 36) ~= tonumber(about) then
+  elseif stored == 'u' and set_number_of(head) ~= about then
     finding('twice', id, 'in ' .. place .. ', but its record names another set', 'ZREM ' .. quoted(key) .. ' ' .. id)
   end
 end
@@ -79,7 +79,7 @@ end
 -- What expires must still be waiting.
 local function check_expiring(id)
   local head = head_of(id)
-  local state = head and sub(head, 65, 65)
+  local state = head and stored_state_of(head)
   if not state or not find(state, '[rsu]') then
     finding('leftover', id, 'expires, but does not wait any more', 'ZREM ' .. quoted(key) .. ' ' .. quoted(id))
   end
@@ -97,23 +97,23 @@ end
 local function check_held(fence, element)
   local drop = 'HDEL ' .. quoted(key) .. ' ' .. quoted(fence)
   local number = tonumber(fence)
-  if not number or #element < 64 or not is_id(sub(element, 39, 64)) then
+  if not number or #element < 64 or not is_id(id_of(element)) then
     finding('malformed', place, 'an entry that cannot be read', drop)
     return
   end
   highest_fence = max(highest_fence, number)
   if not is_reference(element) then return end
-  local id = sub(element, 39, 64)
+  local id = id_of(element)
   local head = head_of(id)
   if not head then
     finding('noRecord', id, 'held under fence ' .. fence .. ', but it has no record', drop)
-  elseif sub(head, 65, 65) ~= 'x' then
-    finding('twice', id, 'held under fence ' .. fence .. ', but its record says ' .. name_of(sub(head, 65, 65)), drop)
+  elseif stored_state_of(head) ~= 'x' then
+    finding('twice', id, 'held under fence ' .. fence .. ', but its record says ' .. name_of(stored_state_of(head)), drop)
   elseif fence_of(head) ~= number then
     finding('twice', id, format('held under fence %s, but its record says fence %d', fence, fence_of(head)), drop)
   elseif worker_of(head) ~= about then
     finding('owner', id, 'held by ' .. about .. ', but its record names ' .. (worker_of(head) or 'nobody') .. ': a cancel goes astray',
-      'HSET ' .. quoted(PREFIX .. 'numbers') .. ' ' .. sub(head, 95, 98) .. ' ' .. about)
+      'HSET ' .. quoted(PREFIX .. 'numbers') .. ' ' .. worker_number_of(head) .. ' ' .. about)
   end
 end
 

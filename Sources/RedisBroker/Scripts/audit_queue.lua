@@ -5,7 +5,7 @@
 --          intents, awaited), workers (id, lease until, in flight), findings, numbers of the sets of unhandled operations, at most 1,000
 -- Events   none (reads only)
 -- include: base
--- include: records
+-- include: record
 -- include: audit
 local m, totals = {}, {}
 local function read(key, into)

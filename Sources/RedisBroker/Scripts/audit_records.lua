@@ -4,13 +4,14 @@
 -- Output   findings, then for each record that is ready: id and head; no look into a lane can tell whether its reference is there
 -- Events   none (reads only)
 -- include: base
--- include: records
+-- include: record
 -- include: audit
+-- include: rewriting
 local ready = {}
 
 local function check_set(id, head, place, score)
   if call('ZSCORE', PREFIX .. place, id) then return end
-  finding('lost', id, 'its record says ' .. name_of(sub(head, 65, 65)) .. ', but it is not in ' .. place,
+  finding('lost', id, 'its record says ' .. name_of(stored_state_of(head)) .. ', but it is not in ' .. place,
     'ZADD ' .. quoted(PREFIX .. place) .. ' ' .. format('%.0f', score) .. ' ' .. id)
 end
 
@@ -28,17 +29,17 @@ local function check_executing(id, head)
   if is_held(worker, fence) then return end
   finding('lost', id, 'its record says executing under fence ' .. fence .. ', but '
     .. (worker and worker .. ' does not hold it' or 'its worker is unknown'),
-    'SETRANGE ' .. quoted(record_key(id)) .. ' 64 d' .. NOW36 .. ' && ZADD ' .. quoted(PREFIX .. 'ended:d') .. ' '
+    rewriting(id, 'd' .. NOW36) .. ' && ZADD ' .. quoted(PREFIX .. 'ended:d') .. ' '
     .. NOW .. ' ' .. id .. ' && HINCRBY ' .. quoted(TOTALS) .. ' dead 1')
 end
 
 -- Its repair makes it an ordinary one in its lane.
 local function check_unhandled(id, head)
-  local number = format('%d', tonumber(sub(head, 75, 83), 36))
+  local number = set_number_of(head)
   if call('ZSCORE', PREFIX .. 'unhandled:' .. number, id) then return end
   finding('lost', id, 'its record says unhandled, but it is not in unhandled:' .. number,
-    'SETRANGE ' .. quoted(record_key(id)) .. ' 64 r' .. ZERO9 .. ZERO9 .. ' && RPUSH ' .. quoted(PREFIX .. 'lane:' .. sub(head, 3, 3))
-      .. ' ' .. sub(head, 1, 64))
+    rewriting(id, 'r' .. NOT_STARTED) .. ' && RPUSH ' .. quoted(PREFIX .. 'lane:' .. lane_of(head))
+      .. ' ' .. header_of(head))
 end
 
 local function check_orphan(id)
@@ -56,8 +57,8 @@ local function check(id)
     finding('malformed', id, 'a record that is too short', 'DEL ' .. quoted(record_key(id)))
     return
   end
-  local state, stored = state_of(head), sub(head, 65, 65)
-  if sub(head, 39, 64) ~= id or not NAMES[stored] then
+  local state, stored = state_of(head), stored_state_of(head)
+  if id_of(head) ~= id or not NAMES[stored] then
     finding('malformed', id, 'a record that cannot be read')
   elseif stored == 'u' and state == 'r' then
     check_unhandled(id, head)
@@ -69,9 +70,9 @@ local function check(id)
   elseif state == 'x' then
     check_executing(id, head)
   elseif state == 's' or state == 't' then
-    check_set(id, head, state == 's' and 'scheduled' or 'retrying', tonumber(sub(head, 10, 18), 36))
+    check_set(id, head, state == 's' and 'scheduled' or 'retrying', ready_at_of(head))
   elseif state ~= 'b' then
-    check_set(id, head, 'ended:' .. state, tonumber(sub(head, 66, 74), 36))
+    check_set(id, head, 'ended:' .. state, ended_at_of(head))
   end
 end
 

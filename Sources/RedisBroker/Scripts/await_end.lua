@@ -4,8 +4,7 @@
 -- Output   a character for each: the letter of its state, 0 = no such operation
 -- Events   none
 -- include: base
--- include: limits
--- include: records
+-- include: record
 local waiter, states = ARGV[1], {}
 -- A removing command first: waiting must work when Redis is full.
 call('HDEL', META, '')

@@ -35,7 +35,7 @@ call('ZADD', PREFIX .. 'leases', now + lease, worker)
 local key = PREFIX .. 'worker:' .. worker
 local about = call('HMGET', key, 'epoch', 'number')
 -- Records name their worker by a short number of the queue.
-local number = about[2] or sub(time36(call('HINCRBY', META, 'workers', 1)), 6)
+local number = about[2] or string.match(time36(call('HINCRBY', META, 'workers', 1)), '....$')
 call('HSET', PREFIX .. 'numbers', number, worker)
 local epoch = max(tonumber(about[1] or 0), tonumber(ARGV[4]))
 call('HSET', key, 'epoch', format('%d', epoch), 'number', number, 'beatAt', NOW, 'info', ARGV[5])

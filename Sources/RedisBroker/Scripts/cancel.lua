@@ -1,22 +1,19 @@
--- Cancels operations: waiting ones end at once, for a running one the intent is stored first and its owner told then.
+-- Cancels operations: waiting ones end at once, for a running one the request is stored first and its owner notified then.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] 1 = store the intent for ids that have no record  ARGV[4…] ids, at most 500
 -- Output   for each: code, detail. cancelled ''; requested worker; f|d|c|e and when it ended; unknown 1 if the intent is stored.
 --          Then, if some have no record, the workers among whose operations cancel_held.lua is to look for them
 -- Events   c for each that ended
 -- include: base
--- include: limits
--- include: events
--- include: records
--- include: ending
--- include: unhandled
--- include: order
+-- include: finish
+-- include: leave_waiting
+-- include: batch_of
+-- include: cancel_request
 -- include: flush
 call('HDEL', META, '')
 local by, reason = ARGV[1], ARGV[2]
 local trace = format('%d ', now) .. by .. ' ' .. reason
 local reply = {}
-local leave_ready = unhandled_sets()
 
 local function note(id)
   call('HSET', extras_key(id), 'cancelAt', format('%d', now), 'cancelBy', by, 'cancelReason', reason)
@@ -26,7 +23,7 @@ local function cancel_executing(id, head)
   local worker = worker_of(head)
   if not worker then return 'unknown', '0' end
   if call('HEXISTS', extras_key(id), 'cancelAt') == 0 then note(id) end
-  order(worker, format('%d', fence_of(head)), trace)
+  request_cancel(worker, format('%d', fence_of(head)), trace)
   return 'requested', worker
 end
 
@@ -50,15 +47,12 @@ local function cancel(id)
   local state = state_of(head)
   if state == 'x' then return cancel_executing(id, head) end
   if state == 'r' or state == 's' or state == 't' or state == 'b' then
-    if state == 'r' then leave_ready(id, head) end
-    if state == 's' then call('ZREM', PREFIX .. 'scheduled', id) end
-    if state == 't' then call('ZREM', PREFIX .. 'retrying', id) end
-    if sub(head, 19, 27) ~= ZERO9 then call('ZREM', PREFIX .. 'expiring', id) end
+    leave_waiting(id, head)
     note(id)
-    end_record(id, head, 'c', sub(head, 5, 7), next_revision(sub(head, 4, 4)))
+    finish_waiting(id, head, 'c')
     return 'cancelled', ''
   end
-  local ended_at = tonumber(sub(head, 66, 74), 36)
+  local ended_at = ended_at_of(head)
   -- Not cleared away yet: it ended with the cancel of its queue.
   if ended_at == 0 then ended_at = queue_cancel(head) or 0 end
   return state, format('%d', ended_at)
@@ -72,6 +66,5 @@ if is_any_missing then
     if call('EXISTS', PREFIX .. 'inflight:' .. worker) == 1 then reply[#reply + 1] = worker end
   end
 end
-flush_ended()
 flush()
 return reply

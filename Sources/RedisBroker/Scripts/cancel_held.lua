@@ -6,8 +6,8 @@
 -- Output   number of workers that are done, the fence of the next one that was looked at last, then id and worker of each that was found
 -- Events   none
 -- include: base
--- include: limits
--- include: order
+-- include: header
+-- include: cancel_request
 call('HDEL', META, '')
 local last = tonumber(ARGV[4])
 local trace = format('%d ', now) .. ARGV[1] .. ' ' .. ARGV[2]
@@ -19,11 +19,11 @@ local looked, bytes = 0, 0
 local function is_full() return looked >= BATCH or bytes >= REPLY_BYTES end
 
 local function look_at(worker, fence, element)
-  local id = sub(element, 39, 64)
+  local id = id_of(element)
   bytes = bytes + #element
   if not wanted[id] then return end
   wanted[id] = nil
-  order(worker, fence, trace)
+  request_cancel(worker, fence, trace)
   call('HDEL', PREFIX .. 'intents', id)
   found[#found + 1] = id
   found[#found + 1] = worker

@@ -11,11 +11,6 @@
 -- include: limits
 -- include: claim_single
 -- include: rest
--- include: events
--- include: doorbell
--- include: records
--- include: ending
--- include: promote
 -- include: take
 -- include: flush
 -- A removing command first: operations must be handed out when Redis is full.
@@ -23,6 +18,5 @@ call('HDEL', META, '')
 local for_idle = ARGV[5] == '1'
 if for_idle and call('EXISTS', PREFIX .. 'inflight:' .. ARGV[1]) == 1 then return { 'busy', 0, -1, 0 } end
 local reply = take(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], for_idle)
-flush_ended()
 flush()
 return reply

@@ -5,7 +5,6 @@
 --          "fence worker"), errors, extras as field and value in turn
 -- Events   none (reads only)
 -- include: base
--- include: records
 -- include: detail
 local reply = {}
 for i = 1, #ARGV do

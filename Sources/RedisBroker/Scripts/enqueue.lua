@@ -11,35 +11,18 @@
 -- include: limits
 -- include: enqueue_single
 -- include: rest
--- include: events
--- include: doorbell
--- include: records
 -- include: groups
 -- include: calls
--- include: store
+-- include: size
+-- include: enter_new
 -- include: flush
 local before = reply_of_before(ARGV[1], ARGV[2], ARGV[3])
 if before then return before end
 local groups, n, largest = read_groups(4)
 if not groups then return redis.error_reply(n) end
 
--- An adding command comes first: it is refused as a whole when Redis is full.
-sequence = call('HINCRBY', META, 'sequence', format('%d', n)) - n
 note_large(largest)
-
-local created = 0
-for _, group in ipairs(groups) do
-  local is_tracked = is_reference(group.front) or sub(group.front, 10, 18) ~= ZERO9
-  created = created + (is_tracked and store_tracked(group) or not is_tracked and store_untracked(group))
-end
--- What was enqueued is the sequence less these.
-add('notEnqueued', n - created)
-for lane, elements in pairs(lanes) do call('RPUSH', PREFIX .. 'lane:' .. lane, unpack(elements)) end
-if #scheduled > 0 then call('ZADD', PREFIX .. 'scheduled', unpack(scheduled)) end
-if #expiring > 0 then call('ZADD', PREFIX .. 'expiring', unpack(expiring)) end
-if next(lanes) then ring() end
-if earliest then announce_due(earliest) end
-local answer = concat(outcomes)
+local answer = enter_new(groups, n)
 keep_answer(ARGV[2], ARGV[3], answer)
 flush()
 return answer

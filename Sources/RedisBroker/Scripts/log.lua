@@ -4,7 +4,7 @@
 -- Output   number of the first line that follows, then the lines as report.lua stored them
 -- Events   none (reads only)
 -- include: base
--- include: records
+-- include: keys
 local base = tonumber(call('HGET', extras_key(ARGV[1]), 'logBase') or 0)
 local first = max(tonumber(ARGV[2]), base)
 local lines = call('LRANGE', log_key(ARGV[1]), first - base, first - base + tonumber(ARGV[3]) - 1)

@@ -4,7 +4,7 @@
 -- Output   1
 -- Events   none
 -- include: base
--- include: doorbell
+-- include: wake
 call('HDEL', META, 'pausedUntil')
 if ARGV[1] == '1' then
   call('HSET', META, 'paused', '1')
@@ -14,6 +14,6 @@ if ARGV[1] == '1' then
   end
 else
   call('HDEL', META, 'paused')
-  ring()
+  wake()
 end
 return 1

@@ -5,8 +5,7 @@
 --          of at most 200 (and about 256 KiB) that the worker does not know, oldest first
 -- Events   none
 -- include: base
--- include: limits
--- include: records
+-- include: record
 local worker = ARGV[1]
 call('HDEL', META, '')
 local key = PREFIX .. 'worker:' .. worker
@@ -31,7 +30,7 @@ for i = 1, min(#unknown, SWEEP_LIMIT) do
   local fence = format('%d', unknown[i])
   local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
   if is_reference(element) then
-    element = sub(element, 1, 64) .. sub(call('GET', record_key(sub(element, 39, 64))) or '', HEAD + 1)
+    element = header_of(element) .. sub(call('GET', record_key(id_of(element))) or '', HEAD + 1)
   end
   bytes = bytes + #element
   if i > 1 and bytes > REPLY_BYTES then

@@ -4,27 +4,23 @@
 -- Output   a character for each: 1 removed, x it runs, 0 unknown
 -- Events   none
 -- include: base
--- include: limits
--- include: events
--- include: records
--- include: ending
--- include: unhandled
+-- include: leave_waiting
+-- include: erase
 -- include: flush
-local PLACES = { s = 'scheduled', t = 'retrying' }
 local outcomes, erased, is_erased = {}, {}, {}
-local leave_ready = unhandled_sets()
 call('HDEL', META, '')
 
 local function remove(id)
   local head = not is_erased[id] and head_of(id)
   if not head then return '0' end
-  local stored, state = sub(head, 65, 65), state_of(head)
-  if stored == 'x' then return 'x' end
-  if state == 'r' then leave_ready(id, head) end
-  if state == 'c' and stored ~= 'c' then add('clearing', -1) end
-  if PLACES[state] then call('ZREM', PREFIX .. PLACES[state], id) end
-  if TOTAL_OF[state] then call('ZREM', PREFIX .. 'ended:' .. state, id) else add('removed', 1) end
-  if sub(head, 19, 27) ~= ZERO9 then call('ZREM', PREFIX .. 'expiring', id) end
+  local state = state_of(head)
+  if state == 'x' then return 'x' end
+  if find('fdce', state, 1, true) then
+    leave_ended(id, head, state)
+  else
+    leave_waiting(id, head)
+    add('removed', 1)
+  end
   erased[#erased + 1], is_erased[id] = id, true
   return '1'
 end

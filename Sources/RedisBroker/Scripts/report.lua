@@ -5,8 +5,7 @@
 -- Output   a character for each: 1 stored, 0 the fence is stale
 -- Events   none; clients that follow an operation get a p for its progress
 -- include: base
--- include: limits
--- include: records
+-- include: record
 -- include: waiters
 call('HDEL', META, '')
 local inflight = PREFIX .. 'inflight:' .. ARGV[1]
@@ -22,7 +21,7 @@ end
 -- Where the lines of each attempt begin: "attempt:line attempt:line".
 local marked = {}
 local function mark_attempt(id, line)
-  local attempt = tonumber(call('GETRANGE', record_key(id), 4, 6)) + 1
+  local attempt = tonumber(failures_of(head_of(id))) + 1
   if marked[id] == attempt then return end
   marked[id] = attempt
   local marks = call('HGET', extras_key(id), 'logAttempts')
@@ -52,7 +51,7 @@ end
 
 local function store(fence, id, kind, content)
   local element = call('HGET', inflight, fence)
-  if not element or sub(element, 39, 64) ~= id then return '0' end
+  if not element or id_of(element) ~= id then return '0' end
   if call('EXISTS', record_key(id)) == 0 then return '1' end
   if kind == 'l' then
     if not is_repeat then keep_line(id, content) end

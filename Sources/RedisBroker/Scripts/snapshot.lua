@@ -7,8 +7,10 @@
 --          of them (name, how many, …)
 -- Events   none
 -- include: base
--- include: records
+-- include: record
 -- include: fences
+-- Of an operation that runs.
+local SHOWN_BYTES = 1024
 local rows = tonumber(ARGV[1])
 local ready, oldest = 0, -1
 for lane = 0, 4 do
@@ -17,7 +19,7 @@ for lane = 0, 4 do
   ready = ready + length
   if length > 0 then
     local head = call('LINDEX', key, 0)
-    oldest = max(oldest, now - tonumber(sub(head, 10, 18), 36))
+    oldest = max(oldest, now - ready_at_of(head))
   end
 end
 local left = call('HMGET', TOTALS, 'ghosts', 'unhandled')
@@ -27,8 +29,8 @@ local unhandled = call('ZREVRANGE', PREFIX .. 'unhandled', 0, 19, 'WITHSCORES')
 for i = 1, #unhandled, 2 do
   local number = call('HGET', PREFIX .. 'unhandled:names', unhandled[i])
   local first = number and call('ZRANGE', PREFIX .. 'unhandled:' .. number, 0, 0)[1]
-  local ready_at = first and tonumber(call('GETRANGE', record_key(first), 9, 17), 36)
-  if ready_at then oldest = max(oldest, now - ready_at) end
+  local head = first and head_of(first)
+  if head then oldest = max(oldest, now - ready_at_of(head)) end
 end
 
 local workers, executing = {}, {}
@@ -37,8 +39,8 @@ local leases = call('ZRANGE', PREFIX .. 'leases', 0, 199, 'WITHSCORES')
 local function executing_row(worker, fence)
   local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
   local tracked = is_reference(element)
-  local id = sub(element, 39, 64)
-  local shown = tracked and call('GETRANGE', record_key(id), 0, 1023) or sub(element, 1, 1024)
+  local id = id_of(element)
+  local shown = tracked and call('GETRANGE', record_key(id), 0, SHOWN_BYTES - 1) or sub(element, 1, SHOWN_BYTES)
   local extras = tracked and call('HMGET', extras_key(id), 'progress', 'cancelAt') or {}
   local order = call('HGET', PREFIX .. 'cancelling:' .. worker, fence)
   for _, value in ipairs({ worker, fence, shown, tracked and '1' or '0', extras[1] or '',

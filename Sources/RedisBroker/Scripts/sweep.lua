@@ -2,21 +2,14 @@
 -- about 256 KiB.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
--- Output   recovered, dead, buried, 1 if more is left to sweep now
+-- Output   recovered, dead, cleared, 1 if more is left to sweep now
 -- Events   r for each recovered (s with its last delivery), d for those delivered too often, c where a cancel was requested or a queue cancelled
 -- include: base
--- include: limits
--- include: events
--- include: doorbell
--- include: records
--- include: ending
--- include: held
--- include: numbers
 -- include: recover
--- include: graves
+-- include: clear_batch
 -- include: flush
 call('HDEL', META, '')
--- Only a beat notices that Redis was away or its clock was set. A sweep that comes before it takes nobody for dead.
+-- Only a beat notices that Redis was away or its clock was set. A sweep that comes before it takes no worker for dead.
 local function lapsed_worker()
   local m = call('HMGET', META, 'leaseFloor', 'lastSeen', 'longestGap')
   if tonumber(m[1] or 0) >= now then return nil end
@@ -26,9 +19,8 @@ local function lapsed_worker()
 end
 
 local worker = lapsed_worker()
-local buried = 0
-if worker then recover_all(worker) else buried = bury() end
-flush_ended()
+local cleared = 0
+if worker then recover_all(worker) else cleared = clear_batch() end
 flush()
 local more = lapsed_worker() or call('EXISTS', PREFIX .. 'graves') == 1
-return { recovered, dead, buried, more and 1 or 0 }
+return { recovered, dead, cleared, more and 1 or 0 }

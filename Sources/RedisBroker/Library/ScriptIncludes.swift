@@ -1,0 +1,69 @@
+/// The files that scripts include, by the folders of `Scripts/includes`: a line each.
+enum ScriptIncludes {
+    static func file(_ name: String, testClock: Bool) -> [UInt8] {
+        switch name {
+        // base
+        case "base": PackageResources.base_lua
+        case "clock": testClock ? PackageResources.test_clock_lua : PackageResources.clock_lua
+        case "events": PackageResources.events_lua
+        case "flush": PackageResources.flush_lua
+        case "limits": PackageResources.limits_lua
+        case "rest": PackageResources.rest_lua
+        case "start": PackageResources.start_lua
+        case "wake": PackageResources.wake_lua
+        // record
+        case "batch_of": PackageResources.batch_of_lua
+        case "changed_header": PackageResources.changed_header_lua
+        case "create_record": PackageResources.create_record_lua
+        case "front": PackageResources.front_lua
+        case "header": PackageResources.header_lua
+        case "keep_error": PackageResources.keep_error_lua
+        case "keys": PackageResources.keys_lua
+        case "record": PackageResources.record_lua
+        case "rewriting": PackageResources.rewriting_lua
+        case "size": PackageResources.size_lua
+        case "write_record": PackageResources.write_record_lua
+        // lifecycle
+        case "cancel_batch": PackageResources.cancel_batch_lua
+        case "clear_batch": PackageResources.clear_batch_lua
+        case "enter_inflight": PackageResources.enter_inflight_lua
+        case "enter_new": PackageResources.enter_new_lua
+        case "enter_queue": PackageResources.enter_queue_lua
+        case "erase": PackageResources.erase_lua
+        case "finish": PackageResources.finish_lua
+        case "finish_cancelled": PackageResources.finish_cancelled_lua
+        case "finish_well": PackageResources.finish_well_lua
+        case "leave_inflight": PackageResources.leave_inflight_lua
+        case "leave_inflight_batch": PackageResources.leave_inflight_batch_lua
+        case "leave_waiting": PackageResources.leave_waiting_lua
+        case "readmit": PackageResources.readmit_lua
+        case "retention": PackageResources.retention_lua
+        case "set_aside": PackageResources.set_aside_lua
+        case "unhandled": PackageResources.unhandled_lua
+        case "waiters": PackageResources.waiters_lua
+        // enqueue
+        case "calls": PackageResources.calls_lua
+        case "enqueue_single": PackageResources.enqueue_single_lua
+        case "groups": PackageResources.groups_lua
+        // claim
+        case "admit": PackageResources.admit_lua
+        case "claim_single": PackageResources.claim_single_lua
+        case "lanes": PackageResources.lanes_lua
+        case "promote": PackageResources.promote_lua
+        case "take": PackageResources.take_lua
+        // cancel
+        case "cancel_request": PackageResources.cancel_request_lua
+        // recover
+        case "fences": PackageResources.fences_lua
+        case "losses": PackageResources.losses_lua
+        case "numbers": PackageResources.numbers_lua
+        case "recover": PackageResources.recover_lua
+        // read
+        case "audit": PackageResources.audit_lua
+        case "batches": PackageResources.batches_lua
+        case "detail": PackageResources.detail_lua
+        case "rows": PackageResources.rows_lua
+        default: preconditionFailure("a script includes \"\(name)\", which is unknown")
+        }
+    }
+}

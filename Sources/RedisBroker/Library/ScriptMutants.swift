@@ -1,0 +1,66 @@
+#if DEBUG
+    import Foundation
+
+    /// Scripts that break one rule each, for the negative controls of `scripts/faults`: a harness that stays green under one of
+    /// them proves nothing. Debug builds only, and only where the environment names one in `SLUICE_MUTANT`.
+    enum ScriptMutant: String, CaseIterable {
+        /// What a claim pops is kept nowhere.
+        case noInFlight = "no-in-flight"
+        /// A worker's late write counts, whoever owns the operation by now.
+        case noFence = "no-fence"
+        /// A cancel is only a message.
+        case cancelByMessageOnly = "cancel-by-message-only"
+        /// Nobody looks after lost workers.
+        case noSweeper = "no-sweeper"
+        /// A worker never learns what a lost reply has handed to it.
+        case noReconcile = "no-reconcile"
+        /// A lost delivery is not counted.
+        case noDeliveryCount = "no-delivery-count"
+        /// The heartbeat is a task like those of bodies. No script is changed: `Heartbeat` does it.
+        case heartbeatOnPool = "heartbeat-on-pool"
+
+        /// - Throws: nothing, but ends the process if the name is unknown: a control that breaks nothing would pass for one.
+        static let current: ScriptMutant? = ProcessInfo.processInfo.environment["SLUICE_MUTANT"].map { name in
+            guard let mutant = ScriptMutant(rawValue: name) else { preconditionFailure("no mutant \"\(name)\"") }
+            return mutant
+        }
+
+        /// What is replaced in the assembled scripts, and by what.
+        private var replacements: [(String, String)] {
+            switch self {
+            case .noInFlight:
+                [
+                    ("call('HSET', PREFIX .. 'inflight:' .. worker, unpack(inflight))", ""),
+                    ("call('HSET', inflight, format('%d', fence), element)", ""),
+                ] + Self.acceptAnything
+            case .noFence: Self.acceptAnything
+            case .cancelByMessageOnly:
+                [("if call('HSETNX', PREFIX .. 'cancelling:' .. worker, fence, trace) == 1 then", "if true then")]
+            case .noSweeper: [("local sweep = (lapsed or ", "local sweep = (false and ")]
+            case .heartbeatOnPool: []
+            case .noReconcile: [("table.sort(unknown)", "unknown = {}")]
+            case .noDeliveryCount:
+                [
+                    ("elseif delivery >= MAX_DELIVERIES then", "elseif false then"),
+                    ("elseif delivery + 1 == MAX_DELIVERIES then", "elseif false then"),
+                    ("enter_head(element, delivery + 1, false)", "enter_head(element, delivery, false)"),
+                ]
+            }
+        }
+
+        private static let acceptAnything = [
+            ("if held[i] and id_of(held[i]) == ARGV[first + 3 * i - 2] then", "held[i] = true\n    if true then")
+        ]
+
+        func apply(to source: String) -> String {
+            replacements.reduce(source) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
+        }
+
+        static let ofScripts = allCases.filter { !$0.replacements.isEmpty }
+
+        /// Whether every replacement is still found in some script.
+        func applies(to sources: [String]) -> Bool {
+            replacements.allSatisfy { pattern, _ in sources.contains { $0.contains(pattern) } }
+        }
+    }
+#endif

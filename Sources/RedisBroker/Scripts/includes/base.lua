@@ -1,2 +1,0 @@
--- include: start
--- include: rest

@@ -1,0 +1,3 @@
+-- include: start
+-- include: limits
+-- include: rest

@@ -1,0 +1,49 @@
+-- include: header
+
+-- One numbered message per script call: "from to kind=n,… KIND+ID KIND+ID …". The kind is the letter of the state that
+-- the operation went to. At most 50 transitions are spelled out; the counts are always complete.
+local event_count, event_kinds, event_text = 0, {}, {}
+local event_durable = false
+
+-- durable: also kept in the capped stream: all but enqueues, starts and finishes, of which the record alone tells.
+local function event(id, kind, durable)
+  event_count = event_count + 1
+  event_kinds[kind] = (event_kinds[kind] or 0) + 1
+  if durable then event_durable = true end
+  if event_count <= 50 then event_text[event_count] = kind .. id end
+end
+
+-- The same for an element or a header, whose id is only looked at if it is spelled out.
+local function event_of(element, kind, durable)
+  if event_count < 50 then return event(id_of(element), kind, durable) end
+  event_count = event_count + 1
+  event_kinds[kind] = (event_kinds[kind] or 0) + 1
+  if durable then event_durable = true end
+end
+
+-- More of them, only counted.
+local function events_unnamed(kind, n)
+  if n == 0 then return end
+  event_count = event_count + n
+  event_kinds[kind] = (event_kinds[kind] or 0) + n
+end
+
+-- The same for many elements.
+local function events_of(elements, kind)
+  local n = #elements
+  local named = min(50 - event_count, n)
+  for i = 1, named do event(id_of(elements[i]), kind, false) end
+  events_unnamed(kind, n - max(0, named))
+end
+
+local function flush_events()
+  if event_count == 0 then return end
+  local last = call('HINCRBY', META, 'eventSequence', format('%d', event_count))
+  local counts = {}
+  for kind, n in pairs(event_kinds) do counts[#counts + 1] = kind .. '=' .. n end
+  local text = format('%d %d ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. concat(event_text, ' ')
+  pcall('PUBLISH', CHANNELS .. 'events', text)
+  if event_durable then
+    call('XADD', PREFIX .. 'stream', 'MAXLEN', '~', 10000, '*', 'e', text)
+  end
+end

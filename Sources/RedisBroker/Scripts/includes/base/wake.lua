@@ -1,0 +1,10 @@
+-- The wake-up token of a queue is a list of at most one element: the worker that pops it may claim next.
+local function wake()
+  if call('LLEN', PREFIX .. 'bell') == 0 then call('RPUSH', PREFIX .. 'bell', '1') end
+end
+
+-- Something is due at `due`: wakes a worker if the timer owner does not know of an instant that early.
+local function announce_due(due)
+  local known = tonumber(call('HGET', META, 'next') or 0)
+  if known == 0 or due < known then wake() end
+end

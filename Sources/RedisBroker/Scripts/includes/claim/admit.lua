@@ -1,0 +1,84 @@
+-- Drops what may not start any more from the elements that a claim has popped.
+-- include: finish
+-- include: leave_waiting
+-- include: promote
+
+-- A cancel that came before the operation: ends it. `head` makes or returns its record's head.
+local function obey_intent(id, head)
+  local intent = call('HGET', PREFIX .. 'intents', id)
+  if not intent then return false end
+  call('HDEL', PREFIX .. 'intents', id)
+  local at, by, reason = string.match(intent, '^(%d+) (%S*) ?(.*)$')
+  local record = head()
+  if not record then return true end
+  finish(id, record, 'c')
+  call('HSET', extras_key(id), 'cancelAt', at, 'cancelBy', by, 'cancelReason', reason)
+  return true
+end
+
+-- A reference counts only while its record is ready and has the same header: whoever changes one changes the other.
+-- Returns the record to hand out, or nil. Every new string costs time for each of its bytes, so nothing is cut out of it here.
+local function admit_tracked(element, record, intents)
+  if not record or not is_ready(record) or find(record, element, 1, true) ~= 1 then
+    add('ghosts', -1)
+    return nil
+  end
+  local deadline = deadline_of(element)
+  if deadline then
+    leave_expiring(id_of(element), element)
+    firsts.expiring = nil
+    if deadline <= now then
+      finish(id_of(element), record, 'e')
+      return nil
+    end
+  end
+  if intents and obey_intent(id_of(element), function() return record end) then return nil end
+  return record
+end
+
+local function admit_untracked(element, intents)
+  local deadline = deadline_of(element)
+  local function head() return adopt(element, 'r') end
+  if deadline and deadline <= now then
+    local adopted = head()
+    if adopted then finish(id_of(element), adopted, 'e') end
+    return nil
+  end
+  if intents and obey_intent(id_of(element), head) then return nil end
+  return element
+end
+
+-- The keys of the records that are referred to, in order, and the records, in one read.
+local function records_of(elements)
+  local keys = {}
+  for i = 1, #elements do
+    local element = elements[i]
+    if is_reference(element) then keys[#keys + 1] = record_key(id_of(element)) end
+  end
+  return keys, #keys > 0 and call('MGET', unpack(keys))
+end
+
+-- Adds those that may start to `taken`: the element to hand out, and for a tracked one, whose element is its record, the
+-- reference and the record's key. Returns the bytes of headers and envelopes of all: what is dropped was read, too.
+local function admit(elements, taken, intents)
+  local keys, records = records_of(elements)
+  local read, bytes = 0, 0
+  for i = 1, #elements do
+    local element, reference, key = elements[i], nil, nil
+    if is_reference(element) then
+      read = read + 1
+      reference, key = element, keys[read]
+      bytes = bytes + (records[read] and #records[read] - HEAD or 0) + #reference
+      element = admit_tracked(element, records[read], intents)
+    else
+      bytes = bytes + #element
+      element = admit_untracked(element, intents)
+    end
+    if element then
+      local n = #taken + 1
+      taken[n], taken.references[n], taken.keys[n] = element, reference, key
+      if reference then taken.tracked = taken.tracked + 1 end
+    end
+  end
+  return bytes
+end

@@ -1,0 +1,102 @@
+-- The claim, as claim.lua and complete.lua share it.
+-- include: limits
+-- include: promote
+-- include: lanes
+-- include: readmit
+-- include: enter_inflight
+-- include: wake
+
+-- Reads what decides whether this worker may claim. Returns a refusal or nil, and the queue's settings.
+local function refusal(worker, epoch)
+  local m = call('HMGET', META, 'paused', 'pausedUntil', 'leaseFloor', 'intents', 'watcher', 'next', 'fence', 'largest')
+  local lease = call('ZSCORE', PREFIX .. 'leases', worker)
+  if not lease or (tonumber(lease) < now and tonumber(m[3] or 0) < now) then return 'noLease', m end
+  local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'epoch', 'number')
+  if tonumber(about[1] or 0) > epoch then return 'staleEpoch', m end
+  if not about[2] then return 'noLease', m end
+  m.number = about[2]
+  if m[1] == '1' then
+    if not m[2] or tonumber(m[2]) > now then return 'paused', m end
+    call('HDEL', META, 'paused', 'pausedUntil')
+  end
+  return nil, m
+end
+
+-- Whether only the middle lane may have something and nothing waits for an instant, as in most queues: one command tells, where
+-- looking into each place takes seven.
+local function is_plain()
+  return call('EXISTS', PREFIX .. 'lane:0', PREFIX .. 'lane:1', PREFIX .. 'lane:3', PREFIX .. 'lane:4',
+    PREFIX .. 'scheduled', PREFIX .. 'retrying', PREFIX .. 'expiring') == 0
+end
+
+-- How many are popped at once: the fewer the larger the largest element that came, or came back, since the queue was last empty, so that no
+-- reply grows far beyond REPLY_BYTES.
+local function claim_step(largest)
+  return max(1, floor(REPLY_BYTES / max(USUAL_BYTES, tonumber(largest or 0))))
+end
+
+-- One worker of a queue, its timer owner, gets the exact next instant, the others one second more. An owner without a free slot hands over. A worker
+-- that takes nothing leaves the timer to its current owner, and gets no instant.
+local function milliseconds_to_next(worker, is_free, m, passes_by)
+  local due = next_due()
+  local owner = m[5]
+  if not due then
+    if m[6] then call('HDEL', META, 'watcher', 'next') end
+    return -1
+  end
+  if passes_by and owner and owner ~= worker and tonumber(m[6] or 0) == due then return -1 end
+  if is_free then
+    if owner ~= worker or tonumber(m[6] or 0) ~= due then
+      call('HSET', META, 'watcher', worker, 'next', format('%d', due))
+    end
+    return max(0, due - now)
+  end
+  if not owner or owner == worker then
+    call('HDEL', META, 'watcher', 'next')
+    wake()
+  end
+  return max(0, due - now) + 1000
+end
+
+-- The highest fence, and the names behind it: where there are none, it is a number.
+local function read_names(text)
+  local names = {}
+  for name in string.gmatch(text, ' (%S+)') do names[#names + 1] = name end
+  return tonumber(string.match(text, '^%d+')), names
+end
+
+-- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready + 2 if more are unhandled, elements… (of a tracked one
+-- its record as it was before). `given`: the highest fence that the worker was ever given, and names that it knows. `for_idle`: sent with a wait for the
+-- bell, which ends now and then although nothing rings.
+local function take(worker, epoch, capacity, given, for_idle)
+  local refused, m = refusal(worker, epoch)
+  if refused then
+    local resumes = refused == 'paused' and m[2]
+    return { refused, 0, resumes and max(0, tonumber(resumes) - now) or -1, 0 }
+  end
+  local highest, is_left, names = tonumber(given), false, nil
+  if not highest then
+    highest, names = read_names(given)
+  end
+  local plain = is_plain()
+  if plain then nothing_waits() else promote() end
+  local readmit, settle
+  if names then
+    readmit, settle = readmission()
+    local largest = readmit(names, min(capacity, TRACKED_BATCH))
+    note_large(largest)
+    m[8] = max(tonumber(m[8] or 0), largest)
+    plain = is_plain()
+  end
+  local intents = m[4] and call('HLEN', PREFIX .. 'intents') > 0
+  if m[4] and not intents then call('HDEL', META, 'intents') end
+  local taken, more = collect(capacity, tonumber(m[7] or 0), intents, claim_step(m[8]), plain)
+  if settle then is_left = settle() end
+  local fence = enter_inflight(worker, m.number, taken, highest)
+  if more then wake() end
+  local due = milliseconds_to_next(worker, #taken < capacity, m, for_idle and #taken == 0)
+  if m[8] and not more and due < 0 then call('HDEL', META, 'largest') end
+  local reply = { 'ok', fence, due, (more and 1 or 0) + (is_left and 2 or 0) }
+  for i = 1, #taken do reply[i + 4] = taken[i] end
+  return reply
+end

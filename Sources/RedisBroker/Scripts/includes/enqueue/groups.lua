@@ -1,0 +1,30 @@
+-- What a producer sends: operations in groups that share the front of their header, its first 27 characters, so that these are sent and
+-- checked once. Any client may call the script, so all is checked before anything is written.
+-- include: front
+-- include: limits
+
+-- The groups from ARGV[at] on, how many operations they have, and the bytes of the largest; or nil and what is wrong.
+local function read_groups(at)
+  local groups, n, largest, sent = {}, 0, 0, ARGV
+  while at <= #ARGV do
+    local count = has_valid_form(ARGV[at]) and find(ARGV[at + 1] or '', '^[1-9]%d*$') and tonumber(ARGV[at + 1])
+    if not count or count > #ARGV - at - 1 then
+      return nil, 'ERR sluice: argument ' .. at .. ' begins no group: it needs a valid front, how many, and as many operations'
+    end
+    n = n + count
+    if n > BATCH then return nil, 'ERR sluice: more than ' .. BATCH .. ' operations' end
+    for i = at + 2, at + 1 + count do
+      local operation = sent[i]
+      if #operation > largest then
+        largest = #operation
+        if largest + 38 > ELEMENT_BYTES then
+          return nil, 'ERR sluice: argument ' .. i .. ': an operation has more than ' .. ELEMENT_BYTES .. ' bytes'
+        end
+      end
+      if not begins_with_id(operation) then return nil, 'ERR sluice: argument ' .. i .. ' does not begin with a valid id' end
+    end
+    groups[#groups + 1] = { front = ARGV[at], from = at + 2, count = count }
+    at = at + 2 + count
+  end
+  return groups, n, largest + 38
+end

@@ -1,0 +1,35 @@
+-- All that waits in a queue ends as cancelled, in constant time: its lanes and sets are renamed, and make a batch that sweeps clear away (see
+-- clear_batch.lua). `state_of` knows what is in it by its sequence.
+-- include: events
+
+-- Returns how many there were.
+local function cancel_waiting(sequence, trace)
+  local batch = PREFIX .. 'grave:' .. format('%d', call('HINCRBY', META, 'grave', 1)) .. ':'
+  local number, waiting = string.match(batch, '(%d+):$'), 0
+
+  local function take(place, size)
+    if size > 0 then call('RENAME', PREFIX .. place, batch .. place) end
+    waiting = waiting + size
+  end
+  for lane = 0, 4 do take('lane:' .. lane, call('LLEN', PREFIX .. 'lane:' .. lane)) end
+  take('scheduled', call('ZCARD', PREFIX .. 'scheduled'))
+  take('retrying', call('ZCARD', PREFIX .. 'retrying'))
+  local totals = call('HMGET', TOTALS, 'ghosts', 'unhandled')
+  local stale, unhandled = tonumber(totals[1] or 0), tonumber(totals[2] or 0)
+  if call('EXISTS', PREFIX .. 'unhandled') == 1 then
+    call('RENAME', PREFIX .. 'unhandled', batch .. 'unhandled')
+    call('RENAME', PREFIX .. 'unhandled:names', batch .. 'names')
+    waiting = waiting + unhandled
+    add('unhandled', -unhandled)
+  end
+  waiting = waiting - stale
+  add('ghosts', -stale)
+  add('cancelled', waiting)
+  add('clearing', waiting)
+  events_unnamed('c', waiting)
+  if waiting > 0 then event_durable = true end
+  -- UNLINK frees a large set outside the script's time.
+  call('UNLINK', PREFIX .. 'expiring')
+  call('RPUSH', PREFIX .. 'graves', number .. ' ' .. sequence .. ' ' .. trace)
+  return waiting
+end

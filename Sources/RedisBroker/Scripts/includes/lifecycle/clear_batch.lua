@@ -1,0 +1,63 @@
+-- The lanes and sets of a cancelled queue were renamed: they are a batch, whose operations count as cancelled already. A sweep clears it away, a
+-- bounded number at a time.
+-- include: finish
+-- include: unhandled
+-- include: cancel_request
+-- include: limits
+local function clear_record(id, sequence_limit, trace)
+  local head = head_of(id)
+  local state = head and stored_state_of(head)
+  if not state or not find(state, '[rstu]') or sequence_of(head) > sequence_limit then return end
+  if state == 'u' then as_ready(id) end
+  note_cancel(id, trace)
+  -- The cancel of the queue has counted and announced it.
+  finish_waiting(id, head, 'c', string.match(trace, '^%d+'))
+  add('clearing', -1)
+end
+
+-- One at a time, since an untracked one has up to 1 MiB.
+local function clear_lane(key, limit, trace)
+  local popped, bytes = 0, 0
+  while popped < SWEEP_LIMIT and bytes < REPLY_BYTES do
+    local element = call('LPOP', key)
+    if not element then break end
+    popped, bytes = popped + 1, bytes + #element
+    if is_reference(element) then clear_record(id_of(element), limit, trace) else add('clearing', -1) end
+  end
+  return popped
+end
+
+-- The sets of its unhandled operations, one name after the other.
+local function clear_unhandled(prefix, limit, trace)
+  local name = call('ZRANGE', prefix .. 'unhandled', 0, 0)[1]
+  if not name then return 0 end
+  local popped = call('ZPOPMIN', PREFIX .. 'unhandled:' .. (call('HGET', prefix .. 'names', name) or ''), SWEEP_LIMIT)
+  for i = 1, #popped, 2 do clear_record(popped[i], limit, trace) end
+  if #popped < 2 * SWEEP_LIMIT then call('ZREM', prefix .. 'unhandled', name) end
+  return max(1, #popped / 2)
+end
+
+-- Returns how many were cleared away.
+local function clear_batch()
+  local batch = call('LINDEX', PREFIX .. 'graves', 0)
+  if not batch then return 0 end
+  local number, limit, trace = string.match(batch, '^(%d+) (%d+) (.*)$')
+  limit = tonumber(limit)
+  local prefix = PREFIX .. 'grave:' .. number .. ':'
+  for lane = 0, 4 do
+    local popped = clear_lane(prefix .. 'lane:' .. lane, limit, trace)
+    if popped > 0 then return popped end
+  end
+  for _, place in ipairs({ 'scheduled', 'retrying' }) do
+    local popped = call('ZPOPMIN', prefix .. place, SWEEP_LIMIT)
+    for i = 1, #popped, 2 do clear_record(popped[i], limit, trace) end
+    if #popped > 0 then return #popped / 2 end
+  end
+  local unhandled = clear_unhandled(prefix, limit, trace)
+  if unhandled > 0 then return unhandled end
+  call('DEL', prefix .. 'names')
+  call('LPOP', PREFIX .. 'graves')
+  -- An older version of the cancel did not count.
+  if call('EXISTS', PREFIX .. 'graves') == 0 then call('HDEL', TOTALS, 'clearing') end
+  return 0
+end

@@ -1,0 +1,28 @@
+-- An operation leaves the worker that runs it. Taking it out of the in-flight hash is the proof that the caller still owns it.
+-- include: write_record
+-- include: size
+
+-- Removes the fence. Returns the element and its cancel request; nil = the fence is stale, or of another id.
+local function leave_inflight(worker, fence, id)
+  local inflight = PREFIX .. 'inflight:' .. worker
+  local element = call('HGET', inflight, fence)
+  if not element or (id and id_of(element) ~= id) then return nil end
+  call('HDEL', inflight, fence)
+  -- It may come back, into a queue that has forgotten how large it is.
+  note_large(is_reference(element) and bytes_of_record(id_of(element)) or #element)
+  local request = call('HGET', PREFIX .. 'cancelling:' .. worker, fence)
+  if request then call('HDEL', PREFIX .. 'cancelling:' .. worker, fence) end
+  add('executing', -1)
+  return element, request
+end
+
+-- The record's head of an element that has left. An untracked one gets its record here, and the fence if it is given; nil = a tracked
+-- one was erased, or the id of an untracked one belongs to another record.
+local function head_for(element, fence)
+  local id = id_of(element)
+  if is_reference(element) then return head_of(id) end
+  local head = adopt(element, 'x')
+  if not head or not fence then return head end
+  write_head(record_key(id), 'x' .. ZERO9 .. NOW36 .. format('%011x', fence))
+  return head_of(id)
+end

@@ -1,0 +1,48 @@
+-- Many operations of one worker leave it together: see leave_inflight.lua.
+-- include: header
+
+-- Untracked ones, whose fences stand in ARGV[first…last]. Writes an outcome for each into `outcomes`: 1 left now, 0 the fence is stale.
+-- Returns how many left. A worker that was never swept owns what it was given, so one HDEL settles the batch; otherwise, and where nothing is
+-- known of it any more, each fence is asked for.
+local function leave_inflight_untracked(worker, first, last, is_repeat, outcomes)
+  local inflight, count = PREFIX .. 'inflight:' .. worker, last - first + 1
+  if count == 0 then return 0 end
+  local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'number', 'swept')
+  if not is_repeat and about[1] and not about[2] then
+    for i = 1, count do outcomes[i] = '1' end
+    return call('HDEL', inflight, unpack(ARGV, first, last))
+  end
+  local left = 0
+  for i = 1, count do
+    local removed = call('HDEL', inflight, ARGV[first + i - 1])
+    outcomes[i] = removed == 1 and '1' or '0'
+    left = left + removed
+  end
+  return left
+end
+
+-- Tracked ones, triples in ARGV from `first` on, each of which begins with fence and id: read together and taken out together. Returns for
+-- each whether it left, how many left, and how many there are.
+local function leave_inflight_tracked(worker, first)
+  local inflight, fences, left = PREFIX .. 'inflight:' .. worker, {}, {}
+  for i = first, #ARGV, 3 do fences[#fences + 1] = ARGV[i] end
+  if #fences == 0 then return {}, 0, 0 end
+  local held = call('HMGET', inflight, unpack(fences))
+  for i = 1, #fences do
+    if held[i] and id_of(held[i]) == ARGV[first + 3 * i - 2] then
+      left[#left + 1] = fences[i]
+    else
+      held[i] = false
+    end
+  end
+  if #left > 0 then call('HDEL', inflight, unpack(left)) end
+  return held, #left, #fences
+end
+
+-- What was asked of those that left is void.
+local function drop_cancel_requests(worker, first, last, first_triple)
+  local requests = PREFIX .. 'cancelling:' .. worker
+  if call('EXISTS', requests) == 0 then return end
+  if last >= first then call('HDEL', requests, unpack(ARGV, first, last)) end
+  for i = first_triple, #ARGV, 3 do call('HDEL', requests, ARGV[i]) end
+end

@@ -1,0 +1,39 @@
+-- A waiting operation leaves the place where it waits.
+-- include: record
+-- include: unhandled
+
+-- At most n from the head of a lane.
+local function pop_lane(lane, n) return call('LPOP', PREFIX .. 'lane:' .. lane, format('%d', n)) end
+
+-- The ids that are due in a set by time, at most `limit`.
+local function pop_due(set, limit)
+  local key = PREFIX .. set
+  local ids = call('ZRANGEBYSCORE', key, '-inf', NOW, 'LIMIT', '0', format('%d', limit))
+  call('ZREMRANGEBYRANK', key, '0', format('%d', #ids - 1))
+  return ids
+end
+
+-- It starts or ends: its deadline does not count any more.
+local function leave_expiring(id, header)
+  if deadline_of(header) then call('ZREM', PREFIX .. 'expiring', id) end
+end
+
+-- Ready, unhandled, scheduled or retrying: it ends, or enters the queue anew. Its lane keeps a reference, which is stale from now on.
+local function leave_waiting(id, head)
+  local state = stored_state_of(head)
+  if state == 'r' then
+    add('ghosts', 1)
+  elseif state == 'u' then
+    leave_unhandled(id, head)
+  elseif state == 's' then
+    call('ZREM', PREFIX .. 'scheduled', id)
+  elseif state == 't' then
+    call('ZREM', PREFIX .. 'retrying', id)
+  end
+  leave_expiring(id, head)
+end
+
+-- Ended: it is removed, or enters the queue anew. What a cancelled batch still holds is in no set of ended ones.
+local function leave_ended(id, head, state)
+  if stored_state_of(head) ~= state then add('clearing', -1) else call('ZREM', PREFIX .. 'ended:' .. state, id) end
+end

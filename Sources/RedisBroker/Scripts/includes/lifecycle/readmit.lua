@@ -1,0 +1,75 @@
+-- A claim takes back what is unhandled: see unhandled.lua. A file of its own, because it needs LPOP, which a producer may not use. What few
+-- claims need is made by one function, and not with each run of the script.
+-- include: unhandled
+-- include: limits
+-- include: size
+local function readmission()
+  -- For a claim of a worker that knows these names: the first of each go to the heads of their lanes, in their order, at most `most` and
+  -- about REPLY_BYTES in all, and stay in their sets until `settle`, which has to follow. Returns the bytes of the largest.
+  local moved, asked = {}, {}
+  local function readmit(names, most)
+    local bytes, largest = 0, 0
+
+    local function count_of(ids)
+      for i = 1, #ids do
+        local size = bytes_of_record(ids[i])
+        if bytes > 0 and bytes + size > REPLY_BYTES then return i - 1 end
+        bytes, largest = bytes + size, max(largest, size)
+      end
+      return #ids
+    end
+
+    local function readmit_from(number)
+      local ids = call('ZRANGE', unhandled_key(number), '0', format('%d', most - 1))
+      for i = count_of(ids), 1, -1 do
+        local head = head_of(ids[i])
+        if head and stored_state_of(head) == 'u' and set_number_of(head) == number then
+          as_ready(ids[i])
+          call('LPUSH', PREFIX .. 'lane:' .. lane_of(head), header_of(head))
+        end
+        moved[ids[i]], most = number, most - 1
+      end
+    end
+
+    local numbers = call('HMGET', PREFIX .. 'unhandled:names', unpack(names))
+    for i = 1, #names do
+      if numbers[i] then
+        asked[#asked + 1] = numbers[i]
+        if most > 0 then readmit_from(numbers[i]) end
+      end
+    end
+    return largest
+  end
+
+  -- After lanes were taken from: what others went before of is at the head of its lane and goes out of it again; the rest leaves its set.
+  -- Returns whether some of the names are left.
+  local function settle()
+    for lane = 0, 4 do
+      local key = PREFIX .. 'lane:' .. lane
+      local id = id_of(call('LINDEX', key, '0') or '')
+      while moved[id] do
+        call('LPOP', key)
+        write_head(record_key(id), 'u' .. ZERO9 .. time36(tonumber(moved[id])))
+        moved[id] = nil
+        id = id_of(call('LINDEX', key, '0') or '')
+      end
+    end
+    local gone = {}
+    for id, number in pairs(moved) do
+      gone[number] = gone[number] or {}
+      table.insert(gone[number], id)
+    end
+    local is_left = false
+    for i = 1, #asked do
+      local ids = gone[asked[i]]
+      if ids then
+        call('ZREM', unhandled_key(asked[i]), unpack(ids))
+        count_unhandled_gone(asked[i], #ids)
+      end
+      is_left = is_left or call('EXISTS', unhandled_key(asked[i])) == 1
+    end
+    return is_left
+  end
+
+  return readmit, settle
+end

@@ -1,0 +1,65 @@
+-- include: limits
+-- include: waiters
+-- include: erase
+
+-- Removes at most `limit` ended operations: those that are too old, or those beyond the count. Not those that a client waited for lately.
+local function trim(state, limit)
+  local key, longest, most = PREFIX .. 'ended:' .. state, retention(state)
+  local too_old, old_enough, over = now - longest, now - RETENTION_LEAST_MS, call('ZCARD', key) - most
+
+  local function oldest()
+    local ids = call('ZRANGEBYSCORE', key, '-inf', format('%d', too_old), 'LIMIT', '0', format('%d', limit))
+    local surplus = min(over, limit)
+    if surplus <= #ids then return ids end
+    return call('ZRANGEBYSCORE', key, '-inf', format('%d', old_enough), 'LIMIT', '0', format('%d', surplus))
+  end
+
+  local function was_awaited_lately(id)
+    local at = call('ZSCORE', AWAITED, id)
+    return at and now - tonumber(at) <= AWAITED_MS
+  end
+
+  -- A `wait` of days on many ids keeps those of them that have ended among the oldest. Where a call passes over so many that it does not
+  -- come to others, it leaves behind how many, and the next one goes on there: by rank, however many they are. Once all that may be removed
+  -- was looked at, and a minute is over since then, it begins anew: a wait may have ended.
+  local function oldest_but_awaited()
+    local field = 'passed:' .. state
+    local before, since = string.match(call('HGET', META, field) or '', '^(%d+) (%d+)$')
+    local passed, found, is_at_end = tonumber(before or 0), {}, false
+
+    local function look_at(id, ended_at, rank)
+      if ended_at > too_old and (rank >= over or ended_at > old_enough) then
+        is_at_end = true
+      elseif was_awaited_lately(id) then
+        passed = passed + 1
+      else
+        found[#found + 1] = id
+      end
+    end
+    local function look_at_next(count)
+      local first = passed + #found
+      local entries = call('ZRANGE', key, format('%d', first), format('%d', first + count - 1), 'WITHSCORES')
+      for i = 1, #entries, 2 do
+        if is_at_end or #found == limit then return end
+        look_at(entries[i], tonumber(entries[i + 1]), first + (i - 1) / 2)
+      end
+      is_at_end = is_at_end or #entries < 2 * count
+    end
+
+    look_at_next(limit)
+    if not is_at_end and #found < limit then look_at_next(PASSED_AT_ONCE) end
+    if since and is_at_end and now - tonumber(since) > AWAITED_MS then
+      call('HDEL', META, field)
+    elseif since or not is_at_end and #found < limit then
+      call('HSET', META, field, format('%d ', passed) .. (since or NOW))
+    end
+    return found
+  end
+
+  -- Whatever ended here has asked whether anything is.
+  local ids = is_anything_awaited and oldest_but_awaited() or oldest()
+  if #ids == 0 then return end
+  call('ZREM', key, unpack(ids))
+  erase(ids)
+  add('trimmed', #ids)
+end

@@ -1,0 +1,73 @@
+-- What a cancel of the whole queue ended and was not cleared away: the newest batch first, each place from its tail, because it is cleared
+-- away from its head. What is cleared away meanwhile follows in ended:c, so nothing is missed. The cursor is "b batch place position". The
+-- places after BATCH_PLACES are the sets of the batch's unhandled names.
+-- include: rows
+local BATCH_PLACES = { 'lane:4', 'lane:3', 'lane:2', 'lane:1', 'lane:0', 'scheduled', 'retrying' }
+local LETTER_OF = { scheduled = 's', retrying = 't', unhandled = 'u' }
+
+-- Key and kind of a batch's place; nil = it has no more.
+local function place_of(batch, place)
+  local prefix, name = PREFIX .. 'grave:' .. format('%d', batch) .. ':', BATCH_PLACES[place]
+  if name then return prefix .. name, name end
+  local rank = place - #BATCH_PLACES - 1
+  local unknown = call('ZREVRANGE', prefix .. 'unhandled', rank, rank)[1]
+  if unknown then return PREFIX .. 'unhandled:' .. (call('HGET', prefix .. 'names', unknown) or ''), 'unhandled' end
+end
+
+-- Each operation is listed by the element that counts; others were left behind.
+local function row_of_batch(place, element, sequence_limit)
+  if not LETTER_OF[place] and not is_reference(element) then return row_of(element, '') end
+  local head = head_of(LETTER_OF[place] and element or id_of(element))
+  if not head or stored_state_of(head) ~= (LETTER_OF[place] or 'r') then return end
+  local counts
+  if LETTER_OF[place] then
+    counts = sequence_of(head) <= sequence_limit
+  else
+    counts = revision_of(head) == revision_of(element) and sequence_of(head) == sequence_of(element)
+  end
+  if counts then reply[#reply + 1] = detail(id_of(head)) end
+end
+
+-- From the tail of a batch's place.
+local function read_place(key, place, position, wanted)
+  if LETTER_OF[place] then return call('ZREVRANGE', key, position, position + wanted - 1) end
+  local elements, reversed = call('LRANGE', key, -position - wanted, -position - 1), {}
+  for i = #elements, 1, -1 do reversed[#reversed + 1] = elements[i] end
+  return reversed
+end
+
+-- 'b 0 …' is behind the last batch: the set follows.
+local function page_of_batches()
+  local batches = PREFIX .. 'graves'
+  local first = tonumber(string.match(call('LINDEX', batches, 0) or '', '^%d+'))
+  local batch, place, position = string.match(cursor, '^b (%d+) (%d+) (%d+)$')
+  if not first or (cursor ~= '' and not batch) then return end
+  batch, place, position = tonumber(batch or first + call('LLEN', batches) - 1), tonumber(place or 1), tonumber(position or 0)
+  local looked, steps = 0, 0
+  while batch >= first and #reply - 1 < limit and looked + steps < 5 * limit and not is_full() do
+    local key, name = place_of(batch, place)
+    local sequence_limit = tonumber(string.match(call('LINDEX', batches, batch - first), '^%d+ (%d+)'))
+    local wanted = min(limit - (#reply - 1), affordable(looked))
+    local elements = key and read_place(key, name, position, wanted) or {}
+    for i = 1, #elements do
+      row_of_batch(name, elements[i], sequence_limit)
+      looked, position = looked + 1, position + 1
+      if is_full() then break end
+    end
+    steps = steps + 1
+    if #elements == 0 then place, position = place + 1, 0 end
+    if not key then batch, place = batch - 1, 1 end
+  end
+  reply[1] = format('b %d %d %d', batch < first and 0 or batch, place, position)
+end
+
+-- The batches, then with the same page what is cleared away.
+local function page_of_cancelled()
+  page_of_batches()
+  if reply[1] ~= '' and not find(reply[1], '^b 0 ') then return end
+  limit = limit - (#reply - 1)
+  if limit == 0 or is_full() then return end
+  if find(cursor, '^b') then cursor = '' end
+  reply[1] = ''
+  page_of_set(PREFIX .. 'ended:c', false)
+end

@@ -1,0 +1,16 @@
+-- include: record
+
+-- When, by whom and why the cancel of the whole queue came that ended what has this head: the first one that covers its sequence. Their
+-- batches stand in the order of their cancels until they are cleared away.
+local function queue_cancel(head)
+  local batches, sequence = PREFIX .. 'graves', sequence_of(head)
+  local low, high = 0, call('LLEN', batches) - 1
+  while low < high do
+    local middle = floor((low + high) / 2)
+    local covers = tonumber(string.match(call('LINDEX', batches, middle), '^%d+ (%d+)')) >= sequence
+    if covers then high = middle else low = middle + 1 end
+  end
+  local batch = call('LINDEX', batches, low)
+  local trace = batch and string.match(batch, '^%d+ %d+ (.*)$') or call('HGET', META, 'cancelTrace') or ''
+  return string.match(trace, '^(%d+) (%S*) ?(.*)$')
+end

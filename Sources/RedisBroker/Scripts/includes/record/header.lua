@@ -1,0 +1,21 @@
+-- The first 64 characters of an element or record, from 1: version 1, flags 2, lane 3, revision 4, failed attempts 5–7, delivery 8–9, ready
+-- at 10–18, deadline 19–27, sequence 28–38, id 39–64. No file outside this folder knows a position, but the two fast paths.
+
+-- Whether an element is a reference to a record; else it is the operation itself.
+local function is_reference(element) return byte(element, 2) ~= 48 end
+local function header_of(element) return sub(element, 1, 64) end
+local function envelope_of(element) return sub(element, 65) end
+local function lane_of(header) return sub(header, 3, 3) end
+local function revision_of(header) return sub(header, 4, 4) end
+-- Three digits, as they are written.
+local function failures_of(header) return sub(header, 5, 7) end
+local function delivery_of(header) return tonumber(sub(header, 8, 9)) end
+local function ready_at_of(header) return tonumber(sub(header, 10, 18), 36) end
+local function sequence_of(header) return tonumber(sub(header, 28, 38), 16) end
+local function id_of(element) return sub(element, 39, 64) end
+
+-- In ms; nil = it never expires.
+local function deadline_of(header)
+  local deadline = sub(header, 19, 27)
+  return deadline ~= ZERO9 and tonumber(deadline, 36) or nil
+end

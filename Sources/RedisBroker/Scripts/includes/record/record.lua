@@ -1,0 +1,52 @@
+-- A record is one string: header 1–64, state 65, ended 66–74, started 75–83, fence 84–94, number of its worker 95–98, enqueued 99–107,
+-- envelope 108…, from 1. While it waits for its time, the header's "ready at" is that time. Its head is all before the envelope.
+-- include: header
+-- include: keys
+local HEAD = 107
+-- What follows the state letter of an operation that does not run.
+local NOT_STARTED = ZERO9 .. ZERO9
+
+local function new_record(header, state, enqueued36, envelope)
+  return header .. state .. NEVER_RAN .. enqueued36 .. envelope
+end
+
+-- The head of an operation's record, or nil.
+local function head_of(id)
+  local head = call('GETRANGE', record_key(id), '0', '106')
+  if #head < HEAD then return nil end
+  return head
+end
+
+-- The header and the state letter of the record with this key, empty if there is none: less than a head.
+local function read_header(key)
+  local front = call('GETRANGE', key, '0', '64')
+  return sub(front, 1, 64), sub(front, 65)
+end
+
+-- Cuts no string out.
+local function is_ready(record) return byte(record, 65) == 114 end
+local function stored_state_of(head) return sub(head, 65, 65) end
+local function ended_at_of(head) return tonumber(sub(head, 66, 74), 36) end
+local function fence_of(head) return tonumber(sub(head, 84, 94), 16) end
+
+-- Where others have their start: the number of the set that an unhandled operation waits in, as text; and what is shown of its record.
+local function set_number_of(head) return format('%d', tonumber(sub(head, 75, 83), 36)) end
+local function shown_as_ready(record) return header_of(record) .. 'r' .. NOT_STARTED .. sub(record, 84) end
+
+-- Who runs it, or nil; `head` is that of an executing operation.
+local function worker_number_of(head) return sub(head, 95, 98) end
+local function worker_of(head) return call('HGET', PREFIX .. 'numbers', worker_number_of(head)) or nil end
+
+-- The highest sequence that a cancel of the whole queue has ended.
+local cancelled_sequence
+local function is_in_batch(head)
+  if not cancelled_sequence then cancelled_sequence = tonumber(call('HGET', META, 'cancelledSequence') or 0) end
+  return cancelled_sequence > 0 and sequence_of(head) <= cancelled_sequence
+end
+
+-- The state that counts: what waits in a cancelled batch is cancelled before it is cleared away, and unhandled (u) is ready.
+local function state_of(head)
+  local state = stored_state_of(head)
+  if find('rstub', state, 1, true) and is_in_batch(head) then return 'c' end
+  return state == 'u' and 'r' or state
+end

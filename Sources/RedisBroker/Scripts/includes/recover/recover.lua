@@ -1,0 +1,81 @@
+-- Hands back what a lost worker held.
+-- include: limits
+-- include: enter_queue
+-- include: leave_inflight
+-- include: finish_cancelled
+-- include: keep_error
+-- include: fences
+-- include: losses
+-- include: numbers
+local recovered, dead, cancelled = 0, 0, 0
+
+local function lost_error(head, delivery)
+  return format('%d {"attempt":%d,"delivery":%d,"message":"the worker was lost %d times while it ran this attempt","type":"lost"}',
+    now, tonumber(failures_of(head)) + 1, delivery, delivery)
+end
+
+-- The last delivery. One of those that were lost together may be what kills workers, so they do not go together again: each
+-- waits for a time of its own, which follows from its id.
+local function put_off(element, delivery)
+  local head = head_for(element)
+  if not head then return 0 end
+  local id = id_of(head)
+  -- Multiplied, so that ids which count upwards are spread too.
+  local due = now + tonumber(string.match(id, '....$'), 36) * 7919 % LAST_DELIVERY_SPREAD_MS
+  enter_set(id, head, 's', due, nil, delivery, ZERO9)
+  return 1
+end
+
+local function recover(worker, fence)
+  local element, request = leave_inflight(worker, format('%d', fence))
+  local id, delivery = id_of(element), delivery_of(element)
+  local tracked = is_reference(element)
+  if tracked then
+    if not head_of(id) then return end
+    forget_fence(id)
+  end
+  if is_cancelled(fence, request) then
+    local head = head_for(element)
+    if not head then return end
+    finish_cancelled(id, head, request, one_more_failed(head))
+    cancelled = cancelled + 1
+  elseif delivery >= MAX_DELIVERIES then
+    local head = head_for(element)
+    if not head then return end
+    keep_error(id, lost_error(head, delivery))
+    finish(id, head, 'd', one_more_failed(head))
+    dead = dead + 1
+  elseif delivery + 1 == MAX_DELIVERIES then
+    recovered = recovered + put_off(element, delivery + 1)
+  else
+    enter_head(element, delivery + 1, false)
+    recovered = recovered + 1
+  end
+end
+
+-- How many of the oldest one call hands back: of untracked ones each has up to 1 MiB.
+local function count_within_limits(worker, fences)
+  local bytes, most = 0, min(#fences, SWEEP_LIMIT)
+  for i = 1, most do
+    bytes = bytes + call('HSTRLEN', PREFIX .. 'inflight:' .. worker, format('%d', fences[i]))
+    if bytes > REPLY_BYTES then return max(1, i - 1) end
+  end
+  return most
+end
+
+-- The oldest first; its lease goes with the last of them.
+local function recover_all(worker)
+  local fences = oldest_fences(worker)
+  local count = count_within_limits(worker, fences)
+  call('HSET', PREFIX .. 'worker:' .. worker, 'swept', '1')
+  call('PEXPIRE', PREFIX .. 'worker:' .. worker, 3600000)
+  for i = count, 1, -1 do recover(worker, fences[i]) end
+  keep_lost(worker, recovered, dead, cancelled)
+  if count == #fences then
+    call('ZREM', PREFIX .. 'leases', worker)
+    call('DEL', PREFIX .. 'cancelling:' .. worker)
+    forget_number(worker)
+    drop_timer(worker)
+  end
+  add('recovered', recovered)
+end

@@ -1,0 +1,106 @@
+"""Rules for the Redis scripts in Sources/RedisBroker/Scripts, for scripts/lint. Prints what breaks one and exits with 1."""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path("Sources/RedisBroker/Scripts")
+scripts = {path.stem: path for path in root.glob("*.lua")}
+includes = {path.stem: path for path in (root / "includes").rglob("*.lua")}
+failures = []
+
+# Two fast paths do what the rest of their scripts does, without its functions; ShortWayTests compares what both leave.
+FAST_PATHS = {"enqueue_single", "claim_single"}
+# A place where operations are: a command that changes one belongs to a file of the folder lifecycle.
+PLACES = r"(lane:|scheduled|retrying|expiring|ended:|inflight:|grave|unhandled)"
+WRITING = r"(RPUSH|LPUSH|LPOP|RPOP|ZADD|ZREM\w*|ZPOPMIN|ZINCRBY|HDEL|HSET|RENAME|DEL|UNLINK)"
+
+
+def code_of(path):
+    """The lines without comments and the texts in quotes."""
+    lines = [re.sub(r"(^|\s)--.*", "", line) for line in path.read_text().splitlines()]
+    return [re.sub(r"'[^']*'", "''", line) for line in lines]
+
+
+def needs_of(path):
+    return re.findall(r"^-- include: (\w+)$", path.read_text(), re.MULTILINE)
+
+
+def all_needs(path, seen):
+    for name in needs_of(path):
+        if name not in includes:
+            failures.append(f"{path}: includes {name}, which is no file of {root}/includes")
+        elif name not in seen:
+            seen.add(name)
+            all_needs(includes[name], seen)
+    return seen
+
+
+def defined_in(path):
+    """The names that a file defines at its outermost level."""
+    found = set()
+    for line in code_of(path):
+        if match := re.match(r"local function (\w+)", line):
+            found.add(match[1])
+        elif match := re.match(r"local ([\w, ]+)", line):
+            found.update(name.strip() for name in match[1].split(","))
+    return found
+
+
+def own_names(text):
+    """Every local, parameter and loop variable of a file, wherever it stands."""
+    found = set(re.findall(r"local function (\w+)", text))
+    for names in re.findall(r"local ([\w, ]+)", text) + re.findall(r"function[ \w]*\(([\w, ]*)\)", text) + re.findall(r"for ([\w, ]+?) (?:in|=)", text):
+        found.update(name.strip() for name in names.split(","))
+    return found
+
+
+# What the base defines is there for all.
+base = set()
+for path in (root / "includes/base").glob("*.lua"):
+    if path.stem in ("start", "clock", "limits", "rest"):
+        base |= defined_in(path)
+owner = {name: stem for stem, path in includes.items() if stem not in FAST_PATHS for name in defined_in(path) if name not in base}
+LUA = set("and break do else elseif end false for function if in local nil not or repeat return then true until while".split())
+LUA |= set("redis string table math tonumber tostring ipairs pairs next unpack KEYS ARGV".split())
+
+
+def check_needs(path, seen):
+    """A file includes what it uses."""
+    text = "\n".join(code_of(path))
+    words = set(re.findall(r"(?<![.:\w])[A-Za-z_]\w*", re.sub(r"([{,]\s*)\w+ = ", r"\1", text))) - own_names(text)
+    for word in sorted(words & owner.keys()):
+        if owner[word] not in seen and owner[word] != path.stem:
+            failures.append(f"{path}: uses {word} of {owner[word]}.lua and does not include it")
+    for word in sorted(words - owner.keys() - base - LUA):
+        failures.append(f"{path}: uses {word}, which no file that it includes defines")
+
+
+def check_positions(path):
+    """Positions in headers and records stand in the folder record."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        line = re.sub(r"(^|\s)--.*", "", line)
+        if re.search(r"\b(sub|byte)\([^,]+, *'?[2-9]\d*'?|GETRANGE', [^,]+, *'?\d+'?, *'?\d|SETRANGE|MSETNX|call\('SET'", line):
+            failures.append(f"{path}:{number}: a position in a record, or a write of one, outside of includes/record: {line.strip()}")
+
+
+def check_places(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        line = re.sub(r"(^|\s)--.*", "", line)
+        if re.search(rf"call\('{WRITING}', PREFIX \.\. '{PLACES}", line):
+            failures.append(f"{path}:{number}: a place of operations is changed outside of includes/lifecycle: {line.strip()}")
+
+
+for path in [*scripts.values(), *includes.values()]:
+    check_needs(path, all_needs(path, {path.stem}))
+    folder = path.parent.name
+    if folder not in ("record", "base") and path.stem not in FAST_PATHS:
+        check_positions(path)
+    if folder != "lifecycle" and path.stem not in FAST_PATHS:
+        check_places(path)
+for stem in includes.keys() - set().union(*(all_needs(path, set()) for path in scripts.values())) - {"test_clock"}:
+    failures.append(f"{includes[stem]}: no script includes it")
+listed = set(re.findall(r'case "(\w+)":', pathlib.Path("Sources/RedisBroker/Library/ScriptIncludes.swift").read_text()))
+for stem in sorted(listed ^ (includes.keys() - {"test_clock"})):
+    failures.append(f"ScriptIncludes.swift and {root}/includes do not agree on {stem}")
+print("\n".join(dict.fromkeys(failures)))
+sys.exit(bool(failures))
