@@ -103,12 +103,13 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "SluiceMonitor", dependencies: ["Operations"], swiftSettings: strict),
+        .target(name: "TerminalText", dependencies: ["Operations"], swiftSettings: strict),
+        .target(name: "SluiceMonitor", dependencies: ["Operations", "TerminalText"], swiftSettings: strict),
         .target(
             name: "SluiceCLI",
             dependencies: [
                 "Operations", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker", "WorkerRuntime",
-                "BuiltinOperations", "Sluice", "SluiceWorker", "SluiceMonitor",
+                "BuiltinOperations", "Sluice", "SluiceWorker", "TerminalText", "SluiceMonitor",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -291,6 +292,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting"], swiftSettings: strict),
+        .testTarget(name: "TerminalTextTests", dependencies: ["TerminalText", "BrokerModel"], swiftSettings: strict),
         .testTarget(
             name: "SluiceMonitorTests",
             dependencies: ["SluiceMonitor", "BrokerModel", "TestSupport"],

@@ -3,7 +3,6 @@ import ArgumentParser
 import Foundation
 @_exported import Operations
 @_exported import Sluice
-import SluiceMonitor
 @_exported import SluiceWorker
 
 /// The whole command line, for a program of one's own:

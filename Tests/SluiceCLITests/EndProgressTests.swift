@@ -1,5 +1,5 @@
 import Operations
-import SluiceMonitor
+import TerminalText
 import Testing
 
 @testable import SluiceCLI

@@ -1,6 +1,5 @@
 import Operations
 import Sluice
-import SluiceMonitor
 import Testing
 
 @testable import SluiceCLI

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 @testable import SluiceMonitor
 

@@ -1,4 +1,6 @@
+import BrokerModel
 import Operations
+import TerminalText
 import Testing
 
 @testable import SluiceMonitor
@@ -84,7 +86,7 @@ struct GridTests {
 
     @Test("Whatever was on the screen, the difference makes the new one of it")
     func random() {
-        var generator = SeededGenerator(state: 5)
+        var generator = SeededGenerator(seed: 5)
         let words = ["plain", "日本", "é", "👩‍💻", "►█░", "\u{1B}[2J", "e\u{301}x", "…", "  "]
         let roles = TextRole.allCases
         func grid() -> Grid {

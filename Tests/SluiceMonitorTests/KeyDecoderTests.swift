@@ -1,3 +1,4 @@
+import BrokerModel
 import Testing
 
 @testable import SluiceMonitor
@@ -47,7 +48,7 @@ struct KeyDecoderTests {
 
     @Test("No bytes at all make it wait for ever or fail")
     func fuzz() {
-        var generator = SeededGenerator(state: 11)
+        var generator = SeededGenerator(seed: 11)
         var stuck: [[UInt8]] = []
         for _ in 0..<5_000 {
             var decoder = KeyDecoder()

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 import Testing
 
 @testable import SluiceMonitor
@@ -185,17 +186,6 @@ struct NamespaceSnapshotTests {
         }
         #expect(isIdle([.finished: 9, .dead: 1, .ready: 0]))
         for state in OperationState.allCases where !state.isTerminal { #expect(!isIdle([state: 1]), "\(state)") }
-    }
-
-    @Test("Shown ids are as short as they can be and still differ")
-    func shortIDs() {
-        #expect(ShortID.length(for: [id(1), id(2)]) == 6)
-        #expect(ShortID.length(for: [OperationID]()) == 6)
-        #expect(ShortID.length(for: [id(1), id(1)]) == 6)
-        let far = OperationID(high: 1, low: 1)
-        #expect(ShortID.length(for: [far, id(1)]) > 6)
-        #expect(ShortID.text(id(1), length: 6, style: Style()) == "…000001")
-        #expect(ShortID.text(id(1), length: 26, style: Style()) == id(1).description)
     }
 
     @Test("The stats object has every state and total, also where they are zero")

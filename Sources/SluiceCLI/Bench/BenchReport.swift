@@ -1,5 +1,4 @@
 import Operations
-import SluiceMonitor
 import Synchronization
 
 /// Collects figures: lines as they come for programs, a table at the end for people.

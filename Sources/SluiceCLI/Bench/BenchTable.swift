@@ -1,4 +1,4 @@
-import SluiceMonitor
+import TerminalText
 
 /// Measurements as a table: what, how much, against what, the budget and whether it is met.
 struct BenchTable {

@@ -1,5 +1,5 @@
 import Foundation
-import SluiceMonitor
+import TerminalText
 
 /// Figures as people read them.
 enum FigureText {

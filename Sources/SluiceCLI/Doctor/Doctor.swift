@@ -1,5 +1,6 @@
 import Operations
 import SluiceMonitor
+import TerminalText
 
 /// Examines a namespace without changing anything.
 ///

@@ -1,5 +1,5 @@
 import Operations
-import SluiceMonitor
+import TerminalText
 
 extension Doctor {
     mutating func examine(_ queue: String, _ walk: inout KeyWalk) async throws {

@@ -1,6 +1,6 @@
 import Foundation
 import Operations
-import SluiceMonitor
+import TerminalText
 
 /// What the server's own words say about operations being safe in it.
 struct ServerExamination {

@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Makes an operation of a line, by the rules of a single enqueue.
 struct BatchLineReader: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// How one operation is to be queued: what the command line says, or a line of a batch.
 package struct EnqueueSettings: Sendable {

@@ -1,6 +1,5 @@
 import Foundation
 import Operations
-import SluiceMonitor
 
 /// Arguments of an operation as they are typed: `k=text`, `k:=json`, `k=@file` (the file's text), `k:=@file` (its JSON).
 package enum KeyValueArguments {

@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Operations as JSON objects: `docs/schema/operation.json`.
 package enum OperationJSON {

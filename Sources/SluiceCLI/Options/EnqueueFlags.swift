@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// How operations are to be queued; for a batch the defaults of its lines.
 package struct EnqueueFlags: ParsableArguments {

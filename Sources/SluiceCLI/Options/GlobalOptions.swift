@@ -1,6 +1,6 @@
 import ArgumentParser
 import Operations
-import SluiceMonitor
+import TerminalText
 
 extension ColorChoice: ExpressibleByArgument {}
 extension TimeStyle: ExpressibleByArgument {}

@@ -1,5 +1,5 @@
 import Operations
-import SluiceMonitor
+import TerminalText
 
 /// An error as the command line reports it: what happened, what was tried, what to do.
 package struct CLIError: Error, Equatable, Sendable {

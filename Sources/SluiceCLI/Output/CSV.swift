@@ -1,4 +1,4 @@
-import SluiceMonitor
+import TerminalText
 
 /// Comma-separated values.
 enum CSV {

@@ -1,5 +1,5 @@
 import Operations
-import SluiceMonitor
+import TerminalText
 
 /// Prints what became of operations as it becomes known, and what went wrong at the end.
 struct ChangeReport {

@@ -1,6 +1,7 @@
 import Foundation
 import Operations
 import SluiceMonitor
+import TerminalText
 import Synchronization
 
 #if canImport(Glibc)

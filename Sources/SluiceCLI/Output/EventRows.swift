@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Transitions as lines, in columns of fixed width because what comes later is not known.
 struct EventRows: Sendable {

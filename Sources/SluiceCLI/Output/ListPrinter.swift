@@ -1,5 +1,4 @@
 import Operations
-import SluiceMonitor
 
 /// Prints pages of operations as one list. Into a pipe each page is printed as it comes, so that a list of any length takes little memory.
 struct ListPrinter {

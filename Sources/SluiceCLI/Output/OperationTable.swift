@@ -1,6 +1,7 @@
 import Operations
 import Sluice
 import SluiceMonitor
+import TerminalText
 
 /// Operations as rows.
 struct OperationTable {

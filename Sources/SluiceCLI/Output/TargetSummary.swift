@@ -1,4 +1,4 @@
-import SluiceMonitor
+import TerminalText
 
 /// What became of targets, counted by kind. Its size does not grow with their number.
 package struct TargetSummary: Sendable {

@@ -2,7 +2,7 @@ import EmbeddedRedis
 import Foundation
 import Operations
 import RedisClient
-import SluiceMonitor
+import TerminalText
 import WorkerRuntime
 
 /// Makes of any error what the command line reports.

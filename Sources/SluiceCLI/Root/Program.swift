@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 import RedisClient
-import SluiceMonitor
+import TerminalText
 
 /// The running program, as messages and examples name it: a user's own binary has the same commands.
 package enum Program {

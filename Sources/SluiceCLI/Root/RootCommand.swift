@@ -4,6 +4,7 @@ import Operations
 import RedisClient
 import Sluice
 import SluiceMonitor
+import TerminalText
 
 /// `sluice` itself: the short help and one line about how things stand.
 package struct RootCommand: Verb {

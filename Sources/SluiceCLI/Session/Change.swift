@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// A change of operations: of those that are named, or of all that a query finds.
 struct Change: Sendable {

@@ -3,7 +3,7 @@ import Logging
 import Operations
 import RedisClient
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Reaches the Redis that the settings name.
 enum Connector {

@@ -1,5 +1,5 @@
 import Operations
-import SluiceMonitor
+import TerminalText
 
 /// The line that shows how far a wait is.
 package struct EndProgress: Sendable {

@@ -1,6 +1,5 @@
 import Operations
 import Sluice
-import SluiceMonitor
 
 /// Waits until operations ended, and meanwhile says how far they are.
 package struct EndWaiter: Sendable {

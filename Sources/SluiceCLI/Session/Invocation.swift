@@ -2,7 +2,6 @@ import Foundation
 import OperationKeys
 import Operations
 import Sluice
-import SluiceMonitor
 import WorkerRuntime
 
 /// One run of the command line: its arguments, streams and settings, and the way to Redis.

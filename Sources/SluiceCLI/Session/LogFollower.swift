@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Prints log lines of an operation, those that are there and those that come.
 struct LogFollower: Sendable {

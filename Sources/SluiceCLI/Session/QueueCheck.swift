@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Whether somebody will run what is enqueued.
 struct QueueCheck: Sendable {

@@ -1,7 +1,7 @@
 import OperationKeys
 import Operations
 import RedisClient
-import SluiceMonitor
+import TerminalText
 
 /// What a command runs with, and where each value comes from: flag, then environment, then default.
 package struct Settings: Sendable {

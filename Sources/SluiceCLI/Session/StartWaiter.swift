@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Waits until operations have started, by looking again whenever something has happened in their queues.
 struct StartWaiter: Sendable {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Operations named on the command line.
 package struct Targets: ParsableArguments {

@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Sends the operations of a file in bulk, in the order of its lines.
 struct BatchEnqueue: Sendable {

@@ -2,7 +2,6 @@ import ArgumentParser
 import Dispatch
 import Foundation
 import Operations
-import SluiceMonitor
 import Synchronization
 
 package struct BenchVerb: Verb {

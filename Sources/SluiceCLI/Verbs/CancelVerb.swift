@@ -1,7 +1,7 @@
 import ArgumentParser
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 package struct CancelVerb: Verb {
     package static var configuration: CommandConfiguration {

@@ -2,7 +2,7 @@ import ArgumentParser
 import EmbeddedRedis
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// `config show | acl | keys`
 package struct ConfigGroup: ParsableCommand {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import OperationKeys
 import Operations
-import SluiceMonitor
+import TerminalText
 
 package struct ConfigKeysVerb: Verb {
     package static var configuration: CommandConfiguration {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Operations
 import RedisClient
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 package struct EnqueueVerb: Verb {
     package static var configuration: CommandConfiguration {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Operations
 import Sluice
-import SluiceMonitor
 
 package struct EventsVerb: Verb {
     package static var configuration: CommandConfiguration {

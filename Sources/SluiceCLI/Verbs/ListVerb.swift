@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import Sluice
 import SluiceMonitor
+import TerminalText
 
 package struct ListVerb: Verb {
     package static var configuration: CommandConfiguration {

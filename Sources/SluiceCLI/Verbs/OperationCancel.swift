@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Cancels operations that are named, or that a query finds.
 struct OperationCancel: Sendable {

@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// Cancels everything that is in queues now.
 struct QueueCancel: Sendable {

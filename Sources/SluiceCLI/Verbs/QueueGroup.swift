@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import Sluice
 import SluiceMonitor
+import TerminalText
 
 /// `queue ls | show | pause | resume`
 package struct QueueGroup: ParsableCommand {

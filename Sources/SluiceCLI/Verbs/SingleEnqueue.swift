@@ -1,6 +1,6 @@
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 
 /// What follows the enqueue of one operation: output, warnings, waiting.
 struct SingleEnqueue: Sendable {

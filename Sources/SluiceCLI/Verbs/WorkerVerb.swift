@@ -3,7 +3,7 @@ import BuiltinOperations
 import Logging
 import Operations
 import Sluice
-import SluiceMonitor
+import TerminalText
 import WorkerRuntime
 
 package struct WorkerVerb: Verb {

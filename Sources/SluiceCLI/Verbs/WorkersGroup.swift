@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import Sluice
 import SluiceMonitor
+import TerminalText
 
 /// `workers ls | show`
 package struct WorkersGroup: ParsableCommand {

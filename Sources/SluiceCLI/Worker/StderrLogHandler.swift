@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 import Operations
-import SluiceMonitor
+import TerminalText
 
 /// How a worker's log is written.
 package enum LogFormat: String, CaseIterable, Sendable {

@@ -6,7 +6,7 @@ import RedisBroker
 import RedisClient
 import ServiceLifecycle
 import Sluice
-import SluiceMonitor
+import TerminalText
 import WorkerRuntime
 import SluiceWorker
 

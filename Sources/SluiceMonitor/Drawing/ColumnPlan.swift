@@ -1,3 +1,4 @@
+import TerminalText
 /// A column of a list on the screen.
 struct ScreenColumn: Sendable {
     var title: String

@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import TerminalText
 
 extension OperationDetail {
     /// The name in its envelope, as it may be shown once made safe.

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 extension MonitorView {
     /// The question over the screen, in a box; on a screen too small for one, in its last line.

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// A size in cells, never negative.
 package struct ScreenSize: Sendable, Equatable {

@@ -1,3 +1,4 @@
+import TerminalText
 /// Turns the difference of two screens into the bytes that make the one of the other.
 package struct GridDiff: Sendable {
     private let style: Style

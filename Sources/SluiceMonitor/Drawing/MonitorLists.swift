@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 extension MonitorView {
     /// A count; zero is dimmed, so that the eye finds the others.

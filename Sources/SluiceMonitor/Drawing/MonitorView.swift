@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// Draws the model: one screen for each size of the terminal.
 package struct MonitorView: Sendable {

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 extension MonitorView {
     /// Lines 1 to 3 or 4: counters, rates, the sparkline if there is space, the screens.

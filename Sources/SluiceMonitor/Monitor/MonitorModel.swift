@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// The screens of the monitor. The numbers are those of the keys.
 package enum MonitorScreen: Int, Sendable, CaseIterable {

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 extension AbsentNode {
     /// So many queues are named.

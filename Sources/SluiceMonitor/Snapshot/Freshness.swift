@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// How far the shown data can be trusted: the truth meter in the header.
 package enum Freshness: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// One lost worker, put together from the histories of the queues that it served.
 package struct LostSummary: Sendable, Equatable {

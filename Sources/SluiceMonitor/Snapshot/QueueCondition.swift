@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// In one or two words, whether a queue's operations can start.
 package enum QueueCondition: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// A namespace as plain text, once: what `monitor` prints where it cannot draw, and `stats` as tables.
 package enum SnapshotText {

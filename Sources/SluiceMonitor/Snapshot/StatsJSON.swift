@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// The numbers of a namespace as a JSON object: `docs/schema/stats.json`, shared by `stats`, `stat` and `monitor --once`.
 package enum StatsJSON {

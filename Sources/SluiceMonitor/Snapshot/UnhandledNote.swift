@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// Operations of a queue that wait for a worker that knows their name.
 package struct UnhandledNote: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// How the monitor runs. Every default is visible in `init`.
 package struct MonitorOptions: Sendable {

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 #if canImport(Glibc)
     import Glibc

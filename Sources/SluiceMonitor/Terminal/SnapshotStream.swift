@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// Reads a namespace in a fixed rhythm, for output in lines: `stat`, and `monitor` without a terminal.
 package struct SnapshotStream: Sendable {

@@ -1,4 +1,5 @@
 import Synchronization
+import TerminalText
 
 #if canImport(Glibc)
     import Glibc

@@ -1,6 +1,6 @@
 import Foundation
 import Operations
-import SluiceMonitor
+import TerminalText
 import WorkerRuntime
 
 /// What is told about a worker's health. That it is told at all means that the process lives.

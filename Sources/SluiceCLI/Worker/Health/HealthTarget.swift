@@ -1,4 +1,4 @@
-import SluiceMonitor
+import TerminalText
 
 /// Where a worker tells its health: a file, or a port that answers HTTP.
 enum HealthTarget: Equatable, Sendable {

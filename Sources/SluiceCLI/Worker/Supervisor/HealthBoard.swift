@@ -1,6 +1,5 @@
 import Foundation
 import Operations
-import SluiceMonitor
 import WorkerRuntime
 
 /// What the processes of a supervisor say about their health: a file each in a folder that only they see.

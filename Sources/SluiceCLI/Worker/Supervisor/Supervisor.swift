@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import Operations
 import RedisBroker
-import SluiceMonitor
+import TerminalText
 import WorkerRuntime
 import Synchronization
 

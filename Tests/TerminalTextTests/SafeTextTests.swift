@@ -1,6 +1,7 @@
+import BrokerModel
 import Testing
 
-@testable import SluiceMonitor
+@testable import TerminalText
 
 @Suite("Safe text", .timeLimit(.minutes(5)))
 struct SafeTextTests {
@@ -42,7 +43,7 @@ struct SafeTextTests {
 
     @Test("No bytes at all bring a control or bidirectional character through")
     func fuzz() {
-        var generator = SeededGenerator(state: 7)
+        var generator = SeededGenerator(seed: 7)
         let leads: [UInt8] = [0x1B, 0x9B, 0xC2, 0xD8, 0xE2, 0x80, 0x81, 0xAE, 0xA8, 0x9C, 0x0A, 0x0D, 0x09, 0x41]
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0..<16, using: &generator)).map { _ in
@@ -102,7 +103,7 @@ struct DisplayWidthTests {
 
     @Test("A cut text never takes more cells than allowed")
     func fuzz() {
-        var generator = SeededGenerator(state: 8)
+        var generator = SeededGenerator(seed: 8)
         for _ in 0..<5_000 {
             var text = ""
             for _ in 0..<Int.random(in: 0..<12, using: &generator) {

@@ -1,7 +1,7 @@
 import Operations
 import Testing
 
-@testable import SluiceMonitor
+@testable import TerminalText
 
 @Suite("Tables", .timeLimit(.minutes(5)))
 struct TableTests {

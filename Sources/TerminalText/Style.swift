@@ -10,7 +10,7 @@ package enum TextRole: Sendable, Hashable, CaseIterable {
     case executing, finished, warning, dead, cancelled, dim, heading, plain
 
     /// The Select Graphic Rendition codes; `nil` for plain text.
-    var codes: String? {
+    package var codes: String? {
         switch self {
         case .executing: "36"
         case .finished: "32"

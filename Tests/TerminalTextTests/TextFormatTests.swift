@@ -1,6 +1,6 @@
 import Testing
 
-@testable import SluiceMonitor
+@testable import TerminalText
 
 @Suite("Durations", .timeLimit(.minutes(5)))
 struct DurationTextTests {
