@@ -114,15 +114,27 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict
         ),
+        .target(
+            name: "SluiceBench",
+            dependencies: [
+                "Operations", "RedisClient", "EmbeddedRedis", "RedisBroker", "WorkerRuntime", "Sluice", "TerminalText",
+                "SluiceCLI",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "sluice",
-            dependencies: ["SluiceCLI"],
+            dependencies: ["SluiceCLI", "SluiceBench"],
             path: "Sources/sluice-main",
             swiftSettings: strict
         ),

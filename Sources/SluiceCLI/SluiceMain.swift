@@ -13,7 +13,7 @@ import Foundation
 /// }
 /// ```
 ///
-/// The program then has every command of `sluice`, and its workers run the registered operations besides the built-in ones.
+/// The program then has every command of `sluice` except `bench`, and its workers run the registered operations besides the built-in ones.
 public enum SluiceMain {
     /// Runs the command that the program's arguments name, and ends the process with its exit status.
     ///
@@ -21,13 +21,24 @@ public enum SluiceMain {
     public static func run(
         _ register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
     ) async -> Never {
+        await run(adding: [], register: register)
+    }
+
+    /// The same with further commands, which come last in the help.
+    package static func run(
+        adding verbs: [any Verb.Type],
+        register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
+    ) async -> Never {
         ExecGuard.runIfAsked()
         EndingSignals.prepare()
         StandardStreams.occupy()
         // A reader that went away is an error of a write, not the end of a worker.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
-        let status = await run(arguments, environment: ProcessInfo.processInfo.environment, register: register)
+        let environment = ProcessInfo.processInfo.environment
+        let status = await RootCommand.$added.withValue(verbs) {
+            await run(arguments, environment: environment, register: register)
+        }
         exit(status.rawValue)
     }
 

@@ -1,3 +1,4 @@
+import SluiceBench
 import SluiceCLI
 
-await SluiceMain.run()
+await SluiceMain.run(adding: [BenchVerb.self, TestWorkerVerb.self])

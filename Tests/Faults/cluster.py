@@ -142,10 +142,10 @@ class Cluster:
         return {**os.environ, "SLUICE_REDIS_URL": self.url(through_proxy), "SLUICE_STATE_DIR": str(self.folder),
                 **({"SLUICE_MUTANT": self.mutant} if self.mutant else {})}
 
-    def worker(self, slots=4, *options, through_proxy=False, prefix=()):
+    def worker(self, slots=4, *options, verb="worker", through_proxy=False, prefix=()):
         log = open(self.folder / f"worker-{len(self.workers)}.log", "wb")
         process = subprocess.Popen(
-            [*prefix, self.binary, "worker", "-c", str(slots), "--allow", "exec", "--lease", f"{LEASE:.0f}s", *options],
+            [*prefix, self.binary, verb, "-c", str(slots), "--allow", "exec", "--lease", f"{LEASE:.0f}s", *options],
             env=self.environment(through_proxy),
             stdout=subprocess.DEVNULL,
             stderr=log,

@@ -13,10 +13,10 @@ from wire import Claims
 def threads(cluster):
     lease, count = 1.5, os.cpu_count()
     # Who has no thread left cannot claim: the second worker starts when all is claimed, only to be there for a takeover.
-    busy = cluster.worker(count, "--test-operations", "--lease", "1500ms")
+    busy = cluster.worker(count, "--lease", "1500ms", verb="test-worker")
     cluster.enqueue(count, name="test.spin", args={"seconds": 10 * lease, "ledger": str(cluster.ledger.path)})
     running(cluster, count)
-    cluster.worker(count, "--test-operations", "--lease", "1500ms")
+    cluster.worker(count, "--lease", "1500ms", verb="test-worker")
     while_holding(cluster, lambda: cluster.ended() == count, "the computing ends", 120, lease)
     assert busy.poll() is None
     assert len(cluster.ledger.starts()) == count, f"{len(cluster.ledger.starts())} starts of {count} operations"
@@ -24,7 +24,7 @@ def threads(cluster):
 
 @scenario("stuck", "an operation computes for ever: dead at its limit and the grace, its process is replaced, the others run", may_return=True)
 def stuck(cluster):
-    cluster.worker(2, "--processes", "2", "--test-operations", "--cancel-grace", "200ms", "--drain-timeout", "3s", "--stuck", "replace")
+    cluster.worker(2, "--processes", "2", "--cancel-grace", "200ms", "--drain-timeout", "3s", "--stuck", "replace", verb="test-worker")
     (id,) = cluster.enqueue(1, name="test.spin", args={"seconds": 3600, "ledger": str(cluster.ledger.path)}, runTimeout="500ms")
     running(cluster, 1)
     cluster.faults += 1
@@ -86,7 +86,7 @@ def overlap(cluster):
     # On a long way a worker keeps more calls under way, and loses more of them at once.
     cluster.proxy.delay = 0.005
     for _ in range(2):
-        cluster.worker(500, "--test-operations", through_proxy=True)
+        cluster.worker(500, verb="test-worker", through_proxy=True)
     ids = cluster.enqueue(30_000 if cluster.is_long else 4000, name="test.spin", args={"seconds": 0, "ledger": str(cluster.ledger.path)})
     cluster.drain(300)
     nobody_died(cluster)

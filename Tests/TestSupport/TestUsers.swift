@@ -34,7 +34,7 @@ package enum TestUsers {
     static func role(of arguments: [String]) -> Role {
         let words = arguments.filter { !$0.hasPrefix("-") }
         switch words.first {
-        case "worker": return .worker
+        case "worker", "test-worker": return .worker
         case "enqueue", "wait", "result": return .producer
         case "list", "ls", "show", "stats", "stat", "monitor", "logs", "events", nil: return .monitor
         case "queue", "workers": return ["ls", "list", "show"].contains(words.dropFirst().first) ? .monitor : .operator

@@ -14,7 +14,7 @@ package struct GlobalOptions: ParsableArguments {
             valueName: "url"
         )
     )
-    var redis: String?
+    package var redis: String?
 
     @Option(name: [.customShort("N"), .long], help: "The namespace.")
     var namespace: String?

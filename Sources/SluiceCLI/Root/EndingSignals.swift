@@ -1,13 +1,13 @@
 import Foundation
 
 /// The signals with which a terminal, a shell or a supervisor ends a program.
-enum EndingSignals {
-    static let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
+package enum EndingSignals {
+    package static let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
     /// They mean nothing to a program that does not ask for them, but would end it.
     static let unspecific = [SIGUSR1, SIGUSR2]
 
     /// Those that the parent has the program ignore: `nohup` SIGHUP, a script SIGINT and SIGQUIT of what it starts in the background.
-    static let ignoredAtStart = Set((all + unspecific).filter(isIgnored))
+    package static let ignoredAtStart = Set((all + unspecific).filter(isIgnored))
 
     /// Called before the program changes what a signal does.
     ///

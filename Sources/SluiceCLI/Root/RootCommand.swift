@@ -8,6 +8,9 @@ import TerminalText
 
 /// `sluice` itself: the short help and one line about how things stand.
 package struct RootCommand: Verb {
+    /// The commands of the running program besides those of every program, which `SluiceMain.run(adding:)` sets.
+    @TaskLocal package static var added: [any Verb.Type] = []
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: Program.name,
@@ -28,8 +31,8 @@ package struct RootCommand: Verb {
                 WorkerVerb.self, EnqueueVerb.self, CancelVerb.self, WaitVerb.self, ShowVerb.self, ResultVerb.self,
                 LogsVerb.self, ListVerb.self, StatsVerb.self, RetryVerb.self, RemoveVerb.self, QueueGroup.self,
                 WorkersGroup.self, EventsVerb.self, StatVerb.self, MonitorVerb.self, DoctorVerb.self, RedisGroup.self,
-                ConfigGroup.self, BenchVerb.self,
-            ]
+                ConfigGroup.self,
+            ] + added
         )
     }
 

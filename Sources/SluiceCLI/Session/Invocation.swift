@@ -48,6 +48,21 @@ package struct Invocation: Sendable {
         )
     }
 
+    /// The same with further operations for workers.
+    package func adding(_ operations: @escaping @Sendable (inout OperationRegistry) -> Void) -> Invocation {
+        Invocation(
+            arguments: arguments,
+            console: console,
+            settings: settings,
+            options: options,
+            connector: connector,
+            register: { registry in
+                register(&registry)
+                operations(&registry)
+            }
+        )
+    }
+
     /// Refuses under `--read-only`. Otherwise what follows changes something, and output that fails does not stop it.
     package func requireWritable() throws(CLIError) {
         guard settings.readOnly.content else { return console.beginHandingOver() }

@@ -97,12 +97,6 @@ package struct WorkerVerb: Verb {
     var watchInterval = Duration.seconds(60)
     @Option(help: .hidden, transform: DurationText.parse)
     var lease = Defaults.lease
-    /// What `bench` measures with.
-    @Flag(help: .hidden)
-    var benchOperations = false
-    /// What `scripts/faults` blocks threads with.
-    @Flag(help: .hidden)
-    var testOperations = false
     @OptionGroup package var global: GlobalOptions
 
     /// More is a slip.
@@ -148,7 +142,6 @@ package struct WorkerVerb: Verb {
     private func registry(_ invocation: Invocation, allowed: Set<String>) throws(CLIError) -> OperationRegistry {
         var registry = OperationRegistry()
         invocation.register(&registry)
-        if benchOperations { BenchOperations.register(in: &registry) }
         let names = Set(registry.names)
         let environment = try ProgramEnvironment(typed: passEnv)
         let builtins = BuiltinOperations.handlers(
@@ -156,7 +149,6 @@ package struct WorkerVerb: Verb {
             cancelGrace: cancelGrace,
             environment: environment
         )
-        if testOperations { registry.register(BuiltinOperations.spin) }
         for handler in builtins where !names.contains(handler.name) { registry.register(handler) }
         for option in try HandlerOption.all(handler) {
             guard !names.contains(option.name) else {

@@ -1,9 +1,9 @@
 import Foundation
 
 /// A new folder under the temporary one that only this user sees.
-enum PrivateFolder {
+package enum PrivateFolder {
     /// - Throws: `CLIError` if none can be made.
-    static func make(_ label: String) throws(CLIError) -> URL {
+    package static func make(_ label: String) throws(CLIError) -> URL {
         let template = FileManager.default.temporaryDirectory.appendingPathComponent("\(label)-XXXXXX").path
         var path = Array(template.utf8CString)
         guard mkdtemp(&path) != nil else {

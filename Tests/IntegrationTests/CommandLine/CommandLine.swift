@@ -61,8 +61,12 @@ struct CommandLine: Sendable {
     }
 
     /// Starts a worker and waits until it has its first lease.
-    func worker(_ arguments: String..., environment: [String: String] = [:]) async throws -> Program {
-        let worker = try start(["worker", "-v"] + arguments, environment: environment)
+    func worker(
+        _ arguments: String...,
+        verb: String = "worker",
+        environment: [String: String] = [:]
+    ) async throws -> Program {
+        let worker = try start([verb, "-v"] + arguments, environment: environment)
         try await eventually("the worker is known") {
             guard let suffix = worker.errors.firstMatch(of: /worker \S*?([0-9A-Z]{6}) pid/)?.1 else { return false }
             return try await snapshots().contains { $0.workers.contains { $0.worker.hasSuffix(suffix) } }

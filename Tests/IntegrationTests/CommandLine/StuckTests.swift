@@ -21,7 +21,7 @@ extension CommandLineTests {
             "--stuck free: dead, the slot is free, the worker says how many bodies still run, and what they write is refused"
         )
         func free() async throws {
-            let worker = try await sluice.worker("-c", "1", "--test-operations", "--cancel-grace", "100ms")
+            let worker = try await sluice.worker("-c", "1", "--cancel-grace", "100ms", verb: "test-worker")
             let id = try await spin(15)
             try await sluice.reaches("dead", id)
             #expect(try await error(id)?.contains(#""type":"stuck""#) == true)
@@ -43,7 +43,7 @@ extension CommandLineTests {
         private func blockedWorker(_ options: String...) async throws -> Program {
             let threads = ProcessInfo.processInfo.activeProcessorCount
             let worker = try sluice.start(
-                ["worker", "-v", "-c", "\(threads)", "--test-operations", "--cancel-grace", "100ms", "--lease", "10m"]
+                ["test-worker", "-v", "-c", "\(threads)", "--cancel-grace", "100ms", "--lease", "10m"]
                     + options
             )
             for _ in 0..<threads { _ = try await sluice.enqueue("test.spin", "seconds:=600") }
@@ -79,11 +79,11 @@ extension CommandLineTests {
             let worker = try await sluice.worker(
                 "-c",
                 "1",
-                "--test-operations",
                 "--cancel-grace",
                 "100ms",
                 "--stuck",
-                "replace"
+                "replace",
+                verb: "test-worker"
             )
             let id = try await spin(600)
             try await sluice.reaches("dead", id)
@@ -96,7 +96,7 @@ extension CommandLineTests {
         func blocked() async throws {
             let threads = ProcessInfo.processInfo.activeProcessorCount
             let supervisor = try sluice.start([
-                "worker", "-v", "--processes", "1", "-c", "\(threads)", "--test-operations", "--cancel-grace", "100ms",
+                "test-worker", "-v", "--processes", "1", "-c", "\(threads)", "--cancel-grace", "100ms",
                 "--lease", "10m", "--stuck", "replace",
             ])
             var ids: [String] = []

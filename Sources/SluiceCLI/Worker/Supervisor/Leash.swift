@@ -1,12 +1,12 @@
 import Foundation
 
 /// A pipe by which the workers of a supervisor see that it has ended, however that came about: they read, it never writes.
-enum Leash {
+package enum Leash {
     /// Makes one.
     ///
     /// - Returns: the end to hand to workers. The other one closes with this process.
     /// - Throws: `CLIError` if descriptors are used up.
-    static func make() throws(CLIError) -> Int32 {
+    package static func make() throws(CLIError) -> Int32 {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
             throw CLIError(.bug, "no pipe can be made: \(String(cString: strerror(errno)))")

@@ -3,13 +3,13 @@ import Operations
 import Synchronization
 
 /// A worker that runs as a child of this process.
-final class WorkerProcess: Sendable {
+package final class WorkerProcess: Sendable {
     /// How it ended.
-    enum End: Sendable, Equatable, CustomStringConvertible {
+    package enum End: Sendable, Equatable, CustomStringConvertible {
         case exited(code: Int32)
         case killed(signal: Int32)
 
-        var description: String {
+        package var description: String {
             switch self {
             case .exited(let code): "exit \(code)"
             case .killed(let signal): "signal \(signal)"
@@ -23,7 +23,7 @@ final class WorkerProcess: Sendable {
         var waiter: CheckedContinuation<End, Never>?
     }
 
-    let pid: pid_t
+    package let pid: pid_t
     let worker: WorkerID
     let startedAt = ContinuousClock.now
     private let state = Mutex(State())
@@ -35,7 +35,7 @@ final class WorkerProcess: Sendable {
     ///   - leash: becomes its standard input.
     ///   - isSilent: what it writes goes nowhere; else to where this process writes.
     /// - Throws: `CLIError` if no process can be started.
-    init(_ worker: WorkerID, arguments: [String], leash: Int32, isSilent: Bool = false) throws(CLIError) {
+    package init(_ worker: WorkerID, arguments: [String], leash: Int32, isSilent: Bool = false) throws(CLIError) {
         self.worker = worker
         pid = try Self.spawn(arguments, leash, isSilent)
         let thread = Thread { [self] in collect() }
@@ -44,14 +44,14 @@ final class WorkerProcess: Sendable {
     }
 
     /// Sends a signal, if it still runs.
-    func send(_ signal: Int32) {
+    package func send(_ signal: Int32) {
         state.withLock { state in
             if state.end == nil { _ = kill(pid, signal) }
         }
     }
 
     /// Waits for its end; one caller.
-    func end() async -> End {
+    package func end() async -> End {
         await withCheckedContinuation { continuation in
             let end = state.withLock { state -> End? in
                 if state.end == nil { state.waiter = continuation }

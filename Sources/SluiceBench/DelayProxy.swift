@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 import RedisClient
+import SluiceCLI
 
 /// A network in small: hands on what it gets, later.
 final class DelayProxy: Sendable {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Dispatch
 import Foundation
 import Operations
+import SluiceCLI
 import Synchronization
 
 package struct BenchVerb: Verb {

@@ -1,18 +1,14 @@
 import Foundation
 import Operations
 
-extension BuiltinOperations {
-    /// For tests of workers: computes for `seconds` without ever yielding its thread, deaf to every cancel, and notes its start and its
-    /// end in the file `ledger`, as the operations of `scripts/faults` do.
-    package static let spin = OperationHandler(name: "test.spin", retryPolicy: RetryPolicy(attempts: 1)) {
-        json,
-        context in
-        let arguments = try Arguments(json, of: "test.spin")
-        try arguments.allow(only: ["seconds", "ledger"])
-        let seconds = try arguments.required("seconds", arguments.optionalNumber("seconds"))
-        let ledger = try arguments.optionalString("ledger")
+extension BenchOperations {
+    /// Computes for `seconds` without ever yielding its thread, ignores every cancel, and writes its start and its end to the file
+    /// `ledger`, as the operations of `scripts/faults` do.
+    static let spin = OperationHandler(name: "test.spin", retryPolicy: RetryPolicy(attempts: 1)) { json, context in
+        let arguments = try JSONValue(parsing: json)
+        let ledger = arguments["ledger"]?.stringValue
         note("start", context, ledger)
-        let end = ContinuousClock.now + .seconds(seconds)
+        let end = ContinuousClock.now + .seconds(arguments["seconds"]?.doubleValue ?? 0)
         var turns = 0
         while ContinuousClock.now < end { turns &+= 1 }
         context.progress(1, "after its end")

@@ -3,13 +3,15 @@ import Foundation
 import Operations
 import WorkerRuntime
 
-/// What worker processes of a benchmark can run besides the built-in operations.
+/// What worker processes of benchmarks and tests can run besides the built-in operations.
 enum BenchOperations {
     static let stamp = "bench.stamp"
     static let wait = "bench.wait"
 
+    @Sendable
     static func register(in registry: inout OperationRegistry) {
         registry.register(TypedCases.Picture.self)
+        registry.register(spin)
         registry.register(OperationHandler(name: stamp) { _, _ in Array("\(MachineClock.nanoseconds)".utf8) })
         registry.register(
             OperationHandler(name: wait) { _, _ in

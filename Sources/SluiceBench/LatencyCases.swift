@@ -1,6 +1,7 @@
 import Operations
 import RedisClient
 import Sluice
+import SluiceCLI
 
 /// How long single operations wait, for a start, a cancel or an answer; by a clock that both processes share.
 struct LatencyCases: Sendable {

@@ -1,4 +1,5 @@
 import Operations
+import SluiceCLI
 import Synchronization
 
 /// Collects figures: lines as they come for programs, a table at the end for people.

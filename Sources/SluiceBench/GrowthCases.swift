@@ -1,5 +1,6 @@
 import Operations
 import RedisClient
+import SluiceCLI
 
 /// Whether anything gets slower when there is more of it.
 struct GrowthCases: Sendable {

@@ -6,6 +6,7 @@ import Operations
 import RedisBroker
 import RedisClient
 import Sluice
+import SluiceCLI
 import Synchronization
 
 /// What a benchmark runs on: a redis-server of its own in a folder of its own, a client, a connection that asks the server about
@@ -166,9 +167,8 @@ final class BenchRig: Sendable {
         let process = try WorkerProcess(
             id,
             arguments: [
-                "worker", "--redis", Self.url(endpoint ?? self.endpoint), "--namespace", Self.namespace, "-q", queues,
-                "-c", "\(slots)", "--bench-operations", "--quiet", "--drain-timeout", "2s", "--supervised",
-                id.description,
+                "test-worker", "--redis", Self.url(endpoint ?? self.endpoint), "--namespace", Self.namespace,
+                "-q", queues, "-c", "\(slots)", "--quiet", "--drain-timeout", "2s", "--supervised", id.description,
             ],
             leash: leash,
             isSilent: true

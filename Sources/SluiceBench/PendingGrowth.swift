@@ -1,4 +1,5 @@
 import Operations
+import SluiceCLI
 
 /// Whether calls get slower when more operations wait. Times are the server's own, so that the client does not blur them.
 ///

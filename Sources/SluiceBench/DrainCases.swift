@@ -1,5 +1,6 @@
 import Operations
 import RedisClient
+import SluiceCLI
 
 /// How fast workers are.
 struct DrainCases: Sendable {

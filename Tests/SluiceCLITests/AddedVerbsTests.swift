@@ -1,0 +1,29 @@
+import ArgumentParser
+import Testing
+
+@testable import SluiceCLI
+
+@Suite("Commands that a program adds", .timeLimit(.minutes(5)))
+struct AddedVerbsTests {
+    private struct Hello: Verb {
+        static var configuration: CommandConfiguration { CommandConfiguration(commandName: "hello") }
+        @OptionGroup var global: GlobalOptions
+
+        func perform(_ invocation: Invocation) async throws -> SluiceCLI.ExitStatus { .refused }
+    }
+
+    @Test("A program has the commands that it adds, and lists them last; another one does not know them")
+    func added() async {
+        await RootCommand.$added.withValue([Hello.self]) {
+            #expect(RootCommand.configuration.subcommands.last is Hello.Type)
+            #expect(await SluiceMain.run(["--quiet", "hello"], environment: [:]) == .refused)
+        }
+        #expect(await SluiceMain.run(["hello"], environment: [:]) == .usage)
+    }
+
+    @Test("A user's program has no bench")
+    func bench() async {
+        #expect(!RootCommand.helpMessage().contains("bench"))
+        #expect(await SluiceMain.run(["bench"], environment: [:]) == .usage)
+    }
+}
