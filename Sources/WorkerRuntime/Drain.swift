@@ -73,7 +73,7 @@ struct Drain: Sendable {
             for index in queue.members.indices { queue.returnWaiting(index) }
             return queue.members.filter(\.hasWork).map(\.share.name)
         }
-        core.logger.info("draining", metadata: ["running": "\(core.queue.withLock { $0.busySlots })"])
+        core.logger.info("draining", metadata: ["running": "\(core.queue.withLock { $0.slots.running })"])
         core.bell.raise()
         await passOn(unclaimed)
         await untilNothingMoreComes()

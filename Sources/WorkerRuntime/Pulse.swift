@@ -62,8 +62,8 @@ extension Pulse.State {
         if queue.members.isEmpty { return WorkerHealth(isReady: true, reason: "there is no queue yet") }
         if isListening { return WorkerHealth(isReady: true, reason: "waiting for operations") }
         if let claimedAt, !isOld(claimedAt) { return WorkerHealth(isReady: true, reason: "claiming operations") }
-        if queue.busySlots >= queue.slots {
-            return WorkerHealth(isReady: true, reason: "all \(queue.slots) slots are busy")
+        if queue.slots.running >= queue.slots.count {
+            return WorkerHealth(isReady: true, reason: "all \(queue.slots.count) slots are busy")
         }
         guard let claimedAt else { return WorkerHealth(isReady: false, reason: "no claim was answered yet") }
         return WorkerHealth(isReady: false, reason: "no claim was answered for \(seconds(since: claimedAt, now))")

@@ -59,7 +59,7 @@ extension WorkerCore {
     /// What the next heartbeats tell about this worker.
     func info() -> WorkerInfo {
         let (busy, phase, names) = queue.withLock {
-            ($0.busySlots, $0.phase, $0.members.prefix(WorkerInfo.queuesNamed).map(\.share.name))
+            ($0.slots.running, $0.phase, $0.members.prefix(WorkerInfo.queuesNamed).map(\.share.name))
         }
         let pid = ProcessInfo.processInfo.processIdentifier
         return WorkerInfo(

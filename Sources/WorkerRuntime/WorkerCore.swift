@@ -224,8 +224,8 @@ final class WorkerCore: Sendable {
             let claiming = queue.fill(now)
             var effects = Effects()
             // What has ended, and what is to be claimed, may wait for the call under way: its answer looks again.
-            if queue.members[operation.queue].hasCall(now) { effects.own = queue.members[operation.queue].signal }
-            for index in claiming where index != operation.queue && queue.members[index].hasCall(now) {
+            if queue.hasCall(operation.queue, now) { effects.own = queue.members[operation.queue].signal }
+            for index in claiming where index != operation.queue && queue.hasCall(index, now) {
                 effects.wakes.append(queue.members[index].signal)
             }
             effects.calm = queue.phase != .running

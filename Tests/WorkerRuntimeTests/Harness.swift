@@ -204,15 +204,14 @@ extension WorkerConfiguration {
 extension LocalQueue {
     /// Starts everything that may start.
     mutating func runAll(_ now: Instant) -> [HeldOperation] {
-        var room = countRoom()
-        while useSlot(now, &room) != nil {}
+        let mayBorrow = somethingMayBorrow()
+        while useSlot(now, mayBorrow) != nil {}
         return takeLine()
     }
 
     /// Starts one.
     mutating func runNext(_ now: Instant) -> HeldOperation? {
-        var room = countRoom()
-        return useSlot(now, &room) == .start ? takeLine().first : nil
+        useSlot(now, somethingMayBorrow()) == .start ? takeLine().first : nil
     }
 
     /// What has a slot and no runner.

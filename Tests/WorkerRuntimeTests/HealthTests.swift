@@ -19,7 +19,7 @@ struct HealthTests {
     ) -> WorkerHealth {
         var queue = LocalQueue(slots: 2)
         queue.add(QueueShare("default"))
-        queue.members[0].running = busy
+        for _ in 0..<busy { queue.slots.start(0) }
         queue.phase = phase
         func instant(_ age: Int?) -> ContinuousClock.Instant? { age.map { Self.now - .seconds($0) } }
         let state = Pulse.State(claimedAt: instant(claimed), answeredAt: instant(answered), isListening: listens)

@@ -43,20 +43,23 @@ struct LendingTests {
     func lends() throws {
         var queue = queue()
         let asked = try exchange(&queue)
-        #expect(asked.slots == 2 && queue.members[0].requested == 2)
+        #expect(asked.slots == 2 && queue.slots.parts[0].claiming == 2)
         queue.take(claimed(1...4), 0, ties: .none)
         let running = queue.runAll(now)
         #expect(running.map(\.fence) == [1, 2])
-        #expect(queue.members[0].lent == 2 && queue.countRoom().free == 0)
+        #expect(queue.slots.parts[0].borrowed == 2 && queue.slots.free == 0)
         let third = try end(running[0], &queue)
         let fourth = try end(running[1], &queue)
         #expect([third?.fence, fourth?.fence] == [3, 4])
         #expect(try end(third, &queue) == nil)
-        #expect(queue.members[0].running == 1 && queue.members[0].lent == 1 && queue.members[0].granted == 0)
+        #expect(
+            queue.slots.parts[0].running == 1 && queue.slots.parts[0].borrowed == 1
+                && queue.slots.parts[0].reserved == 0
+        )
         // The claim is answered while one of two slots is still used.
         queue.finish(asked, 0)
         queue.accept(Claim(status: .ok, operations: claimed(5...6)), 0, of: asked, ties: .none, now)
-        #expect(queue.members[0].lent == 0)
+        #expect(queue.slots.parts[0].borrowed == 0)
         let next = queue.runAll(now)
         #expect(next.map(\.fence) == [5])
         #expect(try end(fourth, &queue)?.fence == 6)
@@ -70,9 +73,9 @@ struct LendingTests {
         queue.distribute(now)
         queue.take(claimed(2...2), 0, ties: .none)
         #expect(queue.runAll(now).map(\.fence) == [2])
-        #expect(queue.members[0].granted == 1 && queue.members[0].lent == 1)
+        #expect(queue.slots.parts[0].reserved == 1 && queue.slots.parts[0].borrowed == 1)
         #expect(try end(own, &queue) == nil)
-        #expect(queue.members[0].granted == 1 && queue.members[0].lent == 0)
+        #expect(queue.slots.parts[0].reserved == 1 && queue.slots.parts[0].borrowed == 0)
     }
 
     @Test("stay with the claim where operations are long, or nobody knows")
@@ -97,7 +100,7 @@ struct LendingTests {
         queue.distribute(now)
         queue.take(claimed(1...3), 0, ties: .none)
         _ = queue.runAll(now)
-        #expect(queue.members[0].lent == 2 && queue.members[0].waiting.count == 1)
+        #expect(queue.slots.parts[0].borrowed == 2 && queue.members[0].waiting.count == 1)
         let second = try exchange(&queue)
         #expect(second.slots == 2 && second.ahead == 1)
     }
@@ -107,12 +110,12 @@ struct LendingTests {
         var queue = queue([QueueShare("a"), QueueShare("b", reservedSlots: 1)])
         queue.members[1].hasWork = false
         _ = try exchange(&queue)
-        #expect(queue.members[0].requested == 1)
+        #expect(queue.slots.parts[0].claiming == 1)
         queue.take(claimed(1...2), 0, ties: .none)
         #expect(queue.runAll(now).map(\.fence) == [1])
         queue.take(claimed(11...12), 1, ties: .none)
         #expect(queue.runAll(now).map(\.fence) == [11])
-        #expect(queue.busySlots == 2)
+        #expect(queue.slots.running == 2)
     }
 
     @Test("belong to what runs when nothing is claimed for them any more")
@@ -121,10 +124,10 @@ struct LendingTests {
         _ = queue.distribute(now)
         queue.take(claimed(1...2), 0, ties: .none)
         _ = queue.runAll(now)
-        #expect(queue.members[0].granted == 2 && queue.members[0].lent == 2)
+        #expect(queue.slots.parts[0].reserved == 2 && queue.slots.parts[0].borrowed == 2)
         queue.accept(Claim(status: .ok), 0, ties: .none, now)
-        #expect(queue.members[0].lent == 0 && queue.members[0].usedSlots == 2)
-        #expect(queue.countRoom().free == 0)
+        #expect(queue.slots.parts[0].borrowed == 0 && queue.slots.parts[0].used == 2)
+        #expect(queue.slots.free == 0)
     }
 
     @Test("are never used twice, whatever comes in which order", arguments: 1...20 as ClosedRange<UInt64>)
@@ -132,11 +135,11 @@ struct LendingTests {
         var storm = Storm(seed: seed, queue: queue([QueueShare("a"), QueueShare("b", reservedSlots: 200)], slots: 600))
         for _ in 0..<2000 { storm.step(now) }
         storm.calmDown(now)
-        #expect(storm.mostRunning == 600 && storm.hasLent)
+        #expect(storm.mostRunning == 600 && storm.hasBorrowed)
         #expect(storm.faults.isEmpty, "\(storm.faults)")
-        for member in storm.queue.members {
-            #expect(member.running == 0 && member.requested == 0 && member.lent == 0 && member.waiting.isEmpty)
-            #expect(member.held.isEmpty)
+        for (member, part) in zip(storm.queue.members, storm.queue.slots.parts) {
+            #expect(part.running == 0 && part.claiming == 0 && part.borrowed == 0)
+            #expect(member.waiting.isEmpty && member.held.isEmpty)
         }
         #expect(storm.ended == storm.handedOut)
     }
@@ -146,7 +149,7 @@ struct LendingTests {
 private struct Storm {
     var queue: LocalQueue
     private(set) var mostRunning = 0
-    private(set) var hasLent = false
+    private(set) var hasBorrowed = false
     private(set) var faults: Set<String> = []
     private var mostAhead = 0
     private(set) var handedOut = 0
@@ -178,7 +181,7 @@ private struct Storm {
     mutating func calmDown(_ now: ContinuousClock.Instant) {
         isOver = true
         for _ in 0..<10_000
-        where !calls.isEmpty || !running.isEmpty || queue.members.contains(where: { $0.hasCall(now) }) {
+        where !calls.isEmpty || !running.isEmpty || (0...1).contains(where: { queue.hasCall($0, now) }) {
             step(now)
         }
     }
@@ -217,17 +220,17 @@ private struct Storm {
 
     private mutating func check() {
         mostRunning = max(mostRunning, running.count)
-        if queue.busySlots != running.count { faults.insert("the running are counted wrongly") }
-        if queue.busySlots > queue.slots { faults.insert("more run than there are slots") }
-        if queue.countRoom().free < 0 { faults.insert("more slots are used than there are") }
-        for member in queue.members {
-            hasLent = hasLent || member.lent > 0
-            if member.lent < 0 || member.lent > member.granted + member.requested {
-                faults.insert("lent what is not there")
+        if queue.slots.running != running.count { faults.insert("the running are counted wrongly") }
+        if queue.slots.running > queue.slots.count { faults.insert("more run than there are slots") }
+        if queue.slots.free < 0 { faults.insert("more slots are used than there are") }
+        for (member, part) in zip(queue.members, queue.slots.parts) {
+            hasBorrowed = hasBorrowed || part.borrowed > 0
+            if part.borrowed < 0 || part.borrowed > part.reserved + part.claiming {
+                faults.insert("borrowed what is not there")
             }
-            if member.lent > member.running { faults.insert("lent more than run") }
-            mostAhead = max(mostAhead, member.pace.prefetch(slots: queue.slots))
-            let ahead = member.waiting.count + member.lent + member.requestedAhead
+            if part.borrowed > part.running { faults.insert("borrowed more than run") }
+            mostAhead = max(mostAhead, member.pace.prefetch(slots: queue.slots.count))
+            let ahead = member.waiting.count + part.borrowed + part.ahead
             if ahead > mostAhead { faults.insert("more claimed ahead than is allowed") }
         }
     }

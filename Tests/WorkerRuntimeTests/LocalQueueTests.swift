@@ -242,7 +242,7 @@ struct LocalQueueTests {
         let (counts, capacities) = (sent.map { $0?.ended.count ?? 0 }, sent.map { $0?.capacity ?? 0 })
         #expect(counts == [500, 500, 500, 0])
         #expect(capacities == [500, 500, 500, 0])
-        #expect(queue.members[0].requested == 1500)
+        #expect(queue.slots.parts[0].claiming == 1500)
         queue.finish(sent[1], 0)
         let further = exchange(&queue)
         #expect(further?.ended.count == 450)
@@ -253,7 +253,7 @@ struct LocalQueueTests {
         // These are few: they wait for the call under way.
         #expect(exchange(&queue) == nil)
         queue.finish(sent[0], 0)
-        #expect(queue.members[0].requested == 0)
+        #expect(queue.slots.parts[0].claiming == 0)
         #expect(exchange(&queue)?.ended.count == 200)
     }
 
@@ -400,7 +400,7 @@ struct LocalQueueTests {
         #expect(queue.walks <= 20)
         for index in queue.members.indices {
             queue.members[index].hasWork = false
-            queue.members[index].granted = 0
+            queue.slots.revoke(index)
         }
         var walks = queue.walks
         #expect(settle() == (0, true))

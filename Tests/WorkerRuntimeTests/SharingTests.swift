@@ -36,7 +36,7 @@ struct SharingTests {
     func weights() throws {
         var queue = try queue("a:3,b", slots: 8)
         _ = queue.distribute(.now)
-        #expect(queue.members.map(\.granted) == [6, 2])
+        #expect(queue.slots.parts.map(\.reserved) == [6, 2])
     }
 
     @Test("without work leave their slots to the others")
@@ -44,7 +44,7 @@ struct SharingTests {
         var queue = try queue("a:3,b", slots: 8)
         queue.members[0].hasWork = false
         _ = queue.distribute(.now)
-        #expect(queue.members.map(\.granted) == [0, 8])
+        #expect(queue.slots.parts.map(\.reserved) == [0, 8])
     }
 
     @Test("with reserved slots keep them, and take free ones as well")
@@ -52,10 +52,10 @@ struct SharingTests {
         var queue = try queue("a=3,b", slots: 8)
         queue.members[0].hasWork = false
         _ = queue.distribute(.now)
-        #expect(queue.members.map(\.granted) == [0, 5])
+        #expect(queue.slots.parts.map(\.reserved) == [0, 5])
         queue.members[0].hasWork = true
         _ = queue.distribute(.now)
-        #expect(queue.members.map(\.granted) == [3, 5])
+        #expect(queue.slots.parts.map(\.reserved) == [3, 5])
     }
 
     @Test("get their part of the slots although another has claimed ahead, and a turn where there is none")
@@ -74,7 +74,7 @@ struct SharingTests {
                 queue.fill(now + after)
                 running += queue.takeLine()
             }
-            #expect(queue.members[1].granted == (slots == 10 ? 5 : after == .milliseconds(100) ? 1 : 0))
+            #expect(queue.slots.parts[1].reserved == (slots == 10 ? 5 : after == .milliseconds(100) ? 1 : 0))
         }
     }
 
@@ -93,9 +93,9 @@ struct SharingTests {
                 queue.end(operation, .finished(result: []), ranFor: .microseconds(10))
             }
             // Each of the others takes 150 ms.
-            for index in 1...3 where queue.members[index].granted > 0 {
+            for index in 1...3 where queue.slots.parts[index].reserved > 0 {
                 turns[index] += 1
-                queue.members[index].granted = 0
+                queue.slots.revoke(index)
                 now = now + .milliseconds(150)
             }
         }
@@ -171,7 +171,7 @@ struct SharingTests {
         queue.accept(Claim(status: .ok, operations: [operation], more: true), 0, of: exchange, ties: .none, now)
         queue.fill(now)
         #expect(queue.takeLine().map(\.fence) == [1])
-        #expect(queue.members[1].granted == 0)
+        #expect(queue.slots.parts[1].reserved == 0)
     }
 
     @Test("are written as on the command line")

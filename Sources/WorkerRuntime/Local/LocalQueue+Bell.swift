@@ -27,7 +27,7 @@ extension LocalQueue {
         members[index].isClaimingAtBell = true
         return BellClaim(
             epoch: members[index].epoch,
-            capacity: min(Self.mostAtBell, slots),
+            capacity: min(Self.mostAtBell, slots.count),
             sentAfter: members[index].lastSent,
             highestFence: members[index].highestFence
         )
@@ -85,7 +85,7 @@ extension LocalQueue {
     ///
     /// - Returns: false if nothing can be started: the token must be put back.
     mutating func rang(_ index: Int, _ now: Instant) -> Bool {
-        let canStart = phase == .running && members[index].hasLease(now) && maySpend(index, countRoom())
+        let canStart = phase == .running && members[index].hasLease(now) && slots.mayUse(index)
         members[index].hasWork = true
         members[index].rings += 1
         return canStart

@@ -45,9 +45,14 @@ extension LocalQueue {
         }
     }
 
+    /// True if the queue's loop has something to send.
+    func hasCall(_ index: Int, _ now: Instant) -> Bool {
+        members[index].hasCall(now, reserved: slots.parts[index].reserved)
+    }
+
     /// Decides the next call of a queue. Without a valid lease nothing is sent: what has ended waits for the next heartbeat.
     mutating func nextStep(_ index: Int, _ now: Instant) -> Step {
-        guard members[index].hasCall(now) else { return .wait }
+        guard hasCall(index, now) else { return .wait }
         if members[index].needsReconcile {
             members[index].calls += 1
             members[index].isAsking = true
@@ -99,23 +104,16 @@ extension LocalQueue {
     private mutating func takeCapacity(_ index: Int, for exchange: inout Exchange) {
         guard phase == .running, !members[index].needsReconcile else { return }
         let isFused = !exchange.ended.isEmpty
-        exchange.slots = min(members[index].granted, Defaults.batch)
-        members[index].granted -= exchange.slots
-        members[index].requested += exchange.slots
+        exchange.slots = slots.claimReserved(index, atMost: Defaults.batch)
         if isFused && !members[index].hasWork {
-            var room = countRoom()
-            while exchange.slots < Defaults.batch, maySpend(index, room) {
-                spend(index, &room)
-                members[index].requested += 1
-                exchange.slots += 1
-            }
+            exchange.slots += slots.claimFree(index, atMost: Defaults.batch - exchange.slots)
         }
         exchange.capacity = exchange.slots
         guard members[index].hasWork, isFused || exchange.slots > 0 else { return }
-        let claimedAhead = members[index].waiting.count + members[index].lent + members[index].requestedAhead
-        let free = members[index].pace.prefetch(slots: slots) - claimedAhead
+        let claimedAhead = members[index].waiting.count + slots.parts[index].borrowed + slots.parts[index].ahead
+        let free = members[index].pace.prefetch(slots: slots.count) - claimedAhead
         exchange.ahead = min(max(0, free), Defaults.batch - exchange.slots)
-        members[index].requestedAhead += exchange.ahead
+        slots.claimAhead(index, exchange.ahead)
         exchange.capacity += exchange.ahead
     }
 
@@ -161,7 +159,7 @@ extension LocalQueue {
         // Only what is claimed at the bell is refused so, and says nothing of the queue.
         case .busy: break
         }
-        if !members[index].hasWork { members[index].revokeGrants() }
+        if !members[index].hasWork { slots.revoke(index) }
     }
 
     /// Adds operations that Redis has handed out. What comes a second time is known; another one under the same fence takes its place:
@@ -201,8 +199,7 @@ extension LocalQueue {
         members[index].isRepeating = false
         if exchange == nil { members[index].isAsking = false }
         if exchange?.isAlone == true { members[index].endProbe() }
-        members[index].release(requested: exchange?.slots ?? 0)
-        members[index].requestedAhead -= exchange?.ahead ?? 0
+        if let exchange { slots.endClaim(index, slots: exchange.slots, ahead: exchange.ahead) }
     }
 
     /// A part of an exchange was not answered: it goes first next time. After a claim whose outcome is unknown, Redis has to be

@@ -10,13 +10,6 @@ extension LocalQueue {
         var held: [Int64: HeldOperation] = [:]
         /// Claimed, not started.
         var waiting = Fifo<HeldOperation>()
-        var running = 0
-        /// Slots for which it may claim.
-        var granted = 0
-        /// Slots for which a claim is under way.
-        var requested = 0
-        /// How many of these two are used meanwhile by what had been claimed ahead.
-        private(set) var lent = 0
         /// When it last got a slot, to start something in it or to claim for it.
         var lastTurn: Instant?
         /// When an operation was last started.
@@ -48,8 +41,6 @@ extension LocalQueue {
         /// The number of the last call that was sent, and the highest that was answered: what an earlier one says about work is old.
         var lastSent = 0
         var lastAnswered = 0
-        /// Operations without a slot for which claims are under way.
-        var requestedAhead = 0
         /// How often the bell rang: what the answer to a call says about work that was sent before is older than the ring.
         var rings = 0
         var epoch = 1
@@ -74,17 +65,6 @@ extension LocalQueue {
 
         // The small ones below are asked at every end, and a call would copy the member.
 
-        @inline(__always)
-        var usedSlots: Int { running + granted + requested - lent }
-
-        /// Slots reserved for it that it does not use.
-        @inline(__always)
-        var unusedReserve: Int { max(0, share.reservedSlots - usedSlots) }
-
-        /// How much of its part of the slots it uses.
-        @inline(__always)
-        var load: Double { Double(usedSlots) / Double(share.weight) }
-
         /// Something was sent and not answered: nothing is claimed before it is.
         @inline(__always)
         var isStuck: Bool { needsReconcile || outbox.first?.isRepeat == true }
@@ -98,39 +78,7 @@ extension LocalQueue {
         @inline(__always)
         var isExchanging: Bool { calls > 0 }
 
-        // MARK: Slots
-
-        /// One that waits may use a slot that a claim will fill later: only where they are very short, so that what the claim brings
-        /// does not wait for long. A lent slot counts as claimed ahead.
-        @inline(__always)
-        var mayLend: Bool { lent < granted + requested && pace.isShort }
-
-        /// One starts in a slot that a claim will fill later.
-        mutating func startLent() {
-            running += 1
-            lent += 1
-        }
-
-        /// A body has ended. If nothing waits, its slot goes back to a claim that has lent one; if the others are all lent, too.
-        mutating func freeSlot() {
-            running -= 1
-            lent = min(waiting.isEmpty ? max(0, lent - 1) : lent, running)
-        }
-
-        /// It claims no more for the slots that it was given.
-        mutating func revokeGrants() {
-            granted = 0
-            settleLoans()
-        }
-
-        /// A claim for so many slots is over.
-        mutating func release(requested count: Int) {
-            requested -= count
-            settleLoans()
-        }
-
-        /// What was lent by claims that are over belongs to what runs.
-        private mutating func settleLoans() { lent = min(lent, granted + requested) }
+        // MARK: Calls
 
         /// One is worked on by the server while another one is on its way there and a third one is read here.
         static let fewestCallsAtOnce = 3
@@ -140,12 +88,14 @@ extension LocalQueue {
         static let furtherCallOfTracked = Defaults.trackedBatch / 2
 
         /// True if the queue's loop has something to send. What was lost is cleared up, and Redis is asked, by one call at a time.
+        ///
+        /// - Parameter reserved: slots for which the queue may claim.
         @inline(__always)
-        func hasCall(_ now: Instant) -> Bool {
+        func hasCall(_ now: Instant, reserved: Int) -> Bool {
             guard hasLease(now) else { return false }
-            if calls == 0 { return needsReconcile || !outbox.isEmpty || granted > 0 }
+            if calls == 0 { return needsReconcile || !outbox.isEmpty || reserved > 0 }
             guard calls < callsAtOnce, !isProbing, !isStuck, !isRepeating else { return false }
-            if granted >= Self.furtherCall { return true }
+            if reserved >= Self.furtherCall { return true }
             guard let first = outbox.first else { return false }
             return outbox.count >= (first.effort == 0 ? Self.furtherCall : Self.furtherCallOfTracked)
         }

@@ -2,8 +2,7 @@ import Operations
 
 /// What this worker holds and which slots are free: the decisions, without clocks, tasks or connections.
 ///
-/// A slot is used by an operation that runs, by a grant (a queue may claim for it) or by a request (a claim is under way). The latter
-/// two lend theirs to very short operations that wait.
+/// `Slots` says which queue uses how many slots. The decisions here say who uses the next one.
 struct LocalQueue: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -15,7 +14,8 @@ struct LocalQueue: Sendable {
         case stopped
     }
 
-    let slots: Int
+    /// Which queue uses how many slots.
+    var slots: Slots
     var phase = Phase.running
     var members: [Member] = []
     /// What has a slot and waits for a runner.
@@ -42,7 +42,7 @@ struct LocalQueue: Sendable {
     private var lifetime: Int?
 
     init(slots: Int, lifetime: Int? = nil) {
-        self.slots = slots
+        self.slots = Slots(count: slots)
         self.lifetime = lifetime
     }
 
@@ -51,6 +51,7 @@ struct LocalQueue: Sendable {
         indexes[share.name] = members.count
         greatestWeight = max(greatestWeight, share.weight)
         members.append(Member(share))
+        slots.add(own: share.reservedSlots)
     }
 
     /// All indexes, for a walk over the members.
@@ -61,49 +62,24 @@ struct LocalQueue: Sendable {
 
     // MARK: Slots
 
-    var busySlots: Int { members.reduce(0) { $0 + $1.running } }
+    /// True if something waits that may start in a slot which a claim will fill.
+    mutating func somethingMayBorrow() -> Bool { walk().contains { !members[$0].waiting.isEmpty && mayBorrow($0) } }
 
-    /// Slots that nobody uses, and how many of them are kept for queues that have reserved them.
-    struct Room: Sendable, Equatable {
-        var free: Int
-        var kept = 0
-        /// Something waits that may start in a slot which a claim lends.
-        var mayLend = false
-    }
-
-    /// Counted once for a change, and then carried along while slots are given away.
-    mutating func countRoom() -> Room {
-        var room = Room(free: slots)
-        for index in walk() {
-            room.free -= members[index].usedSlots
-            room.kept += members[index].unusedReserve
-            if !members[index].waiting.isEmpty, members[index].mayLend { room.mayLend = true }
-        }
-        return room
-    }
-
-    /// True if the queue may use one more slot now: a free one that is not kept for another queue.
-    func maySpend(_ index: Int, _ room: Room) -> Bool {
-        room.free > 0 && (members[index].unusedReserve > 0 || room.free > room.kept)
-    }
-
-    /// Takes a slot out of the room, for a queue that is about to use it.
-    func spend(_ index: Int, _ room: inout Room) {
-        room.free -= 1
-        if members[index].unusedReserve > 0 { room.kept -= 1 }
-    }
+    /// An operation that waits may borrow a slot only where operations are very short, so that what the claim brings does not wait
+    /// for long.
+    private func mayBorrow(_ index: Int) -> Bool { slots.parts[index].mayBorrow && members[index].pace.isShort }
 
     /// Gives every free slot away: what waits starts, and queues with work claim for the others.
     ///
     /// - Returns: the queues that have got some to claim for.
     @discardableResult
     mutating func fill(_ now: Instant) -> [Int] {
-        var room = countRoom()
+        let mayBorrow = somethingMayBorrow()
         var claiming: [Int] = []
-        while let use = useSlot(now, &room) {
+        while let use = useSlot(now, mayBorrow) {
             if case .claim(let index) = use { claiming.append(index) }
         }
-        return claiming + distribute(now, &room)
+        return claiming + distribute(now)
     }
 
     /// Gives free slots to queues with work, by smooth weighted rotation.
@@ -111,24 +87,19 @@ struct LocalQueue: Sendable {
     /// - Returns: the queues that have got some.
     @discardableResult
     mutating func distribute(_ now: Instant) -> [Int] {
-        var room = countRoom()
-        return distribute(now, &room)
-    }
-
-    private mutating func distribute(_ now: Instant, _ room: inout Room) -> [Int] {
         guard phase == .running else { return [] }
         var chosen: [Int] = []
-        while room.free > 0, let index = nextInRotation(now, room) {
-            grant(index, now, &room)
+        while slots.free > 0, let index = nextInRotation(now) {
+            reserve(index, now)
             if chosen.last != index, !chosen.contains(index) { chosen.append(index) }
         }
         return chosen
     }
 
-    private mutating func nextInRotation(_ now: Instant, _ room: Room) -> Int? {
+    private mutating func nextInRotation(_ now: Instant) -> Int? {
         var best: Int?
         var total = 0
-        for index in walk() where members[index].canClaim(now) && maySpend(index, room) {
+        for index in walk() where members[index].canClaim(now) && slots.mayUse(index) {
             members[index].credit += members[index].share.weight
             total += members[index].share.weight
             if best.map({ members[index].credit > members[$0].credit }) ?? true { best = index }
@@ -137,9 +108,8 @@ struct LocalQueue: Sendable {
         return best
     }
 
-    private mutating func grant(_ index: Int, _ now: Instant, _ room: inout Room) {
-        spend(index, &room)
-        members[index].granted += 1
+    private mutating func reserve(_ index: Int, _ now: Instant) {
+        slots.reserve(index)
         members[index].lastTurn = now
     }
 
@@ -156,28 +126,29 @@ struct LocalQueue: Sendable {
     /// from its part: to one that uses less of it, or as little and has had no turn for a while. One whose operations are very short
     /// has to have had none for a while anyhow: they are claimed ahead, many at a time, and for a slot each would be few.
     ///
+    /// - Parameter mayBorrow: something that waits may borrow a slot.
     /// - Returns: nil if nothing that waits may start.
-    mutating func useSlot(_ now: Instant, _ room: inout Room) -> Use? {
-        guard phase == .running, room.free > 0 || room.mayLend else { return nil }
-        if let last = streak.queue, mayGoOn(last, now, room) { return start(last, now, &room) ? .start : nil }
+    mutating func useSlot(_ now: Instant, _ mayBorrow: Bool) -> Use? {
+        guard phase == .running, slots.free > 0 || mayBorrow else { return nil }
+        if let last = streak.queue, mayGoOn(last, now) { return start(last, now) ? .start : nil }
         var first: Int?
         var other: Int?
         for index in walk() {
             if members[index].waiting.isEmpty {
-                guard members[index].canClaim(now), maySpend(index, room) else { continue }
+                guard members[index].canClaim(now), slots.mayUse(index) else { continue }
                 if members[index].pace.isShort, !hasNoTurn(index, now) { continue }
                 if other.map({ isBefore(index, $0) }) ?? true { other = index }
-            } else if members[index].mayStart(now), maySpend(index, room) || members[index].mayLend {
+            } else if members[index].mayStart(now), slots.mayUse(index) || self.mayBorrow(index) {
                 if first.map({ isBefore(index, $0) }) ?? true { first = index }
             }
         }
         guard let first else { return nil }
         if let other, isOwed(other, before: first, now) {
-            grant(other, now, &room)
+            reserve(other, now)
             return .claim(other)
         }
         streak = (first, 0)
-        return start(first, now, &room) ? .start : nil
+        return start(first, now) ? .start : nil
     }
 
     /// A hundred, or its part of that beside queues of greater weight.
@@ -186,14 +157,17 @@ struct LocalQueue: Sendable {
     }
 
     /// Very short ones of one queue start one after the other, so that many of them end together and leave with one call.
-    private func mayGoOn(_ index: Int, _ now: Instant, _ room: Room) -> Bool {
+    private func mayGoOn(_ index: Int, _ now: Instant) -> Bool {
         streak.count < longestStreak(index) && !members[index].waiting.isEmpty && members[index].pace.isShort
-            && members[index].mayStart(now) && (maySpend(index, room) || members[index].mayLend)
+            && members[index].mayStart(now) && (slots.mayUse(index) || slots.parts[index].mayBorrow)
     }
+
+    /// How much of its part of the slots a queue uses.
+    private func load(_ index: Int) -> Double { Double(slots.parts[index].used) / Double(members[index].share.weight) }
 
     /// Who uses less of its part of the slots is first, and of those that use as much, who got one longer ago.
     private func isBefore(_ one: Int, _ other: Int) -> Bool {
-        let (load, otherLoad) = (members[one].load, members[other].load)
+        let (load, otherLoad) = (load(one), load(other))
         if load != otherLoad { return load < otherLoad }
         guard let turn = members[one].lastTurn, let otherTurn = members[other].lastTurn else {
             return members[one].lastTurn == nil && members[other].lastTurn != nil
@@ -202,7 +176,7 @@ struct LocalQueue: Sendable {
     }
 
     private func isOwed(_ other: Int, before first: Int, _ now: Instant) -> Bool {
-        let (load, loadOfFirst) = (members[other].load, members[first].load)
+        let (load, loadOfFirst) = (load(other), load(first))
         return load < loadOfFirst || (load == loadOfFirst && hasNoTurn(other, now) && isBefore(other, first))
     }
 
@@ -213,21 +187,15 @@ struct LocalQueue: Sendable {
     /// Starts what has come in the slots for which it was claimed, before anybody else is given them.
     mutating func startClaimed(_ index: Int, atMost count: Int, _ now: Instant) {
         guard phase == .running, count > 0, members[index].mayStart(now) else { return }
-        var room = countRoom()
-        for _ in 0..<count where maySpend(index, room) {
-            guard start(index, now, &room) else { return }
+        for _ in 0..<count where slots.mayUse(index) {
+            guard start(index, now) else { return }
         }
     }
 
     /// Puts the next operation of a queue into the line.
-    private mutating func start(_ index: Int, _ now: Instant, _ room: inout Room) -> Bool {
+    private mutating func start(_ index: Int, _ now: Instant) -> Bool {
         guard let operation = members[index].waiting.popFirst() else { return false }
-        if maySpend(index, room) {
-            spend(index, &room)
-            members[index].running += 1
-        } else {
-            members[index].startLent()
-        }
+        slots.start(index)
         operation.takeSlot()
         line.append(operation)
         if streak.queue == index { streak.count += 1 }
@@ -239,7 +207,7 @@ struct LocalQueue: Sendable {
 
     /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first.
     mutating func end(_ operation: HeldOperation, _ settlement: Settlement?, ranFor duration: Duration) {
-        members[operation.queue].freeSlot()
+        slots.end(operation.queue, hasWaiting: !members[operation.queue].waiting.isEmpty)
         members[operation.queue].pace.note(duration)
         if let settlement { settle(operation, settlement) }
     }
@@ -319,8 +287,7 @@ struct LocalQueue: Sendable {
 
     /// Queues on whose bells it makes sense to wait: something could be started there, and nothing is known to be there.
     mutating func bellQueues(_ now: Instant) -> [Int] {
-        let room = countRoom()
-        return walk().filter { wantsBell($0, room, now) }
+        walk().filter { wantsBell($0, now) }
     }
 
     /// Nobody waits for a bell any more.
@@ -328,8 +295,8 @@ struct LocalQueue: Sendable {
         for index in walk() { members[index].isListening = false }
     }
 
-    private func wantsBell(_ index: Int, _ room: Room, _ now: Instant) -> Bool {
-        phase == .running && members[index].isQuiet(now) && maySpend(index, room)
+    private func wantsBell(_ index: Int, _ now: Instant) -> Bool {
+        phase == .running && members[index].isQuiet(now) && slots.mayUse(index)
     }
 
     /// Who has something to do after a change.
@@ -344,11 +311,10 @@ struct LocalQueue: Sendable {
 
     /// Looks at every queue once.
     mutating func outlook(_ now: Instant) -> Outlook {
-        let room = countRoom()
         var outlook = Outlook()
         for index in walk() {
-            if members[index].hasCall(now) { outlook.callers.append(index) }
-            if !members[index].isListening, wantsBell(index, room, now) { outlook.needsBell = true }
+            if hasCall(index, now) { outlook.callers.append(index) }
+            if !members[index].isListening, wantsBell(index, now) { outlook.needsBell = true }
             outlook.alarm = earlier(outlook.alarm, nextAlarm(of: index, now))
         }
         return outlook
