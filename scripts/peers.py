@@ -1,4 +1,4 @@
-"""What `scripts/compare` measured, as the table and the plot of docs/performance.md."""
+"""The section of docs/performance.md with what `scripts/compare` measured, and its plot."""
 import json
 import statistics
 from xml.sax.saxutils import escape
@@ -9,17 +9,17 @@ ROWS = {
     "from 64": ("enqueue, 64 tasks or threads, one each", "/s", True),
     "bulk": ("bulk enqueue", "/s", True),
     "drain": ("drain of no-ops", "/s", True),
-    "pick-up 50": ("pick-up by an idle worker, percentile 50", " ms", False),
-    "pick-up 99": ("pick-up by an idle worker, percentile 99", " ms", False),
-    "bytes": ("Redis' memory for one that waits", " B", False),
-    "commands": ("Redis commands for one that is run, inside scripts too", "", False),
+    "pick-up 50": ("pick-up by an idle worker, half within", " ms", False),
+    "pick-up 99": ("pick-up by an idle worker, 99 of 100 within", " ms", False),
+    "bytes": ("Redis' memory for a waiting operation", " B", False),
+    "commands": ("Redis commands for an operation, inside scripts too", "", False),
 }
 OURS = ("Sluice, tracked", "Sluice, untracked")
 WIDTH, BAR, LEFT, TOP = 760, 22, 130, 40
 
 
-def section(path, folder):
-    """The lines of the section; writes its plot."""
+def section(path, folder, wrapped):
+    """The lines of the section; writes its plot. `wrapped` breaks a paragraph into lines."""
     about, *measured = map(json.loads, path.read_text().splitlines())
     figures = {}
     for line in measured:
@@ -27,28 +27,13 @@ def section(path, folder):
     rounds = max(len(each["rounds"]) for queue in figures.values() for each in queue.values())
     caption = "Drain of no-ops, operations a second"
     (folder / "peers.svg").write_text(_bars(caption, {queue: statistics.median(each["drain"]["rounds"]) for queue, each in figures.items()}))
-    return [
-        "",
-        "## Next to other queues",
-        "",
-        f"By `scripts/compare --report`, on {about['machine']['cores']} × {about['machine']['processor']}: for each a redis-server "
-        f"{about['machine']['redis']} of its own, one queue after the other in {rounds} rounds; the middle one, and behind it the least and the "
-        "most. One process enqueues, with one thread where not said otherwise; Sluice's bulk enqueue encodes with several. The others are as "
-        "Debian has them, without log lines and results; of a few settings of their workers the fastest counts, as of Sluice's for the drain. "
-        "Sluice's operations are of a `Codable` type, but for the pick-up, and for the memory, where they are of the same size. "
-        "*Times better* compares with the best of the others.",
-        "",
-        f"![{caption}](plots/peers.svg)",
-        "",
-        *_table(figures),
-        "",
-        "The fastest settings. " + "; ".join(_settings(queue, each) for queue, each in figures.items()) + ".",
-    ]
-
-
-def _settings(queue, figures):
-    chosen = {text: figures[what]["settings"] for what, text in [("drain", "drain"), ("pick-up 50", "pick-up")] if what in figures}
-    return f"{queue}: " + ", ".join(f"{text} by {' or by '.join(sorted(set(each)))}" for text, each in chosen.items())
+    method = (
+        f"`scripts/compare --report`, on {about['machine']['cores']} × {about['machine']['processor']}: each queue has a redis-server "
+        f"{about['machine']['redis']} of its own; the median of {rounds} rounds, one queue after the other. The others are Debian's, "
+        "without log lines and results. For each, the fastest of a few worker settings counts. Sluice runs operations of a `Codable` "
+        "type. *Times better* compares with the best of the others."
+    )
+    return ["", "## Next to other queues", "", *wrapped(method), "", *_table(figures)]
 
 
 def _table(figures):
@@ -68,10 +53,7 @@ def _table(figures):
 
 
 def _cell(rounds, unit):
-    if not rounds:
-        return ""
-    spread = f" ({_number(min(rounds))}–{_number(max(rounds))})" if len(rounds) > 1 else ""
-    return f"{_number(statistics.median(rounds))}{unit}{spread}"
+    return f"{_number(statistics.median(rounds))}{unit}" if rounds else ""
 
 
 def _number(value):
