@@ -5,7 +5,10 @@ import Foundation
 /// Foundation's encoder takes about as long as the calls that enqueue many, so many are encoded in parallel. All of it before the first is
 /// sent: if one value cannot be encoded, nothing is enqueued.
 struct Encoding<Body: DistributedOperation>: Sendable {
+    /// What is the same for all.
     let options: EnqueueOptions
+    /// All options of each operation, in order; nil = they are the same.
+    let own: [EnqueueOptions]?
     /// See `EnqueueOptions.operation`.
     let serverTime: Int64?
 
@@ -15,7 +18,6 @@ struct Encoding<Body: DistributedOperation>: Sendable {
     /// - Throws: what the encoder throws, or `EnqueueOptions.operation`; `CancellationError` if there are many and the task is cancelled.
     func operations(_ bodies: [Body]) async throws -> [NewOperation] {
         guard bodies.count > Self.part else { return try encoded(bodies[...]) }
-        precondition(options.id == nil, "one id is for one operation")
         return try await inParallel(bodies)
     }
 
@@ -32,7 +34,7 @@ struct Encoding<Body: DistributedOperation>: Sendable {
             operations.reserveCapacity(bodies.count)
             for (_, share) in shares.sorted(by: { $0.key < $1.key }) { operations += share }
             // The tasks made ids that grow in no order.
-            for index in operations.indices { operations[index].id = OperationID() }
+            for index in operations.indices where own?[index].id == nil { operations[index].id = OperationID() }
             return operations
         }
     }
@@ -51,10 +53,10 @@ struct Encoding<Body: DistributedOperation>: Sendable {
     private func encoded(_ bodies: ArraySlice<Body>) throws -> [NewOperation] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
-        return try bodies.map { body in
-            try options.operation(
+        return try bodies.indices.map { index in
+            try (own?[index] ?? options).operation(
                 name: Body.name,
-                arguments: Array(encoder.encode(body)),
+                arguments: Array(encoder.encode(bodies[index])),
                 retry: Body.retryPolicy,
                 serverTime: serverTime
             )

@@ -1,72 +1,170 @@
 import Foundation
 
-/// How an operation is to be queued, apart from what it does.
+/// How operations are enqueued: queue, priority, delay and so on. What is not set has its default.
+///
+/// ```swift
+/// try await sluice.enqueue(Resize(path: "a.png", width: 200), .queue("images"), .priority(.high), .delay(.seconds(5)))
+///
+/// let nightly = EnqueueOptions(.queue("reports"), .priority(.low), .tags("nightly"))
+/// try await sluice.enqueue(Report(day: day), nightly, .attempts(3))
+/// ```
+///
+/// Every enqueue takes any number of these values. A later value replaces what an earlier one sets; tags add up.
 public struct EnqueueOptions: Sendable, Equatable {
-    /// When it may start.
+    /// When an operation may start.
     public enum Start: Sendable, Equatable {
         /// As soon as a slot is free.
         case now
         /// After this time, at most 100 years, counted by the server from the moment it takes the operation.
-        case after(Duration)
+        case delay(Duration)
         /// At this time of the server's clock, at most 100 years ahead.
         case at(Date)
     }
 
-    /// How urgently it wants a slot.
-    public var priority: OperationPriority
-    /// When it may start.
-    public var start: Start
-    /// At most 16 labels of at most 64 bytes each.
-    public var tags: [String]
-    /// The id to use; nil = a new one. `OperationID(key:)` makes the same id of the same key, so that a repeated enqueue of one
-    /// piece of work is one operation.
+    /// The name of the queue; nil = `default`.
+    public var queue: String?
+    /// How urgently an operation wants a slot; nil = normal.
+    public var priority: OperationPriority?
+    /// When an operation may start; nil = as soon as a slot is free. `.delay` and `.at` replace each other.
+    public var start: Start?
+    /// Labels to search for: at most 16 of at most 64 bytes each.
+    public var tags: [String] = []
+    /// The id to use, for one operation only; nil = a new one.
     public var id: OperationID?
-    /// How often it may run, 1 to 999; nil = what its type says.
+    /// How often an operation may run, 1 to 999; nil = what its type says.
     public var attempts: Int?
-    /// Time after which it is no longer started, at most 100 years; nil = never.
+    /// Time after which an operation is no longer started, at most 100 years; nil = never.
     public var expires: Duration?
     /// Longest time for one attempt, at most 100 years; nil = what its type says.
     public var runTimeout: Duration?
-    /// True: it has a record from the beginning, with state, result, log and handle. False: the fast path, for work that nobody
-    /// asks about; it gets a record only if it fails or is cancelled. A delayed operation is always tracked.
-    public var tracked: Bool
-    /// What to wait for, at most five seconds, beyond the answer that Redis has it. If that does not come in time, the operation is
-    /// stored all the same, and `OperationReference.isConfirmed` is false: this is no error, and a repeat would do it no good.
-    public var durability: Durability
+    /// False for the fast path without a record; see `untracked`. nil = true.
+    public var tracked: Bool?
+    /// What to wait for beyond the answer of Redis; nil = nothing. See `durability(_:)`.
+    public var durability: Durability?
 
-    /// Options with every default visible.
+    /// Combines options into one value.
     ///
-    /// - Parameters:
-    ///   - priority: how urgently it wants a slot.
-    ///   - start: when it may start.
-    ///   - tags: at most 16 labels of at most 64 bytes each.
-    ///   - id: the id to use; nil = a new one.
-    ///   - attempts: how often it may run; nil = what its type says.
-    ///   - expires: time after which it is no longer started; nil = never.
-    ///   - runTimeout: longest time for one attempt; nil = what its type says.
-    ///   - tracked: whether it has a record from the beginning.
-    ///   - durability: what to wait for beyond the answer.
-    public init(
-        priority: OperationPriority = .normal,
-        start: Start = .now,
-        tags: [String] = [],
-        id: OperationID? = nil,
-        attempts: Int? = nil,
-        expires: Duration? = nil,
-        runTimeout: Duration? = nil,
-        tracked: Bool = true,
-        durability: Durability = .none
-    ) {
-        self.priority = priority
-        self.start = start
-        self.tags = tags
-        self.id = id
-        self.attempts = attempts
-        self.expires = expires
-        self.runTimeout = runTimeout
-        self.tracked = tracked
-        self.durability = durability
+    /// - Parameter options: a later one replaces what an earlier one sets; tags add up. Without any, everything has its default.
+    public init(_ options: EnqueueOptions...) { self.init(options) }
+
+    /// Combines options into one value, for functions that take options and pass them on.
+    ///
+    /// - Parameter options: a later one replaces what an earlier one sets; tags add up.
+    public init(_ options: [EnqueueOptions]) { for option in options { add(option) } }
+
+    private mutating func add(_ later: EnqueueOptions) {
+        queue = later.queue ?? queue
+        priority = later.priority ?? priority
+        start = later.start ?? start
+        tags += later.tags
+        id = later.id ?? id
+        attempts = later.attempts ?? attempts
+        expires = later.expires ?? expires
+        runTimeout = later.runTimeout ?? runTimeout
+        tracked = later.tracked ?? tracked
+        durability = later.durability ?? durability
     }
+}
+
+extension EnqueueOptions {
+    /// The queue to enqueue into, instead of `default`.
+    ///
+    /// - Parameter name: 1 to 128 characters; see `NameRule`.
+    public static func queue(_ name: String) -> EnqueueOptions { setting(\.queue, name) }
+
+    /// How urgently an operation wants a slot, instead of normally.
+    ///
+    /// - Parameter priority: the lane of the queue.
+    public static func priority(_ priority: OperationPriority) -> EnqueueOptions { setting(\.priority, priority) }
+
+    /// Starts an operation after a time at the earliest. A delayed operation is always tracked.
+    ///
+    /// - Parameter time: zero to 100 years, counted by the server from the moment it takes the operation.
+    public static func delay(_ time: Duration) -> EnqueueOptions { setting(\.start, .delay(time)) }
+
+    /// Starts an operation at a time at the earliest. A delayed operation is always tracked.
+    ///
+    /// - Parameter date: a time of the server's clock, at most 100 years ahead; a past one means now.
+    public static func at(_ date: Date) -> EnqueueOptions { setting(\.start, .at(date)) }
+
+    /// Labels to search for, in addition to those of other options.
+    ///
+    /// - Parameter tags: at most 16 in all, of at most 64 bytes each.
+    public static func tags(_ tags: String...) -> EnqueueOptions { setting(\.tags, tags) }
+
+    /// The id to use, instead of a new one. An operation with an id is always tracked.
+    ///
+    /// - Parameter id: `OperationID(key:)` makes the same id of the same key, so that a repeated enqueue of one piece of work is one
+    ///   operation: the one that is there stays as it is.
+    public static func id(_ id: OperationID) -> EnqueueOptions { setting(\.id, id) }
+
+    /// How often an operation may run, instead of what the `retryPolicy` of its type says.
+    ///
+    /// - Parameter count: 1 to 999, the first run included.
+    public static func attempts(_ count: Int) -> EnqueueOptions { setting(\.attempts, count) }
+
+    /// Ends an operation as expired if no worker has started it in time.
+    ///
+    /// - Parameter time: more than zero, at most 100 years, counted by the server.
+    public static func expires(after time: Duration) -> EnqueueOptions { setting(\.expires, time) }
+
+    /// Longest time for one attempt, instead of what the type says.
+    ///
+    /// - Parameter time: more than zero, at most 100 years.
+    public static func runTimeout(_ time: Duration) -> EnqueueOptions { setting(\.runTimeout, time) }
+
+    /// The fast path, for work whose end no one waits for: no state, result, log or handle while all goes well. A record is made only
+    /// if the operation fails or is cancelled.
+    public static var untracked: EnqueueOptions { setting(\.tracked, false) }
+
+    /// A record from the beginning, with state, result and log: the default, and what replaces an earlier `untracked`.
+    public static var tracked: EnqueueOptions { setting(\.tracked, true) }
+
+    /// Waits for more than the answer that Redis has the operation, for at most five seconds.
+    ///
+    /// If the confirmation does not come in time, the enqueue does not throw: the operation is stored, and
+    /// `OperationReference.isConfirmed` is false. Do not repeat the enqueue.
+    ///
+    /// - Parameter durability: what confirms the operation: replicas, or the disk.
+    public static func durability(_ durability: Durability) -> EnqueueOptions { setting(\.durability, durability) }
+
+    private static func setting<Value>(
+        _ path: WritableKeyPath<EnqueueOptions, Value>,
+        _ value: Value
+    ) -> EnqueueOptions {
+        var options = EnqueueOptions()
+        options[keyPath: path] = value
+        return options
+    }
+}
+
+extension EnqueueOptions {
+    /// The queue, with its default.
+    package var queueName: String { queue ?? Defaults.queue }
+
+    /// With what one operation of many adds.
+    ///
+    /// - Throws: `OperationsError` with `.invalidOption` for another queue or durability: many go to one queue, and are confirmed once.
+    func with(_ own: EnqueueOptions) throws(OperationsError) -> EnqueueOptions {
+        let all = EnqueueOptions(self, own)
+        guard all.queueName == queueName else {
+            throw OperationsError(
+                .invalidOption,
+                "an operation of many asks for queue \(OperationsError.quoted(all.queueName)), the others for "
+                    + "\(OperationsError.quoted(queueName)): enqueue the operations of each queue in a call of their own"
+            )
+        }
+        guard all.durability == durability else {
+            throw OperationsError(
+                .invalidOption,
+                "an operation of many asks for a durability of its own: give .durability(…) for all of them"
+            )
+        }
+        return all
+    }
+
+    /// Whether a date is to become a delay, which needs the server's clock.
+    var needsServerTime: Bool { if case .at = start { true } else { false } }
 }
 
 extension EnqueueOptions {
@@ -98,8 +196,8 @@ extension EnqueueOptions {
         return NewOperation(
             id: id ?? OperationID(),
             // Only a record can tell that an id is taken.
-            tracked: tracked || id != nil,
-            priority: priority,
+            tracked: (tracked ?? true) || id != nil,
+            priority: priority ?? .normal,
             delayMilliseconds: try delay(serverTime: serverTime),
             expiresMilliseconds: expires?.wholeMilliseconds ?? 0,
             envelope: envelope.encoded()
@@ -108,8 +206,8 @@ extension EnqueueOptions {
 
     private func delay(serverTime: Int64?) throws(OperationsError) -> Int64 {
         switch start {
-        case .now: return 0
-        case .after(let duration):
+        case .now, nil: return 0
+        case .delay(let duration):
             try TimeLimit.check(duration, "the delay", least: .zero)
             return duration.wholeMilliseconds
         case .at(let date):

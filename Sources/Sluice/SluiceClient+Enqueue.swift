@@ -3,61 +3,35 @@ import Foundation
 extension SluiceClient {
     /// Enqueues one operation.
     ///
+    /// ```swift
+    /// try await sluice.enqueue(Resize(path: "a.png", width: 200), .queue("images"), .priority(.high))
+    /// ```
+    ///
     /// Atomic, and safe to repeat with the same `id`: an operation that is there already stays as it is, and the handle is of that
     /// one. When this returns, Redis has the operation.
     ///
     /// - Parameters:
     ///   - operation: its stored properties are the arguments.
-    ///   - queue: the queue's name.
-    ///   - priority: how urgently it wants a slot.
-    ///   - delay: time before which it is not started, counted by the server.
-    ///   - at: time of the server's clock before which it is not started; not together with `delay`.
-    ///   - tags: at most 16 labels of at most 64 bytes each.
-    ///   - id: the id to use; nil = a new one.
-    ///   - attempts: how often it may run, 1 to 999; nil = what the type's `retryPolicy` says.
-    ///   - expires: time after which it is no longer started; nil = never.
-    ///   - runTimeout: longest time for one attempt; nil = what the type says.
-    ///   - tracked: false for the fast path without record, result and handle; see `EnqueueOptions.tracked`.
-    ///   - durability: what to wait for beyond the answer; see `EnqueueOptions.durability`.
+    ///   - options: queue, priority, delay and so on. A later option replaces what an earlier one sets; tags add up.
     /// - Returns: a handle to wait for the result, follow or cancel.
     /// - Throws: `OperationsError`: `.invalidName`, `.invalidOption`, `.tooLarge`; `.unavailable` if Redis cannot be reached or
     ///   refuses; `.outcomeUnknown` if no answer came (repeat with the same `id`). With a buffer (see `EnqueueBuffering`) these two do not
     ///   come: the operation is buffered, and `.bufferFull` says that there is no more room. `CancellationError` if the task is cancelled
-    ///   before anything was sent: while it waits for room, or for calls that are under way.
+    ///   before anything was sent: while it waits for room, or for calls that are under way. What an `encode(to:)` throws.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
         _ operation: Body,
-        queue: String = Defaults.queue,
-        priority: OperationPriority = .normal,
-        delay: Duration? = nil,
-        at date: Date? = nil,
-        tags: [String] = [],
-        id: OperationID? = nil,
-        attempts: Int? = nil,
-        expires: Duration? = nil,
-        runTimeout: Duration? = nil,
-        tracked: Bool = true,
-        durability: Durability = .none
+        _ options: EnqueueOptions...
     ) async throws -> OperationHandle<Body> {
-        guard delay == nil || date == nil else {
-            throw OperationsError(.invalidOption, "both a delay and a date are given: drop one of them")
-        }
-        let options = EnqueueOptions(
-            priority: priority,
-            start: delay.map { .after($0) } ?? date.map { .at($0) } ?? .now,
-            tags: tags,
-            id: id,
-            attempts: attempts,
-            expires: expires,
-            runTimeout: runTimeout,
-            tracked: tracked,
-            durability: durability
-        )
-        return try await enqueue([operation], queue: queue, options: options)[0]
+        try await enqueue([operation], EnqueueOptions(options), own: nil)[0]
     }
 
     /// Enqueues many operations of one type in order, in calls of at most 500 operations (250 tracked ones) or 256 KiB, some
     /// of them under way at once.
+    ///
+    /// ```swift
+    /// try await sluice.enqueue(pages.map(Sync.init), .queue("sync")) { .id(OperationID(key: "sync-\($0.page)")) }
+    /// ```
     ///
     /// Each call is atomic. If one throws, what went before it is enqueued, and of the calls behind it up to seven may be. A call
     /// that has to be repeated because the connection broke may end up behind those. More than 1,000 are encoded in parallel: `encode(to:)`
@@ -65,52 +39,71 @@ extension SluiceClient {
     ///
     /// - Parameters:
     ///   - operations: the operations.
-    ///   - queue: the queue's name.
     ///   - options: for each of them. An id is allowed for one operation only.
+    ///   - each: gives an operation options of its own, which come after the common ones; nil = there are none. Queue and durability
+    ///     must be the same for all.
     /// - Returns: one handle for each operation, in order.
-    /// - Throws: as `enqueue(_:queue:priority:…)`; nothing was enqueued if an argument is wrong, or if an `encode(to:)` throws, whose
-    ///   error this is.
+    /// - Throws: as the enqueue of one operation, and what `each` throws. Nothing was enqueued if an option or argument is wrong, or if
+    ///   `each` or an `encode(to:)` throws.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
         _ operations: [Body],
-        queue: String = Defaults.queue,
-        options: EnqueueOptions = EnqueueOptions()
+        _ options: EnqueueOptions...,
+        each: (@Sendable (Body) throws -> EnqueueOptions)? = nil
     ) async throws -> [OperationHandle<Body>] {
-        guard operations.count <= 1 || options.id == nil else {
-            throw OperationsError(.invalidOption, "one id was given for \(operations.count) operations")
+        let common = EnqueueOptions(options)
+        guard operations.count <= 1 || common.id == nil else {
+            throw OperationsError(
+                .invalidOption,
+                "one id was given for \(operations.count) operations: give each its own, enqueue(…) { .id(…) }"
+            )
         }
-        let encoding = Encoding<Body>(
-            options: options,
-            serverTime: try await serverTime(ifNeededBy: options, queue: queue)
-        )
-        let new = try await encoding.operations(operations)
-        return try await enqueue(new, queue: queue, durability: options.durability).map {
-            OperationHandle(reference: $0)
-        }
+        let own = try each.map { each in try operations.map { try common.with(each($0)) } }
+        return try await enqueue(operations, common, own: own)
     }
 
     /// Enqueues an operation by its name, for programs that do not have its type.
     ///
+    /// ```swift
+    /// try await sluice.enqueue(name: "image.resize", arguments: ["path": "a.png", "width": 200], .queue("images"))
+    /// ```
+    ///
     /// - Parameters:
     ///   - name: the name under which workers registered it.
     ///   - arguments: one JSON value, usually an object.
-    ///   - queue: the queue's name.
-    ///   - options: priority, start and so on.
+    ///   - options: queue, priority, delay and so on. A later option replaces what an earlier one sets; tags add up.
     /// - Returns: a reference to wait for, follow or cancel it.
-    /// - Throws: as `enqueue(_:queue:priority:…)`.
+    /// - Throws: as the enqueue of an operation by its type.
     @discardableResult
     public func enqueue(
         name: String,
         arguments: JSONValue = [:],
-        queue: String = Defaults.queue,
-        options: EnqueueOptions = EnqueueOptions()
+        _ options: EnqueueOptions...
     ) async throws -> OperationReference {
+        let options = EnqueueOptions(options)
         let new = try options.operation(
             name: name,
             arguments: arguments.serializedBytes(),
-            serverTime: try await serverTime(ifNeededBy: options, queue: queue)
+            serverTime: try await serverTime(isNeeded: options.needsServerTime, queue: options.queueName)
         )
-        return try await enqueue([new], queue: queue, durability: options.durability)[0]
+        return try await enqueue([new], queue: options.queueName, durability: options.durability ?? .none)[0]
+    }
+
+    /// - Parameter own: all options of each operation, if they are not the common ones.
+    private func enqueue<Body: DistributedOperation>(
+        _ operations: [Body],
+        _ common: EnqueueOptions,
+        own: [EnqueueOptions]?
+    ) async throws -> [OperationHandle<Body>] {
+        let needsServerTime = own?.contains(where: \.needsServerTime) ?? common.needsServerTime
+        let encoding = Encoding<Body>(
+            options: common,
+            own: own,
+            serverTime: try await serverTime(isNeeded: needsServerTime, queue: common.queueName)
+        )
+        let new = try await encoding.operations(operations)
+        return try await enqueue(new, queue: common.queueName, durability: common.durability ?? .none)
+            .map { OperationHandle(reference: $0) }
     }
 
     /// Enqueues prepared operations in order.
@@ -215,8 +208,8 @@ extension SluiceClient {
     }
 
     /// The server's clock, asked for only where a date is to become a delay.
-    private func serverTime(ifNeededBy options: EnqueueOptions, queue: String) async throws -> Int64? {
-        guard case .at = options.start else { return nil }
+    private func serverTime(isNeeded: Bool, queue: String) async throws -> Int64? {
+        guard isNeeded else { return nil }
         try NameRule.check(queue, role: "queue")
         // While Redis is away the local clock has to do.
         if let buffer, buffer.isAway { return nil }

@@ -8,7 +8,7 @@ import ServiceLifecycle
 ///
 /// ```swift
 /// let sluice = try await SluiceClient.connect(to: "redis://localhost:6379/0")
-/// let handle = try await sluice.enqueue(Resize(path: "a.png", width: 200), priority: .high)
+/// let handle = try await sluice.enqueue(Resize(path: "a.png", width: 200), .priority(.high))
 /// let resized = try await handle.value
 /// await sluice.close()
 /// ```

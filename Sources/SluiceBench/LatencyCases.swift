@@ -33,7 +33,7 @@ struct LatencyCases: Sendable {
             pings.record(nanoseconds: MachineClock.nanoseconds - ping)
             try await becomeIdle()
             let begin = MachineClock.nanoseconds
-            let reference = try await bench.rig.client.enqueue(name: BenchOperations.stamp, queue: BenchRig.queue)
+            let reference = try await bench.rig.client.enqueue(name: BenchOperations.stamp, .queue(BenchRig.queue))
             try await becomeIdle()
             starts.record(nanoseconds: try await stamp(of: reference) - begin)
         }
@@ -56,7 +56,7 @@ struct LatencyCases: Sendable {
             try await becomeIdle()
             let begin = MachineClock.nanoseconds
             _ = try await stamp(
-                of: try await bench.rig.client.enqueue(name: BenchOperations.stamp, queue: BenchRig.queue)
+                of: try await bench.rig.client.enqueue(name: BenchOperations.stamp, .queue(BenchRig.queue))
             )
             results.record(nanoseconds: MachineClock.nanoseconds - begin)
         }
@@ -74,11 +74,10 @@ struct LatencyCases: Sendable {
         for number in 0..<count {
             let delay = Duration.milliseconds(1000 + 10 * number)
             let due = MachineClock.nanoseconds + UInt64(delay.wholeMilliseconds) * 1_000_000
-            let options = EnqueueOptions(start: .after(delay))
             let reference = try await bench.rig.client.enqueue(
                 name: BenchOperations.stamp,
-                queue: BenchRig.queue,
-                options: options
+                .queue(BenchRig.queue),
+                .delay(delay)
             )
             pending.append((due, reference))
         }
@@ -97,7 +96,7 @@ struct LatencyCases: Sendable {
         let queue = "waiting"
         var times = LatencyHistogram()
         for _ in 0..<bench.size.samples {
-            let reference = try await bench.rig.client.enqueue(name: "noop", queue: queue)
+            let reference = try await bench.rig.client.enqueue(name: "noop", .queue(queue))
             let begin = MachineClock.nanoseconds
             try await reference.cancel()
             times.record(nanoseconds: MachineClock.nanoseconds - begin)
@@ -114,7 +113,7 @@ struct LatencyCases: Sendable {
         var times = LatencyHistogram()
         var samples = 0
         while samples < count {
-            let reference = try await bench.rig.client.enqueue(name: BenchOperations.wait, queue: BenchRig.queue)
+            let reference = try await bench.rig.client.enqueue(name: BenchOperations.wait, .queue(BenchRig.queue))
             while try await reference.state() != .executing { try await Task.sleep(for: .milliseconds(1)) }
             if cutting { try await bench.rig.control.send(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub")) }
             let begin = MachineClock.nanoseconds

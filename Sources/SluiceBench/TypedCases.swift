@@ -81,13 +81,11 @@ struct TypedCases: Sendable {
     }
 
     private func enqueue(_ picture: Picture, _ tracked: Bool) async throws {
-        try await bench.rig.client.enqueue(picture, queue: BenchRig.queue, tracked: tracked)
+        try await bench.rig.client.enqueue(picture, .queue(BenchRig.queue), tracked ? .tracked : .untracked)
     }
 
     private func enqueue(_ pictures: [Picture], _ tracked: Bool) async throws {
-        var options = EnqueueOptions()
-        options.tracked = tracked
-        try await bench.rig.client.enqueue(pictures, queue: BenchRig.queue, options: options)
+        try await bench.rig.client.enqueue(pictures, .queue(BenchRig.queue), tracked ? .tracked : .untracked)
     }
 
     private func report(_ name: String, _ rate: Double, at parameters: [(String, Double)] = []) {

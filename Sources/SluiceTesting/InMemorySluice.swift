@@ -13,7 +13,7 @@ import WorkerRuntime
 /// let sluice = InMemorySluice { $0.register(Resize.self) }
 /// #expect(try await sluice.run(Resize(path: "a.png", width: 200)) == "a.png@200")
 ///
-/// let handle = try await sluice.client.enqueue(Resize(path: "b.png", width: 100), delay: .seconds(3600))
+/// let handle = try await sluice.client.enqueue(Resize(path: "b.png", width: 100), .delay(.seconds(3600)))
 /// #expect(try await sluice.waiting(Resize.self).map(\.width) == [100])
 /// sluice.clock.advance(by: .seconds(3600))
 /// try await sluice.drain()
@@ -113,15 +113,15 @@ public final class InMemorySluice: Sendable {
     ///
     /// - Parameters:
     ///   - operation: its stored properties are the arguments.
-    ///   - queue: the queue's name.
+    ///   - options: queue, priority, delay and so on, as for an enqueue.
     /// - Returns: what its `main` returned.
     /// - Throws: as `OperationHandle.value`: `OperationsError` with `.dead`, `.cancelled` or `.expired`; with `.refused` if its name is not
     ///   registered, or its queue is paused; `WorkerError` if the number of slots is wrong.
     public func run<Body: DistributedOperation>(
         _ operation: Body,
-        queue: String = Defaults.queue
+        _ options: EnqueueOptions...
     ) async throws -> Body.Output {
-        let handle = try await client.enqueue(operation, queue: queue)
+        let handle = try await client.enqueue(operation, EnqueueOptions(options))
         try await drain()
         while try await !handle.state().isTerminal, try await moveToNextDue() { try await drain() }
         let state = try await handle.state()

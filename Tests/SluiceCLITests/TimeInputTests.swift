@@ -12,11 +12,9 @@ struct TimeInputTests {
     private static let far = "9999-12-31T23:59:59Z"
 
     private static let wrongOptions = [
-        EnqueueOptions(start: .after(endless)), EnqueueOptions(start: .after(.seconds(-1))),
-        EnqueueOptions(start: .at(.distantFuture)), EnqueueOptions(start: .at(Date(timeIntervalSince1970: 1e300))),
-        EnqueueOptions(start: .at(Date(timeIntervalSince1970: .nan))), EnqueueOptions(expires: endless),
-        EnqueueOptions(expires: endless + endless), EnqueueOptions(expires: .zero),
-        EnqueueOptions(runTimeout: endless), EnqueueOptions(runTimeout: .zero),
+        EnqueueOptions.delay(endless), .delay(.seconds(-1)), .at(.distantFuture),
+        .at(Date(timeIntervalSince1970: 1e300)), .at(Date(timeIntervalSince1970: .nan)), .expires(after: endless),
+        .expires(after: endless + endless), .expires(after: .zero), .runTimeout(endless), .runTimeout(.zero),
     ]
 
     /// By number: a date that is no number cannot be described.

@@ -9,7 +9,7 @@ private struct Parent: DistributedOperation {
 
     func main(_ context: OperationContext) async throws {
         let client = try #require(Self.client.withLock { $0 })
-        for _ in 0..<3 { try await client.enqueue(Child(), queue: "children") }
+        for _ in 0..<3 { try await client.enqueue(Child(), .queue("children")) }
     }
 }
 
@@ -30,7 +30,7 @@ struct InMemorySluiceTests {
         Parent.client.withLock { $0 = sluice.client }
         try await sluice.run(Parent())
         #expect(try await sluice.waiting(Child.self, queue: "children").isEmpty)
-        let handles = try await sluice.client.enqueue([Child(), Child()], queue: "children")
+        let handles = try await sluice.client.enqueue([Child(), Child()], .queue("children"))
         #expect(try await sluice.waiting(Child.self, queue: "children").count == 2)
         try await sluice.drain()
         for handle in handles { #expect(try await handle.value == 1) }
@@ -55,7 +55,7 @@ struct InMemorySluiceTests {
     func paused() async throws {
         let sluice = InMemorySluice { $0.register(Child.self) }
         let (ready, scheduled) = try await (
-            sluice.client.enqueue(Child()), sluice.client.enqueue(Child(), delay: .seconds(60))
+            sluice.client.enqueue(Child()), sluice.client.enqueue(Child(), .delay(.seconds(60)))
         )
         try await sluice.client.pause(queue: Defaults.queue)
         try await sluice.drainAll()
@@ -63,7 +63,7 @@ struct InMemorySluiceTests {
         #expect(error?.code == .refused)
         #expect(try await ready.state() == .ready)
         #expect(try await scheduled.state() == .scheduled)
-        #expect(try await sluice.run(Child(), queue: "other") == 1)
+        #expect(try await sluice.run(Child(), .queue("other")) == 1)
     }
 
     @Test("A wrong number of slots is refused")
@@ -76,8 +76,8 @@ struct InMemorySluiceTests {
     @Test("drainAll moves the clock as far as it may")
     func limits() async throws {
         let sluice = InMemorySluice { $0.register(Child.self) }
-        let soon = try await sluice.client.enqueue(Child(), delay: .seconds(60))
-        let late = try await sluice.client.enqueue(Child(), delay: .seconds(600))
+        let soon = try await sluice.client.enqueue(Child(), .delay(.seconds(60)))
+        let late = try await sluice.client.enqueue(Child(), .delay(.seconds(600)))
         let before = sluice.clock.now
         try await sluice.drainAll(within: .seconds(100))
         #expect(sluice.clock.now - before == 60_000)

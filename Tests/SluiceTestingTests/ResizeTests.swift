@@ -30,7 +30,7 @@ struct ResizeTests {
 
     @Test("It starts when its delay is over")
     func delay() async throws {
-        let handle = try await sluice.client.enqueue(Resize(path: "a.png"), delay: .seconds(3600))
+        let handle = try await sluice.client.enqueue(Resize(path: "a.png"), .delay(.seconds(3600)))
         try await sluice.drain()
         #expect(try await sluice.waiting(Resize.self).map(\.path) == ["a.png"])
         sluice.clock.advance(by: .seconds(3600))

@@ -46,16 +46,14 @@ package struct EnqueueSettings: Sendable {
     }
 
     private var options: EnqueueOptions {
-        EnqueueOptions(
-            priority: priority,
-            start: delay.map { .after($0) } ?? .now,
-            tags: tags,
-            id: id.map { OperationID(key: $0) },
-            attempts: attempts,
-            expires: expires,
-            runTimeout: runTimeout,
-            tracked: !noTrack
-        )
+        var options = EnqueueOptions(.priority(priority), noTrack ? .untracked : .tracked)
+        options.start = delay.map { .delay($0) }
+        options.tags = tags
+        options.id = id.map { OperationID(key: $0) }
+        options.attempts = attempts
+        options.expires = expires
+        options.runTimeout = runTimeout
+        return options
     }
 
     /// A time in the past is a slip: to run now needs no time at all.

@@ -34,10 +34,8 @@ struct ClusterTests {
         for number in 0... {
             if Task.isCancelled { return }
             let queue = queues[number % queues.count]
-            let options = EnqueueOptions(durability: durability)
-            guard let reference = try? await client.enqueue(name: "noop", queue: queue, options: options) else {
-                continue
-            }
+            let reference = try? await client.enqueue(name: "noop", .queue(queue), .durability(durability))
+            guard let reference else { continue }
             if reference.isConfirmed != false { enqueued.add(reference.id) }
         }
     }
@@ -113,7 +111,7 @@ struct ClusterTests {
         let later = Enqueued()
         for queue in Self.queues {
             try await eventually("\(queue) takes operations again") {
-                guard let reference = try? await client.enqueue(name: "noop", queue: queue) else { return false }
+                guard let reference = try? await client.enqueue(name: "noop", .queue(queue)) else { return false }
                 later.add(reference.id)
                 return true
             }
@@ -160,7 +158,7 @@ struct ClusterTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         victim.crash()
-        let kept = try await client.enqueue(name: "noop", queue: dead[0])
+        let kept = try await client.enqueue(name: "noop", .queue(dead[0]))
         // Longer than two leases, in which three queues in turn would cost fifteen seconds.
         for queue in alive.prefix(3) {
             try await installation.succeed("enqueue", "noop", "-q", queue, "--wait", "--quiet")

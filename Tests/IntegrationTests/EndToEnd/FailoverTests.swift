@@ -24,10 +24,7 @@ struct FailoverTests {
     /// Enqueues again and again until its task is cancelled.
     private static func produce(_ client: SluiceClient, _ confirmed: Confirmed) async {
         while !Task.isCancelled {
-            let reference = try? await client.enqueue(
-                name: "noop",
-                options: EnqueueOptions(durability: .replicas(1))
-            )
+            let reference = try? await client.enqueue(name: "noop", .durability(.replicas(1)))
             if let reference, reference.isConfirmed == true { confirmed.add(reference.id) }
         }
     }

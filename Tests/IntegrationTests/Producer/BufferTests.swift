@@ -153,8 +153,8 @@ struct BufferTests {
     func delays() async throws {
         let client = try await client()
         server.crash()
-        let delayed = try await client.enqueue(Note(number: 1), delay: .milliseconds(300))
-        let later = try await client.enqueue(Note(number: 3), at: Date(timeIntervalSinceNow: 3600))
+        let delayed = try await client.enqueue(Note(number: 1), .delay(.milliseconds(300)))
+        let later = try await client.enqueue(Note(number: 3), .at(Date(timeIntervalSinceNow: 3600)))
         await takeTime(.milliseconds(400))
         try server.restart()
         #expect(await client.flush() == 0)

@@ -78,7 +78,7 @@ struct ProducerTests {
     @Test("A handle's value is what main returned")
     func value() async throws {
         let setup = try await Setup()
-        let handle = try await setup.sluice.enqueue(Resize(path: "a.png", width: 200), priority: .high, tags: ["x"])
+        let handle = try await setup.sluice.enqueue(Resize(path: "a.png", width: 200), .priority(.high), .tags("x"))
         #expect(try await handle.value == Resized(path: "a.png@200", attempt: 1))
         #expect(try await handle.state() == .finished)
         #expect(try await handle.progress() == OperationProgress(fraction: 0.4, message: "pass 2"))
@@ -90,7 +90,7 @@ struct ProducerTests {
     @Test("Changes begin with what is now, and end with the end")
     func changes() async throws {
         let setup = try await Setup()
-        let handle = try await setup.sluice.enqueue(Resize(path: "b", width: 1), delay: .seconds(3))
+        let handle = try await setup.sluice.enqueue(Resize(path: "b", width: 1), .delay(.seconds(3)))
         var states: [OperationState] = []
         for await change in handle.changes { states.append(change.state) }
         #expect(states.first == .scheduled)
@@ -148,7 +148,7 @@ struct ProducerTests {
         #expect(handles.map(\.id.description) == handles.map(\.id.description).sorted())
         let next = try await setup.sluice.broker.page(state: .ready, queue: "default", cursor: nil, limit: 100)
         #expect(next.operations.map(\.record.header.id) == handles.prefix(100).map(\.id))
-        let untracked = try await setup.sluice.enqueue(Resize(path: "u", width: 0), tracked: false)
+        let untracked = try await setup.sluice.enqueue(Resize(path: "u", width: 0), .untracked)
         let ready = try await setup.sluice.broker.snapshot(queue: "default", executingRows: 0).counts[.ready]
         #expect(ready == 1235)
         try await setup.sluice.resume(queue: "default")
@@ -161,10 +161,10 @@ struct ProducerTests {
     @Test("By name and JSON, and the same key twice is one operation")
     func untyped() async throws {
         let setup = try await Setup()
-        let options = EnqueueOptions(id: OperationID(key: "order 4711"))
+        let key = OperationID(key: "order 4711")
         let arguments: JSONValue = ["path": "c", "width": 3]
-        let first = try await setup.sluice.enqueue(name: "image.resize", arguments: arguments, options: options)
-        let second = try await setup.sluice.enqueue(name: "image.resize", arguments: arguments, options: options)
+        let first = try await setup.sluice.enqueue(name: "image.resize", arguments: arguments, .id(key))
+        let second = try await setup.sluice.enqueue(name: "image.resize", arguments: arguments, .id(key))
         #expect(first.isNew && !second.isNew)
         let result = try JSONValue(parsing: try await second.result())
         #expect(result["path"]?.stringValue == "c@3")
@@ -179,10 +179,13 @@ struct ProducerTests {
             return nil
         }
         let sluice = setup.sluice
-        #expect(await code { try await sluice.enqueue(Endless(), queue: "a b") } == .invalidName)
-        #expect(await code { try await sluice.enqueue(Endless(), attempts: 0) } == .invalidOption)
-        #expect(await code { try await sluice.enqueue(Endless(), delay: .seconds(-1)) } == .invalidOption)
-        #expect(await code { try await sluice.enqueue(Endless(), delay: .seconds(1), at: Date()) } == .invalidOption)
+        #expect(await code { try await sluice.enqueue(Endless(), .queue("a b")) } == .invalidName)
+        #expect(await code { try await sluice.enqueue(Endless(), .attempts(0)) } == .invalidOption)
+        #expect(await code { try await sluice.enqueue(Endless(), .delay(.seconds(-1))) } == .invalidOption)
+        let one = OperationID()
+        #expect(await code { try await sluice.enqueue([Endless(), Endless()], .id(one)) } == .invalidOption)
+        #expect(await code { try await sluice.enqueue([Endless()]) { _ in .queue("b") } } == .invalidOption)
+        #expect(await code { try await sluice.enqueue([Endless()]) { _ in .durability(.disk) } } == .invalidOption)
         #expect(await code { try await sluice.enqueue(name: "x{y}") } == .invalidName)
         let large = String(repeating: "x", count: Defaults.operationBytes)
         #expect(await code { try await sluice.enqueue(name: "x", arguments: .string(large)) } == .tooLarge)
