@@ -14,6 +14,8 @@ import socket
 import sys
 import time
 
+# See "Protocol number" in docs/wire-format.md.
+PROTOCOL = "1"
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -81,6 +83,11 @@ def main():
     address, namespace, queue, name, arguments = sys.argv[1:6]
     count = int(sys.argv[6]) if len(sys.argv) == 7 else 1
     redis = Redis(address)
+    protocol = "{%s:queues}:protocol" % namespace
+    redis.call("SET", protocol, PROTOCOL, "NX")
+    found = redis.call("GET", protocol).decode()
+    if found != PROTOCOL:
+        sys.exit("namespace %s has protocol %s, and this program speaks %s: use another namespace" % (namespace, found, PROTOCOL))
     redis.call("SADD", namespace + ":queues", queue)
     script = redis.call("SCRIPT", "LOAD", os.environ["SLUICE_ENQUEUE_LUA"])
     producer, call = secrets.token_hex(8), 0

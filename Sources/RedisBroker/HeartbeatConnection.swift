@@ -26,10 +26,8 @@ final class HeartbeatConnection: Sendable {
         try link().submit(script, tail: arguments, deadline: deadline)
     }
 
-    @discardableResult
-    func send(_ command: RedisCommand) throws -> RedisValue {
-        try link().submit(command).wait().expectSuccess()
-    }
+    /// Sends commands in one go. The calling thread waits.
+    func send(_ commands: [RedisCommand]) throws -> [RedisValue] { try link().submit(commands).wait() }
 
     func close() {
         isClosed.store(true, ordering: .releasing)

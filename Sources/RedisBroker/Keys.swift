@@ -9,6 +9,9 @@ struct Keys: Sendable {
     /// The names of the namespace's queues. It shares no slot with them.
     var queues: String { "\(namespace):queues" }
 
+    /// The number of the namespace's protocol, in the slot of the names.
+    var protocolNumber: String { "{\(queues)}:protocol" }
+
     /// Whatever belongs to a queue begins with this, so that it lives in one slot of a cluster.
     func prefix(_ queue: String) -> String { "{\(namespace)/\(queue)}:" }
 

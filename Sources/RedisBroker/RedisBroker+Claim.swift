@@ -3,7 +3,8 @@ import RedisClient
 
 extension RedisBroker {
     package func claim(_ request: ClaimRequest, queue: String) async throws -> Claim {
-        try Claim(try await evaluate(scripts[.claim], arguments(of: request, queue: queue)))
+        try await register(queue)
+        return try Claim(try await evaluate(scripts[.claim], arguments(of: request, queue: queue)))
     }
 
     func arguments(of request: ClaimRequest, queue: String) -> RedisArguments {

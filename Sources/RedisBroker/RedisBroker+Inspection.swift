@@ -5,7 +5,9 @@ extension RedisBroker {
     package func queues() async throws -> [String] {
         do {
             let reply = try await translated {
-                try await link.send(RedisCommand("SMEMBERS", keys.queues)).expectArray()
+                try checked(
+                    await link.send(withProtocol(RedisCommand("SMEMBERS", keys.queues), isWriting: false))
+                ).expectArray()
             }
             return reply.compactMap(\.string).filter(NameRule.allows).sorted()
         } catch let error as OperationsError where isSpread && error.code == .unavailable {

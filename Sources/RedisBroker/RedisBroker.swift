@@ -25,6 +25,8 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
     package let isSpread: Bool
     let logger: Logger
     private let registered = Mutex<Set<String>>([])
+    /// Whether the namespace was found to be of the protocol that this program speaks.
+    let knowsProtocol = Atomic<Bool>(false)
     /// Whether it was said that waits are slow.
     private let hasWarnedOfSlowWaits = Atomic<Bool>(false)
 
@@ -53,12 +55,21 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
         confirmations = Confirmations(connections)
     }
 
-    /// Waits until Redis answers.
+    /// Waits until Redis answers, and refuses a namespace of another protocol.
+    ///
+    /// In a cluster, any node answers; the number of the protocol is on one of them, which may be away, and is looked at with the list of
+    /// queues.
     ///
     /// - Parameter patience: how long to try; nil = as long as for any call.
-    /// - Throws: `OperationsError` with `.unavailable`, `.denied` or `.untrusted`, saying what was tried.
+    /// - Throws: `OperationsError` with `.unavailable`, `.denied` or `.untrusted`, saying what was tried; with `.incompatible`.
     package func connect(within patience: Duration? = nil) async throws {
-        try await translated { try await link.send(RedisCommand("PING"), deadline: patience).expectSuccess() }
+        var commands = [RedisCommand("PING")]
+        if !isSpread { commands.append(NamespaceProtocol.question(namespace: namespace)) }
+        let answers = try await translated {
+            let replies = try await link.send(commands, deadline: patience)
+            return try replies.map { reply throws(RedisError) in try reply.expectSuccess() }
+        }
+        if !isSpread, let found = answers.last { try checkProtocol(found) }
     }
 
     /// Ends all connections. Calls under way fail.
@@ -99,7 +110,7 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
         while true {
             do {
                 return try await translated {
-                    try await link.send(RedisCommand("SADD", keys.queues, queue)).expectSuccess()
+                    _ = try checked(await link.send(withProtocol(adding(queue), isWriting: true)))
                 }
             } catch let error as OperationsError where error.code == .outcomeUnknown {
                 if ContinuousClock.now >= deadline || Task.isCancelled { throw error }
@@ -108,6 +119,8 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
         }
     }
 
+    private func adding(_ queue: String) -> RedisCommand { RedisCommand("SADD", keys.queues, queue) }
+
     func isRegistered(_ queue: String) -> Bool { registered.withLock { $0.contains(queue) } }
 
     /// The same from the heartbeat's thread, which blocks.
@@ -115,9 +128,9 @@ package final class RedisBroker: SpreadBroker, BrokerInspection {
         guard !isRegistered(queue) else { return }
         try NameRule.check(queue, role: "queue")
         do {
-            try heartbeat.send(RedisCommand("SADD", keys.queues, queue))
-        } catch {
-            let known = try? heartbeat.send(RedisCommand("SMEMBERS", keys.queues)).expectArray()
+            _ = try checked(heartbeat.send(withProtocol(adding(queue), isWriting: true)))
+        } catch let error as RedisError {
+            let known = try? heartbeat.send([RedisCommand("SMEMBERS", keys.queues)])[0].expectArray()
             guard known?.contains(where: { $0.string == queue }) == true else { throw error }
         }
         _ = registered.withLock { $0.insert(queue) }

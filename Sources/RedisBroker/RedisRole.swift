@@ -19,7 +19,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
         let keys = Keys(namespace: namespace)
         return [
             "resetkeys", "resetchannels", "-@all", "~\(keys.prefixPattern)", "~\(keys.queues)",
-            "&\(keys.prefixPattern)",
+            "~\(keys.protocolNumber)", "&\(keys.prefixPattern)",
         ]
             + commands.sorted().map { "+\($0)" }
     }
@@ -45,16 +45,19 @@ package enum RedisRole: String, Sendable, CaseIterable {
     private var plain: Set<String> {
         switch self {
         // WAITAOF is not in here: a server before 7.2 refuses rules that name it.
-        case .producer: ["sadd", "smembers", "subscribe", "unsubscribe", "wait"]
+        case .producer: ["get", "set", "sadd", "smembers", "subscribe", "unsubscribe", "wait"]
         case .worker:
             [
-                "sadd", "smembers", "subscribe", "unsubscribe", "blpop", "rpush", "ltrim", "client|id",
+                "get", "set", "sadd", "smembers", "subscribe", "unsubscribe", "blpop", "rpush", "ltrim", "client|id",
                 "client|unblock",
                 "info", "hget", "hmget",
             ]
-        case .monitor: ["smembers", "subscribe", "unsubscribe", "info"]
+        case .monitor: ["get", "smembers", "subscribe", "unsubscribe", "info"]
         case .operator:
-            ["sadd", "smembers", "subscribe", "unsubscribe", "info", "scan", "config|get", "acl|whoami", "time"]
+            [
+                "get", "set", "sadd", "smembers", "subscribe", "unsubscribe", "info", "scan", "config|get",
+                "acl|whoami", "time",
+            ]
         }
     }
 

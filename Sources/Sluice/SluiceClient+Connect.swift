@@ -24,7 +24,8 @@ extension SluiceClient {
     /// - Returns: a client that has an answer from Redis; with a buffer also one that will have it.
     /// - Throws: `OperationsError`: `.invalidOption` for a URL or a timeout and `.invalidName` for a namespace that cannot be one, `.unavailable`
     ///   if no server answers in time and nothing is to be buffered, `.denied` if Redis refuses user or
-    ///   password, `.untrusted` if its certificate is not to be trusted.
+    ///   password, `.untrusted` if its certificate is not to be trusted, `.incompatible` if the namespace has another protocol than this
+    ///   program speaks. In a cluster the protocol is checked by the first enqueue into a queue, and where queues are listed.
     public static func connect(
         to url: String,
         namespace: String = Defaults.namespace,

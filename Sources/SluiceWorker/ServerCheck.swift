@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Operations
+import RedisBroker
 import RedisClient
 
 /// Whether a server is one on which operations are safe.
@@ -14,6 +15,8 @@ package struct ServerCheck: Sendable, Equatable {
     var maxMemory: Int64
     /// Why the server does not say it.
     var silence: String?
+    /// Why the namespace is not one for this program.
+    var incompatibility: String?
     /// A node of a cluster that was named as if it were the only server.
     var isLoneNode = false
 
@@ -21,25 +24,31 @@ package struct ServerCheck: Sendable, Equatable {
     ///
     /// - Returns: what the one says that is the least safe; nil if one does not answer, or not to everybody: whoever works with it
     ///   will find out more.
-    static func ask(_ endpoint: RedisEndpoint, timeout: Duration) async -> ServerCheck? {
+    static func ask(_ endpoint: RedisEndpoint, namespace: String, timeout: Duration) async -> ServerCheck? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 // One command for all sections: an idle worker has few to spare.
-                let replies = try? RedisProbe.askAll(endpoint, [RedisCommand("INFO")], timeout: timeout)
-                let checks = replies.map { $0.map { ServerCheck($0[0], endpoint) } }
+                let commands = [RedisCommand("INFO"), NamespaceProtocol.question(namespace: namespace)]
+                let replies = try? RedisProbe.askAll(endpoint, commands, timeout: timeout)
+                let checks = replies.map { $0.map { ServerCheck($0, endpoint, namespace: namespace) } }
                 continuation.resume(returning: checks?.max { $0.trouble < $1.trouble })
             }
         }
     }
 
-    private init(_ reply: RedisValue, _ endpoint: RedisEndpoint) {
-        let info = reply.string ?? ""
+    private init(_ replies: [RedisValue], _ endpoint: RedisEndpoint, namespace: String) {
+        let info = replies[0].string ?? ""
         self.init(info: info)
-        silence = reply.error?.message
+        silence = replies[0].error?.message
+        // Of a cluster, one node answers; the others say that it is elsewhere.
+        if let found = replies[1].string {
+            do { try NamespaceProtocol.check(found, namespace: namespace) } catch { incompatibility = error.message }
+        }
         isLoneNode = !endpoint.isCluster && info.contains("redis_mode:cluster")
     }
 
-    private var trouble: Int { refusal != nil ? 3 : danger != nil ? 2 : warning != nil ? 1 : 0 }
+    private var trouble: Int { isRefused ? 3 : danger != nil ? 2 : warning != nil ? 1 : 0 }
+    private var isRefused: Bool { refusal != nil || incompatibility != nil }
 
     package init(info: String) {
         var values: [String: String] = [:]

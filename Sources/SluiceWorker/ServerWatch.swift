@@ -1,5 +1,6 @@
 import Logging
 import Operations
+import RedisBroker
 import RedisClient
 import WorkerRuntime
 
@@ -10,6 +11,7 @@ package struct ServerWatch: Sendable {
     private static let impatience: Duration = .seconds(1)
 
     let endpoint: RedisEndpoint
+    let namespace: String
     let timeout: Duration
     let interval: Duration
     let allowsEviction: Bool
@@ -17,18 +19,21 @@ package struct ServerWatch: Sendable {
 
     /// - Parameters:
     ///   - endpoint: the server.
+    ///   - namespace: whose protocol must be that of this program.
     ///   - timeout: longest time to wait for an answer.
     ///   - interval: between two looks.
     ///   - allowsEviction: works also where Redis may throw operations away.
     ///   - logger: gets warnings.
     package init(
         endpoint: RedisEndpoint,
+        namespace: String,
         timeout: Duration,
         interval: Duration,
         allowsEviction: Bool,
         logger: Logger
     ) {
         self.endpoint = endpoint
+        self.namespace = namespace
         self.timeout = timeout
         self.interval = interval
         self.allowsEviction = allowsEviction
@@ -38,18 +43,22 @@ package struct ServerWatch: Sendable {
     /// Refuses a server on which nothing would work, or operations would get lost; warns of what may become so.
     ///
     /// - Returns: what the server said; nil if it did not answer.
-    /// - Throws: `WorkerError` with `.unsafeServer` or `.unsupportedServer`.
+    /// - Throws: `WorkerError` with `.unsafeServer`, `.unsupportedServer` or `.incompatible`.
     package func examine() async throws -> ServerCheck? {
-        guard let server = await ServerCheck.ask(endpoint, timeout: timeout) else { return nil }
+        guard let server = await ServerCheck.ask(endpoint, namespace: namespace, timeout: timeout) else { return nil }
         try judge(server)
         warn(server)
         return server
     }
 
-    /// - Throws: `WorkerError` with `.unsafeServer` or `.unsupportedServer`.
+    /// - Throws: `WorkerError` with `.unsafeServer`, `.unsupportedServer` or `.incompatible`.
     private func judge(_ server: ServerCheck) throws(WorkerError) {
         if let refusal = server.refusal {
             throw WorkerError(.unsupportedServer, refusal, fix: server.remedy)
+        }
+        if let incompatibility = server.incompatibility {
+            let other = NamespaceProtocol.otherNamespace(than: namespace)
+            throw WorkerError(.incompatible, incompatibility, fix: "export SLUICE_NAMESPACE=\(other)")
         }
         if let danger = server.danger, !allowsEviction {
             throw WorkerError(.unsafeServer, danger, fix: "redis-cli CONFIG SET maxmemory-policy noeviction")
@@ -63,7 +72,7 @@ package struct ServerWatch: Sendable {
     func run(since first: ServerCheck?, refuse: @Sendable (WorkerError) -> Void) async {
         var last = first
         while (try? await Task.sleep(for: last == nil ? min(interval, Self.impatience) : interval)) != nil {
-            guard let server = await ServerCheck.ask(endpoint, timeout: timeout) else { continue }
+            guard let server = await ServerCheck.ask(endpoint, namespace: namespace, timeout: timeout) else { continue }
             if last == nil {
                 do { try judge(server) } catch { return refuse(error) }
             }

@@ -104,6 +104,7 @@ public final class Worker: Service {
             close = { redis.close() }
             watch = ServerWatch(
                 endpoint: endpoint,
+                namespace: namespace,
                 timeout: timeout,
                 interval: watchInterval,
                 allowsEviction: configuration.allowsEviction,
@@ -127,7 +128,7 @@ public final class Worker: Service {
     ///
     /// - Throws: `WorkerError` with `.invalidConfiguration`; with `.unsafeServer` if Redis may throw operations away (`maxmemory` is set and
     ///   `maxmemory-policy` is not `noeviction`); with `.unsupportedServer` if Redis is older than 6.2, or one node of a cluster that was
-    ///   named alone; with `.alreadyRun` the second time. An unreachable Redis is waited for.
+    ///   named alone; with `.incompatible` if the namespace has another protocol; with `.alreadyRun` the second time. An unreachable Redis is waited for.
     public func run() async throws {
         guard !isStarted.exchange(true, ordering: .relaxed) else {
             throw WorkerError(.alreadyRun, "a worker can run only once: make another one")
@@ -156,7 +157,7 @@ public final class Worker: Service {
 
     /// Refuses a server on which operations would get lost. Asks once, and not at all if the server does not answer.
     ///
-    /// - Throws: `WorkerError` with `.unsafeServer` or `.unsupportedServer`.
+    /// - Throws: `WorkerError` with `.unsafeServer`, `.unsupportedServer` or `.incompatible`.
     package func examine() async throws {
         guard let watch, first.withLock({ $0 }) == nil else { return }
         let check = try await watch.examine()

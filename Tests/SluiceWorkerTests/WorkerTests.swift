@@ -91,4 +91,17 @@ struct WorkerTests {
         try await running.value
         await sluice.close()
     }
+
+    @Test("A namespace of another protocol is refused, also if it became one after the client had connected")
+    func incompatible() async throws {
+        let sluice = try await client()
+        let key = "{\(sluice.namespace):queues}:protocol"
+        try TestServer.shared.ask(RedisCommand("SET", key, "2"))[0].expectSuccess()
+        let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
+        let error = await #expect(throws: WorkerError.self) { try await worker.run() }
+        #expect(error?.code == .incompatible && error?.fix == "export SLUICE_NAMESPACE=\(sluice.namespace)-p1")
+        let refused = await #expect(throws: OperationsError.self) { try await sluice.enqueue(Sum(numbers: [])) }
+        #expect(refused?.code == .incompatible)
+        await sluice.close()
+    }
 }

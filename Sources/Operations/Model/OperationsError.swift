@@ -33,6 +33,8 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         /// TLS with the broker failed: its certificate is for another host, has expired or is signed by an unknown authority, or there
         /// is no TLS on its side.
         case untrusted
+        /// The namespace has another protocol than this program speaks, so nothing in it can be read or written.
+        case incompatible
         /// The broker has no memory left for more operations. What is there can still be run, ended and cancelled.
         case full
         /// The broker is away, and the client's own buffer holds no more operations.

@@ -165,7 +165,7 @@ final class EnqueueBuffer: Sendable {
         case .unavailable, .outcomeUnknown:
             noteAway(head, after: error)
             return true
-        case .full, .denied, .untrusted:
+        case .full, .denied, .untrusted, .incompatible:
             // Whoever still waits is told; what was promised to be kept is kept.
             let refused = remove(head) { !$0.isUncertain && $0.receipt.refuse($0.index, error) }
             if refused.isEmpty { noteAway(head, after: error) }

@@ -33,7 +33,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
         case .replaced: "worker --stuck replace: an operation was stuck, start the worker again"
         case .denied:
             "Redis denied user, password or permission, or its TLS certificate is not trusted (other host, expired, unknown)"
-        case .badConfiguration: "the configuration is wrong"
+        case .badConfiguration: "the configuration is wrong, or the namespace has another protocol than this program"
         case .interrupted: "interrupted (Ctrl-C)"
         case .terminated:
             "terminated (SIGTERM; 0 for what runs until it is stopped: a worker that has drained, stat, events)"

@@ -1,6 +1,7 @@
 import EmbeddedRedis
 import Foundation
 import Operations
+import RedisBroker
 import RedisClient
 import TerminalText
 import WorkerRuntime
@@ -27,7 +28,7 @@ package enum ErrorTranslation {
     private static func report(_ error: WorkerError) -> CLIError {
         let status: ExitStatus =
             switch error.code {
-            case .unsafeServer, .unsupportedServer: .badConfiguration
+            case .unsafeServer, .unsupportedServer, .incompatible: .badConfiguration
             case .invalidConfiguration, .alreadyRun: .usage
             }
         let isOptional = error.code == .unsafeServer
@@ -67,6 +68,8 @@ package enum ErrorTranslation {
             )
         case .untrusted:
             return CLIError(.denied, error.message, notes: origin, fix: certificate(settings))
+        case .incompatible:
+            return CLIError(.badConfiguration, error.message, notes: origin, fix: otherNamespace(settings))
         case .outcomeUnknown:
             return CLIError(
                 .unreachable,
@@ -77,6 +80,10 @@ package enum ErrorTranslation {
         case .unavailable, .bufferFull:
             return CLIError(.unreachable, error.message, notes: origin, fix: reach(settings))
         }
+    }
+
+    private static func otherNamespace(_ settings: Settings?) -> String? {
+        settings.map { "-N \(NamespaceProtocol.otherNamespace(than: $0.namespace.content))" }
     }
 
     /// A refusal may end in the command that gives the permission.

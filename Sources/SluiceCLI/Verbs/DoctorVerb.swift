@@ -1,5 +1,6 @@
 import ArgumentParser
 import Operations
+import RedisBroker
 import Sluice
 import SluiceMonitor
 import TerminalText
@@ -29,6 +30,16 @@ package struct DoctorVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        do { return try await examine(invocation) } catch let error as OperationsError where error.code == .incompatible
+        {
+            var chart = Chart()
+            chart.add(Self.incompatible(error, namespace: invocation.settings.namespace.content))
+            report(chart, Doctor.Coverage(isComplete: false), [], took: .zero, invocation)
+            return .dead
+        }
+    }
+
+    private func examine(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
         guard let broker = client.broker as? any Doctor.Broker else {
             throw CLIError(.bug, "this broker cannot be examined")
@@ -40,32 +51,55 @@ package struct DoctorVerb: Verb {
         }
         try await doctor.run()
         console.clearStatus()
-        DoctorReport(doctor, namespace: client.namespace, isDeep: deep, took: .now - start).print(invocation)
+        report(doctor.chart, doctor.coverage, doctor.servers, took: .now - start, invocation)
         let isWell = doctor.chart.count(.error) == 0 && (!strict || doctor.chart.count(.warning) == 0)
         return isWell ? .done : .dead
+    }
+
+    private func report(
+        _ chart: Chart,
+        _ coverage: Doctor.Coverage,
+        _ servers: [ServerAudit],
+        took: Duration,
+        _ invocation: Invocation
+    ) {
+        DoctorReport(
+            chart: chart,
+            coverage: coverage,
+            servers: servers,
+            namespace: invocation.settings.namespace.content,
+            isDeep: deep,
+            took: took
+        ).print(invocation)
+    }
+
+    /// Nothing else can be looked at then.
+    private static func incompatible(_ error: OperationsError, namespace: String) -> Diagnosis {
+        Diagnosis(
+            .error,
+            "protocol",
+            "protocol",
+            error.message,
+            fix: "\(Program.name) doctor -N \(NamespaceProtocol.otherNamespace(than: namespace))"
+        )
     }
 }
 
 /// What `doctor` prints: `docs/schema/doctor.json`.
 struct DoctorReport {
-    private let doctor: Doctor
-    private let namespace: String
-    private let isDeep: Bool
-    private let took: Duration
-
-    init(_ doctor: Doctor, namespace: String, isDeep: Bool, took: Duration) {
-        self.doctor = doctor
-        self.namespace = namespace
-        self.isDeep = isDeep
-        self.took = took
-    }
+    let chart: Chart
+    let coverage: Doctor.Coverage
+    let servers: [ServerAudit]
+    let namespace: String
+    let isDeep: Bool
+    let took: Duration
 
     func print(_ invocation: Invocation) {
         let console = invocation.console
         switch invocation.format {
         case .json: console.print(json, .json)
-        case .jsonl: console.print(doctor.chart.sorted.map { Self.object($0).serialized() })
-        case .id: console.print(doctor.chart.sorted.map { SafeText.line($0.subject) })
+        case .jsonl: console.print(chart.sorted.map { Self.object($0).serialized() })
+        case .id: console.print(chart.sorted.map { SafeText.line($0.subject) })
         case .wide, .csv: console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
         case .table: console.print(lines(console.output))
         }
@@ -75,7 +109,7 @@ struct DoctorReport {
 
     private func lines(_ style: Style) -> [String] {
         var lines: [String] = []
-        for diagnosis in doctor.chart.sorted {
+        for diagnosis in chart.sorted {
             let place = [diagnosis.queue.map { "queue \($0)" }, diagnosis.subject].compactMap { $0 }
             let shown = place.count == 2 && diagnosis.queue == diagnosis.subject ? [place[0]] : place
             lines.append(
@@ -84,7 +118,7 @@ struct DoctorReport {
             )
             if let fix = diagnosis.fix { lines.append("  try:  " + SafeText.line(fix)) }
         }
-        for (kind, count) in doctor.chart.more {
+        for (kind, count) in chart.more {
             let queue = kind.queue.map { " in queue \($0)" } ?? ""
             lines.append("and \(QuantityText.grouped(count)) more of the kind \"\(kind.code)\"" + SafeText.line(queue))
         }
@@ -92,11 +126,10 @@ struct DoctorReport {
     }
 
     private var summary: String {
-        let coverage = doctor.coverage
         let looked = [("queue", coverage.queues), ("key", coverage.keys), ("entry", coverage.entries)]
             .map { Self.counted($1, $0) }.joined(separator: ", ")
         let found = [Diagnosis.Severity.error, .warning, .note]
-            .map { Self.counted(doctor.chart.count($0), $0.rawValue) }.joined(separator: ", ")
+            .map { Self.counted(chart.count($0), $0.rawValue) }.joined(separator: ", ")
         return "\(found); looked at \(looked) in \(DurationText.precise(took))"
     }
 
@@ -107,7 +140,7 @@ struct DoctorReport {
 
     private var table: Table {
         var table = Table(["SEVERITY", "CODE", "QUEUE", "SUBJECT", "MESSAGE", "FIX"].map { TableColumn($0) })
-        for diagnosis in doctor.chart.sorted {
+        for diagnosis in chart.sorted {
             table.append([
                 TableCell(diagnosis.severity.rawValue, diagnosis.severity.role), TableCell(diagnosis.code),
                 TableCell(diagnosis.queue ?? ""), TableCell(diagnosis.subject), TableCell(diagnosis.message),
@@ -120,9 +153,7 @@ struct DoctorReport {
     // MARK: For programs
 
     private var json: JSONValue {
-        let chart = doctor.chart
-        let coverage = doctor.coverage
-        return [
+        [
             "v": 1,
             "namespace": .string(namespace),
             "deep": .bool(isDeep),
@@ -146,7 +177,6 @@ struct DoctorReport {
 
     /// Of a cluster: the sum or the worst of all masters, and what differs in the order of their slots.
     private var server: JSONValue {
-        let servers = doctor.servers
         let first = servers.first
         return [
             "version": JSONValue(first?.info["valkey_version"] ?? first?.info["redis_version"]),
@@ -165,7 +195,7 @@ struct DoctorReport {
     }
 
     private func sum(_ field: String) -> Int? {
-        let numbers = doctor.servers.compactMap { $0.info[field].flatMap { Int($0) } }
+        let numbers = servers.compactMap { $0.info[field].flatMap { Int($0) } }
         return numbers.isEmpty ? nil : numbers.reduce(0, +)
     }
 

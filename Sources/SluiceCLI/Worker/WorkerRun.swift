@@ -125,6 +125,7 @@ struct WorkerRun: Sendable {
     private func watch(_ endpoint: RedisEndpoint) -> ServerWatch {
         ServerWatch(
             endpoint: endpoint,
+            namespace: invocation.settings.namespace.content,
             timeout: invocation.settings.connectTimeout.content,
             interval: watchInterval,
             allowsEviction: configuration.allowsEviction,

@@ -8,6 +8,8 @@ public struct WorkerError: Error, Sendable, Equatable, CustomStringConvertible {
         case unsafeServer
         /// Redis is too old, or one node of a cluster that was named alone.
         case unsupportedServer
+        /// The namespace has another protocol than this program speaks.
+        case incompatible
         /// `run()` was called a second time.
         case alreadyRun
     }

@@ -1,0 +1,71 @@
+import Operations
+import RedisClient
+
+/// The protocol of a namespace: what is stored under its keys, and what its messages mean. The first program that makes a queue known
+/// writes its number; a program of another number is refused.
+package enum NamespaceProtocol {
+    /// What this program speaks. docs/wire-format.md says when it changes.
+    package static let number = 1
+
+    /// Refuses a namespace of another number.
+    ///
+    /// - Parameters:
+    ///   - found: what is stored; untrusted text.
+    ///   - namespace: its name.
+    /// - Throws: `OperationsError` with `.incompatible`, saying what to do.
+    package static func check(_ found: String, namespace: String) throws(OperationsError) {
+        guard found != String(number) else { return }
+        let shown = found.utf8.count <= 9 && Int(found) != nil ? found : OperationsError.quoted(found)
+        let isOlder = Int(found).map { $0 < number } ?? false
+        let remedy = isOlder ? "drain it with the older Sluice" : "upgrade Sluice in this program"
+        throw OperationsError(
+            .incompatible,
+            "namespace \(namespace) has protocol \(shown), and this program speaks protocol \(number): "
+                + "\(remedy), or use another namespace, such as \(otherNamespace(than: namespace))"
+        )
+    }
+
+    /// A name for a namespace of this program's own.
+    package static func otherNamespace(than namespace: String) -> String { "\(namespace.prefix(120))-p\(number)" }
+
+    /// Asks for the number of a namespace.
+    package static func question(namespace: String) -> RedisCommand {
+        RedisCommand("GET", Keys(namespace: namespace).protocolNumber)
+    }
+}
+
+extension RedisBroker {
+    /// A call about the list of queues. As long as the number of the namespace is not known, the commands that ask for it go out with
+    /// it: no round trip is for them alone.
+    ///
+    /// - Parameter isWriting: also writes the number, where there is none.
+    func withProtocol(_ command: RedisCommand, isWriting: Bool) -> [RedisCommand] {
+        guard !knowsProtocol.load(ordering: .relaxed) else { return [command] }
+        let question = NamespaceProtocol.question(namespace: namespace)
+        guard isWriting else { return [question, command] }
+        return [RedisCommand("SET", keys.protocolNumber, "\(NamespaceProtocol.number)", "NX"), question, command]
+    }
+
+    /// The reply to the last of these commands.
+    ///
+    /// - Throws: `RedisError`; `OperationsError` with `.incompatible` if the namespace has another number.
+    func checked(_ replies: [RedisValue]) throws -> RedisValue {
+        guard let last = replies.last else { throw OperationsError(.malformed, "Redis gave no answer") }
+        if replies.count > 1 {
+            let found = try replies[replies.count - 2].expectSuccess()
+            // Nothing is stored: the namespace is empty, or Redis has refused to write.
+            if !(try checkProtocol(found)), replies.count > 2 { try replies[0].expectSuccess() }
+        }
+        return try last.expectSuccess()
+    }
+
+    /// - Returns: false if the namespace has no number yet.
+    /// - Throws: `OperationsError` with `.incompatible` if it has another one.
+    @discardableResult
+    func checkProtocol(_ found: RedisValue) throws(OperationsError) -> Bool {
+        guard let found = found.string else { return false }
+        try NamespaceProtocol.check(found, namespace: namespace)
+        knowsProtocol.store(true, ordering: .relaxed)
+        return true
+    }
+}
