@@ -6,7 +6,7 @@ import Testing
 @testable import RedisBroker
 @testable import BrokerModel
 
-/// What is kept of an operation is looked for by rules (`erase` in `ending.lua`): nothing that somebody wrote may be overlooked.
+/// What is kept of an operation is looked for by rules (`erase.lua`): no key that a script wrote may be overlooked.
 @Suite("An operation that is removed", .timeLimit(.minutes(15)))
 struct ErasedOperationTests {
     enum Trace: String, CaseIterable {

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Operations
 import TestSupport
@@ -67,6 +68,13 @@ struct ScriptLibraryTests {
             }
             #expect(!script.source.contains("-- include:"), "\(script.name).lua")
         }
+    }
+
+    @Test("docs/scripts.md is what `sluice redis script` prints")
+    func table() throws {
+        let page = URL(filePath: #filePath).appending(path: "../../../docs/scripts.md").standardized
+        let written = try String(contentsOf: page, encoding: .utf8)
+        #expect(written == RedisBroker.scriptTable + "\n", "sluice redis script > docs/scripts.md writes it anew")
     }
 
     @Test("a call assembles its own script and no other")

@@ -1,4 +1,4 @@
-/// Every default and limit of the product, in one place. `Scripts/includes/limits.lua` holds those that scripts need;
+/// Every default and limit of the product, in one place. `Scripts/includes/base/limits.lua` holds those that scripts need;
 /// a test compares the two.
 public enum Defaults {
     /// The namespace of whoever names none.

@@ -84,23 +84,28 @@ package struct RedisScriptVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "script",
-            abstract: "Print a script as it is sent to Redis, for producers in other languages.",
+            abstract: "Print a script as it is sent to Redis, or the list of all.",
             discussion: """
                 EXAMPLES
-                  \(Program.name) redis script enqueue
+                  \(Program.name) redis script            all scripts with their roles, keys and commands
+                  \(Program.name) redis script enqueue    for producers in other languages
 
                 docs/wire-format.md says how to call it.
                 """
         )
     }
 
-    @Argument(help: "The script's name.")
-    var name: String
+    @Argument(help: "Name of a script.")
+    var name: String?
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        guard let name else {
+            invocation.console.print(RedisBroker.scriptTable)
+            return .done
+        }
         guard let source = RedisBroker.scriptSource(named: name) else {
             throw CLIError(
                 .notFound,

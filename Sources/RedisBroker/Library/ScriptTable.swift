@@ -1,0 +1,46 @@
+import RedisClient
+
+/// The list of all scripts as a page: `sluice redis script` prints it, and `docs/scripts.md` is that output.
+enum ScriptTable {
+    static var page: String {
+        let library = ScriptLibrary()
+        let rows = ScriptName.allCases.map { row(of: $0, library[$0]) }
+        return """
+            # Scripts
+
+            Written by `sluice redis script > docs/scripts.md` from the scripts themselves; a test compares. Every call has the key
+            `{NAMESPACE/QUEUE}:meta` and the prefix of the queue's channels; all other keys are made from the first one. `id` stands for a
+            record, whose key is the operation's id.
+
+            | script | what it does | roles | keys | commands |
+            |---|---|---|---|---|
+            \(rows.joined(separator: "\n"))
+            """
+    }
+
+    private static func row(of name: ScriptName, _ script: RedisScript) -> String {
+        let roles = name.entry.roles.map(\.rawValue).sorted()
+        let cells = [
+            "`\(name.rawValue)`", purpose(script.source), roles.joined(separator: ", "),
+            keys(script.source).joined(separator: " "), script.commands.sorted().joined(separator: " "),
+        ]
+        return "| " + cells.joined(separator: " | ") + " |"
+    }
+
+    /// The first sentence of the file.
+    private static func purpose(_ source: String) -> String {
+        let comment = source.prefix { $0 != "\n" }.drop { $0 == "-" || $0 == " " }
+        return String(comment.prefix { $0 != "." && $0 != ":" })
+    }
+
+    private static func keys(_ source: String) -> [String] {
+        let named = source.matches(of: /PREFIX \.\. '([a-z]+)/).map { String($0.1) }
+        let records = source.contains("PREFIX .. id") ? ["id"] : []
+        return Set(named + records + ["meta", "totals"].filter { source.contains($0.uppercased() + ",") }).sorted()
+    }
+}
+
+extension RedisBroker {
+    /// A page in Markdown: every script with its roles, keys and commands.
+    package static var scriptTable: String { ScriptTable.page }
+}
