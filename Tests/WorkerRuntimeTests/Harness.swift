@@ -211,7 +211,8 @@ extension LocalQueue {
 
     /// Starts one.
     mutating func runNext(_ now: Instant) -> HeldOperation? {
-        useSlot(now, somethingMayBorrow()) == .start ? takeLine().first : nil
+        guard case .start = useSlot(now, somethingMayBorrow()) else { return nil }
+        return takeLine().first
     }
 
     /// What has a slot and no runner.

@@ -68,7 +68,7 @@ struct SharingTests {
             var running = queue.runAll(now)
             #expect(running.count == slots)
             queue.members[1].hasWork = true
-            queue.members[1].lastTurn = now
+            queue.share.claims(1, now)
             for _ in 0..<500 where !running.isEmpty {
                 queue.end(running.removeFirst(), .finished(result: []), ranFor: .microseconds(10))
                 queue.fill(now + after)
@@ -128,8 +128,8 @@ struct SharingTests {
         let later = now + .milliseconds(29_950)
         queue.take(claimed(3), 1, ties: .none)
         #expect(queue.runAll(later).map(\.queue) == [1])
-        #expect(queue.nextAlarm(later) == now + LocalQueue.longStall)
-        queue.alarm(now + LocalQueue.longStall)
+        #expect(queue.nextAlarm(later) == now + FairShare.longStall)
+        queue.alarm(now + FairShare.longStall)
         #expect(queue.members[0].outbox.map(\.operation.fence) == [2, 3])
         #expect(queue.members[1].outbox.isEmpty)
     }

@@ -10,12 +10,6 @@ extension LocalQueue {
         var held: [Int64: HeldOperation] = [:]
         /// Claimed, not started.
         var waiting = Fifo<HeldOperation>()
-        /// When it last got a slot, to start something in it or to claim for it.
-        var lastTurn: Instant?
-        /// When an operation was last started.
-        var lastStart: Instant?
-        /// Its place in the rotation.
-        var credit = 0
         /// Something is believed to be ready. True at first: only a claim tells.
         var hasWork = true
         var isPaused = false

@@ -2,7 +2,7 @@ import Operations
 
 /// What this worker holds and which slots are free: the decisions, without clocks, tasks or connections.
 ///
-/// `Slots` says which queue uses how many slots. The decisions here say who uses the next one.
+/// `Slots` says which queue uses how many slots, `FairShare` whose turn it is.
 struct LocalQueue: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -16,6 +16,8 @@ struct LocalQueue: Sendable {
 
     /// Which queue uses how many slots.
     var slots: Slots
+    /// Whose turn it is.
+    var share = FairShare()
     var phase = Phase.running
     var members: [Member] = []
     /// What has a slot and waits for a runner.
@@ -26,18 +28,6 @@ struct LocalQueue: Sendable {
     private(set) var walks = 0
     /// The instant that the alarm waits for.
     var alarmSet: Instant?
-    /// The queue whose operations were started last, and how many of them one after the other.
-    private var streak: (queue: Int?, count: Int) = (nil, 0)
-    private static let longestStreak = 100
-    private var greatestWeight = 1
-    /// When an operation was last started.
-    private var lastStart: Instant?
-    /// What is claimed ahead is given back when nothing has started for so long, and a queue that had no turn for so long goes before it.
-    static let stall: Duration = .milliseconds(100)
-    /// It is also given back when others have started for so long and nothing of its queue. A second would not do: a thousand queues that
-    /// take turns of a hundred each may need longer for one round.
-    static let longStall: Duration = .seconds(30)
-
     /// Runs after which the worker is to be replaced; nil = never.
     private var lifetime: Int?
 
@@ -49,9 +39,9 @@ struct LocalQueue: Sendable {
     /// Adds a queue; its index is the number of those before it.
     mutating func add(_ share: QueueShare) {
         indexes[share.name] = members.count
-        greatestWeight = max(greatestWeight, share.weight)
         members.append(Member(share))
         slots.add(own: share.reservedSlots)
+        self.share.add(weight: share.weight)
     }
 
     /// All indexes, for a walk over the members.
@@ -97,112 +87,65 @@ struct LocalQueue: Sendable {
     }
 
     private mutating func nextInRotation(_ now: Instant) -> Int? {
-        var best: Int?
-        var total = 0
-        for index in walk() where members[index].canClaim(now) && slots.mayUse(index) {
-            members[index].credit += members[index].share.weight
-            total += members[index].share.weight
-            if best.map({ members[index].credit > members[$0].credit }) ?? true { best = index }
-        }
-        if let best { members[best].credit -= total }
-        return best
+        walks += 1
+        return share.rotate { members[$0].canClaim(now) && slots.mayUse($0) }
     }
 
     private mutating func reserve(_ index: Int, _ now: Instant) {
         slots.reserve(index)
-        members[index].lastTurn = now
+        share.claims(index, now)
     }
 
     // MARK: Starting and ending
 
-    /// What became of a slot.
-    enum Use: Equatable {
-        case start
-        /// The queue of this index claims for it.
-        case claim(Int)
-    }
-
-    /// Starts the next of what waits, or gives its slot to another queue with work, so that operations claimed ahead do not keep that
-    /// from its part: to one that uses less of it, or as little and has had no turn for a while. One whose operations are very short
-    /// has to have had none for a while anyhow: they are claimed ahead, many at a time, and for a slot each would be few.
+    /// Starts the next of what waits, or gives its slot to another queue with work.
     ///
     /// - Parameter mayBorrow: something that waits may borrow a slot.
     /// - Returns: nil if nothing that waits may start.
-    mutating func useSlot(_ now: Instant, _ mayBorrow: Bool) -> Use? {
+    mutating func useSlot(_ now: Instant, _ mayBorrow: Bool) -> FairShare.Turn? {
         guard phase == .running, slots.free > 0 || mayBorrow else { return nil }
-        if let last = streak.queue, mayGoOn(last, now) { return start(last, now) ? .start : nil }
-        var first: Int?
-        var other: Int?
-        for index in walk() {
-            if members[index].waiting.isEmpty {
-                guard members[index].canClaim(now), slots.mayUse(index) else { continue }
-                if members[index].pace.isShort, !hasNoTurn(index, now) { continue }
-                if other.map({ isBefore(index, $0) }) ?? true { other = index }
-            } else if members[index].mayStart(now), slots.mayUse(index) || self.mayBorrow(index) {
-                if first.map({ isBefore(index, $0) }) ?? true { first = index }
-            }
+        if let last = share.streakQueue, members[last].pace.isShort, canStart(last, now) {
+            start(last, now)
+            return .start(last)
         }
-        guard let first else { return nil }
-        if let other, isOwed(other, before: first, now) {
-            reserve(other, now)
-            return .claim(other)
+        walks += 1
+        let turn = share.next(slots, now) { wish($0, now) }
+        switch turn {
+        case nil: break
+        case .claim(let index): reserve(index, now)
+        case .start(let index):
+            share.beginStreak(index)
+            start(index, now)
         }
-        streak = (first, 0)
-        return start(first, now) ? .start : nil
+        return turn
     }
 
-    /// A hundred, or its part of that beside queues of greater weight.
-    private func longestStreak(_ index: Int) -> Int {
-        max(1, Self.longestStreak * members[index].share.weight / greatestWeight)
+    private func wish(_ index: Int, _ now: Instant) -> FairShare.Wish {
+        if !members[index].waiting.isEmpty { return canStart(index, now) ? .start : .nothing }
+        guard members[index].canClaim(now), slots.mayUse(index) else { return .nothing }
+        return .claim(isShort: members[index].pace.isShort)
     }
 
-    /// Very short ones of one queue start one after the other, so that many of them end together and leave with one call.
-    private func mayGoOn(_ index: Int, _ now: Instant) -> Bool {
-        streak.count < longestStreak(index) && !members[index].waiting.isEmpty && members[index].pace.isShort
-            && members[index].mayStart(now) && (slots.mayUse(index) || slots.parts[index].mayBorrow)
-    }
-
-    /// How much of its part of the slots a queue uses.
-    private func load(_ index: Int) -> Double { Double(slots.parts[index].used) / Double(members[index].share.weight) }
-
-    /// Who uses less of its part of the slots is first, and of those that use as much, who got one longer ago.
-    private func isBefore(_ one: Int, _ other: Int) -> Bool {
-        let (load, otherLoad) = (load(one), load(other))
-        if load != otherLoad { return load < otherLoad }
-        guard let turn = members[one].lastTurn, let otherTurn = members[other].lastTurn else {
-            return members[one].lastTurn == nil && members[other].lastTurn != nil
-        }
-        return turn < otherTurn
-    }
-
-    private func isOwed(_ other: Int, before first: Int, _ now: Instant) -> Bool {
-        let (load, loadOfFirst) = (load(other), load(first))
-        return load < loadOfFirst || (load == loadOfFirst && hasNoTurn(other, now) && isBefore(other, first))
-    }
-
-    private func hasNoTurn(_ index: Int, _ now: Instant) -> Bool {
-        members[index].lastTurn.map { $0 + Self.stall <= now } ?? true
+    private func canStart(_ index: Int, _ now: Instant) -> Bool {
+        !members[index].waiting.isEmpty && members[index].mayStart(now) && (slots.mayUse(index) || mayBorrow(index))
     }
 
     /// Starts what has come in the slots for which it was claimed, before anybody else is given them.
     mutating func startClaimed(_ index: Int, atMost count: Int, _ now: Instant) {
         guard phase == .running, count > 0, members[index].mayStart(now) else { return }
         for _ in 0..<count where slots.mayUse(index) {
-            guard start(index, now) else { return }
+            guard !members[index].waiting.isEmpty else { return }
+            start(index, now)
         }
     }
 
     /// Puts the next operation of a queue into the line.
-    private mutating func start(_ index: Int, _ now: Instant) -> Bool {
-        guard let operation = members[index].waiting.popFirst() else { return false }
+    private mutating func start(_ index: Int, _ now: Instant) {
+        guard let operation = members[index].waiting.popFirst() else { return }
         slots.start(index)
         operation.takeSlot()
         line.append(operation)
-        if streak.queue == index { streak.count += 1 }
-        members[index].lastTurn = now
-        members[index].lastStart = now
-        lastStart = now
-        return true
+        share.starts(index, now)
     }
 
     /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first.
@@ -249,23 +192,18 @@ struct LocalQueue: Sendable {
     /// When what a queue has claimed ahead is to be given back, unless something starts before; nil = there is nothing.
     private func stallsAt(_ index: Int, _ now: Instant) -> Instant? {
         guard !members[index].waiting.isEmpty, members[index].hasLease(now) else { return nil }
-        return earlier(lastStart.map { $0 + Self.stall }, members[index].lastStart.map { $0 + Self.longStall })
+        return share.stallsAt(index)
     }
 
     // MARK: Instants
 
     /// The next instant at which something is to be done without being told.
     func nextAlarm(_ now: Instant) -> Instant? {
-        members.indices.reduce(Instant?.none) { earlier($0, nextAlarm(of: $1, now)) }
+        members.indices.reduce(Instant?.none) { .earlier($0, nextAlarm(of: $1, now)) }
     }
 
     private func nextAlarm(of index: Int, _ now: Instant) -> Instant? {
-        earlier(members[index].hasWork ? nil : members[index].nextDue, stallsAt(index, now))
-    }
-
-    private func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
-        guard let one, let other else { return one ?? other }
-        return min(one, other)
+        .earlier(members[index].hasWork ? nil : members[index].nextDue, stallsAt(index, now))
     }
 
     /// Does what is to be done at this instant.
@@ -315,7 +253,7 @@ struct LocalQueue: Sendable {
         for index in walk() {
             if hasCall(index, now) { outlook.callers.append(index) }
             if !members[index].isListening, wantsBell(index, now) { outlook.needsBell = true }
-            outlook.alarm = earlier(outlook.alarm, nextAlarm(of: index, now))
+            outlook.alarm = .earlier(outlook.alarm, nextAlarm(of: index, now))
         }
         return outlook
     }

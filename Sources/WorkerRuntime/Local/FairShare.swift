@@ -1,0 +1,164 @@
+/// Whose turn it is: which queue gets the next slot. A pure value.
+///
+/// Slots to claim for go round by the queues' weights. A slot in which something that waits could start goes to the queue that uses less
+/// of its part of the slots; between equals, to the one whose last turn is longer ago.
+struct FairShare: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// What a queue would do with a slot.
+    enum Wish: Sendable {
+        case nothing
+        /// Start an operation that waits here.
+        case start
+        /// Claim. Very short operations are claimed ahead, many at a time, and for a slot each would be few: so their queue has to have
+        /// had no turn for a while.
+        case claim(isShort: Bool)
+    }
+
+    /// What becomes of a slot.
+    enum Turn: Sendable, Equatable {
+        /// The queue of this index starts an operation.
+        case start(Int)
+        /// The queue of this index claims.
+        case claim(Int)
+    }
+
+    private struct Part: Sendable {
+        let weight: Int
+        /// The queue's place in the rotation.
+        var credit = 0
+        /// When the queue last got a slot, to start something in it or to claim for it.
+        var lastTurn: Instant?
+        /// When the queue last started an operation.
+        var lastStart: Instant?
+    }
+
+    /// A queue that had no turn for so long goes before another one that waits. Operations claimed ahead go back when nothing at all has
+    /// started for so long.
+    static let stall: Duration = .milliseconds(100)
+    /// Operations claimed ahead also go back when other queues have started for so long and theirs has not. A second would not do: a
+    /// thousand queues that take turns of a hundred each may need longer for one round.
+    static let longStall: Duration = .seconds(30)
+    private static let longestStreak = 100
+
+    private var parts: [Part] = []
+    private var greatestWeight = 1
+    /// The queue whose operations were started last, and how many of them one after the other.
+    private var streak: (queue: Int?, count: Int) = (nil, 0)
+    private var lastStart: Instant?
+
+    /// Adds a queue.
+    mutating func add(weight: Int) {
+        parts.append(Part(weight: weight))
+        greatestWeight = max(greatestWeight, weight)
+    }
+
+    // MARK: Claiming
+
+    /// Chooses the queue that claims for a free slot, by smooth weighted rotation.
+    ///
+    /// - Parameter mayClaim: true if the queue of this index has work and may use the slot.
+    /// - Returns: nil if there is no such queue.
+    mutating func rotate(_ mayClaim: (Int) -> Bool) -> Int? {
+        var best: Int?
+        var total = 0
+        for index in parts.indices where mayClaim(index) {
+            parts[index].credit += parts[index].weight
+            total += parts[index].weight
+            if best.map({ parts[index].credit > parts[$0].credit }) ?? true { best = index }
+        }
+        if let best { parts[best].credit -= total }
+        return best
+    }
+
+    /// A queue has got a slot to claim for.
+    mutating func claims(_ index: Int, _ now: Instant) { parts[index].lastTurn = now }
+
+    // MARK: Starting
+
+    /// The queue that started last and may go on: very short operations of one queue start one after the other, so that many of them end
+    /// together and leave with one call. A hundred, or fewer beside queues of greater weight.
+    @inline(__always)
+    var streakQueue: Int? {
+        guard let index = streak.queue, streak.count < longestStreak(index) else { return nil }
+        return index
+    }
+
+    private func longestStreak(_ index: Int) -> Int {
+        max(1, Self.longestStreak * parts[index].weight / greatestWeight)
+    }
+
+    /// Chooses what a slot is for, where something waits: to start that, or to claim for another queue, so that operations claimed ahead
+    /// do not keep this one from its part. The other queue has to use less of its part, or as little and have had no turn for a while.
+    ///
+    /// - Parameters:
+    ///   - slots: what the queues use.
+    ///   - wish: what the queue of an index would do.
+    /// - Returns: nil if nothing that waits may start.
+    func next(_ slots: Slots, _ now: Instant, _ wish: (Int) -> Wish) -> Turn? {
+        var starting: Int?
+        var claiming: Int?
+        for index in parts.indices {
+            switch wish(index) {
+            case .nothing: continue
+            case .start: if starting.map({ isBefore(index, $0, slots) }) ?? true { starting = index }
+            case .claim(let isShort):
+                if isShort, !hadNoTurn(index, now) { continue }
+                if claiming.map({ isBefore(index, $0, slots) }) ?? true { claiming = index }
+            }
+        }
+        guard let starting else { return nil }
+        if let claiming, isOwed(claiming, before: starting, slots, now) { return .claim(claiming) }
+        return .start(starting)
+    }
+
+    /// The next starts may all be of this queue.
+    mutating func beginStreak(_ index: Int) { streak = (index, 0) }
+
+    /// An operation of a queue has started.
+    mutating func starts(_ index: Int, _ now: Instant) {
+        if streak.queue == index { streak.count += 1 }
+        parts[index].lastTurn = now
+        parts[index].lastStart = now
+        lastStart = now
+    }
+
+    /// When what the queue has claimed ahead is to go back, unless something starts before; nil = nothing was ever started.
+    func stallsAt(_ index: Int) -> Instant? {
+        .earlier(lastStart.map { $0 + Self.stall }, parts[index].lastStart.map { $0 + Self.longStall })
+    }
+
+    // MARK: Comparing
+
+    /// How much of its part of the slots a queue uses.
+    private func load(_ index: Int, _ slots: Slots) -> Double {
+        Double(slots.parts[index].used) / Double(parts[index].weight)
+    }
+
+    private func isBefore(_ one: Int, _ other: Int, _ slots: Slots) -> Bool {
+        let (load, otherLoad) = (load(one, slots), load(other, slots))
+        if load != otherLoad { return load < otherLoad }
+        guard let turn = parts[one].lastTurn, let otherTurn = parts[other].lastTurn else {
+            return parts[one].lastTurn == nil && parts[other].lastTurn != nil
+        }
+        return turn < otherTurn
+    }
+
+    private func isOwed(_ other: Int, before first: Int, _ slots: Slots, _ now: Instant) -> Bool {
+        let (load, loadOfFirst) = (load(other, slots), load(first, slots))
+        if load != loadOfFirst { return load < loadOfFirst }
+        return hadNoTurn(other, now) && isBefore(other, first, slots)
+    }
+
+    private func hadNoTurn(_ index: Int, _ now: Instant) -> Bool {
+        parts[index].lastTurn.map { $0 + Self.stall <= now } ?? true
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// The earlier of two instants, of which either may be missing.
+    static func earlier(_ one: Self?, _ other: Self?) -> Self? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
+    }
+}
