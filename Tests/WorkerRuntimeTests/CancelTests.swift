@@ -209,8 +209,8 @@ struct CancelTests {
         #expect(queue.find(7, 0, reason: "early") == nil)
         let claimed = ClaimedOperation(fence: 7, header: OperationHeader(id: OperationID()), envelope: [])
         queue.take([claimed], 0, ties: .none)
-        #expect(queue.members[0].waiting.isEmpty && queue.members[0].outbox.count == 1)
-        #expect(queue.members[0].outbox.first?.operation.cancelReason == "early")
+        #expect(queue.members[0].waiting.isEmpty && queue.members[0].outbox.ended.count == 1)
+        #expect(queue.members[0].outbox.ended.first?.operation.cancelReason == "early")
     }
 }
 

@@ -119,7 +119,7 @@ struct LocalQueueTests {
         queue.finish(nil, 0)
         _ = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: epoch, 0, ties: .none)
         for operation in running { queue.end(operation, .finished(result: []), ranFor: .zero) }
-        #expect(queue.members[0].outbox.map(\.operation.fence) == [2])
+        #expect(queue.members[0].outbox.ended.map(\.operation.fence) == [2])
     }
 
     @Test("an answer from before a lapse does not settle what is held after it")
@@ -201,7 +201,7 @@ struct LocalQueueTests {
         guard let operation = queue.runNext(now) else { return }
         queue.settle(operation, .returned(.front))
         queue.end(operation, .finished(result: []), ranFor: .zero)
-        #expect(queue.members[0].outbox.count == 1)
+        #expect(queue.members[0].outbox.ended.count == 1)
     }
 
     @Test("sends at most a batch and a mebibyte at a time, and fewer of what costs more, in order")
@@ -378,7 +378,7 @@ struct LocalQueueTests {
         queue.alarm(now + .milliseconds(99))
         #expect(queue.members[0].outbox.isEmpty)
         queue.alarm(now + .milliseconds(100))
-        #expect(queue.members[0].outbox.map(\.operation.fence) == [2, 3])
+        #expect(queue.members[0].outbox.ended.map(\.operation.fence) == [2, 3])
         #expect(queue.nextAlarm(now) == nil)
     }
 
@@ -427,7 +427,7 @@ struct LocalQueueTests {
         queue.take(operations, 0, ties: .none)
         let started = queue.runAll(now)
         #expect(started.map(\.fence) == [2])
-        guard case .failed(.dead, let error)? = queue.members[0].outbox.first?.settlement else {
+        guard case .failed(.dead, let error)? = queue.members[0].outbox.ended.first?.settlement else {
             Issue.record("what cannot be read is not settled")
             return
         }

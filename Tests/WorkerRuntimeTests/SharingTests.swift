@@ -130,7 +130,7 @@ struct SharingTests {
         #expect(queue.runAll(later).map(\.queue) == [1])
         #expect(queue.nextAlarm(later) == now + FairShare.longStall)
         queue.alarm(now + FairShare.longStall)
-        #expect(queue.members[0].outbox.map(\.operation.fence) == [2, 3])
+        #expect(queue.members[0].outbox.ended.map(\.operation.fence) == [2, 3])
         #expect(queue.members[1].outbox.isEmpty)
     }
 

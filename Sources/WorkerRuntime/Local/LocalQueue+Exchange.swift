@@ -58,7 +58,7 @@ extension LocalQueue {
             members[index].isAsking = true
             return .reconcile(known: Array(members[index].held.keys), epoch: members[index].epoch)
         }
-        var exchange = Exchange(ended: takeBatch(index), capacity: 0, epoch: members[index].epoch)
+        var exchange = Exchange(ended: members[index].outbox.takeBatch(), capacity: 0, epoch: members[index].epoch)
         if !exchange.isRepeat { takeCapacity(index, for: &exchange) }
         if exchange.ended.isEmpty && exchange.capacity == 0 { return .wait }
         members[index].calls += 1
@@ -70,34 +70,6 @@ extension LocalQueue {
         exchange.isAlone = members[index].isProbing
         members[index].isRepeating = exchange.isRepeat
         return .exchange(exchange)
-    }
-
-    /// At most a batch and 1 MiB from the outbox, and no more tracked ones than keep the server's answer short: what fails or goes
-    /// back costs as much as two that finish. Repeats go first and by themselves.
-    private mutating func takeBatch(_ index: Int) -> [Ended] {
-        let count = Self.countBatch(members[index].outbox)
-        var batch: [Ended] = []
-        if count == members[index].outbox.count {
-            swap(&batch, &members[index].outbox)
-        } else {
-            batch = Array(members[index].outbox.prefix(count))
-            members[index].outbox.removeFirst(count)
-        }
-        return batch
-    }
-
-    private static func countBatch(_ outbox: [Ended]) -> Int {
-        guard let first = outbox.first else { return 0 }
-        var bytes = 0
-        var effort = 0
-        var count = 0
-        while count < min(outbox.count, Defaults.batch), outbox[count].isRepeat == first.isRepeat {
-            bytes += outbox[count].byteCount
-            effort += outbox[count].effort
-            if count > 0, bytes > Defaults.operationBytes || effort > Defaults.trackedBatch { break }
-            count += 1
-        }
-        return count
     }
 
     /// Slots to claim for. With completions the claim is free, so it is made also where nothing is known to be ready.
@@ -205,10 +177,7 @@ extension LocalQueue {
     /// A part of an exchange was not answered: it goes first next time. After a claim whose outcome is unknown, Redis has to be
     /// asked what it handed out.
     mutating func unanswered(_ ended: [Ended], hadClaim: Bool, _ index: Int) {
-        members[index].outbox.insert(
-            contentsOf: ended.map { Ended(operation: $0.operation, settlement: $0.settlement, isRepeat: true) },
-            at: 0
-        )
+        members[index].outbox.putBack(ended)
         if hadClaim {
             members[index].hasWork = true
             raiseEpoch(index)

@@ -19,8 +19,8 @@ extension LocalQueue {
         var isClaimingAtBell = false
         /// The last claim at its bell was for an idle worker, and came when this one was not.
         var wasBusyAtBell = false
-        /// Ended here, not confirmed by Redis.
-        var outbox: [Ended] = []
+        /// What is to be settled.
+        var outbox = Outbox()
         /// Calls of this queue that are under way, and how many may be: more where each of them travels long.
         var calls = 0
         var callsAtOnce = Member.fewestCallsAtOnce
@@ -61,7 +61,7 @@ extension LocalQueue {
 
         /// Something was sent and not answered: nothing is claimed before it is.
         @inline(__always)
-        var isStuck: Bool { needsReconcile || outbox.first?.isRepeat == true }
+        var isStuck: Bool { needsReconcile || outbox.isRepeat }
 
         @inline(__always)
         func hasLease(_ now: Instant) -> Bool { leaseUntil.map { now < $0 } ?? false }
@@ -89,9 +89,7 @@ extension LocalQueue {
             guard hasLease(now) else { return false }
             if calls == 0 { return needsReconcile || !outbox.isEmpty || reserved > 0 }
             guard calls < callsAtOnce, !isProbing, !isStuck, !isRepeating else { return false }
-            if reserved >= Self.furtherCall { return true }
-            guard let first = outbox.first else { return false }
-            return outbox.count >= (first.effort == 0 ? Self.furtherCall : Self.furtherCallOfTracked)
+            return reserved >= Self.furtherCall || outbox.fillsFurtherCall
         }
 
         /// Takes note of how long a call took. It keeps the server busy for about a millisecond; for each further one that it travels

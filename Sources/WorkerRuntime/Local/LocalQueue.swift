@@ -170,7 +170,7 @@ struct LocalQueue: Sendable {
     /// Puts an ended operation into the outbox, unless it was settled before.
     mutating func settle(_ operation: HeldOperation, _ settlement: Settlement) {
         guard operation.settleOnce() else { return }
-        members[operation.queue].outbox.append(Ended(operation: operation, settlement: settlement))
+        members[operation.queue].outbox.add(operation, settlement)
     }
 
     // MARK: Giving back
