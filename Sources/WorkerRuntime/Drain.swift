@@ -104,7 +104,7 @@ struct Drain: Sendable {
         guard await within(step, { await heartbeat.stop() }) else {
             return core.logger.warning("a heartbeat has not ended: the leases are left to lapse")
         }
-        let names = core.queue.withLock { $0.members.filter(\.held.isEmpty).map(\.share.name) }
+        let names = core.queue.withLock { $0.members.filter(\.lease.held.isEmpty).map(\.share.name) }
         await withinStep(forEach: names) { try? await core.broker.retire(worker: core.id, queue: $0) }
     }
 
@@ -135,7 +135,9 @@ struct Drain: Sendable {
     }
 
     private var running: [HeldOperation] {
-        core.queue.withLock { $0.members.flatMap { Array($0.held.values) } }.filter { !$0.hasEnded && !$0.isSettled }
+        core.queue.withLock { $0.members.flatMap { Array($0.lease.held.values) } }.filter {
+            !$0.hasEnded && !$0.isSettled
+        }
     }
 
     /// Waits until the condition holds, the deadline has passed, or everything is to be given back now.
@@ -154,7 +156,7 @@ struct Drain: Sendable {
     }
 
     private func logRest() {
-        for operation in core.queue.withLock({ $0.members.flatMap { Array($0.held.values) } }) {
+        for operation in core.queue.withLock({ $0.members.flatMap { Array($0.lease.held.values) } }) {
             core.logger.warning(
                 "its end could not be stored before the worker stopped; another worker will run it",
                 metadata: operation.metadata()

@@ -94,7 +94,7 @@ final class WorkerCore: Sendable {
         let name = queue.withLock { $0.members[index].share.name }
         return QueueTies(
             name: name,
-            leaseIsValid: { [self] in queue.withLock { $0.members[index].hasLease(.now) } },
+            leaseIsValid: { [self] in queue.withLock { $0.members[index].lease.isValid(.now) } },
             reportsWaiting: { [reporter] in reporter.reportsWaiting($0) },
             checkpoint: { [checkpoint] in try await checkpoint?($0, name) },
             toldToEnd: { [deadlines, configuration] in
@@ -168,7 +168,7 @@ final class WorkerCore: Sendable {
     /// Everything handed out up to a fence is cancelled.
     func cancelThrough(_ fence: Int64, _ index: Int) {
         guard fence > 0 else { return }
-        let fences = queue.withLock { $0.members[index].held.keys.filter { $0 <= fence } }
+        let fences = queue.withLock { $0.members[index].lease.held.keys.filter { $0 <= fence } }
         for fence in fences { cancel(CancelOrder(fence: fence, reason: "the whole queue was cancelled"), index) }
     }
 

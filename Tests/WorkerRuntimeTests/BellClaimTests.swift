@@ -14,7 +14,7 @@ struct BellClaimTests {
     private func queue(slots: Int = 8) -> LocalQueue {
         var queue = LocalQueue(slots: slots)
         queue.add(QueueShare("default"))
-        queue.members[0].leaseUntil = now + .seconds(60)
+        queue.members[0].lease.hold(until: now + .seconds(60))
         queue.accept(Claim(status: .ok), 0, ties: .none, now)
         return queue
     }
@@ -135,7 +135,7 @@ struct BellClaimTests {
         queue.confirm(sent.ended, 0)
         _ = queue.accept(BellAnswer(rang: true, claim: brought), 0, of: asked, ties: .none, now)
         let again = queue.runAll(now)
-        #expect(queue.members[0].held.isEmpty && again.isEmpty)
+        #expect(queue.members[0].lease.held.isEmpty && again.isEmpty)
     }
 
     @Test("brings nothing after a lapse before Redis was asked what is still its own")
@@ -147,7 +147,7 @@ struct BellClaimTests {
         let beat = BeatReply(inFlight: 0, startable: false, sweepDue: false, cancels: [], cancelledThroughFence: 0)
         queue.renew(0, until: now + .seconds(60), beat, now)
         _ = queue.accept(BellAnswer(rang: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
-        #expect(queue.members[0].held.isEmpty && queue.members[0].needsReconcile)
+        #expect(queue.members[0].lease.held.isEmpty && queue.members[0].lease.mustAsk)
     }
 
     @Test("asks what it was given when nothing was answered")
@@ -174,7 +174,7 @@ struct BellClaimTests {
         let refused = BellAnswer(rang: true, claim: Claim(status: .noLease))
         var isOfUse = queue.accept(refused, 0, of: asked, ties: .none, now)
         #expect(!isOfUse)
-        #expect(!queue.members[0].hasLease(now))
+        #expect(!queue.members[0].lease.isValid(now))
 
         queue = self.queue()
         asked = try begin(&queue)

@@ -189,7 +189,7 @@ struct FaultTests {
         switchable.isDeaf.withLock { $0 = true }
         #expect(
             await comesTrue {
-                harness.worker.core.queue.withLock { !$0.members[0].hasLease(.now) }
+                harness.worker.core.queue.withLock { !$0.members[0].lease.isValid(.now) }
             }
         )
         gate.open()
@@ -227,7 +227,7 @@ struct FaultTests {
         let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         switchable.isDeaf.withLock { $0 = true }
-        #expect(await comesTrue { harness.worker.core.queue.withLock { !$0.members[0].hasLease(.now) } })
+        #expect(await comesTrue { harness.worker.core.queue.withLock { !$0.members[0].lease.isValid(.now) } })
         gate.open()
         #expect(await comesTrue { asked.withLock { $0 == [false] } })
         switchable.isDeaf.withLock { $0 = false }

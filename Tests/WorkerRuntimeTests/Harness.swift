@@ -244,3 +244,10 @@ extension LocalQueue {
         claimed.map { HeldOperation($0, queue: index, ties: ties) }
     }
 }
+
+extension Lease {
+    /// A lease of a worker that was never without one.
+    mutating func hold(until end: Instant) {
+        _ = renew(until: end, counted: 0, isExchanging: false, mayOwnMore: false, end)
+    }
+}

@@ -14,7 +14,7 @@ struct LendingTests {
         var queue = LocalQueue(slots: slots)
         for (index, share) in shares.enumerated() {
             queue.add(share)
-            queue.members[index].leaseUntil = now + .seconds(60)
+            queue.members[index].lease.hold(until: now + .seconds(60))
             for _ in 0..<16 { queue.members[index].pace.note(.microseconds(900)) }
         }
         return queue
@@ -139,7 +139,7 @@ struct LendingTests {
         #expect(storm.faults.isEmpty, "\(storm.faults)")
         for (member, part) in zip(storm.queue.members, storm.queue.slots.parts) {
             #expect(part.running == 0 && part.claiming == 0 && part.borrowed == 0)
-            #expect(member.waiting.isEmpty && member.held.isEmpty)
+            #expect(member.waiting.isEmpty && member.lease.held.isEmpty)
         }
         #expect(storm.ended == storm.handedOut)
     }

@@ -11,7 +11,7 @@ struct LocalQueueTests {
     private func queue(slots: Int = 2) -> LocalQueue {
         var queue = LocalQueue(slots: slots)
         queue.add(QueueShare("default"))
-        queue.members[0].leaseUntil = now + .seconds(60)
+        queue.members[0].lease.hold(until: now + .seconds(60))
         return queue
     }
 
@@ -95,7 +95,7 @@ struct LocalQueueTests {
         queue.members[0].hasWork = true
         _ = queue.reconcile(
             Reconciliation(found: claimed(9...9), lost: [], more: false),
-            epoch: queue.members[0].epoch,
+            epoch: queue.members[0].lease.epoch,
             0,
             ties: .none
         )
@@ -103,7 +103,7 @@ struct LocalQueueTests {
         queue.take(claimed(1...1), 0, ties: .none)
         queue.end(running[0], .finished(result: []), ranFor: .zero)
         #expect(queue.members[0].outbox.isEmpty)
-        #expect(queue.members[0].held[1] !== running[0])
+        #expect(queue.members[0].lease.held[1] !== running[0])
     }
 
     @Test("sends nothing of what Redis says is lost, whenever its body ends")
@@ -111,7 +111,7 @@ struct LocalQueueTests {
         var queue = queue()
         queue.take(claimed(1...2), 0, ties: .none)
         let running = queue.runAll(now)
-        queue.members[0].needsReconcile = true
+        queue.members[0].lease.raiseEpoch()
         guard case .reconcile(_, let epoch) = queue.nextStep(0, now) else {
             Issue.record("it does not ask")
             return
@@ -125,7 +125,7 @@ struct LocalQueueTests {
     @Test("an answer from before a lapse does not settle what is held after it")
     func answerFromBeforeTheLapse() {
         var queue = queue()
-        queue.members[0].needsReconcile = true
+        queue.members[0].lease.raiseEpoch()
         guard case .reconcile(_, let epoch) = queue.nextStep(0, now) else {
             Issue.record("it does not ask")
             return
@@ -186,12 +186,12 @@ struct LocalQueueTests {
         var queue = queue()
         queue.members[0].hasWork = false
         queue.renew(0, until: now + .seconds(60), Self.quiet(inFlight: 1), now)
-        #expect(!queue.members[0].needsReconcile)
+        #expect(!queue.members[0].lease.mustAsk)
         queue.renew(0, until: now + .seconds(60), Self.quiet(inFlight: 0), now)
         queue.renew(0, until: now + .seconds(60), Self.quiet(inFlight: 1), now)
-        #expect(!queue.members[0].needsReconcile)
+        #expect(!queue.members[0].lease.mustAsk)
         queue.renew(0, until: now + .seconds(60), Self.quiet(inFlight: 1), now)
-        #expect(queue.members[0].needsReconcile)
+        #expect(queue.members[0].lease.mustAsk)
     }
 
     @Test("settles an operation once, whoever tries it again")
@@ -387,7 +387,7 @@ struct LocalQueueTests {
         var queue = LocalQueue(slots: 10)
         for number in 0..<1000 {
             queue.add(QueueShare("q\(number)", reservedSlots: number < 2 ? 1 : 0))
-            queue.members[number].leaseUntil = now + .seconds(60)
+            queue.members[number].lease.hold(until: now + .seconds(60))
         }
         /// What a worker does after each change.
         func settle() -> (granted: Int, bell: Bool) {

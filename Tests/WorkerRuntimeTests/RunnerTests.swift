@@ -68,7 +68,7 @@ struct RunnerTests {
         let operations = (1...4 as ClosedRange<Int64>).map(operation)
         let first = core.queue.withLock { queue -> HeldOperation? in
             queue.add(QueueShare("default"))
-            queue.members[0].leaseUntil = now + .seconds(60)
+            queue.members[0].lease.hold(until: now + .seconds(60))
             queue.members[0].hasWork = false
             queue.take(operations, 0)
             queue.fill(now)

@@ -14,7 +14,7 @@ struct SharingTests {
         var queue = LocalQueue(slots: slots)
         guard case .named(let shares) = try QueueSelection(parsing: shares) else { return queue }
         for share in shares { queue.add(share) }
-        for index in queue.members.indices { queue.members[index].leaseUntil = .now + .seconds(60) }
+        for index in queue.members.indices { queue.members[index].lease.hold(until: .now + .seconds(60)) }
         return queue
     }
 

@@ -22,14 +22,14 @@ extension LocalQueue {
     ///   is about to stop or to ask Redis what it owns, or it was busy the last time and still is.
     mutating func beginAtBell(_ index: Int, _ now: Instant) -> BellClaim? {
         guard phase == .running, members.count == 1, members[index].isQuiet(now) else { return nil }
-        if members[index].wasBusyAtBell, !members[index].held.isEmpty { return nil }
+        if members[index].wasBusyAtBell, !members[index].lease.held.isEmpty { return nil }
         members[index].wasBusyAtBell = false
         members[index].isClaimingAtBell = true
         return BellClaim(
-            epoch: members[index].epoch,
+            epoch: members[index].lease.epoch,
             capacity: min(Self.mostAtBell, slots.count),
             sentAfter: members[index].lastSent,
-            highestFence: members[index].highestFence
+            highestFence: members[index].lease.highestFence
         )
     }
 
@@ -51,7 +51,7 @@ extension LocalQueue {
             return !answer.rang || rang(index, now)
         }
         // Redis was asked since what this worker owns, and has named all of it that this claim had brought by then.
-        guard asked.epoch == members[index].epoch, claim.status != .staleEpoch else {
+        guard asked.epoch == members[index].lease.epoch, claim.status != .staleEpoch else {
             members[index].hasWork = true
             return !answer.rang || rang(index, now)
         }
@@ -66,7 +66,7 @@ extension LocalQueue {
 
     /// Other calls went out since: which of them Redis answered last is not known, so what any of them says of work counts.
     private mutating func learnAsOneOfSeveral(_ claim: Claim, _ index: Int, _ now: Instant) {
-        if claim.status == .noLease { members[index].leaseUntil = nil }
+        if claim.status == .noLease { members[index].lease.refuse() }
         if claim.more || claim.nextDueMilliseconds == 0 {
             members[index].hasWork = true
             members[index].rings += 1
@@ -85,12 +85,12 @@ extension LocalQueue {
     ///
     /// - Returns: false if nothing can be started: the token must be put back.
     mutating func rang(_ index: Int, _ now: Instant) -> Bool {
-        let canStart = phase == .running && members[index].hasLease(now) && slots.mayUse(index)
+        let canStart = phase == .running && members[index].lease.isValid(now) && slots.mayUse(index)
         members[index].hasWork = true
         members[index].rings += 1
         return canStart
     }
 
     /// The answer of a claim at a bell, or to the question what this worker owns, may still bring operations.
-    var mayBeGivenMore: Bool { members.contains { $0.isClaimingAtBell || $0.needsReconcile } }
+    var mayBeGivenMore: Bool { members.contains { $0.isClaimingAtBell || $0.lease.mustAsk } }
 }

@@ -53,19 +53,23 @@ extension LocalQueue {
     /// Decides the next call of a queue. Without a valid lease nothing is sent: what has ended waits for the next heartbeat.
     mutating func nextStep(_ index: Int, _ now: Instant) -> Step {
         guard hasCall(index, now) else { return .wait }
-        if members[index].needsReconcile {
+        if members[index].lease.mustAsk {
             members[index].calls += 1
             members[index].isAsking = true
-            return .reconcile(known: Array(members[index].held.keys), epoch: members[index].epoch)
+            return .reconcile(known: Array(members[index].lease.held.keys), epoch: members[index].lease.epoch)
         }
-        var exchange = Exchange(ended: members[index].outbox.takeBatch(), capacity: 0, epoch: members[index].epoch)
+        var exchange = Exchange(
+            ended: members[index].outbox.takeBatch(),
+            capacity: 0,
+            epoch: members[index].lease.epoch
+        )
         if !exchange.isRepeat { takeCapacity(index, for: &exchange) }
         if exchange.ended.isEmpty && exchange.capacity == 0 { return .wait }
         members[index].calls += 1
         members[index].lastSent += 1
         exchange.number = members[index].lastSent
         exchange.rings = members[index].rings
-        exchange.highestFence = members[index].highestFence
+        exchange.highestFence = members[index].lease.highestFence
         if exchange.capacity > 0 { exchange.unhandled = members[index].unhandled.ask() }
         exchange.isAlone = members[index].isProbing
         members[index].isRepeating = exchange.isRepeat
@@ -74,7 +78,7 @@ extension LocalQueue {
 
     /// Slots to claim for. With completions the claim is free, so it is made also where nothing is known to be ready.
     private mutating func takeCapacity(_ index: Int, for exchange: inout Exchange) {
-        guard phase == .running, !members[index].needsReconcile else { return }
+        guard phase == .running, !members[index].lease.mustAsk else { return }
         let isFused = !exchange.ended.isEmpty
         exchange.slots = slots.claimReserved(index, atMost: Defaults.batch)
         if isFused && !members[index].hasWork {
@@ -126,7 +130,7 @@ extension LocalQueue {
             let moreIsDue = claim.nextDueMilliseconds == 0
             members[index].hasWork = claim.more || moreIsDue || rangMeanwhile || !members[index].unhandled.isEmpty
         case .paused: members[index].hasWork = false
-        case .noLease: members[index].leaseUntil = nil
+        case .noLease: members[index].lease.refuse()
         case .staleEpoch: raiseEpoch(index)
         // Only what is claimed at the bell is refused so, and says nothing of the queue.
         case .busy: break
@@ -134,21 +138,19 @@ extension LocalQueue {
         if !members[index].hasWork { slots.revoke(index) }
     }
 
-    /// Adds operations that Redis has handed out. What comes a second time is known; another one under the same fence takes its place:
-    /// Redis has lost its last writes, and with them the claim of the first.
+    /// Adds operations that Redis has handed out.
     mutating func take(_ operations: [HeldOperation], _ index: Int) {
         for operation in operations {
-            if let known = members[index].held[operation.fence] {
-                if known.id == operation.id { continue }
-                _ = known.settleOnce()
-                _ = members[index].waiting.removeAll { $0 === known }
+            let (isNew, replaced) = members[index].lease.take(operation)
+            if !isNew { continue }
+            if let replaced {
+                _ = replaced.settleOnce()
+                _ = members[index].waiting.removeAll { $0 === replaced }
             }
-            members[index].held[operation.fence] = operation
-            members[index].highestFence = max(members[index].highestFence, operation.fence)
             if let fault = operation.claimed.fault {
                 let failure = OperationFailure(malformed: operation.claimed, fault)
                 settle(operation, .failed(.dead, error: failure.encoded()))
-            } else if let reason = members[index].earlyCancels.removeValue(forKey: operation.fence) {
+            } else if let reason = members[index].lease.takeEarlyCancel(operation.fence) {
                 _ = operation.cancel(reason: reason)
                 settle(operation, .failed(.cancelled, error: []))
             } else {
@@ -160,7 +162,7 @@ extension LocalQueue {
 
     /// Redis has confirmed (or refused) these ends; it holds the operations no longer.
     mutating func confirm(_ ended: [Ended], _ index: Int) {
-        for each in ended { members[index].held[each.operation.fence] = nil }
+        members[index].lease.confirm(ended)
     }
 
     /// A call is over, whatever came of it.
@@ -186,8 +188,7 @@ extension LocalQueue {
 
     mutating func raiseEpoch(_ index: Int) {
         members[index].hasWork = true
-        members[index].epoch += 1
-        members[index].needsReconcile = true
+        members[index].lease.raiseEpoch()
     }
 
     /// Redis and the worker agree again, unless it was asked before a lapse: such an answer says nothing about the time after.
@@ -199,12 +200,9 @@ extension LocalQueue {
     mutating func reconcile(_ answer: Reconciliation, epoch: Int, _ index: Int, found: [HeldOperation])
         -> [HeldOperation]
     {
-        let isCurrent = epoch == members[index].epoch
-        members[index].needsReconcile = answer.more || !isCurrent
-        if isCurrent { members[index].hasLapsed = false }
-        members[index].mismatches = 0
+        members[index].lease.answered(epoch: epoch, more: answer.more)
         take(found, index)
-        let lost = answer.lost.compactMap { members[index].held.removeValue(forKey: $0) }
+        let lost = members[index].lease.lose(answer.lost)
         // So that nothing is sent when their bodies end.
         for operation in lost { _ = operation.settleOnce() }
         let gone = Set(answer.lost)
@@ -215,33 +213,26 @@ extension LocalQueue {
     // MARK: Heartbeat
 
     /// A heartbeat was answered.
-    ///
-    /// After a lapse others may own what is held here, and asking is cheaper than finding out one by one.
     mutating func renew(_ index: Int, until: Instant, _ reply: BeatReply, _ now: Instant) {
-        let holdsSomething =
-            !members[index].held.isEmpty || members[index].isExchanging || members[index].isClaimingAtBell
-        if members[index].leaseUntil.map({ $0 <= now }) ?? holdsSomething {
-            members[index].hasLapsed = true
-            raiseEpoch(index)
-        }
+        let mustAsk = members[index].lease.renew(
+            until: until,
+            counted: reply.inFlight,
+            isExchanging: members[index].isExchanging,
+            mayOwnMore: members[index].isClaimingAtBell,
+            now
+        )
         members[index].unhandled.seen = reply.newestUnhandled
-        members[index].leaseUntil = max(until, members[index].leaseUntil ?? until)
         members[index].probe()
-        members[index].earlyCancels.removeAll()  // this reply repeats those that still count
         // Also after a pause, of whose end nothing else may say that unhandled ones can be claimed again.
-        if reply.startable || !members[index].unhandled.isEmpty { members[index].hasWork = true }
-        let isEqual = reply.inFlight == members[index].held.count || members[index].isExchanging
-        members[index].mismatches = isEqual ? 0 : members[index].mismatches + 1
-        // In a new epoch: an answer that is still to come must not bring what is found now a second time.
-        if members[index].mismatches >= 2 { raiseEpoch(index) }
+        if mustAsk || reply.startable || !members[index].unhandled.isEmpty { members[index].hasWork = true }
     }
 
     // MARK: Cancels
 
     /// Finds the operation of a cancel. Where its claim has not been answered yet, the cancel waits for it.
     mutating func find(_ fence: Int64, _ index: Int, reason: String) -> HeldOperation? {
-        if let operation = members[index].held[fence] { return operation }
-        if members[index].earlyCancels.count < Defaults.batch { members[index].earlyCancels[fence] = reason }
+        if let operation = members[index].lease.held[fence] { return operation }
+        members[index].lease.noteEarlyCancel(fence, reason: reason)
         return nil
     }
 

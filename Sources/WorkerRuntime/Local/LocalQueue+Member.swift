@@ -6,8 +6,8 @@ extension LocalQueue {
         let share: QueueShare
         /// Wakes the queue's loop.
         let signal = Signal()
-        /// Everything that Redis should have in this worker's in-flight hash, by fence.
-        var held: [Int64: HeldOperation] = [:]
+        /// What this worker owns in the queue.
+        var lease = Lease()
         /// Claimed, not started.
         var waiting = Fifo<HeldOperation>()
         /// Something is believed to be ready. True at first: only a claim tells.
@@ -37,21 +37,9 @@ extension LocalQueue {
         var lastAnswered = 0
         /// How often the bell rang: what the answer to a call says about work that was sent before is older than the ring.
         var rings = 0
-        var epoch = 1
-        /// The highest fence that this worker was ever given here.
-        var highestFence: Int64 = 0
-        var needsReconcile = false
-        /// A lease has lapsed and Redis was not asked since: what is held may be somebody else's, so nothing of it starts.
-        var hasLapsed = false
         /// When the next scheduled or retrying operation is due.
         var nextDue: Instant?
-        /// Until when this worker knows itself to be the owner of what it holds; nil = no heartbeat was answered yet.
-        var leaseUntil: Instant?
         var pace = Pace()
-        /// Successive beats in which Redis counted another number of operations than are held.
-        var mismatches = 0
-        /// Cancels of operations whose claim has not been answered yet.
-        var earlyCancels: [Int64: String] = [:]
         /// Names that this worker knows, of which there are unhandled operations.
         var unhandled = UnhandledNames()
 
@@ -61,13 +49,7 @@ extension LocalQueue {
 
         /// Something was sent and not answered: nothing is claimed before it is.
         @inline(__always)
-        var isStuck: Bool { needsReconcile || outbox.isRepeat }
-
-        @inline(__always)
-        func hasLease(_ now: Instant) -> Bool { leaseUntil.map { now < $0 } ?? false }
-
-        @inline(__always)
-        func mayStart(_ now: Instant) -> Bool { hasLease(now) && !hasLapsed }
+        var isStuck: Bool { lease.mustAsk || outbox.isRepeat }
 
         @inline(__always)
         var isExchanging: Bool { calls > 0 }
@@ -86,8 +68,8 @@ extension LocalQueue {
         /// - Parameter reserved: slots for which the queue may claim.
         @inline(__always)
         func hasCall(_ now: Instant, reserved: Int) -> Bool {
-            guard hasLease(now) else { return false }
-            if calls == 0 { return needsReconcile || !outbox.isEmpty || reserved > 0 }
+            guard lease.isValid(now) else { return false }
+            if calls == 0 { return lease.mustAsk || !outbox.isEmpty || reserved > 0 }
             guard calls < callsAtOnce, !isProbing, !isStuck, !isRepeating else { return false }
             return reserved >= Self.furtherCall || outbox.fillsFurtherCall
         }
@@ -109,15 +91,15 @@ extension LocalQueue {
         mutating func endProbe() { isProbing = false }
 
         @inline(__always)
-        func canClaim(_ now: Instant) -> Bool { hasWork && !isStuck && hasLease(now) }
+        func canClaim(_ now: Instant) -> Bool { hasWork && !isStuck && lease.isValid(now) }
 
         /// Nothing is known to be there, and nothing is under way that would tell.
         @inline(__always)
-        func isQuiet(_ now: Instant) -> Bool { !hasWork && !isExchanging && !isStuck && hasLease(now) }
+        func isQuiet(_ now: Instant) -> Bool { !hasWork && !isExchanging && !isStuck && lease.isValid(now) }
 
         /// Its part in the end of a burst: nothing here, and nothing to be expected.
         func isExhausted(_ burst: WorkerConfiguration.Burst, _ now: Instant) -> Bool {
-            guard !hasWork, held.isEmpty, !isExchanging, leaseUntil != nil else { return false }
+            guard !hasWork, lease.held.isEmpty, !isExchanging, lease.until != nil else { return false }
             if isPaused { return true }
             guard let nextDue else { return true }
             return burst == .ready && nextDue > now + .seconds(1)

@@ -127,12 +127,13 @@ struct LocalQueue: Sendable {
     }
 
     private func canStart(_ index: Int, _ now: Instant) -> Bool {
-        !members[index].waiting.isEmpty && members[index].mayStart(now) && (slots.mayUse(index) || mayBorrow(index))
+        !members[index].waiting.isEmpty && members[index].lease.mayStart(now)
+            && (slots.mayUse(index) || mayBorrow(index))
     }
 
     /// Starts what has come in the slots for which it was claimed, before anybody else is given them.
     mutating func startClaimed(_ index: Int, atMost count: Int, _ now: Instant) {
-        guard phase == .running, count > 0, members[index].mayStart(now) else { return }
+        guard phase == .running, count > 0, members[index].lease.mayStart(now) else { return }
         for _ in 0..<count where slots.mayUse(index) {
             guard !members[index].waiting.isEmpty else { return }
             start(index, now)
@@ -191,7 +192,7 @@ struct LocalQueue: Sendable {
 
     /// When what a queue has claimed ahead is to be given back, unless something starts before; nil = there is nothing.
     private func stallsAt(_ index: Int, _ now: Instant) -> Instant? {
-        guard !members[index].waiting.isEmpty, members[index].hasLease(now) else { return nil }
+        guard !members[index].waiting.isEmpty, members[index].lease.isValid(now) else { return nil }
         return share.stallsAt(index)
     }
 
@@ -219,7 +220,7 @@ struct LocalQueue: Sendable {
     // MARK: Reading
 
     /// As far as it knows: see `mayBeGivenMore`.
-    var holdsNothing: Bool { members.allSatisfy { $0.held.isEmpty && (!$0.isExchanging || $0.isAsking) } }
+    var holdsNothing: Bool { members.allSatisfy { $0.lease.held.isEmpty && (!$0.isExchanging || $0.isAsking) } }
 
     var hasWaiting: Bool { members.contains { !$0.waiting.isEmpty } }
 

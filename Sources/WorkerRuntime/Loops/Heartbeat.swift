@@ -195,7 +195,7 @@ final class Heartbeat: Sendable {
     }
 
     private func beat(_ index: Int, _ info: [UInt8]) -> Beat {
-        let (epoch, seen) = core.queue.withLock { ($0.members[index].epoch, $0.members[index].unhandled.seen) }
+        let (epoch, seen) = core.queue.withLock { ($0.members[index].lease.epoch, $0.members[index].unhandled.seen) }
         return Beat(
             worker: core.id,
             epoch: epoch,
@@ -278,8 +278,8 @@ extension WorkerCore {
         let lapsedSince = Instant.now - configuration.lease * Defaults.leaseLossGraceLeases
         let lost = queue.withLock { queue in
             queue.members.indices.flatMap { index -> [HeldOperation] in
-                guard let until = queue.members[index].leaseUntil, until < lapsedSince else { return [] }
-                return Array(queue.members[index].held.values)
+                guard let until = queue.members[index].lease.until, until < lapsedSince else { return [] }
+                return Array(queue.members[index].lease.held.values)
             }
         }
         for operation in lost where !operation.hasEnded && operation.orders.stop != .lost { lose(operation) }
