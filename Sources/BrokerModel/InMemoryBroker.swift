@@ -4,7 +4,7 @@ import Operations
 ///
 /// Every call is one step under a lock. Time is the machine's, or a `ManualClock`'s; durations that a caller waits (`waitForBell`,
 /// `awaitEnd`) are real in both cases.
-package final class InMemoryBroker: Broker, BrokerInspection {
+package final class InMemoryBroker: Broker {
     let time: ServerTime
     private let retention: [OperationState: (ageMilliseconds: Int64, count: Int)]
     let state = Guarded(State())
@@ -54,7 +54,7 @@ package final class InMemoryBroker: Broker, BrokerInspection {
     }
 }
 
-// MARK: - Broker
+// MARK: - Producers and workers
 
 extension InMemoryBroker {
     package func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome] {
@@ -128,7 +128,7 @@ extension InMemoryBroker {
     }
 }
 
-// MARK: - BrokerInspection
+// MARK: - Reading and changes
 
 extension InMemoryBroker {
     package func queues() async throws -> [String] {

@@ -4,7 +4,7 @@ import Operations
 ///
 /// Both look the same to the caller (`.outcomeUnknown`), as they do on a network. Reproducible by its seed, as long as calls come
 /// in the same order.
-package final class UnreliableBroker<Base: Broker>: Broker {
+package final class UnreliableBroker<Base: WorkerBroker>: WorkerBroker {
     /// Which call is meant, for `only`.
     package enum Call: String, Sendable, CaseIterable {
         case enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire, requestedCancels
@@ -63,11 +63,13 @@ package final class UnreliableBroker<Base: Broker>: Broker {
     }
 }
 
-extension UnreliableBroker {
+extension UnreliableBroker where Base: ProducerBroker {
     package func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome] {
         try await attempt(.enqueue) { try await base.enqueue(operations, queue: queue) }
     }
+}
 
+extension UnreliableBroker {
     package func claim(_ request: ClaimRequest, queue: String) async throws -> Claim {
         try await attempt(.claim) { try await base.claim(request, queue: queue) }
     }

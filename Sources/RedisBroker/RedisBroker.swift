@@ -10,7 +10,7 @@ import Synchronization
 /// It has up to four connections: commands, heartbeat (a thread of its own), doorbell and pub/sub; the last three are made
 /// when they are first used, so a producer has one. In a cluster, commands and heartbeat have one for each node that is needed, and
 /// the doorbell one for each queue.
-package final class RedisBroker: SpreadBroker, BrokerInspection {
+package final class RedisBroker: Broker, SpreadBroker {
     package let namespace: String
     let keys: Keys
     let scripts: ScriptLibrary

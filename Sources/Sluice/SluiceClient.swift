@@ -17,7 +17,7 @@ import ServiceLifecycle
 public struct SluiceClient: Sendable {
     /// The namespace that every queue name is relative to.
     public let namespace: String
-    package let broker: any Broker & BrokerInspection
+    package let broker: any ProducerBroker & OperatorBroker
     /// Signs and encrypts what is enqueued; nil = there are no keys.
     package let seal: (any EnvelopeSeal)?
     /// Keeps operations while Redis is away; nil = an enqueue throws then.
@@ -26,6 +26,8 @@ public struct SluiceClient: Sendable {
     let unserved: UnservedWatch
     /// The server, for those that need connections of their own; nil = there is none, or it is the caller's business.
     package let endpoint: RedisEndpoint?
+    /// What workers of this client use where there is no `endpoint`.
+    package let workerBroker: any WorkerBroker & MonitorBroker
     private let onClose: @Sendable () async -> Void
 
     /// A client of any broker, for tests and for those who connect by themselves.
@@ -40,7 +42,7 @@ public struct SluiceClient: Sendable {
     ///   - endpoint: the server, for workers of this client.
     ///   - onClose: what `close` does.
     package init(
-        broker: any Broker & BrokerInspection,
+        broker: any Broker,
         namespace: String = Defaults.namespace,
         keys: OperationKeys? = nil,
         buffering: EnqueueBuffering? = nil,
@@ -50,6 +52,7 @@ public struct SluiceClient: Sendable {
         onClose: @escaping @Sendable () async -> Void = {}
     ) {
         self.broker = broker
+        workerBroker = broker
         self.namespace = namespace
         seal = keys.map { OperationSeal($0, namespace: namespace) }
         buffer = buffering.map { EnqueueBuffer($0, logger: logger) { try await broker.enqueue($0, queue: $1) } }

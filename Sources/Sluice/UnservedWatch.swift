@@ -5,14 +5,14 @@ import Synchronization
 /// Says in the log that tasks of this client wait for operations of a queue that no live worker serves. One look at a queue serves all
 /// of its waits.
 final class UnservedWatch: Sendable {
-    private let broker: any BrokerInspection
+    private let broker: any MonitorBroker
     private let namespace: String
     private let logger: Logger
     /// How long a wait takes until the queue is looked at, and how long until it is looked at again.
     private let patience: Duration
     private let state = Mutex<[String: (waits: Int, task: Task<Void, Never>)]>([:])
 
-    init(_ broker: any BrokerInspection, namespace: String, patience: Duration, logger: Logger) {
+    init(_ broker: any MonitorBroker, namespace: String, patience: Duration, logger: Logger) {
         self.broker = broker
         self.namespace = namespace
         self.patience = patience

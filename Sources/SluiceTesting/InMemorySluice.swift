@@ -29,7 +29,7 @@ public final class InMemorySluice: Sendable {
     public let clock: ManualClock
 
     private let broker: InMemoryBroker
-    private let connection: any Broker
+    private let connection: any WorkerBroker
     private let registry: OperationRegistry
     private let slots: Int
     private let logger: Logger

@@ -29,7 +29,7 @@ public final class Worker: Service {
     package enum Source: Sendable {
         case redis(RedisEndpoint, namespace: String, connectTimeout: Duration)
         /// A broker that the caller closes.
-        case broker(any Broker & BrokerInspection)
+        case broker(any WorkerBroker & MonitorBroker)
     }
 
     private let service: WorkerService
@@ -69,7 +69,7 @@ public final class Worker: Service {
         if let endpoint = client.endpoint {
             source = .redis(endpoint, namespace: client.namespace, connectTimeout: .seconds(5))
         } else {
-            source = .broker(client.broker)
+            source = .broker(client.workerBroker)
         }
         self.init(source, configuration: configuration, registry: registry, seal: client.seal, logger: logger)
     }
@@ -91,7 +91,7 @@ public final class Worker: Service {
         watchInterval: Duration = .seconds(60),
         logger: Logger
     ) {
-        let broker: any Broker & BrokerInspection
+        let broker: any WorkerBroker & MonitorBroker
         switch source {
         case .broker(let own):
             broker = own
@@ -165,7 +165,7 @@ public final class Worker: Service {
     }
 
     /// True if nothing runs anywhere in the worker's queues.
-    private static func isIdle(_ broker: any BrokerInspection, _ selection: QueueSelection) async throws -> Bool {
+    private static func isIdle(_ broker: any MonitorBroker, _ selection: QueueSelection) async throws -> Bool {
         let queues: [String]
         switch selection {
         case .all: queues = try await broker.queues()

@@ -13,7 +13,7 @@ final class WorkerCore: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     let id: WorkerID
-    let broker: any Broker
+    let broker: any WorkerBroker
     let registry: OperationRegistry
     let configuration: WorkerConfiguration
     /// Verifies and decrypts what was handed out; nil = there are no keys.
@@ -53,7 +53,7 @@ final class WorkerCore: Sendable {
 
     init(
         id: WorkerID = WorkerID(),
-        broker: any Broker,
+        broker: any WorkerBroker,
         registry: OperationRegistry,
         configuration: WorkerConfiguration,
         seal: (any EnvelopeSeal)? = nil,

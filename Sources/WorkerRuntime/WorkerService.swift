@@ -34,7 +34,7 @@ package final class WorkerService: Service {
     ///   - exitNow: ends the process with a status, where a stuck operation leaves no other way.
     package init(
         id: WorkerID = WorkerID(),
-        broker: any Broker,
+        broker: any WorkerBroker,
         registry: OperationRegistry,
         configuration: WorkerConfiguration = WorkerConfiguration(),
         seal: (any EnvelopeSeal)? = nil,

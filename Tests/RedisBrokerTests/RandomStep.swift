@@ -27,7 +27,7 @@ enum RandomStep {
     case forgetScripts
 
     /// Does it.
-    func outcome(on broker: some Broker & BrokerInspection, queue: String) async throws -> StepOutcome {
+    func outcome(on broker: some Broker, queue: String) async throws -> StepOutcome {
         switch self {
         case .advance, .forgetScripts: return .none
         case .enqueue(let operations): return .enqueued(try await broker.enqueue(operations, queue: queue))
@@ -59,7 +59,7 @@ enum RandomStep {
         }
     }
 
-    private func controlOutcome(on broker: some Broker & BrokerInspection, queue: String) async throws -> StepOutcome {
+    private func controlOutcome(on broker: some Broker, queue: String) async throws -> StepOutcome {
         switch self {
         case .sweep: return .swept(try await broker.sweep(queue: queue))
         case .abandon(let worker): return .swept(try await broker.abandon(worker: worker, queue: queue))

@@ -90,7 +90,7 @@ struct TwinRun {
         return "lists of cancelled ones differ\n  model: \(expected)\n  Redis: \(actual)"
     }
 
-    private func cancelled(on broker: some BrokerInspection) async throws -> [OperationID] {
+    private func cancelled(on broker: some MonitorBroker) async throws -> [OperationID] {
         var ids: [OperationID] = []
         var cursor: String?
         repeat {

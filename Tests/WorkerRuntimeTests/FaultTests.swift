@@ -21,7 +21,7 @@ struct FaultTests {
         let runs = Mutex<[OperationID: Int]>([:])
         let harness = Harness(
             connection: {
-                UnreliableBroker($0, seed: seed, callLoss: 0.05, replyLoss: 0.15, only: calls.subtracting([.enqueue]))
+                UnreliableBroker($0, seed: seed, callLoss: 0.05, replyLoss: 0.15, only: calls)
             },
             handlers: [
                 OperationHandler(name: "count") { _, context in

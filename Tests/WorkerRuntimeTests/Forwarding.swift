@@ -3,15 +3,11 @@ import Operations
 @testable import BrokerModel
 
 /// A broker that hands every call on to another one; a test's broker says otherwise for the calls that it is about.
-protocol Forwarding: Broker {
+protocol Forwarding: WorkerBroker {
     var base: InMemoryBroker { get }
 }
 
 extension Forwarding {
-    package func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome] {
-        try await base.enqueue(operations, queue: queue)
-    }
-
     package func claim(_ request: ClaimRequest, queue: String) async throws -> Claim {
         try await base.claim(request, queue: queue)
     }

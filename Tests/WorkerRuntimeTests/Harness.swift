@@ -59,7 +59,7 @@ final class Gate: Sendable {
 }
 
 /// One worker on a broker in memory, with everything that a test asks for.
-final class Harness<Connection: Broker>: Sendable {
+final class Harness<Connection: WorkerBroker>: Sendable {
     let broker: InMemoryBroker
     let worker: WorkerService
     let log = LogRecorder()

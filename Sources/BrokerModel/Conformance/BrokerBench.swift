@@ -2,7 +2,7 @@ import Operations
 
 /// A fresh broker with one queue, and a clock that the check moves.
 package struct BrokerBench: Sendable {
-    package let broker: any Broker & BrokerInspection
+    package let broker: any Broker
     package let queue: String
     private let advanceClock: @Sendable (Duration) async throws -> Void
 
@@ -10,7 +10,7 @@ package struct BrokerBench: Sendable {
     ///   - broker: a broker whose queue nobody has used.
     ///   - advance: moves the broker's server time.
     package init(
-        _ broker: any Broker & BrokerInspection,
+        _ broker: any Broker,
         queue: String = "bench",
         advance: @escaping @Sendable (Duration) async throws -> Void
     ) {

@@ -32,7 +32,7 @@ extension BrokerConformance {
     /// Repeats until it hears that all are there.
     private static func enqueueSomehow(
         _ count: Int,
-        on broker: some Broker,
+        on broker: UnreliableBroker<some Broker>,
         _ bench: BrokerBench
     ) async throws -> [OperationID] {
         var ids: [OperationID] = []
@@ -61,7 +61,7 @@ extension BrokerConformance {
 
 /// The smallest correct worker: what it could not say it says again, and after a claim whose answer was lost it reconciles.
 private struct LossyWorker {
-    let broker: any Broker
+    let broker: any WorkerBroker
     let queue: String
     let id = WorkerID()
     var epoch = 0

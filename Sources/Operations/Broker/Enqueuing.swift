@@ -109,7 +109,7 @@ package struct EnqueueBatches: Sequence, IteratorProtocol {
     }
 }
 
-extension Broker {
+extension ProducerBroker {
     package func enqueueAll(
         _ operations: [NewOperation],
         queue: String,

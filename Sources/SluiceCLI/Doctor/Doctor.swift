@@ -9,7 +9,7 @@ import TerminalText
 /// 3. Queues: counters, leases, and every place: whatever lies there has a record that says so.
 /// 4. Ready records of step 2 that no lane has shown in step 3, and that have not changed since, are lost.
 struct Doctor: Sendable {
-    typealias Broker = BrokerAudit & BrokerInspection
+    typealias Broker = BrokerAudit & MonitorBroker
 
     /// How much is looked at.
     struct Budget: Sendable {

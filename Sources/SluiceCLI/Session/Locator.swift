@@ -146,7 +146,7 @@ extension Locator {
     }
 }
 
-extension BrokerInspection {
+extension MonitorBroker {
     /// Those of any number of ids that have a record, in calls of a bounded size.
     package func known(_ ids: [OperationID], queue: String) async throws -> [OperationID] {
         var known: [OperationID] = []

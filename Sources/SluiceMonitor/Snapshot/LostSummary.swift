@@ -66,7 +66,7 @@ package struct LostSummary: Sendable, Equatable {
     }
 }
 
-extension BrokerInspection {
+extension MonitorBroker {
     /// Reads the histories of queues, all of them at once over the pipelined connection.
     ///
     /// - Parameter limit: most of them of each queue.

@@ -34,7 +34,7 @@ package struct NamespaceSnapshot: Sendable {
     }
 }
 
-extension BrokerInspection {
+extension MonitorBroker {
     /// Reads every queue of the namespace, all of them at once over the pipelined connection. Queues of a cluster's nodes that are away are
     /// left out and named.
     ///

@@ -44,7 +44,7 @@ package enum Monitor {
     ///
     /// - Returns: the status to exit with: 0, or 128 and the signal's number (Ctrl-C: 130).
     package static func run(
-        _ inspection: any BrokerInspection,
+        _ inspection: any OperatorBroker,
         on terminal: Terminal,
         options: MonitorOptions
     ) async -> Int32 {

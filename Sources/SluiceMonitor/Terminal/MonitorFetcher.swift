@@ -34,7 +34,7 @@ final class MonitorFetcher: Sendable {
     private static let logLines = 1_000
     private static let lostRows = 20
 
-    private let inspection: any BrokerInspection
+    private let inspection: any MonitorBroker
     private let origin: ContinuousClock.Instant
     private let focus: Mutex<Focus>
     private let pace = FetchPace()
@@ -42,7 +42,7 @@ final class MonitorFetcher: Sendable {
     private let startedAt: Mutex<ContinuousClock.Instant>
     private let lastCost = Mutex(Duration.zero)
 
-    init(_ inspection: any BrokerInspection, origin: ContinuousClock.Instant, interval: Duration) {
+    init(_ inspection: any MonitorBroker, origin: ContinuousClock.Instant, interval: Duration) {
         self.inspection = inspection
         self.origin = origin
         focus = Mutex(Focus(interval: interval))

@@ -26,7 +26,7 @@ struct MonitorSession {
     /// The time between two reads while the window does not have the focus.
     private static let unfocusedInterval = Duration.seconds(5)
 
-    private let inspection: any BrokerInspection
+    private let inspection: any OperatorBroker
     private let terminal: Terminal
     private let options: MonitorOptions
     private let origin = ContinuousClock.now
@@ -37,7 +37,7 @@ struct MonitorSession {
     private var interval: Duration
     private var shown: Grid?
 
-    init(_ inspection: any BrokerInspection, terminal: Terminal, options: MonitorOptions) {
+    init(_ inspection: any OperatorBroker, terminal: Terminal, options: MonitorOptions) {
         self.inspection = inspection
         self.terminal = terminal
         self.options = options

@@ -3,11 +3,11 @@ import TerminalText
 
 /// Reads a namespace in a fixed rhythm, for output in lines: `stat`, and `monitor` without a terminal.
 package struct SnapshotStream: Sendable {
-    private let inspection: any BrokerInspection
+    private let inspection: any MonitorBroker
     private let interval: Duration
     private let executingRows: Int
 
-    package init(_ inspection: any BrokerInspection, interval: Duration, executingRows: Int = 0) {
+    package init(_ inspection: any MonitorBroker, interval: Duration, executingRows: Int = 0) {
         self.inspection = inspection
         self.interval = interval
         self.executingRows = executingRows

@@ -19,14 +19,14 @@ final class Reporter: Sendable {
         var ended: [(operation: HeldOperation, arrived: @Sendable () -> Void)] = []
     }
 
-    private let broker: any Broker
+    private let broker: any WorkerBroker
     private let worker: WorkerID
     private let logger: Logger
     private let state = Mutex(State())
     private let signal = Signal()
     private let numbers = Atomic(0)
 
-    init(broker: any Broker, worker: WorkerID, logger: Logger) {
+    init(broker: any WorkerBroker, worker: WorkerID, logger: Logger) {
         self.broker = broker
         self.worker = worker
         self.logger = logger
