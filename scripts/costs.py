@@ -1,7 +1,7 @@
-"""Counts the instructions that an operation costs the program, and fails if they have grown. usage: scripts/check-costs [BINARY]
+"""Counts the instructions of an operation under callgrind, and fails if they have grown. usage: scripts/check-costs [BINARY]
 
-Instructions, unlike times, hardly depend on the machine or on what else it does. Each work is done under callgrind with two numbers of
-operations: the difference has no start of the program in it. The start has a number of its own: that of a whole process that enqueues one.
+Unlike times, instructions hardly depend on the machine and its load. Each case runs with two numbers of operations, and the difference leaves
+out the start of the program. The start is a case of its own: a whole process that enqueues one operation.
 """
 import json
 import os
@@ -12,9 +12,9 @@ import sys
 import tempfile
 import time
 
-# The committed numbers: instructions per operation, or process, of a debug build of x86_64 with Swift 6.3. What was measured varied by up to 7 % (how many
-# operations a call carries depends on how fast they end), so a quarter more is no chance: something was added to each operation.
-# After a change that is worth its price write the new number here, and the reason into the commit.
+# The committed numbers: instructions per operation, or per process, of a debug build for x86_64 with Swift 6.3. Measurements varied by up to
+# 7 %, because the number of operations in a call depends on how fast they end. 25 % more means that something was added to each operation.
+# If a change is worth its cost, write the new number here and the reason into the commit.
 MARGIN = 1.25
 START = "process that enqueues one"
 COMMITTED = {
@@ -32,7 +32,7 @@ url = "unix://" + socket
 env = {k: v for k, v in os.environ.items() if k not in ("SLUICE_REDIS_URL", "REDIS_URL")}
 env["SLUICE_STATE_DIR"] = folder.name
 preload = ""
-# Under callgrind everything takes fifty times as long.
+# Under callgrind everything takes 50 times as long.
 PATIENT = ("--connect-timeout", "60s", "--quiet")
 
 
@@ -67,7 +67,7 @@ def batch(count):
 
 
 def measure(count):
-    """Instructions of both works with so many operations."""
+    """Instructions of both cases with this number of operations."""
     redis("FLUSHALL")
     enqueued = instructions(binary, "enqueue", "--batch", batch(count), "--redis", url, *PATIENT)
     drained = instructions(binary, "worker", "--burst", "-c", "100", "--redis", url, *PATIENT)
@@ -77,7 +77,7 @@ def measure(count):
     return {"bulk enqueue": enqueued, "untracked burst drain": drained}
 
 
-# Valgrind changes the mask of sigsuspend where it lies, and crashes on that of libdispatch, which is a constant.
+# Valgrind changes the mask of sigsuspend in place, and crashes on libdispatch's mask, which is a constant.
 SIGSUSPEND = """
 #include <signal.h>
 #include <sys/syscall.h>
@@ -90,9 +90,9 @@ int sigsuspend(const sigset_t *mask) {
 
 
 def prepare():
-    """What callgrind can run."""
+    """A copy of the binary that callgrind can run."""
     global binary
-    # Valgrind gives up on debugging information as Swift writes it.
+    # Valgrind cannot read Swift's debugging information.
     stripped = os.path.join(folder.name, "sluice")
     run("strip", "--strip-debug", "-o", stripped, binary)
     binary = stripped

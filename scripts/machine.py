@@ -1,4 +1,4 @@
-"""The machine that is measured on: what it is, what is installed on it, and the release build."""
+"""The measured machine: its description, its packages, and the release build."""
 import os
 import pathlib
 import platform
@@ -10,7 +10,7 @@ root = pathlib.Path(__file__).resolve().parent.parent
 
 
 def build():
-    """Installs what is missing and builds; what that says goes to the terminal, like all progress."""
+    """Installs missing packages and builds. Its output goes to stderr, as all progress does."""
     setup = "source scripts/common.sh && require_swift"
     if not (shutil.which("redis-server") and pathlib.Path("/usr/include/hiredis/hiredis.h").exists()):
         setup += " && install libhiredis-dev redis-server"

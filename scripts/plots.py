@@ -1,4 +1,4 @@
-"""Draws measurements as SVG: no library, so that the report can be made wherever Python is."""
+"""Draws measurements as SVG, without a library, so that the report only needs Python."""
 import math
 from xml.sax.saxutils import escape
 
@@ -7,7 +7,7 @@ COLORS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#e3
 
 
 def draw(items, folder):
-    """Writes the plots for which there are figures. Returns, by group, file names and captions."""
+    """Writes the plots that have figures. Returns file names and captions by group."""
     folder.mkdir(exist_ok=True)
     drawn = {}
     for group, name, caption, lines, x, y in _plots(items):
@@ -33,14 +33,14 @@ def _plots(items):
         "slots", "operations a second",
     )
     names = sorted({each["name"] for each in items if each["group"] == "latency"})
-    # Half of all samples are worse than p50, a tenth of a percent than p99.9: the tail is what the axis spreads out.
+    # Half of all samples are slower than p50, 0.1 % slower than p99.9. The axis stretches the tail.
     ranks = {50: 2, 99: 100, 99.9: 1000, 100: 10000}
     yield (
         "latency", "latency.svg", "Latency by percentile (2 = p50, 100 = p99, 1,000 = p99.9, 10,000 = longest)",
         {name: [(ranks[p], v) for p, v in series("latency", name, "percentile") if p in ranks] for name in names},
         "one of so many is slower", "milliseconds",
     )
-    # What was measured in other minutes differs by more than growth, so each ratio, which was measured in turns, is drawn from one start.
+    # Measurements of different minutes differ by more than growth. Ratios were measured interleaved, so each is drawn from the same start.
     growth = {}
     for each in items:
         if each["name"].endswith(", server time"):
