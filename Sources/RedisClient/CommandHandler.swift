@@ -1,7 +1,7 @@
 import NIOCore
 import NIOTLS
 
-/// Writes commands and matches replies to them by order. Knows nothing of reconnecting.
+/// Writes commands and matches replies to them by order. Does not reconnect.
 ///
 /// Sendable because every method but `init` runs on the channel's event loop (asserted), which owns all of its state.
 final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
@@ -31,15 +31,15 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
     private var isRetired = false
     /// Set once, when the connection is given up.
     private(set) var failure: RedisError?
-    /// From here on replies are not matched to commands but handed over (pub/sub).
+    /// If set, replies are not matched to commands but passed to this closure (pub/sub).
     private var push: ((RedisValue) -> Void)?
-    /// The last reply, if it was an error: where the server ends the connection right behind it, that is the reason.
+    /// The last reply, if it was an error. If the server then ends the connection, this is the reason.
     private(set) var lastWords: RedisServerError?
-    /// What is known of the other side, where TLS is spoken.
+    /// Returns what is known about the server; nil without TLS.
     var peer: (() -> TLSPeer)?
     /// Called when the TLS handshake is over.
     var onSecured: (() -> Void)?
-    /// Called for an error reply that says "not this server".
+    /// Called for an error reply that means "not this server".
     var onRefusal: ((RedisServerError) -> Void)?
 
     init(endpoint: String, eventLoop: any EventLoop, limits: ReplyLimits) {
@@ -50,7 +50,7 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Puts a call into the write buffer; `flush` sends it.
+    /// Adds a call to the write buffer; `flush` sends it.
     func perform(_ submission: Submission, from queue: CommandQueue?) {
         eventLoop.assertInEventLoop()
         if let failure {
@@ -68,13 +68,13 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
         context.writeAndFlush(wrapOutboundOut(full), promise: nil)
     }
 
-    /// Takes no more calls, answers those that are pending, then closes.
+    /// Accepts no more calls, waits for the pending replies, then closes.
     func retire() {
         isRetired = true
         closeIfDone()
     }
 
-    /// Hands every later reply to this closure; there are no pending commands from here on.
+    /// Passes each later reply to this closure. There must be no pending commands.
     func startPush(_ push: @escaping (RedisValue) -> Void) { self.push = push }
 
     /// Sends without expecting a matched reply; for pub/sub.
@@ -118,9 +118,9 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
         if let push { return push(value) }
         if value.error != nil || lastWords != nil { lastWords = value.error }
         guard !pending.isEmpty else {
-            // A server that wants no more connections says so before it is asked anything.
+            // A server at its limit of connections sends an error before any command.
             if let lastWords { return giveUp(RedisError(server: lastWords)) }
-            return giveUp(RedisError(.protocolViolation, "Redis sent a reply that nobody asked for"))
+            return giveUp(RedisError(.protocolViolation, "Redis sent a reply to no command"))
         }
         if case .error(let error) = value, error.code.demandsReconnect { onRefusal?(error) }
         if case .pipeline(let commands) = pending[pending.startIndex].submission.payload {
@@ -153,7 +153,7 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
         call.submission.sink.succeed(value, endpoint: endpoint)
     }
 
-    // MARK: Scripts that the server does not have
+    // MARK: Scripts unknown to the server
 
     /// Entries up to and including the last script that is in flight.
     private func scriptsInFlight() -> Int {
@@ -188,7 +188,7 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
         )
     }
 
-    /// Why the script of a call that was sent behind its load is not there.
+    /// Why the server did not load the script of this call.
     private func refusal(of call: Pending) -> RedisError? {
         guard case .script(let script) = call.submission.payload, script.refusals > 0 else { return nil }
         return refusedScripts[script.script.name]
@@ -235,8 +235,8 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
         self.context = nil
     }
 
-    /// Ends the connection for this reason; whatever was written and not answered fails. The order of replies is lost
-    /// with the first missing one, so nothing of this connection is used afterwards.
+    /// Ends the connection for this reason and fails all written, unanswered calls. With one missing reply the order of replies is
+    /// lost, so the connection cannot be used afterwards.
     func giveUp(_ error: RedisError) {
         guard failure == nil else { return }
         var error = error
@@ -281,7 +281,7 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
         return lost
     }
 
-    /// What a call is told that never left this process.
+    /// The error of a call that was never sent.
     func notSent(_ error: RedisError) -> RedisError {
         RedisError(.closed, "not sent: \(error.message)", cause: error, endpoint: endpoint)
     }

@@ -1,6 +1,6 @@
 import NIOCore
 
-// The forms in which callers wait: future or async, one reply or many.
+// How callers wait: a future or async, one reply or many.
 extension CommandQueue {
     func submit(
         _ payload: Submission.Payload,

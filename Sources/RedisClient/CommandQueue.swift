@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// The bounded way from any thread to the event loop that writes. It outlives connections: while no writer is attached,
-/// submissions stay here in their order until their deadlines.
+/// The bounded queue from any thread to the event loop that writes. It outlives connections: while no writer is attached, submissions
+/// stay here in their order until their deadlines.
 final class CommandQueue: Sendable {
     struct Limits: Sendable {
         var commands: Int
@@ -10,9 +10,9 @@ final class CommandQueue: Sendable {
     }
 
     private struct State {
-        /// Admitted, not yet handed to a writer.
+        /// Admitted, not yet passed to a writer.
         var admitted: [Submission] = []
-        /// Beyond the bounds; in the order in which they came.
+        /// Submissions beyond the bounds, in the order of arrival.
         var waiting = CircularBuffer<Submission>()
         /// Admitted or unanswered.
         var commands = 0
@@ -23,18 +23,18 @@ final class CommandQueue: Sendable {
         var closed: RedisError?
     }
 
-    /// Who takes what is admitted.
+    /// The receiver of admitted submissions.
     enum Writer {
         case connection(CommandHandler)
         case cluster(ClusterRouter)
     }
 
-    /// Belongs to the event loop.
+    /// Used on the event loop only.
     private struct LoopState {
         var writer: Writer?
         var expiry: Scheduled<Void>?
         var expiryDeadline: NIODeadline = .distantFuture
-        /// What a submission is told that waited here until its deadline.
+        /// Makes the error of a submission that waited here until its deadline.
         var absence: @Sendable () -> RedisError = { RedisError(.unreachable, "no connection to Redis") }
     }
 
@@ -51,7 +51,7 @@ final class CommandQueue: Sendable {
 
     // MARK: Any thread
 
-    /// Takes a submission in, or fails its sink.
+    /// Accepts a submission, or fails its sink.
     /// - Parameter mayWait: beyond the bounds, wait for room (until the deadline) instead of failing as overloaded.
     func enqueue(_ submission: Submission, mayWait: Bool) {
         enum Verdict {
@@ -78,7 +78,7 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// Ends the queue: everything held and everything later fails with this error.
+    /// Ends the queue: all held and all later submissions fail with this error.
     func close(_ error: RedisError) {
         let held = state.withLock { state in
             state.closed = state.closed ?? error
@@ -92,7 +92,7 @@ final class CommandQueue: Sendable {
     }
 
     private func hasRoom(_ state: State, for submission: Submission) -> Bool {
-        // One command larger than the bound may pass when nothing else is pending.
+        // A command larger than the bound passes if nothing else is pending.
         state.commands == 0
             || (state.commands < limits.commands && state.bytes + submission.weight <= limits.bytes)
     }
@@ -118,10 +118,10 @@ final class CommandQueue: Sendable {
 
     func explainAbsence(_ explanation: @escaping @Sendable () -> RedisError) { loop.value.absence = explanation }
 
-    /// Hands everything admitted to the writer, in order, as one write; without a writer watches the deadlines.
+    /// Passes all admitted submissions to the writer, in order, as one write. Without a writer, watches their deadlines.
     func pump() {
         switch loop.value.writer {
-        // A connection that failed is about to be detached; what came meanwhile is for the next one.
+        // A failed connection is about to be detached. Later submissions go to the next one.
         case .connection(let handler)? where handler.failure == nil:
             for submission in take() { handler.perform(submission, from: self) }
             handler.flush()
@@ -133,7 +133,7 @@ final class CommandQueue: Sendable {
         armExpiry()
     }
 
-    /// Answered or failed submissions give their room back.
+    /// Frees the room of answered or failed submissions.
     func release(commands: Int, bytes: Int) {
         let admittedMore = state.withLock { state in
             state.commands -= commands
@@ -149,7 +149,7 @@ final class CommandQueue: Sendable {
         if admittedMore { eventLoop.execute { self.pump() } }
     }
 
-    /// Fails everything that is held, but stays open.
+    /// Fails all held submissions, but stays open.
     func failHeld(_ error: RedisError) {
         expire(before: .distantFuture, because: error)
     }
@@ -175,7 +175,7 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// Fails what is held with a deadline up to this instant.
+    /// Fails held submissions with a deadline up to this instant.
     private func expire(before now: NIODeadline, because error: RedisError?) {
         let isConnected = loop.value.writer != nil
         let late = state.withLock { state in

@@ -8,17 +8,17 @@ import NIOSSL
     import Darwin
 #endif
 
-/// Turns what NIO and NIOSSL throw into sentences.
+/// Explains errors of NIO and NIOSSL in sentences.
 enum ConnectFailure {
     enum Moment {
         case connect, use
     }
 
-    /// - Parameter peer: the other side of the TLS connection; nil = unknown, or none.
+    /// - Parameter peer: the server of the TLS connection; nil if it is unknown or there is no TLS.
     static func describe(_ error: any Error, during moment: Moment, peer: TLSPeer? = nil) -> RedisError {
         if let error = error as? RedisError { return error }
         if case NIOSSLError.uncleanShutdown = error {
-            return RedisError(.closed, "the connection to Redis was cut (without TLS' goodbye)", cause: error)
+            return RedisError(.closed, "the connection to Redis was cut (without a TLS close message)", cause: error)
         }
         if isTLS(error) {
             let reason = peer?.explain(error) ?? String(describing: error)

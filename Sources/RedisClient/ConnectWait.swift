@@ -1,15 +1,15 @@
 import Synchronization
 
-/// What a try to connect waits for right now, for a caller that gives up before the try does.
+/// What a try to connect waits for now. A caller that gives up earlier reports it.
 final class ConnectWait: Sendable, CustomStringConvertible {
     private let state = Mutex<(text: String, parts: [ConnectWait])>(("", []))
 
     /// - Parameters:
     ///   - text: a noun: "the TLS handshake with HOST:PORT".
-    ///   - parts: what it consists of, said behind it.
+    ///   - parts: what that waits for in turn, added to the text.
     func now(_ text: String, in parts: [ConnectWait] = []) { state.withLock { $0 = (text, parts) } }
 
-    /// Empty if nothing is waited for.
+    /// Empty if there is nothing to wait for.
     var description: String {
         let (text, parts) = state.withLock { $0 }
         let inner = parts.map(\.description).filter { !$0.isEmpty }

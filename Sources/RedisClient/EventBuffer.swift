@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Bounded way of a subscriber's events to their one reader. When it is full, everything in it becomes one `overflow`
-/// (and the last word about the connection), which tells the reader to look at the state itself.
+/// The bounded buffer between a subscriber and the one reader of its events. When it is full, its content is replaced by one `overflow`
+/// (and the last event about the connection), after which the reader has to read the state itself.
 final class EventBuffer: Sendable {
     typealias Event = RedisSubscriber.Event
 

@@ -1,18 +1,18 @@
 import NIOCore
 
-/// Where a link stands; changed on its event loop only.
+/// The state of a link; changed on its event loop only.
 struct LinkState {
     enum Phase {
         case down
         case up(RedisConnection, since: NIODeadline)
-        /// The nodes of a cluster have links of their own.
+        /// A cluster: each node has a link of its own.
         case routing(ClusterRouter)
         case closed
     }
 
     var phase = Phase.down
     var retry: Scheduled<Void>?
-    /// Since the connection was lost (or the link was made).
+    /// When the connection was lost (or the link was made).
     private(set) var downSince = NIODeadline.now()
     var tries = 0
     private(set) var lastFailure: RedisError?
@@ -41,9 +41,9 @@ struct LinkState {
         return policy.nextPause(random: .random(in: 0..<1))
     }
 
-    /// What a call fails with that waited in vain.
+    /// The error of a call whose deadline passed without a connection.
     ///
-    /// - Parameter wait: what the try under way waits for.
+    /// - Parameter wait: what the current try waits for.
     func absence(endpoint: String, _ wait: ConnectWait) -> RedisError {
         let seconds = Double((NIODeadline.now() - downSince).nanoseconds) / 1e9
         let tenths = (seconds * 10).rounded() / 10

@@ -1,4 +1,4 @@
-/// Something that can stand in a command: it appends itself as one bulk string.
+/// An argument of a command, which appends itself as one bulk string.
 package protocol RedisArgument: Sendable {
     func append(to arguments: inout RedisArguments)
 }
@@ -23,19 +23,19 @@ extension ArraySlice: RedisArgument where Element == UInt8 {
     package func append(to arguments: inout RedisArguments) { arguments.append(self) }
 }
 
-/// A row of arguments, kept in the form in which they go over the wire: one byte array, no object per argument.
+/// Arguments in wire form: one byte array, no object per argument.
 package struct RedisArguments: Sendable {
-    /// The encoded bulk strings, one behind the other.
+    /// The encoded bulk strings, without separators.
     package private(set) var bytes: [UInt8] = []
-    /// How many there are.
+    /// The number of arguments.
     package private(set) var count = 0
 
-    /// - Parameter capacity: bytes to reserve; arguments cost their length and up to 15 bytes each.
+    /// - Parameter capacity: bytes to reserve; an argument takes its length and up to 15 bytes.
     package init(capacity: Int = 0) {
         if capacity > 0 { bytes.reserveCapacity(capacity) }
     }
 
-    /// The tail of EVALSHA: number of keys and the keys; a script's arguments are appended behind them.
+    /// The tail of EVALSHA: number of keys and the keys. The script's arguments are appended to it.
     package init(keys: [String], capacity: Int = 0) {
         self.init(capacity: capacity)
         append(keys.count)
@@ -69,7 +69,7 @@ package struct RedisArguments: Sendable {
         beginBulk(length: length)
         let end = bytes.count + length
         write(&bytes)
-        precondition(bytes.count == end, "an argument has another length than was said")
+        precondition(bytes.count == end, "an argument has another length than was announced")
         endBulk()
     }
 
@@ -79,7 +79,7 @@ package struct RedisArguments: Sendable {
 
     package mutating func append(_ value: Int) { append(Int64(value)) }
 
-    /// Appends another row, byte for byte.
+    /// Appends other arguments.
     package mutating func append(contentsOf other: RedisArguments) {
         bytes.append(contentsOf: other.bytes)
         count += other.count
@@ -102,7 +102,7 @@ package struct RedisArguments: Sendable {
     }
 }
 
-/// A command in wire form, built once. Sending it copies its bytes into the connection's buffer and nothing else.
+/// A command in wire form, built once. To send it only copies its bytes into the connection's buffer.
 package struct RedisCommand: Sendable {
     package private(set) var arguments: RedisArguments
 
@@ -112,7 +112,7 @@ package struct RedisCommand: Sendable {
         for argument in arguments { argument.append(to: &self.arguments) }
     }
 
-    /// For large commands: reserves once.
+    /// Makes a large command with one reservation of memory.
     package init(_ name: String, capacity: Int) {
         arguments = RedisArguments(capacity: capacity)
         arguments.append(name)
@@ -137,7 +137,7 @@ package struct RedisCommand: Sendable {
     package mutating func append(_ value: Int64) { arguments.append(value) }
     package mutating func append(contentsOf tail: RedisArguments) { arguments.append(contentsOf: tail) }
 
-    /// Bytes on the wire, near enough for accounting.
+    /// Approximate bytes on the wire, to account for memory.
     var weight: Int { arguments.bytes.count + 16 }
 }
 

@@ -3,8 +3,8 @@ import NIOCore
 
 /// One socket to one Redis server, ready for commands: AUTH, SELECT and CLIENT SETNAME are done.
 ///
-/// Calls from any thread are pipelined; those of one event-loop tick leave in one write. Nothing here needs the Swift
-/// cooperative pool: a thread may block in `wait()` on the futures as long as it is not the event loop's.
+/// Calls from any thread are pipelined, those of one event-loop tick in one write. Nothing here needs the Swift cooperative pool: any
+/// thread but the event loop's may block in `wait()` on the futures.
 package final class RedisConnection: Sendable {
     package let endpoint: RedisEndpoint
     package let eventLoop: any EventLoop
@@ -27,8 +27,8 @@ package final class RedisConnection: Sendable {
         }
     }
 
-    /// Connects and greets the server within the configured connect time-out.
-    /// - Parameter key: in a cluster, the node is chosen that has this key; nil takes any.
+    /// Connects and logs in within the configured connect timeout.
+    /// - Parameter key: in a cluster, connect to the node that has this key; nil takes any node.
     /// - Returns: a connection that has answered a PING, or ``RedisError``: `unreachable`, `timeout`, `tls`,
     ///   `authentication`, `permission`, or `server` (for example LOADING).
     package static func connect(
@@ -42,9 +42,9 @@ package final class RedisConnection: Sendable {
             .connect(on: eventLoop, near: key.map(KeySlot.of))
     }
 
-    /// Sends one command. Fails at once as `overloaded` when too much is pending.
-    /// - Parameter deadline: from now to the reply; nil takes the configured one. A missed deadline closes the
-    ///   connection, because the order of replies is lost.
+    /// Sends one command. Fails at once as `overloaded` if too much is pending.
+    /// - Parameter deadline: from now to the reply; nil takes the configured one. A missed deadline closes the connection, because the
+    ///   order of replies is lost.
     /// - Returns: the reply; an error reply fails the future with ``RedisError/serverError`` set.
     package func submit(_ command: RedisCommand, deadline: Duration? = nil) -> EventLoopFuture<RedisValue> {
         queue.submit(.command(command), configuration.deadline(deadline))
@@ -56,7 +56,7 @@ package final class RedisConnection: Sendable {
         queue.submit(all: commands, configuration.deadline(deadline))
     }
 
-    /// As `submit`, but waits for room instead of failing as `overloaded`.
+    /// Sends one command like `submit`, but waits for room instead of failing as `overloaded`.
     @discardableResult
     package func send(_ command: RedisCommand, deadline: Duration? = nil) async throws -> RedisValue {
         try await queue.send(.command(command), configuration.deadline(deadline))
@@ -70,7 +70,7 @@ package final class RedisConnection: Sendable {
     /// Completes when the socket is closed, whatever the reason.
     package var closeFuture: EventLoopFuture<Void> { channel.closeFuture }
 
-    /// Closes the socket; what is unanswered fails as `closed`.
+    /// Closes the socket. Unanswered calls fail as `closed`.
     package func close() {
         channel.close(promise: nil)
     }

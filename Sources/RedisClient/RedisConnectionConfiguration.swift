@@ -1,41 +1,41 @@
 import NIOCore
 
-/// How a connection behaves. Every default is visible here.
+/// The settings of a connection, with all defaults.
 package struct RedisConnectionConfiguration: Sendable {
-    /// Name resolution, TCP, TLS, AUTH and SELECT together.
+    /// The limit for name resolution, TCP, TLS, AUTH and SELECT together.
     package var connectTimeout: Duration
-    /// From `submit` to the reply, when the call names no deadline of its own.
+    /// The limit from `submit` to the reply, for calls without a deadline of their own.
     package var commandDeadline: Duration {
         didSet { commandPatience = TimeAmount(commandDeadline) }
     }
-    /// The same for the event loop: each call needs it, and durations are slow to divide.
+    /// `commandDeadline` for the event loop. Kept because each call needs it, and dividing a duration is slow.
     private(set) var commandPatience: TimeAmount
-    /// The first pause of a reconnecting link; doubles with every try.
+    /// The first pause of a reconnecting link. It doubles with each try.
     package var minimumBackoff: Duration
     /// The longest pause of a reconnecting link.
     package var maximumBackoff: Duration
-    /// The largest reply, and the largest part of one that is held before it is complete.
+    /// The largest reply, complete or in part.
     package var maxReplyBytes: Int
-    /// The most elements that one array may announce.
+    /// The largest number of elements in an array.
     package var maxArrayElements: Int
-    /// Commands that are waiting or unanswered; beyond it `submit` fails and `send` waits.
+    /// The limit of waiting or unanswered commands. Beyond it `submit` fails and `send` waits.
     package var maxPendingCommands: Int
-    /// Bytes of those commands.
+    /// The limit of bytes of these commands.
     package var maxPendingBytes: Int
     /// Shown by `CLIENT LIST`; nil leaves it unset.
     package var clientName: String?
-    /// TCP keepalive: idle time before the first probe; nil switches it off.
+    /// TCP keepalive: idle time before the first probe; nil turns it off.
     package var keepalive: Duration?
-    /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged; nil leaves the system's (minutes).
+    /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged; nil keeps the system's default (minutes).
     package var userTimeout: Duration?
-    /// A subscriber that hears nothing for so long sends PING.
+    /// A subscriber sends PING after this long without a message.
     package var pingInterval: Duration
-    /// … and gives the connection up when nothing comes for this long after it.
+    /// A subscriber gives the connection up if no answer comes within this time after a PING.
     package var pingDeadline: Duration
-    /// A link whose server refuses user, password, permission or certificate fails the waiting commands at once
-    /// instead of at their deadlines. Right for a command line, wrong for a worker.
+    /// Whether commands fail at once, and not at their deadlines, if the server refuses user, password, permission or certificate. Right
+    /// for a command line, wrong for a worker.
     package var failsFastWhenRefused: Bool
-    /// Where links to nodes of a cluster note which are away, so that one of them logs it; nil = each logs for itself.
+    /// Where links to cluster nodes note outages, so that only one of them logs each; nil = each link logs.
     package var outages: NodeOutages?
 
     package init(

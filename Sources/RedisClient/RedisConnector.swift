@@ -14,12 +14,12 @@ struct RedisConnector: Sendable {
     var endpoint: RedisEndpoint
     let configuration: RedisConnectionConfiguration
     let logger: Logger
-    /// A connection counts as made when PING was answered; a probe wants to talk to a server that is LOADING, too.
+    /// Whether a connection has to answer PING before it counts as made. A probe also talks to a server that is LOADING.
     var greetsWithPing = true
     /// What the current try waits for.
     var wait = ConnectWait()
 
-    /// - Parameter slot: in a cluster, of the node that is wanted; nil takes any.
+    /// - Parameter slot: in a cluster, connect to the node that has this slot; nil takes any node.
     func connect(on eventLoop: any EventLoop, near slot: UInt16? = nil) -> EventLoopFuture<RedisConnection> {
         switch endpoint.address {
         case .tcp, .unix: connectDirectly(on: eventLoop)
@@ -41,7 +41,7 @@ struct RedisConnector: Sendable {
         }
     }
 
-    /// To the server that the endpoint names.
+    /// Connects to the server that the endpoint names.
     func connectDirectly(on eventLoop: any EventLoop) -> EventLoopFuture<RedisConnection> {
         let promise = eventLoop.makePromise(of: RedisConnection.self)
         wait.now("a connection to \(endpoint.place)")
@@ -64,9 +64,9 @@ struct RedisConnector: Sendable {
         )
     }
 
-    /// What the greeting waits for.
+    /// What the login waits for.
     private var answer: String {
-        "an answer of \(endpoint.place)" + (endpoint.tls == nil ? " (does it expect TLS? then use rediss://)" : "")
+        "an answer from \(endpoint.place)" + (endpoint.tls == nil ? " (does it expect TLS? then use rediss://)" : "")
     }
 
     private func located(_ error: RedisError) -> RedisError {
@@ -115,11 +115,11 @@ struct RedisConnector: Sendable {
         switch endpoint.address {
         case .unix(let path): return bootstrap.connect(unixDomainSocketPath: path)
         case .tcp(let host, let port): return withSocketOptions(bootstrap).connect(host: host, port: port)
-        case .sentinels, .cluster: preconditionFailure("who knows the address is asked before")
+        case .sentinels, .cluster: preconditionFailure("the address must be found before")
         }
     }
 
-    /// A dead peer must be noticed although nothing is sent (keepalive) and although something is (user time-out).
+    /// A dead peer is noticed both while the connection is idle (keepalive) and while data is unacknowledged (user timeout).
     private func withSocketOptions(_ bootstrap: ClientBootstrap) -> ClientBootstrap {
         var bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1)
         if let keepalive = configuration.keepalive {
@@ -153,7 +153,7 @@ private enum LinuxTCP {
     }
 }
 
-// TLS: certificate and host name are always verified.
+// TLS always verifies certificate and host name.
 extension RedisConnector {
     private func makeTLSContext() throws -> NIOSSLContext? {
         guard let tls = endpoint.tls else { return nil }
@@ -185,18 +185,18 @@ extension RedisConnector {
 
     private func tlsHandler(_ context: NIOSSLContext) throws -> NIOSSLClientHandler {
         guard case .tcp(let host, _) = endpoint.address, !Self.isAddress(host) else {
-            // Without a name the certificate is verified against the address that was connected to.
+            // Without a name, the certificate is verified against the address.
             return try NIOSSLClientHandler(context: context, serverHostname: nil)
         }
         return try NIOSSLClientHandler(context: context, serverHostname: host)
     }
 
-    /// - Returns: nil if a file can be read and TLS knows better what is wrong with it.
+    /// - Returns: nil if the file can be read. Then the error of TLS says more.
     private static func reason(whyUnreadable file: String?) -> String? {
         guard let file else { return nil }
         guard let stream = fopen(file, "r") else { return String(cString: strerror(errno)) }
         fclose(stream)
-        return "it is no list of certificates in PEM form"
+        return "it is not a list of certificates in PEM form"
     }
 
     private static func isAddress(_ host: String) -> Bool {
@@ -204,7 +204,7 @@ extension RedisConnector {
     }
 }
 
-// The greeting: who we are, which database, what we are called, and whether the server answers.
+// The login: user, database, client name, and whether the server answers.
 extension RedisConnector {
     private enum Step {
         case auth, select, name, ping
@@ -240,20 +240,20 @@ extension RedisConnector {
         var error = RedisError(server: refusal, endpoint: endpoint.description)
         switch step {
         case .auth:
-            // LOADING and the like are the server's state, not a wrong password.
+            // LOADING and the like are states of the server, not a wrong password.
             if !refusal.code.demandsReconnect || refusal.code == .noAuth { error.code = .authentication }
         case .select: error.message = "cannot select database \(endpoint.database): \(refusal.message)"
         case .name:
             logger.debug("Redis refused the client name", metadata: ["error": "\(refusal.message)"])
             return
         case .ping:
-            // An ACL user without +ping: the refusal is an answer.
+            // A user without permission for PING: the refusal shows that the server answers.
             if refusal.code == .noPermission { return }
         }
         throw error
     }
 
-    /// - Parameter lastWords: the error reply behind which the connection ended.
+    /// - Parameter lastWords: the error reply after which the connection ended.
     private func lostDuringGreeting(_ error: any Error, _ lastWords: RedisServerError?) -> RedisError {
         guard var error = error as? RedisError else { return ConnectFailure.describe(error, during: .connect) }
         error.outcomeIsUnknown = false
@@ -264,14 +264,14 @@ extension RedisConnector {
         }
         switch error.code {
         case .closed:
-            // Over TLS, a server cannot say that it wants no more connections before the handshake.
+            // With TLS, a server at its limit of connections closes before the handshake, without an error.
             let hint =
                 endpoint.tls == nil ? "does it expect TLS? then use rediss://" : "are its maxclients reached?"
             error.code = .unreachable
-            error.message = "the server closed the connection during the greeting (\(hint)): \(error.message)"
+            error.message = "the server closed the connection during login (\(hint)): \(error.message)"
         case .timeout:
             error.code = .unreachable
-            error.message = "the server accepted the connection, but there was no answer of \(endpoint.place)"
+            error.message = "the server accepted the connection, but there was no answer from \(endpoint.place)"
         default: break
         }
         return error

@@ -1,11 +1,14 @@
 extension RedisEndpoint {
-    /// Parses `redis://[user[:password]@]host[:port][/database]`, the same with `rediss://` for TLS (`?cacert=FILE` names
-    /// the certificate authorities), `unix://[user[:password]@]/path[?db=N]`, and
-    /// `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`, the same with `rediss+sentinel://`
-    /// (`?sentinel_user=…&sentinel_password=…` are for the sentinels themselves), and
-    /// `redis+cluster://[user[:password]@]host[:port][,host[:port]…]` for some nodes of a cluster, the same with
-    /// `rediss+cluster://`.
-    /// - Throws: ``RedisError`` with the code `badURL`; its message names what is wrong and never the password.
+    /// Parses the URL of a server, of sentinels or of a cluster.
+    ///
+    /// - `redis://[user[:password]@]host[:port][/database]`
+    /// - `unix://[user[:password]@]/path[?db=N]`
+    /// - `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`; `?sentinel_user=…&sentinel_password=…` are
+    ///   for the sentinels themselves
+    /// - `redis+cluster://[user[:password]@]host[:port][,host[:port]…]`: some nodes of a cluster
+    ///
+    /// `rediss` in place of `redis` uses TLS, with the certificate authorities in `?cacert=FILE`.
+    /// - Throws: ``RedisError`` with the code `badURL`. Its message never contains the password.
     package init(url: String) throws(RedisError) {
         guard let separator = url.firstRange(of: "://") else {
             throw Self.bad(
@@ -78,7 +81,7 @@ extension RedisEndpoint {
         if let path, !path.isEmpty { database = try Self.parseDatabase(path) }
         try apply(query)
         guard database == 0 else {
-            throw Self.bad("names the database \(database), but a cluster has database 0 only; namespaces keep apart")
+            throw Self.bad("names the database \(database), but a cluster has only database 0; use --namespace instead")
         }
     }
 
@@ -126,7 +129,7 @@ extension RedisEndpoint {
         guard !host.isEmpty else { throw bad("names no host; expected for example redis://localhost:6379/0") }
         guard let port else { return (String(host), standard) }
         guard let number = Int(port), (1...65_535).contains(number) else {
-            // What stands there is not shown: behind an unencoded / it may be a part of the password.
+            // The text is not shown: after an unencoded / it may be a part of the password.
             throw bad("has a port that is not 1 to 65535 (a password with / ? # @ or : must be percent-encoded)")
         }
         return (try decode(host, "host"), number)
@@ -157,7 +160,7 @@ extension RedisEndpoint {
         return (text[..<index], text[text.index(after: index)...])
     }
 
-    /// Undoes percent-encoding.
+    /// Decodes percent-encoding.
     private static func decode(_ text: Substring, _ what: String) throws(RedisError) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []

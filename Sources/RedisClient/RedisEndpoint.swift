@@ -1,11 +1,11 @@
-/// Where a Redis server is and who we are there. Printing it never shows the password.
+/// The address of a Redis server and the user to log in as. Its description never shows the password.
 package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
     package enum Address: Sendable, Equatable {
         case tcp(host: String, port: Int)
         case unix(path: String)
-        /// Wherever these say that the master is, asked before every connection.
+        /// The master that these sentinels name. They are asked before each connection.
         case sentinels(Sentinels)
-        /// The nodes of a Redis Cluster: these, and whichever they name. Each has a part of the keys.
+        /// A Redis Cluster: these nodes, and those that they name. Each has a part of the keys.
         case cluster([Host])
     }
 
@@ -28,7 +28,7 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
         package static let port = 26_379
         package var hosts: [Host]
         package var master: String
-        /// For the sentinels themselves; the endpoint's are for the master.
+        /// The user for the sentinels themselves; the endpoint's user is for the master.
         package var user: String?
         package var password: String?
 
@@ -40,7 +40,7 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// TLS with verified certificate and host name; there is no way to switch the verification off.
+    /// TLS with verified certificate and host name. The verification cannot be turned off.
     package struct TLS: Sendable, Equatable {
         /// A PEM file of certificate authorities to trust instead of the system's.
         package var caCertificateFile: String?
@@ -101,7 +101,7 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The address alone, as messages name it.
+    /// The address without user and database, for messages.
     var place: String {
         switch address {
         case .tcp(let host, let port): Host(host, port: port).description
@@ -116,7 +116,7 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
         if case .cluster = address { true } else { false }
     }
 
-    /// One server, with the same user, password and TLS.
+    /// The endpoint of one server, with the same user, password and TLS.
     func at(_ host: Host) -> RedisEndpoint {
         var endpoint = self
         endpoint.address = .tcp(host: host.name, port: host.port)

@@ -1,26 +1,26 @@
-/// What went wrong between this process and Redis. One type for the whole module.
+/// An error between this process and Redis. The only error type of this module.
 package struct RedisError: Error, Sendable, CustomStringConvertible {
-    /// A closed set, safe as a metric label.
+    /// The kind of an error: a closed set, safe as a metric label.
     package enum Code: String, Sendable, CaseIterable {
         /// No connection within the command's deadline; the command was never sent.
         case unreachable
-        /// Sent, and no reply within the deadline; the connection was given up, the outcome is unknown.
+        /// The command was sent, and no reply came within the deadline. The connection was closed; the outcome is unknown.
         case timeout
         /// The connection ended before the reply; see ``RedisError/outcomeIsUnknown``.
         case closed
-        /// The peer does not speak RESP; the connection was given up.
+        /// The peer does not speak RESP. The connection was closed.
         case protocolViolation
-        /// A reply beyond the configured bounds; the connection was given up.
+        /// A reply is larger than the configured bounds. The connection was closed.
         case replyTooLarge
         /// Too many commands or bytes are waiting; the command was not sent.
         case overloaded
-        /// Redis refused user or password.
+        /// Redis refused the user or the password.
         case authentication
-        /// Redis refused by its access control list.
+        /// Redis refused the command by its access control list.
         case permission
         /// Any other error reply; see ``RedisError/serverError``.
         case server
-        /// A URL that names no server.
+        /// The URL names no server.
         case badURL
         /// TLS could not be set up: certificate, host name, CA file, or a peer without TLS.
         case tls
@@ -35,9 +35,9 @@ package struct RedisError: Error, Sendable, CustomStringConvertible {
     package var cause: (any Error)?
     /// The server's masked URL.
     package var endpoint: String?
-    /// True if the command may have been executed although nobody saw its reply.
+    /// Whether the command may have been executed although its reply was not received.
     package var outcomeIsUnknown: Bool
-    /// What Redis said, when this error is an error reply.
+    /// The reply of Redis, if this error is an error reply.
     package var serverError: RedisServerError?
 
     package init(
@@ -66,7 +66,7 @@ package struct RedisError: Error, Sendable, CustomStringConvertible {
         self.serverError = error
     }
 
-    /// Whoever speaks to a cluster as such follows these answers and never shows them.
+    /// A client of a cluster follows these replies. Only a client of a single server shows them.
     private static func explained(_ error: RedisServerError) -> String {
         switch error.code {
         case .moved, .ask:

@@ -1,11 +1,11 @@
 import NIOCore
 
 extension RedisLink {
-    /// Runs a script by EVALSHA. A server that does not have it (a new one, SCRIPT FLUSH, restart) gets it, and the refused calls are
-    /// repeated in the order of their first try; a call that was refused has done nothing.
+    /// Runs a script by EVALSHA. If the server does not have the script (a new server, SCRIPT FLUSH, a restart), loads it and repeats the
+    /// refused calls in the order of their first try. A refused call has done nothing.
     /// - Parameters:
     ///   - tail: number of keys, keys and arguments, already encoded (see ``RedisArguments/init(keys:capacity:)``).
-    ///   - mayWait: when too much is pending, wait for room (until the deadline) instead of failing as `overloaded`.
+    ///   - mayWait: if too much is pending, wait for room (until the deadline) instead of failing as `overloaded`.
     package func submit(
         _ script: RedisScript,
         tail: RedisArguments,

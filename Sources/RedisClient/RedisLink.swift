@@ -2,15 +2,14 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// A supervised connection that comes back by itself, for ever, until `close()`. To a cluster it has one to every node that is
-/// needed, and each call goes to the node that has its key, in the order of the calls about the same slot.
+/// A connection that reconnects by itself until `close()`. To a cluster it has one connection for each node in use, and each call goes to
+/// the node that has its key. Calls about one slot keep their order.
 ///
-/// While it is down, calls wait in their order until their own deadlines, then fail as `unreachable` with what was
-/// tried. A call that was written and whose reply was lost fails as `closed` or `timeout` with an unknown outcome: it is
-/// never sent again by the link. Server answers that mean "not this server" (READONLY, LOADING, MASTERDOWN, UNBLOCKED …)
-/// reach their caller and end the connection.
+/// While it is down, calls wait in their order until their own deadlines, then fail as `unreachable` with what was tried. A call whose
+/// reply was lost fails as `closed` or `timeout` with an unknown outcome; the link never sends it again. Replies that mean "not this
+/// server" (READONLY, LOADING, MASTERDOWN, UNBLOCKED …) reach their caller and end the connection.
 package final class RedisLink: Sendable {
-    /// Work to do on every new connection before any call is let through.
+    /// Work to do on each new connection before any call is sent.
     package typealias ConnectHook = @Sendable (RedisConnection) -> EventLoopFuture<Void>
 
     package var endpoint: RedisEndpoint { connector.endpoint }
@@ -19,16 +18,16 @@ package final class RedisLink: Sendable {
     let queue: CommandQueue
     private let connector: RedisConnector
     private let onConnect: ConnectHook?
-    /// Called on the event loop when a connection has come, or none (nil: come).
+    /// Called on the event loop: with nil when a connection was made, with the reason when one was lost or failed.
     private let onChange: (@Sendable (RedisError?) -> Void)?
     private let logger: Logger
     private let epochs = Atomic<Int>(0)
     private let connected = Atomic<Bool>(false)
     private let loop: NIOLoopBoundBox<LinkState>
 
-    /// Begins to connect at once.
+    /// Makes a link, which starts to connect at once.
     /// - Parameters:
-    ///   - onConnect: runs on every connection before any call; a failure counts as a failed try.
+    ///   - onConnect: runs on each connection before any call; a failure counts as a failed try.
     package convenience init(
         _ endpoint: RedisEndpoint,
         configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
@@ -46,8 +45,8 @@ package final class RedisLink: Sendable {
         )
     }
 
-    /// - Parameter onChange: called on the event loop with nil for every new connection, and with the reason for every one that
-    ///   ended or failed to come.
+    /// - Parameter onChange: called on the event loop with nil for each new connection, and with the reason for each one that was lost or
+    ///   failed.
     init(
         _ endpoint: RedisEndpoint,
         configuration: RedisConnectionConfiguration,
@@ -69,10 +68,10 @@ package final class RedisLink: Sendable {
 
     // MARK: Calls
 
-    /// The number of the current connection; grows with every new one. 0 before the first.
+    /// The number of the current connection, which grows with each new one; 0 before the first.
     package var epoch: Int { epochs.load(ordering: .acquiring) }
 
-    /// In a cluster: to any node.
+    /// Whether there is a connection; in a cluster, to any node.
     package var isConnected: Bool { connected.load(ordering: .acquiring) }
 
     /// See ``RedisConnection/submit(_:deadline:)-(RedisCommand,_)``.
@@ -84,8 +83,8 @@ package final class RedisLink: Sendable {
         queue.submit(all: commands, configuration.deadline(deadline))
     }
 
-    /// The same for a reply that nobody awaits; waits for room instead of failing as `overloaded`.
-    /// - Parameter done: called once, before the outcome of a later call reaches anybody: on the event loop, or where the link is closed.
+    /// Sends a command whose reply is passed to a closure. Waits for room instead of failing as `overloaded`.
+    /// - Parameter done: called once, before the outcome of any later call is delivered: on the event loop, or in `close()`.
     package func submit(
         _ command: RedisCommand,
         deadline: Duration? = nil,
@@ -109,7 +108,7 @@ package final class RedisLink: Sendable {
         try await queue.send(all: commands, configuration.deadline(deadline))
     }
 
-    /// Ends the link for good. What waits or is unanswered fails as `closed`.
+    /// Ends the link for good. Waiting and unanswered calls fail as `closed`.
     package func close() {
         let error = RedisError(.closed, "the link to Redis was closed", endpoint: endpoint.description)
         queue.close(error)
@@ -154,7 +153,7 @@ package final class RedisLink: Sendable {
         loop.value.rise(connection)
         let epoch = epochs.add(1, ordering: .acquiringAndReleasing).newValue
         connected.store(true, ordering: .releasing)
-        // The first one is no news; a later one ends an outage.
+        // The first connection is expected; a later one ends an outage.
         logger.log(
             level: epoch == 1 || isNode ? .debug : .info,
             "connected to Redis",
@@ -171,7 +170,7 @@ package final class RedisLink: Sendable {
         queue.attach(.connection(connection.handler))
     }
 
-    /// The current connection is no longer the one to use: what it still owes is answered or fails, nothing new goes in.
+    /// Stops using the current connection: its unanswered calls end, and new calls wait for the next one.
     private func leave(_ connection: RedisConnection, because error: RedisError) {
         guard case .up(let current, _) = loop.value.phase, current === connection else { return }
         queue.detach()
@@ -219,7 +218,7 @@ package final class RedisLink: Sendable {
         loop.value.phase = .closed
     }
 
-    /// Of a cluster: a router has made this link.
+    /// Whether a cluster's router made this link.
     private var isNode: Bool { onChange != nil }
 
     // MARK: A cluster (event loop)
@@ -255,7 +254,7 @@ package final class RedisLink: Sendable {
         queue.attach(.cluster(router))
     }
 
-    /// On the event loop; empty as long as the cluster was not found.
+    /// The map of slots, empty until the cluster is found. Used on the event loop.
     var clusterMap: SlotMap {
         guard case .routing(let router) = loop.value.phase else { return SlotMap() }
         return router.map
@@ -267,7 +266,7 @@ package final class RedisLink: Sendable {
         return router.absence(of: slot)
     }
 
-    /// On the event loop: why the last try to connect has failed, while there is no connection.
+    /// Why the last try to connect failed; nil while connected. Used on the event loop.
     var lastFailure: RedisError? {
         guard case .down = loop.value.phase else { return nil }
         return loop.value.lastFailure
@@ -277,7 +276,7 @@ package final class RedisLink: Sendable {
 }
 
 extension RedisError {
-    /// True where trying again changes nothing until somebody acts.
+    /// Whether another try fails too unless an operator changes something.
     var isRefusal: Bool {
         switch code {
         case .authentication, .permission, .tls, .badURL: true

@@ -2,12 +2,12 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// Asks a server something from a thread that may block; for start-up and tools, not for work.
+/// Sends commands from a thread that may block, for start-up and tools.
 package enum RedisProbe {
     /// Opens a connection, sends one pipeline, closes it.
-    /// - Parameter timeout: for connecting, and again for the answers.
-    /// - Returns: the replies in order; error replies stay in their places (so LOADING is an answer, not a failure).
-    /// - Throws: ``RedisError``; `unreachable` if nobody listens.
+    /// - Parameter timeout: the limit for connecting, and again for the answers.
+    /// - Returns: the replies in order. Error replies stay in their places, so LOADING is an answer and not a failure.
+    /// - Throws: ``RedisError``; `unreachable` if no server listens.
     package static func ask(
         _ endpoint: RedisEndpoint,
         _ commands: [RedisCommand],
@@ -30,15 +30,15 @@ package enum RedisProbe {
         }.wait()
     }
 
-    /// The same of every server that has keys: all masters of a cluster, else the one.
-    /// - Returns: the replies of each.
+    /// Sends one pipeline to each server that holds keys: all masters of a cluster, or the only server.
+    /// - Returns: the replies of each server.
     package static func askAll(
         _ endpoint: RedisEndpoint,
         _ commands: [RedisCommand],
         timeout: Duration = .seconds(2)
     ) throws -> [[RedisValue]] {
         guard endpoint.isCluster else { return [try ask(endpoint, commands, timeout: timeout)] }
-        // To reach any of its nodes, a cluster is searched, and the map remembered.
+        // The search for a cluster remembers its map.
         _ = try ask(endpoint, [], timeout: timeout)
         let map = ClusterSearch.lastMap(of: endpoint) ?? SlotMap()
         return try map.parts.map { try ask(endpoint.at($0.host), commands, timeout: timeout) }

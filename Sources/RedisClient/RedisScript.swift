@@ -1,7 +1,7 @@
 import Crypto
 import Synchronization
 
-/// A Lua script. Its source and its digest are made when the first call needs them, so a program pays for the scripts that it calls.
+/// A Lua script. Its source and digest are made at the first call, so a program pays only for the scripts that it calls.
 package final class RedisScript: Sendable {
     private struct Made {
         let source: String
@@ -14,7 +14,7 @@ package final class RedisScript: Sendable {
     private let make: @Sendable () -> String
     private let made = Mutex<Made?>(nil)
 
-    /// - Parameter make: returns the source; called once at most.
+    /// - Parameter make: returns the source; called at most once.
     package init(name: String, make: @escaping @Sendable () -> String) {
         self.name = name
         self.make = make
@@ -24,7 +24,7 @@ package final class RedisScript: Sendable {
 
     package var source: String { ready.source }
 
-    /// Whether the source has been needed.
+    /// Whether the source was made.
     package var isMade: Bool { made.withLock { $0 != nil } }
 
     var loadCommand: RedisCommand { RedisCommand("SCRIPT", "LOAD", source) }
@@ -52,14 +52,14 @@ package final class RedisScript: Sendable {
     }
 }
 
-/// One EVALSHA on its way.
+/// One call of EVALSHA.
 struct ScriptCall: Sendable {
     let script: RedisScript
     /// Number of keys, keys, arguments.
     let tail: RedisArguments
-    /// How often NOSCRIPT was answered already.
+    /// How often the answer was NOSCRIPT.
     var refusals = 0
 
-    /// A server that forgets scripts faster than this is not worked with.
+    /// After so many answers of NOSCRIPT the call fails.
     static let maxRefusals = 3
 }

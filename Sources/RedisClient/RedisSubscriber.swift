@@ -1,14 +1,14 @@
 import Logging
 import NIOCore
 
-/// A pub/sub connection of its own that comes back and subscribes again by itself, for ever, until `close()`.
+/// A pub/sub connection that reconnects and subscribes again by itself until `close()`.
 ///
-/// Messages sent while it was away are lost, as always with pub/sub: after every ``Event/subscribed(epoch:)`` and
-/// ``Event/overflow`` the owner reads the state that the messages hint at.
+/// Messages that are sent while it is disconnected are lost, as always with pub/sub. So after each ``Event/subscribed(epoch:)`` and
+/// ``Event/overflow`` the owner reads the state that the messages are about.
 package final class RedisSubscriber: Sendable {
     package enum Event: Sendable, Equatable {
         case message(channel: String, payload: [UInt8])
-        /// Every wanted channel is subscribed on the connection of this number; sent after each change, too.
+        /// All wanted channels are subscribed on the connection with this number. Sent after each change as well.
         case subscribed(epoch: Int)
         case disconnected
         /// The reader was too slow and messages were dropped.
@@ -21,7 +21,7 @@ package final class RedisSubscriber: Sendable {
     }
 
     package var endpoint: RedisEndpoint { connector.endpoint }
-    /// For one reader. Ends after `close()`.
+    /// The events, for one reader. Ends after `close()`.
     package let events: AsyncStream<Event>
     private let eventLoop: any EventLoop
     private let connector: RedisConnector
@@ -29,8 +29,8 @@ package final class RedisSubscriber: Sendable {
     private let logger: Logger
     private let loop: NIOLoopBoundBox<SubscriberState>
 
-    /// Begins to connect at once.
-    /// - Parameter bufferedEvents: how many events wait for the reader before they are replaced by one `overflow`.
+    /// Makes a subscriber, which starts to connect at once.
+    /// - Parameter bufferedEvents: how many events may wait for the reader before they are replaced by one `overflow`.
     package init(
         _ endpoint: RedisEndpoint,
         configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
@@ -148,7 +148,7 @@ package final class RedisSubscriber: Sendable {
         answer(value)
     }
 
-    /// Everything but messages answers our own commands, in their order.
+    /// All replies but messages answer this subscriber's commands, in their order.
     private func answer(_ value: RedisValue) {
         guard let expected = loop.value.expected.popFirst() else { return }
         switch (expected, value.error) {
@@ -167,7 +167,7 @@ package final class RedisSubscriber: Sendable {
 
     // MARK: Silence (event loop)
 
-    /// A peer that vanished without a word is noticed by PING.
+    /// Notices by PING that the server is gone.
     private func watch(_ connection: RedisConnection) {
         let configuration = connector.configuration
         loop.value.timer = eventLoop.scheduleTask(
@@ -186,7 +186,7 @@ package final class RedisSubscriber: Sendable {
             loop.value.expected.append(.ping)
             connection.handler.writeUnmatched(RedisCommand("PING"))
         } else {
-            // The answer shows as well that Redis is there, and the rules of the user may have changed.
+            // The answer also shows that Redis is alive, and the user's permissions may have changed.
             request(loop.value.refused.sorted(), connection.handler)
         }
         loop.value.timer = eventLoop.scheduleTask(in: TimeAmount(connector.configuration.pingDeadline)) {
@@ -197,9 +197,9 @@ package final class RedisSubscriber: Sendable {
     }
 }
 
-/// Where a subscriber stands; changed on its event loop only.
+/// The state of a subscriber; changed on its event loop only.
 struct SubscriberState {
-    /// What the next reply that is no message answers.
+    /// What the next reply answers, unless it is a message.
     enum Expectation {
         case subscribe(String), unsubscribe, ping
     }
@@ -210,7 +210,7 @@ struct SubscriberState {
     private var connectedAt = NIODeadline.now()
     var expected = CircularBuffer<Expectation>()
     var confirmed = 0
-    /// Channels that Redis refused when they were requested last.
+    /// Channels that Redis refused at the last request.
     private(set) var refused: Set<String> = []
     var lastHeard = NIODeadline.now()
     var timer: Scheduled<Void>?
@@ -221,7 +221,7 @@ struct SubscriberState {
         policy = ReconnectPolicy(minimum: configuration.minimumBackoff, maximum: configuration.maximumBackoff)
     }
 
-    /// True when no SUBSCRIBE is unanswered.
+    /// Whether each SUBSCRIBE was answered.
     var isSettled: Bool {
         !expected.contains { if case .subscribe = $0 { true } else { false } }
     }
@@ -232,7 +232,7 @@ struct SubscriberState {
         return new
     }
 
-    /// False for a channel that was refused before, or that is no longer wanted.
+    /// Notes a refusal. Returns false for a channel that was refused before or is no longer wanted.
     mutating func isNewlyRefused(_ channel: String) -> Bool {
         wanted.contains(channel) && refused.insert(channel).inserted
     }

@@ -1,4 +1,4 @@
-/// One reply of Redis (RESP2), as a value of its own: nothing of it belongs to the connection.
+/// One reply of Redis (RESP2). It owns its bytes.
 package enum RedisValue: Sendable, Equatable {
     case status(String)
     case bytes([UInt8])
@@ -9,7 +9,7 @@ package enum RedisValue: Sendable, Equatable {
 }
 
 extension RedisValue {
-    /// The text of a status or of a bulk string (invalid UTF-8 is repaired), else nil.
+    /// The text of a status or bulk string, with invalid UTF-8 replaced; otherwise nil.
     package var string: String? {
         switch self {
         case .status(let text): text
@@ -18,7 +18,7 @@ extension RedisValue {
         }
     }
 
-    /// The bytes of a bulk string or status, else nil.
+    /// The bytes of a bulk string or status; otherwise nil.
     package var bytes: [UInt8]? {
         switch self {
         case .bytes(let bytes): bytes
@@ -27,7 +27,7 @@ extension RedisValue {
         }
     }
 
-    /// An integer reply, or a bulk string or status that is a decimal number, else nil.
+    /// An integer reply, or a bulk string or status that is a decimal number; otherwise nil.
     package var int: Int? {
         switch self {
         case .integer(let value): Int(exactly: value)
@@ -49,7 +49,7 @@ extension RedisValue {
         return error
     }
 
-    /// Digits with an optional sign, without a detour through a `String`.
+    /// Parses digits with an optional sign, without making a `String`.
     private static func decimal(_ bytes: [UInt8]) -> Int? {
         let isNegative = bytes.first == UInt8(ascii: "-")
         let digits = isNegative ? bytes[1...] : bytes[...]
@@ -67,8 +67,7 @@ extension RedisValue {
     }
 }
 
-// Decoding of an expected reply: each throws `unexpectedReply` that says what was wanted and what came, and an error
-// reply as the error it is.
+// Decoding of an expected reply. Each throws an error reply as an error, and `unexpectedReply` for a reply of another type.
 extension RedisValue {
     package func expectString(_ what: @autoclosure () -> String = "a string") throws(RedisError) -> String {
         if let string { return string }
@@ -90,7 +89,7 @@ extension RedisValue {
         throw mismatch(what())
     }
 
-    /// The value itself, unless it is an error reply.
+    /// Returns the value, or throws an error reply.
     @discardableResult
     package func expectSuccess() throws(RedisError) -> RedisValue {
         if let error { throw RedisError(server: error) }

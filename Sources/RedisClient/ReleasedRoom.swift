@@ -1,4 +1,4 @@
-/// Gathers what answered calls give back, so that a queue is told once per read and not once per reply.
+/// Collects the room that answered calls free, so that a queue is updated once per read and not once per reply.
 struct ReleasedRoom {
     struct Room {
         var commands = 0
@@ -8,7 +8,7 @@ struct ReleasedRoom {
     private var queue: CommandQueue?
     private var room = Room()
 
-    /// - Returns: what was gathered for another queue and must be told now.
+    /// - Returns: another queue and its room, which must be freed now.
     mutating func add(_ submission: Submission, _ queue: CommandQueue) -> (CommandQueue, Room)? {
         let previous = self.queue === queue ? nil : take()
         self.queue = queue

@@ -4,12 +4,12 @@ import CHiredis
 struct ReplyLimits {
     var maxBytes: Int
     var maxArrayElements: Int
-    /// A status, error, integer or length line beyond this is no RESP; it also bounds hiredis' repeated search for its end.
+    /// A longer status, error, integer or length line is not RESP. Also bounds hiredis' repeated search for the line's end.
     var maxLineBytes = 256 << 10
 }
 
-/// Bytes in, values out: hiredis' reader as the protocol engine. Any error is final; the owner closes the connection and
-/// starts the next one with a new reader. Confined to one event loop.
+/// Parses replies with hiredis' reader. Any error is final: the owner closes the connection and starts the next one with a new reader.
+/// Used on one event loop only.
 final class ReplyReader {
     private let reader: UnsafeMutablePointer<redisReader>
     private let builder: ReplyBuilder
@@ -27,12 +27,12 @@ final class ReplyReader {
 
     deinit { redisReaderFree(reader) }
 
-    /// Feeds bytes and hands over every reply that they complete, in order.
-    /// - Throws: ``RedisError`` with `protocolViolation` or `replyTooLarge`; replies before the bad byte were handed over.
+    /// Takes bytes and delivers each reply that they complete, in order.
+    /// - Throws: ``RedisError`` with `protocolViolation` or `replyTooLarge`. Replies before the bad byte were delivered.
     func feed(_ bytes: UnsafeRawBufferPointer, _ deliver: (RedisValue) -> Void) throws(RedisError) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            // hiredis moves its unread bytes after every reply, so small pieces keep many small replies cheap.
+            // hiredis moves its unread bytes after each reply. With small pieces, many small replies stay cheap.
             let piece = rest.prefix(max(Self.pieceBytes, missingBulkBytes()))
             rest = rest.dropFirst(piece.count)
             let pointer = UnsafeRawBufferPointer(rebasing: piece).baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -51,7 +51,7 @@ final class ReplyReader {
         try checkIncomplete()
     }
 
-    /// Bounds what is held of a reply that is not complete yet; a bulk string too large is refused by its announcement.
+    /// Checks the size of an incomplete reply. A bulk string that is too large is refused by its announced length.
     private func checkIncomplete() throws(RedisError) {
         let held = reader.pointee.len - reader.pointee.pos
         guard builder.bytes + held + missingBulkBytes() <= limits.maxBytes else {
@@ -71,7 +71,7 @@ final class ReplyReader {
         return withUnsafeBytes(of: &reader.pointee.rstack) { $0.bindMemory(to: redisReadTask.self)[index] }
     }
 
-    /// How many bytes the bulk string in progress still needs, by its own announcement; 0 if none is in progress.
+    /// The announced bytes that the bulk string in progress still needs; 0 if there is none.
     private func missingBulkBytes() -> Int {
         guard isInsideBulk, let buffer = reader.pointee.buf else { return 0 }
         let unread = UnsafeRawBufferPointer(
@@ -101,8 +101,7 @@ final class ReplyReader {
     private static let pieceBytes = 8 << 10
 }
 
-/// Puts replies together. hiredis only needs to see a non-null object; the values stay here, so that no element of an
-/// array costs an object of its own.
+/// Builds replies. hiredis only needs a non-null object. The values stay here, so that no element of an array costs an object.
 private final class ReplyBuilder {
     private struct OpenArray {
         var elements: [RedisValue]
@@ -112,9 +111,9 @@ private final class ReplyBuilder {
     private let limits: ReplyLimits
     private var open: [OpenArray] = []
     private var reply: RedisValue?
-    /// What the reply in progress costs so far.
+    /// The memory of the reply in progress so far.
     private(set) var bytes = 0
-    /// Set when a bound made a callback return null, which hiredis reports as "out of memory".
+    /// Set when a callback returned null because of a bound, which hiredis reports as "out of memory".
     private(set) var refusal: RedisError?
 
     init(limits: ReplyLimits) {
@@ -156,7 +155,7 @@ private final class ReplyBuilder {
             return true
         }
         var elements: [RedisValue] = []
-        // The announcement alone buys no memory: beyond this the array grows with what really comes.
+        // A large announced count must not reserve memory: beyond this the array grows with its elements.
         elements.reserveCapacity(min(count, 4_096))
         open.append(OpenArray(elements: elements, missing: count))
         return true
@@ -172,7 +171,7 @@ private final class ReplyBuilder {
         RedisError(.replyTooLarge, "Redis sent a reply beyond the bounds: \(what)")
     }
 
-    /// Every value costs its bytes and a fixed share, so that an array of nulls is bounded too.
+    /// Each value costs its bytes and a fixed amount, so that an array of nulls is bounded too.
     private func charge(_ length: Int) -> Bool {
         bytes += length + MemoryLayout<RedisValue>.stride
         guard bytes <= limits.maxBytes else {
@@ -200,7 +199,7 @@ private func builder(_ task: UnsafePointer<redisReadTask>?) -> (ReplyBuilder, Un
     return (Unmanaged<ReplyBuilder>.fromOpaque(data).takeUnretainedValue(), data)
 }
 
-/// hiredis keeps this table by pointer for the life of every reader: it is made once and never freed.
+/// hiredis keeps a pointer to this table as long as a reader lives, so it is made once and never freed.
 nonisolated(unsafe) private let replyFunctions: UnsafeMutablePointer<redisReplyObjectFunctions> = {
     let functions = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)
     functions.initialize(
@@ -222,7 +221,7 @@ nonisolated(unsafe) private let replyFunctions: UnsafeMutablePointer<redisReplyO
                 return builder.scalar(.null) ? marker : nil
             },
             freeObject: { marker in
-                // Called for a reply given up half-way; the marker is the builder itself.
+                // Called for an incomplete reply that is discarded. The marker is the builder itself.
                 guard let marker else { return }
                 Unmanaged<ReplyBuilder>.fromOpaque(marker).takeUnretainedValue().reset()
             }

@@ -1,17 +1,17 @@
-/// What happens between the first NOSCRIPT and the moment when the refused calls are sent again.
+/// The state between the first NOSCRIPT and the second try of the refused calls.
 ///
-/// Calls that are in flight behind the refused one are refused too; their answers are awaited, and calls that come
-/// meanwhile are held, so that the second try leaves in the order of the first.
+/// Calls that were sent after the refused one are refused as well. Their answers are awaited and new calls are held, so that the second
+/// try has the order of the first.
 struct ScriptRecovery {
     private var isActive = false
-    /// Replies still to come before everything refused is known.
+    /// Replies to await before all refused calls are known.
     private var repliesAhead = 0
     private var refused: [CommandHandler.Pending] = []
     private var held: [CommandHandler.Pending] = []
 
     var calls: [CommandHandler.Pending] { refused + held }
 
-    /// - Returns: true if the call waits here for the end of the recovery.
+    /// - Returns: true if the call is held until the recovery ends.
     mutating func holds(_ call: CommandHandler.Pending) -> Bool {
         guard isActive else { return false }
         held.append(call)
@@ -19,7 +19,7 @@ struct ScriptRecovery {
     }
 
     /// Takes a call that was answered with NOSCRIPT.
-    /// - Parameter scriptsBehind: how many replies end with that of the last script in flight.
+    /// - Parameter scriptsBehind: returns the number of replies up to that of the last script in flight.
     /// - Returns: false if it was refused too often.
     mutating func takes(_ call: CommandHandler.Pending, scriptsBehind: () -> Int) -> Bool {
         guard case .script(var script) = call.submission.payload, script.refusals < ScriptCall.maxRefusals else {
@@ -27,7 +27,7 @@ struct ScriptRecovery {
         }
         if !isActive {
             isActive = true
-            // One more for the reply that is being handled.
+            // Plus the reply that is being handled.
             repliesAhead = scriptsBehind() + 1
         }
         script.refusals += 1
@@ -37,7 +37,7 @@ struct ScriptRecovery {
         return true
     }
 
-    /// - Returns: true if everything in flight has been answered and the refused calls may go again.
+    /// - Returns: true if all calls in flight were answered, so that the refused ones can be sent again.
     mutating func countReply() -> Bool {
         guard isActive else { return false }
         repliesAhead -= 1
@@ -49,7 +49,7 @@ struct ScriptRecovery {
         return (refused, held)
     }
 
-    /// Each script of these calls once.
+    /// The scripts of these calls, without duplicates.
     static func distinct(_ calls: [CommandHandler.Pending]) -> [RedisScript] {
         var seen: Set<String> = []
         return calls.compactMap { pending in

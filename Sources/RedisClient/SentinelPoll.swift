@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Asks all sentinels at once for the master. Lives on its event loop.
+/// Asks all sentinels at once for the master. Runs on one event loop.
 final class SentinelPoll {
     typealias Host = RedisEndpoint.Host
-    /// How long the others are waited for after the first answer. One that is cut off often answers first.
+    /// How long to wait for the others after the first answer. A sentinel that is cut off often answers first.
     private static let patience: TimeAmount = .milliseconds(500)
-    /// The same when most of them agree: one that leads a failover is ahead of them for moments.
+    /// How long to wait if most sentinels agree: one that leads a failover is ahead of them for moments.
     private static let patienceInAgreement: TimeAmount = .milliseconds(50)
 
     private let sentinels: [RedisConnector]
@@ -16,15 +16,15 @@ final class SentinelPoll {
     private(set) var vote: SentinelVote
     /// The sentinels that name each master.
     private(set) var namers: [Host: [Host]] = [:]
-    /// Enough have answered, or those that did not were waited for.
+    /// Whether enough sentinels have answered, or the wait for the others is over.
     private(set) var isReady = false
     private var timers: [Scheduled<Void>] = []
 
     /// - Parameters:
-    ///   - sentinels: ways to them.
-    ///   - master: the name under which they know it.
-    ///   - failed: called for each that names no master.
-    ///   - changed: called whenever it is or becomes ready and more is known.
+    ///   - sentinels: connections to them.
+    ///   - master: the master's name in the sentinels' configuration.
+    ///   - failed: called for each sentinel that names no master.
+    ///   - changed: called when the poll becomes ready, and for each later answer.
     init(
         _ sentinels: [RedisConnector],
         master: String,
@@ -79,7 +79,7 @@ final class SentinelPoll {
         for timer in timers { timer.cancel() }
     }
 
-    /// Of whoever is told, and holds this.
+    /// Drops the closures, which hold this object.
     private func letGo() {
         failed = { _, _ in }
         changed = {}
@@ -99,7 +99,7 @@ final class SentinelPoll {
         }
     }
 
-    /// A user who may not ask for it, and old sentinels, leave it at the votes.
+    /// The epoch of the failover; 0 for old sentinels and users without permission, so that only votes count.
     private static func epoch(_ reply: RedisValue) -> Int {
         let words = reply.array ?? []
         guard let index = words.firstIndex(where: { $0.string == "config-epoch" }), index + 1 < words.count else {

@@ -1,12 +1,11 @@
 import Logging
 import NIOCore
 
-/// One search for a master: asks all sentinels at once and connects to the most credible of the servers that they name and that say
-/// themselves that they are one.
+/// One search for a master: asks all sentinels at once, and connects to the most credible server that itself reports to be a master.
 ///
-/// Every connection is preceded by a search, so after a failover whatever broke finds the new master by connecting again. A sentinel
-/// that has not heard of the failover yet names the old one: that says it is a replica, or does not answer, and the next name
-/// counts. Lives on its event loop.
+/// A search precedes each connection, so after a failover a broken link finds the new master when it reconnects. A sentinel that does not
+/// know of the failover yet names the old master. That server reports to be a replica, or does not answer, and the next name is tried.
+/// Runs on one event loop.
 final class SentinelSearch {
     private typealias Host = RedisEndpoint.Host
     private let sentinels: RedisEndpoint.Sentinels
@@ -18,7 +17,7 @@ final class SentinelSearch {
     private var isTrying = false
     private var isOver = false
     private var failures: [String] = []
-    /// What is more telling than that somebody could not be reached.
+    /// A refusal explains more than a server that could not be reached.
     private var refusal: RedisError?
 
     init(_ sentinels: RedisEndpoint.Sentinels, connector: RedisConnector, on eventLoop: any EventLoop) {
@@ -41,7 +40,7 @@ final class SentinelSearch {
         return promise.futureResult
     }
 
-    // MARK: Ways
+    // MARK: Connections to the sentinels
 
     private var ways: [RedisConnector] { sentinels.hosts.map { connector(to: $0, asSentinel: true) } }
 
@@ -96,7 +95,7 @@ final class SentinelSearch {
 
     private static func checkRole(of connection: RedisConnection) -> EventLoopFuture<RedisConnection> {
         connection.submit([RedisCommand("ROLE")]).flatMapThrowing { replies in
-            // A user who may not ask gets READONLY from a replica's first write, which ends the connection, too.
+            // A user without permission for ROLE gets READONLY from a replica's first write, which also ends the connection.
             if let role = replies[0].array?.first?.string, role != "master" {
                 throw RedisError(.unreachable, "it is a \(role) now: a failover is under way")
             }
@@ -118,7 +117,7 @@ final class SentinelSearch {
         guard case .tcp(let name, let port) = endpoint.address else { return }
         if error.isRefusal || error.serverError != nil, refusal == nil {
             refusal = error
-            // Sentinels and master have passwords of their own: whose is wrong?
+            // Sentinels and master have different passwords: say which one is wrong.
             refusal?.message = "\(name):\(port): \(error.message)"
         }
         let origin = sentinels.map { " (the master named by sentinel \($0))" } ?? ""

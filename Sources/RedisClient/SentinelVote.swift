@@ -1,7 +1,7 @@
-/// What sentinels answered so far when they were asked for the master. A pure value.
+/// The sentinels' answers so far to the question for the master. A pure value.
 ///
-/// The highest epoch counts first: a failover gets a new one, and a sentinel that is cut off or slow keeps the old one. Among
-/// equals the address counts that most of them name, then the one that was named first.
+/// The highest epoch wins: each failover gets a new one, and a sentinel that is cut off or slow keeps the old one. Among equal epochs the
+/// address that most sentinels name wins, then the one that was named first.
 struct SentinelVote {
     typealias Host = RedisEndpoint.Host
     private typealias Name = (host: Host, epoch: Int, votes: Int)
@@ -12,7 +12,7 @@ struct SentinelVote {
 
     init(sentinelCount: Int) { self.sentinelCount = sentinelCount }
 
-    /// - Parameter epoch: of the failover that made this the master; 0 = not known.
+    /// - Parameter epoch: the epoch of the failover that made this server the master; 0 = unknown.
     mutating func add(_ host: Host, epoch: Int) {
         answers += 1
         guard let index = names.firstIndex(where: { $0.host == host }) else { return names.append((host, epoch, 1)) }
@@ -20,13 +20,13 @@ struct SentinelVote {
         names[index].epoch = max(names[index].epoch, epoch)
     }
 
-    /// One of them could not be asked, or knows no master.
+    /// Notes a sentinel that could not be asked or knows no master.
     mutating func addNothing() { answers += 1 }
 
-    /// All have answered.
+    /// Whether all sentinels have answered.
     var isComplete: Bool { answers == sentinelCount }
 
-    /// The addresses, the most credible first.
+    /// The addresses, most credible first.
     var ranking: [Host] { ranked.map(\.host) }
 
     /// The most credible address, if more than half of all sentinels name it.
@@ -37,7 +37,7 @@ struct SentinelVote {
 
     private var ranked: [Name] {
         names.enumerated().sorted { left, right in
-            // Ascending in the place only: earlier is better there.
+            // Higher epochs and votes first, but earlier places first.
             (left.element.epoch, left.element.votes, right.offset) > (
                 right.element.epoch, right.element.votes, left.offset
             )

@@ -3,10 +3,10 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Hears from sentinels that another server has become the master, and ends the connections to the old one.
+/// Ends connections to the old master when sentinels report a new one.
 ///
-/// An old master that is still alive takes writes for seconds after a failover, until the sentinels make it a replica, and all of them are lost
-/// then. There is one watch for all connections of a process through the same sentinels, as long as there is one of them.
+/// After a failover, an old master that is still alive accepts writes for seconds, until the sentinels make it a replica. These writes are
+/// lost. All connections of a process through the same sentinels share one watch.
 final class SentinelWatch: Sendable {
     typealias Host = RedisEndpoint.Host
     private typealias Watched = (connection: RedisConnection, host: Host)
@@ -24,8 +24,8 @@ final class SentinelWatch: Sendable {
     /// Watches over a connection until it ends.
     ///
     /// - Parameters:
-    ///   - sentinels: ways to them, as a search has them.
-    ///   - master: the name under which they know it.
+    ///   - sentinels: the search's connections to them.
+    ///   - master: the master's name in the sentinels' configuration.
     static func begin(
         over connection: RedisConnection,
         to host: Host,
@@ -44,14 +44,14 @@ final class SentinelWatch: Sendable {
 
     private struct Review {
         var isUnderWay = false
-        /// Something was missed since it began.
+        /// Whether a message was missed since the poll began.
         var isWanted = false
     }
 
     private init(_ key: String, _ sentinels: [RedisConnector], _ master: String) {
         self.key = key
         self.master = master
-        // Not a connection's own loop: it may end before the watch does.
+        // A connection's own loop may end before the watch.
         let eventLoop = MultiThreadedEventLoopGroup.singleton.any()
         self.eventLoop = eventLoop
         self.sentinels = sentinels
@@ -64,7 +64,7 @@ final class SentinelWatch: Sendable {
                 for await event in subscriber.events {
                     switch event {
                     case .message(_, let payload): self?.hear(String(decoding: payload, as: UTF8.self))
-                    // What was said in between is lost.
+                    // Messages in between are lost.
                     case .subscribed, .overflow: self?.ask()
                     case .refused(_, let error):
                         sentinels[0].logger.warning(
@@ -85,7 +85,7 @@ final class SentinelWatch: Sendable {
         leaveAll(but: Host(words[3], port: port))
     }
 
-    /// Asks for the master, once more if that is under way.
+    /// Asks for the master, or once more if a poll is running.
     private func ask() {
         let isFirst = review.withLock { review in
             defer { (review.isWanted, review.isUnderWay) = (review.isUnderWay, true) }
@@ -105,7 +105,7 @@ final class SentinelWatch: Sendable {
     }
 
     private func judge(_ vote: SentinelVote) {
-        // Less than most of them are no reason to leave a master that works.
+        // A minority of the sentinels is no reason to leave a working master.
         if let master = vote.majority { leaveAll(but: master) }
         let isWanted = review.withLock { review in
             review.isUnderWay = false

@@ -1,6 +1,6 @@
-/// Commands that a person can paste into a shell.
+/// Text for commands that can be pasted into a shell.
 package enum ShellWords {
-    /// A word as a POSIX shell reads it back unchanged.
+    /// Quotes a word for a POSIX shell.
     package static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty
@@ -10,7 +10,7 @@ package enum ShellWords {
 }
 
 extension RedisEndpoint {
-    /// Where the address leads first: the server, the first sentinel, the first node; nil for a socket, and where there is none.
+    /// The server, the first sentinel or the first node; nil for a socket or an empty list.
     package var firstHost: Host? {
         switch address {
         case .tcp(let host, let port): Host(host, port: port)
@@ -20,7 +20,7 @@ extension RedisEndpoint {
         }
     }
 
-    /// The beginning of a `redis-cli` command to the first host, without user and database.
+    /// The start of a `redis-cli` command for the first host, without user and database.
     package var redisCLI: String {
         var words = ["redis-cli"]
         if case .unix(let path) = address { words += ["-s", path] }

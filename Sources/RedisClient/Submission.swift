@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One call on its way: what to send, who waits for it, and until when.
+/// One call: what to send, where the outcome goes, and the deadline.
 struct Submission: Sendable {
     enum Payload: Sendable {
         case command(RedisCommand)
@@ -8,20 +8,20 @@ struct Submission: Sendable {
         case script(ScriptCall)
     }
 
-    /// Who gets the outcome. Exactly one of the methods below is called exactly once.
+    /// The receiver of the outcome. Exactly one of the methods below is called, exactly once.
     enum Sink: Sendable {
         case promise(EventLoopPromise<RedisValue>)
         case promiseOfAll(EventLoopPromise<[RedisValue]>)
         case continuation(CheckedContinuation<RedisValue, any Error>)
         case continuationOfAll(CheckedContinuation<[RedisValue], any Error>)
         case callback(@Sendable (Result<RedisValue, RedisError>) -> Void)
-        /// Of a pipeline's last command.
+        /// Gets the reply to a pipeline's last command.
         case callbackOfLast(@Sendable (Result<RedisValue, RedisError>) -> Void)
     }
 
     var payload: Payload
     var sink: Sink
-    /// In a cluster, the slot whose node gets a command that has no key of its own.
+    /// In a cluster, the slot whose node gets a command without a key.
     var near: UInt16?
     var deadline: NIODeadline
 
@@ -32,7 +32,7 @@ struct Submission: Sendable {
         self.deadline = deadline
     }
 
-    /// Bytes on the wire, near enough for accounting.
+    /// Approximate bytes on the wire, to account for memory.
     var weight: Int {
         switch payload {
         case .command(let command): command.weight

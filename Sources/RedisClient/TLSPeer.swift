@@ -6,13 +6,13 @@ import NIOSSL
     import Darwin
 #endif
 
-/// What is known about the other side when TLS with it fails, and what that makes of the library's error.
+/// What is known about a server when TLS fails, to explain the library's error.
 struct TLSPeer {
-    /// As the URL names it: the certificate has to be for this.
+    /// The host name in the URL, for which the certificate has to be.
     var name: String
-    /// Whose signatures count, as a noun.
+    /// The trusted authorities, as a noun.
     var authorities: String
-    /// Its own certificate, if it has shown one.
+    /// The server's certificate, if it has sent one.
     var certificate: NIOSSLCertificate?
 
     /// Seconds since 1970.

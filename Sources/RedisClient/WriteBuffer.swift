@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Commands of one event-loop tick, in wire form, on their way into one write.
+/// The commands of one event-loop tick in wire form, for one write.
 struct WriteBuffer {
     private var bytes = ByteBuffer()
 
@@ -13,7 +13,7 @@ struct WriteBuffer {
         append(call.script.prefix, call.tail)
     }
 
-    /// Takes everything out.
+    /// Returns the content and empties the buffer.
     /// - Returns: nil if there is nothing.
     mutating func take(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
         guard bytes.readableBytes > 0 else { return nil }

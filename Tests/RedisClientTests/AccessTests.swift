@@ -44,7 +44,7 @@ struct AccessTests {
         }
     }
 
-    @Test("that a user lacks is told as permission; a user who may not PING is connected all the same")
+    @Test("errors have the code `permission`; a user without PING can connect all the same")
     func permission() async throws {
         try await withServer(Self.users) { server in
             let configuration = RedisConnectionConfiguration(clientName: "n")
@@ -76,7 +76,7 @@ struct AccessTests {
         }
     }
 
-    @Test("fails as unreachable, with the reason, where nobody listens")
+    @Test("fails as unreachable, with the reason, if no server listens")
     func nobody() async throws {
         let folder = try makeTemporaryFolder()
         let missing = await redisError { _ = try await connect(.unix(path: folder + "/none.sock")) }

@@ -58,7 +58,7 @@ struct SlotMapTests {
         #expect(map.hosts.count == 3)
     }
 
-    @Test("is the same map in whatever order it is told")
+    @Test("is the same map in any order of the ranges")
     func order() {
         let (one, two) = (range(0, 5, ("a", 1)), range(6, 9, ("b", 1)))
         #expect(SlotMap(.array([one, two]), from: asked) == SlotMap(.array([two, one]), from: asked))

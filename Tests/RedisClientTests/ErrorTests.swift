@@ -60,7 +60,7 @@ struct ErrorTests {
         }
     }
 
-    @Test("of the wrong type is told as what was expected and what came")
+    @Test("of the wrong type is an error with the expected and the actual type")
     func expectations() {
         #expect(throws: RedisError.self) { try RedisValue.null.expectInt() }
         #expect(throws: RedisError.self) { try RedisValue.integer(1).expectArray() }

@@ -161,7 +161,7 @@ struct LinkTests {
         }
     }
 
-    @Test("fails fast when it is told to and the server refuses the password")
+    @Test("fails fast, if configured, when the server refuses the password")
     func failsFast() async throws {
         try await withServer(.init(["requirepass top"])) { server in
             try await withLink(server.endpoint, .init(failsFastWhenRefused: true)) { link in

@@ -79,7 +79,7 @@ struct SentinelTests {
                     == true
             }
         }
-        // Nobody is told of this.
+        // No sentinel reports this.
         for sentinel in sentinels[1...] {
             let replies = try sentinel.ask(
                 RedisCommand("SENTINEL", "REMOVE", TestSentinels.name),
@@ -119,7 +119,7 @@ struct SentinelTests {
         defer { for master in masters { master.signal(SIGCONT) } }
         let link = try link(url, connectTimeout: .seconds(60))
         defer { link.close() }
-        let parts = ["the master at 127.0.0.1:", "named by sentinel 127.0.0.1:", "an answer of 127.0.0.1:"]
+        let parts = ["the master at 127.0.0.1:", "named by sentinel 127.0.0.1:", "an answer from 127.0.0.1:"]
         try await eventually("the error says what is waited for") {
             let error = await redisError { try await link.send(RedisCommand("PING"), deadline: .milliseconds(200)) }
             return parts.allSatisfy { error?.message.contains($0) == true }
@@ -201,7 +201,7 @@ struct SentinelTests {
         }
     }
 
-    @Test("whose certificate nobody signed is refused by sentinels and master alike")
+    @Test("with an untrusted certificate is refused, for sentinels and master")
     func untrusted() async throws {
         let group = try await TestSentinels.start(Self.guarding(tls: true))
         defer { group.stop() }

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Hands every call to the link of the node that has its slot, and sends it again where a node has refused it for another.
+/// Passes each call to the link of the node that has its slot, and sends it again if that node refuses it in favor of another one.
 ///
-/// A command that is answered with MOVED, ASK, TRYAGAIN or CLUSTERDOWN was not executed. Calls about one slot keep their order: with
-/// the first such answer, later ones are held until everything about the slot that is under way has been answered.
+/// A command that is answered with MOVED, ASK, TRYAGAIN or CLUSTERDOWN was not executed. Calls about one slot keep their order: after
+/// the first such answer, later calls are held until all calls of the slot that were sent have been answered.
 ///
-/// Sendable because everything here runs on the event loop, which owns all of its state.
+/// Sendable because all its state is used on one event loop only.
 final class ClusterRouter: @unchecked Sendable {
     typealias Host = RedisEndpoint.Host
     typealias MakeLink = (RedisEndpoint, _ onChange: @escaping @Sendable (RedisError?) -> Void) -> RedisLink
@@ -22,19 +22,19 @@ final class ClusterRouter: @unchecked Sendable {
     private var makeLink: MakeLink?
     private var changed: ((Bool) -> Void)?
     private var nodes: [Host: Node] = [:]
-    /// Calls that a node has, by slot.
+    /// The number of unanswered calls, by slot.
     private var underWay: [UInt16: Int] = [:]
     private var turns: [UInt16: SlotTurn] = [:]
-    /// Who waits for the first try to reach a node to end.
+    /// Callers that wait until the first try to reach a node has ended.
     private var arrivals: [Host: [EventLoopPromise<RedisError?>]] = [:]
     private var isAsking = false
-    /// Something happened since the map was asked for.
+    /// The map may be outdated: something happened since it was requested.
     private var isDoubtful = false
     private var end: RedisError?
 
     /// - Parameters:
     ///   - makeLink: makes the link to a node.
-    ///   - changed: told whether there is a connection to any node, whenever one has come or ended.
+    ///   - changed: called with true while any node is connected, whenever a connection is made or lost.
     init(
         _ map: SlotMap,
         connector: RedisConnector,
@@ -80,7 +80,7 @@ final class ClusterRouter: @unchecked Sendable {
 
     private func dispatch(_ call: RoutedCall) {
         guard let host = target(of: call) else {
-            // Nobody has the slot, as far as is known: asked again, and again.
+            // No known node has the slot: request the map until one has.
             guard let slot = call.slot else { return call.fail(noNode) }
             refresh()
             refuse(call, .later(noNode), slot)
@@ -103,7 +103,7 @@ final class ClusterRouter: @unchecked Sendable {
         if let other = call.asking { return other }
         if let slot = call.slot { return map[slot] }
         let hosts = map.parts.map(\.host)
-        // One that was not tried yet is better than one that is away.
+        // A node that was not tried yet is better than one that cannot be reached.
         return hosts.first { nodes[$0]?.link.isConnected == true } ?? hosts.filter { nodes[$0] == nil }.randomElement()
             ?? hosts.randomElement()
     }
@@ -140,7 +140,7 @@ final class ClusterRouter: @unchecked Sendable {
         turns[slot, default: SlotTurn()].take(call, refusal)
     }
 
-    /// Sends again what was refused, and then what came meanwhile, once nothing about the slot is under way.
+    /// Sends the refused calls again, then the held ones, once no call of the slot is unanswered.
     private func resume(_ slot: UInt16) {
         guard let turn = turns[slot], underWay[slot] == nil, !turn.isPausing else { return }
         guard let pause = turn.pause(random: .random(in: 0..<1)) else { return finish(slot) }
@@ -188,12 +188,12 @@ final class ClusterRouter: @unchecked Sendable {
         endArrivals(at: host, error)
         changed?(nodes.contains { $0.value.link.isConnected })
         guard error != nil else { return }
-        // What any node can do, another one may.
+        // A call that any node can serve may go to another one.
         nodes[host]?.link.queue.failHeld(Refusal.signal)
         refresh()
     }
 
-    /// Looks which node has what now. What happens meanwhile makes it look once more.
+    /// Reads the map of slots. If something changes meanwhile, reads it once more.
     private func refresh() {
         guard end == nil else { return }
         if isAsking {
@@ -218,7 +218,7 @@ final class ClusterRouter: @unchecked Sendable {
         let current = Set(new.parts.map(\.host))
         for (host, node) in nodes {
             let isGone = !current.contains(host)
-            // What waits there for a connection may be for another node by now.
+            // Calls that wait there for a connection may belong to another node by now.
             if isNew || isGone, !node.link.isConnected { node.link.queue.failHeld(Refusal.signal) }
             guard isGone, nodes[host]?.calls == 0 else { continue }
             nodes[host] = nil

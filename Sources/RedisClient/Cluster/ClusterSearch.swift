@@ -2,18 +2,18 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// One look for a cluster: asks some of its nodes at once which node has which slots.
+/// One search for a cluster: asks several of its nodes at once which node has which slots.
 ///
-/// The first answer counts of a node that says that the cluster works: one that is cut off from the others does not say so. If
-/// none says so, the first map counts that came. Lives on its event loop.
+/// The first answer of a node that reports a working cluster is used: a node that is cut off from the others does not report one. If
+/// no node does, the first map is used. All of it runs on one event loop.
 final class ClusterSearch {
     typealias Host = RedisEndpoint.Host
-    /// A node that answered; the connection is for whoever gets it.
+    /// A node that answered. The receiver owns the connection.
     typealias Found = (map: SlotMap, host: Host, connection: RedisConnection)
 
     /// Nodes asked at once.
     private static let breadth = 3
-    /// The last map of each cluster that this process has found, by URL: it names more nodes than the URL does.
+    /// The last map of each cluster, by URL. A map names more nodes than the URL.
     private static let known = Mutex<[String: SlotMap]>([:])
 
     private let connector: RedisConnector
@@ -25,7 +25,7 @@ final class ClusterSearch {
     private var second: Found?
     private var isOver = false
     private var failures: [String] = []
-    /// What is more telling than that somebody could not be reached.
+    /// A refusal explains more than a node that could not be reached.
     private var refusal: RedisError?
 
     init(_ connector: RedisConnector, on eventLoop: any EventLoop) {
@@ -33,7 +33,7 @@ final class ClusterSearch {
         self.eventLoop = eventLoop
         promise = eventLoop.makePromise()
         guard case .cluster(let seeds) = connector.endpoint.address else {
-            preconditionFailure("only a cluster is looked for")
+            preconditionFailure("a cluster search needs the endpoint of a cluster")
         }
         let known = Self.lastMap(of: connector.endpoint)?.hosts ?? []
         candidates = known.filter { !seeds.contains($0) }.shuffled() + seeds.shuffled()
@@ -73,13 +73,13 @@ final class ClusterSearch {
     }
 
     private func sayWaits() {
-        connector.wait.now("a node of the cluster that says where its slots are", in: Array(waits.values))
+        connector.wait.now("a cluster node that returns the map of slots", in: Array(waits.values))
     }
 
-    /// What to send for a map.
+    /// The commands that a map is read from.
     static let questions = [RedisCommand("CLUSTER", "SLOTS"), RedisCommand("CLUSTER", "INFO")]
 
-    /// - Returns: the map, and whether the node says that the cluster works. A user who may not ask that has to believe it.
+    /// - Returns: the map, and whether the node reports a working cluster; true if the user has no permission for CLUSTER INFO.
     static func read(_ replies: [RedisValue], from host: Host) throws -> (map: SlotMap, isWhole: Bool) {
         if let error = replies[0].error { throw notOfCluster(error) }
         guard let map = SlotMap(replies[0], from: host) else {

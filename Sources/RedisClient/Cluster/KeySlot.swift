@@ -1,4 +1,4 @@
-/// Which of a cluster's 16,384 slots a key is in: CRC16 of its hash tag, else of the whole key.
+/// The slot of a key, of 16,384 in a cluster: CRC16 of its hash tag, or of the whole key if it has no tag.
 enum KeySlot {
     static let count = 16_384
 
@@ -6,7 +6,7 @@ enum KeySlot {
 
     static func of(_ key: ArraySlice<UInt8>) -> UInt16 { crc16(hashed(key)) % UInt16(count) }
 
-    /// What stands between the first `{` and the next `}`, if that is anything.
+    /// The text between the first `{` and the next `}`, unless that is empty; otherwise the whole key.
     private static func hashed(_ key: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let open = key.firstIndex(of: UInt8(ascii: "{")) else { return key }
         let rest = key[(open + 1)...]
@@ -14,7 +14,7 @@ enum KeySlot {
         return rest[..<close]
     }
 
-    /// XMODEM: polynomial 0x1021, begun with 0.
+    /// XMODEM: polynomial 0x1021, initial value 0.
     private static func crc16(_ bytes: ArraySlice<UInt8>) -> UInt16 {
         bytes.reduce(0) { crc, byte in crc << 8 ^ table[Int(crc >> 8 ^ UInt16(byte))] }
     }
@@ -25,7 +25,7 @@ enum KeySlot {
 }
 
 extension Submission.Payload {
-    /// The slot of the first key; nil if there is none. A pipeline has none as a whole.
+    /// The slot of the first key; nil if there is no key, and for a pipeline.
     var slot: UInt16? {
         switch self {
         case .command(let command): command.arguments.slotOfCommand
@@ -36,7 +36,7 @@ extension Submission.Payload {
 }
 
 extension RedisArguments {
-    /// Commands of this client's users that are about a server and not about keys.
+    /// Commands that are about a server and not about keys.
     private static let keyless: Set = [
         "ACL", "ASKING", "AUTH", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "DBSIZE", "DEBUG", "ECHO", "INFO", "LATENCY",
         "PING", "PUBLISH", "ROLE", "SCAN", "SCRIPT", "SELECT", "SLOWLOG", "TIME", "WAIT", "WAITAOF",
@@ -50,7 +50,7 @@ extension RedisArguments {
         return ["EVAL", "EVALSHA"].contains(name) ? words.skipping(2) : words.skipping(0)
     }
 
-    /// Of number of keys, keys, arguments.
+    /// The slot of a tail of EVALSHA: number of keys, keys, arguments.
     fileprivate var slotOfTail: UInt16? {
         var words = Words(bytes)
         return words.skipping(1)
@@ -70,7 +70,7 @@ extension RedisArguments {
             return rest[start..<(start + length)]
         }
 
-        /// The slot of the word behind so many.
+        /// The slot of the word after `count` others.
         mutating func skipping(_ count: Int) -> UInt16? {
             for _ in 0..<count where next() == nil { return nil }
             return next().map(KeySlot.of)

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The nodes of a cluster to which some link has no connection, for all links of a process's broker: each outage is logged once.
+/// The cluster nodes without a connection, shared by all links of a broker so that each outage is logged once.
 package final class NodeOutages: Sendable {
     private let nodes = Mutex<Set<String>>([])
 
     package init() {}
 
-    /// - Returns: false if it is known.
+    /// - Returns: false if the outage was known.
     func begin(of node: String) -> Bool { nodes.withLock { $0.insert(node).inserted } }
 
-    /// - Returns: false if there was none.
+    /// - Returns: false if there was no outage.
     func end(of node: String) -> Bool { nodes.withLock { $0.remove(node) != nil } }
 }

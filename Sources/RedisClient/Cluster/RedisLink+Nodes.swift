@@ -1,13 +1,13 @@
 import NIOCore
 
-/// A server that has keys: the only one, or a master of a cluster.
+/// A server that holds keys: the only one, or a master of a cluster.
 package struct RedisPart: Sendable {
-    /// Host and port, for people; nil where there is only one.
+    /// Host and port, to show; nil if there is only one server.
     package let name: String?
-    /// One of its slots leads to it.
+    /// One slot of this server, by which calls are routed to it.
     fileprivate let slot: UInt16?
 
-    /// Names it as long as its slots are where they are; empty where there is only one.
+    /// Identifies the server until slots move; empty if there is only one server.
     package var mark: String { slot.map { String($0) } ?? "" }
 
     fileprivate init(name: String?, slot: UInt16?) {
@@ -26,7 +26,7 @@ extension RedisLink {
             .get()
     }
 
-    /// The server of a mark, and the one behind it.
+    /// The server of a mark, and the next one.
     package func part(_ mark: String) async throws -> (part: RedisPart, next: RedisPart?) {
         guard let slot = UInt16(mark) else { return (RedisPart(name: nil, slot: nil), nil) }
         let all = try await parts()
@@ -39,8 +39,8 @@ extension RedisLink {
         try await queue.send(.command(command), configuration.deadline(nil), near: part.slot)
     }
 
-    /// For each of the keys the node that has it and cannot be reached, and why its last try to connect failed; nil where there is a
-    /// connection. Waits for the first try to reach a node, and not for more.
+    /// For each key, the unreachable node that has it and why the last try to connect failed; nil if the node is connected. Waits for
+    /// the first try to reach a node, and no longer.
     package func absences(of keys: [String]) async throws -> [(node: String, error: RedisError)?] {
         guard endpoint.isCluster else { return keys.map { _ in nil } }
         // The node that answers this was found.
@@ -51,7 +51,7 @@ extension RedisLink {
         }.get()
     }
 
-    /// Sends a command that has no key of its own to the server that has this one.
+    /// Sends a command without a key to the server that has this key.
     package func submit(_ command: RedisCommand, near key: String) -> EventLoopFuture<RedisValue> {
         queue.submit(.command(command), configuration.deadline(nil), near: endpoint.isCluster ? KeySlot.of(key) : nil)
     }

@@ -3,13 +3,13 @@ import NIOCore
 /// A call on its way through a cluster.
 struct RoutedCall: Sendable {
     let submission: Submission
-    /// Whose room it takes; nil for a part of a pipeline.
+    /// The queue in which the call takes room; nil for a part of a pipeline.
     private let queue: CommandQueue?
-    /// Of its key, or of the key that it is to be near; nil goes to any node.
+    /// The slot of its key, or of the key that it is sent near; nil goes to any node.
     let slot: UInt16?
-    /// The node that is about to get the slot, if the last one said so.
+    /// The node that is about to get the slot, if the last answer was ASK.
     var asking: RedisEndpoint.Host?
-    /// How often it was refused, and what was said last.
+    /// How often the call was refused.
     var refusals = 0
     var reason: RedisError?
 
@@ -19,7 +19,7 @@ struct RoutedCall: Sendable {
         slot = submission.payload.slot ?? submission.near
     }
 
-    /// What goes over the wire: behind ASKING, where the node does not have the slot yet.
+    /// The commands to send: after ASKING if the node does not have the slot yet.
     var payload: Submission.Payload {
         guard asking != nil else { return submission.payload }
         switch submission.payload {
@@ -47,7 +47,7 @@ struct RoutedCall: Sendable {
 
     private func release() { queue?.release(commands: submission.replyCount, bytes: submission.weight) }
 
-    /// What it is told if its time is over: it was refused up to now, so it has done nothing.
+    /// The error of a call past its deadline, which has done nothing since it was always refused.
     func lateness(_ now: NIODeadline) -> RedisError? {
         guard submission.deadline <= now else { return nil }
         let last = reason.map { "; last: \($0.message)" } ?? ""
@@ -60,12 +60,12 @@ struct RoutedCall: Sendable {
     }
 }
 
-/// What a node said in place of executing a command.
+/// The answer of a node that did not execute a command.
 enum Refusal {
     case elsewhere(Redirection)
-    /// The same again, after a while.
+    /// Send the call to the same node again, after a pause.
     case later(RedisError)
-    /// The link had not sent it yet when the map changed.
+    /// The link had not sent the call when the map changed: route it again.
     case lookAgain
 
     init?(_ result: Result<RedisValue, RedisError>, from host: RedisEndpoint.Host) {
@@ -82,13 +82,13 @@ enum Refusal {
         }
     }
 
-    /// With this a link's held calls are failed to get them back.
+    /// The error by which a link's held calls are failed so that the router gets them back.
     static let signal = RedisError(server: RedisServerError(code: .moved, message: "MOVED"))
 }
 
-/// What waits while calls about a slot are sent again. A pure value.
+/// The calls of a slot that wait while refused ones are sent again. A pure value.
 struct SlotTurn {
-    /// Redirections that are followed at once; a node that is behind the others may send to and fro.
+    /// Redirections that are followed without a pause. A node with an old map may redirect in circles.
     private static let patience = 3
     private static let longestPause = 320.0
 
@@ -116,7 +116,7 @@ struct SlotTurn {
         refused.append(call)
     }
 
-    /// How long to wait before they are sent again; nil = not at all. Not much longer than the first of them may wait.
+    /// The pause before the calls are sent again, not much longer than the earliest deadline; nil for no pause.
     func pause(random: Double) -> TimeAmount? {
         guard mustWait, let tries = refused.map(\.refusals).max() else { return nil }
         let full = min(Self.longestPause, 10.0 * Double(1 << min(tries, 10)))
@@ -124,7 +124,7 @@ struct SlotTurn {
     }
 }
 
-/// The answers to a pipeline whose commands went their own ways.
+/// Collects the answers to a pipeline whose commands went to several nodes.
 ///
 /// Sendable because it is used on one event loop only.
 final class PipelineGathering: @unchecked Sendable {
@@ -162,14 +162,14 @@ final class PipelineGathering: @unchecked Sendable {
     private func finish() {
         queue.release(commands: submission.replyCount, bytes: submission.weight)
         guard var failure else { return submission.sink.succeed(all: values) }
-        // Some of it was done.
+        // A part of the pipeline was executed.
         if hasAnswers { failure.outcomeIsUnknown = true }
         submission.sink.fail(failure)
     }
 }
 
 extension Submission.Payload {
-    /// A sink for what is sent in this form; of a pipeline that asks, the last reply counts.
+    /// A sink for a payload of this form. Of a pipeline with ASKING, the last reply counts.
     func sink(_ take: @escaping @Sendable (Result<RedisValue, RedisError>) -> Void) -> Submission.Sink {
         guard case .pipeline = self else { return .callback(take) }
         return .callbackOfLast(take)
@@ -177,6 +177,6 @@ extension Submission.Payload {
 }
 
 extension ScriptCall {
-    /// The same as a command of its own.
+    /// The script call as a plain command.
     var command: RedisCommand { RedisCommand(prefix: script.prefix, tail: tail) }
 }

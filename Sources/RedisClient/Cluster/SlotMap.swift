@@ -2,20 +2,20 @@
 struct SlotMap: Sendable, Equatable {
     typealias Host = RedisEndpoint.Host
 
-    /// The masters; `owners` counts in it from 1.
+    /// The masters. `owners` holds positions in it, counted from 1.
     private var masters: [Host] = []
     private var owners = [UInt16](repeating: 0, count: KeySlot.count)
-    /// Replicas: they can be asked for the map, too.
+    /// The replicas, which can be asked for the map as well.
     private(set) var replicas: [Host] = []
 
     init() {}
 
     /// Reads the reply of CLUSTER SLOTS.
-    /// - Parameter asked: the node that replied; it leaves out its own name where it does not know it.
-    /// - Returns: nil if the reply is something else, or no slot belongs to anybody.
+    /// - Parameter asked: the node that replied. A node that does not know its own name leaves it out.
+    /// - Returns: nil if the reply has another form, or no slot has a node.
     init?(_ reply: RedisValue, from asked: Host) {
         guard let ranges = reply.array, !ranges.isEmpty else { return nil }
-        // Each node has an order of its own; sorted, equal maps are equal.
+        // Each node lists the ranges in another order. Sorted, equal maps compare equal.
         for range in ranges.sorted(by: { $0.array?.first?.int ?? 0 < $1.array?.first?.int ?? 0 }) {
             guard let parts = range.array, parts.count >= 3, let first = parts[0].int, let last = parts[1].int,
                 (0..<KeySlot.count).contains(first), (first..<KeySlot.count).contains(last),
@@ -32,7 +32,7 @@ struct SlotMap: Sendable, Equatable {
         return Host(["", "?"].contains(name) ? asked.name : name, port: port)
     }
 
-    /// The node that has the slot; nil if nobody has.
+    /// The node that has the slot; nil if no node has it.
     subscript(slot: UInt16) -> Host? {
         let owner = owners[Int(slot)]
         return owner == 0 ? nil : masters[Int(owner) - 1]
@@ -54,17 +54,17 @@ struct SlotMap: Sendable, Equatable {
 
     static func == (left: Self, right: Self) -> Bool { left.masters == right.masters && left.owners == right.owners }
 
-    /// All that is known of the cluster, those with slots first.
+    /// All known nodes, those with slots first.
     var hosts: [Host] { masters + replicas.filter { !masters.contains($0) } }
 }
 
-/// Where a node sends a command that it did not execute.
+/// The node to which another one redirects a command that it did not execute.
 enum Redirection: Equatable {
     case moved(slot: UInt16, RedisEndpoint.Host)
     case ask(RedisEndpoint.Host)
 
     /// Reads `MOVED slot host:port` and `ASK slot host:port`.
-    /// - Parameter answering: the node that said it, which leaves out its own name.
+    /// - Parameter answering: the node that replied. It leaves out its own name.
     init?(_ error: RedisServerError, from answering: RedisEndpoint.Host) {
         let words = error.message.split(separator: " ")
         guard words.count >= 3, let slot = UInt16(words[1]), slot < KeySlot.count,

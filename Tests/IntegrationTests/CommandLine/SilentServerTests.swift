@@ -47,7 +47,7 @@ extension CommandLineTests {
                 advice: "redis-cli -h \(host) -p \(port) --tls --cacert /etc/ssl/certs/ca-certificates.crt ping"
             )
             try await expect(
-                "an answer of \(host):\(port)",
+                "an answer from \(host):\(port)",
                 "does it expect TLS? then use rediss://",
                 at: "redis://\(host):\(port)",
                 advice: "redis-cli -h \(host) -p \(port) ping"
@@ -69,7 +69,7 @@ extension CommandLineTests {
             let port = sentinel.options.port
             try await expect(
                 "the master at \(place), named by sentinel 127.0.0.1:\(port)",
-                "an answer of \(place)",
+                "an answer from \(place)",
                 at: "redis+sentinel://127.0.0.1:\(port)/main",
                 advice: "redis-cli -h 127.0.0.1 -p \(port) sentinel get-master-addr-by-name main"
             )
