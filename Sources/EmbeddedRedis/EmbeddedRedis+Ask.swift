@@ -7,7 +7,7 @@ extension EmbeddedRedis {
         case alive(pid: Int32, version: String, isLoading: Bool)
     }
 
-    /// Only a server that listens on our socket is ours, and only its own word tells its pid.
+    /// Asks the server on the socket for its pid. A server that listens elsewhere is not the embedded one.
     func ask() throws(EmbeddedRedisError) -> Answer {
         var patience = Patience(.seconds(2))
         while true {
@@ -16,7 +16,7 @@ extension EmbeddedRedis {
                 return try askOnce()
             } catch {
                 if isRefused() { return .nobody }
-                // It may be ending at this moment: then the next look finds nobody.
+                // The server may be ending: then the next try is refused.
                 if patience.wait() { continue }
                 throw EmbeddedRedisError(
                     .notAnswering,
@@ -37,7 +37,7 @@ extension EmbeddedRedis {
         return .alive(pid: pid, version: version, isLoading: replies[1].error?.code == .loading)
     }
 
-    /// True if nobody listens on the socket: connecting fails at once, without a time-out.
+    /// Whether no server listens on the socket. Then connecting fails at once, without a timeout.
     private func isRefused() -> Bool {
         let descriptor = socket(AF_UNIX, Self.stream, 0)
         guard descriptor >= 0 else { return false }

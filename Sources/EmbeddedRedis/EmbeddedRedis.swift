@@ -1,18 +1,18 @@
 import Foundation
 import RedisClient
 
-/// A private redis-server of this user, on a unix socket in the state folder, shared by all commands that name no Redis.
+/// A private redis-server of this user, on a unix socket in the state folder. All commands without a Redis URL share it.
 ///
-/// Whoever needs it first starts it; it lives on in a session of its own until `stop()`. Its data is in an append-only
-/// file, written to disk every second. All methods block the calling thread for a moment and are meant for start-up.
+/// The first command that needs it starts it. It runs in a session of its own until `stop()`. Its append-only file is written to disk every
+/// second. All methods block the calling thread and are meant for start-up.
 package struct EmbeddedRedis: Sendable {
     package struct Status: Sendable, Equatable {
         package var pid: Int32
         package var socketPath: String
         package var directory: String
-        /// False if it was alive already.
+        /// Whether this call started the server; false if it was running.
         package var startedNow: Bool
-        /// Of the server, for example `7.0.15`.
+        /// The version of the server, for example `7.0.15`.
         package var version: String
     }
 
@@ -20,23 +20,23 @@ package struct EmbeddedRedis: Sendable {
     private let environment: [String: String]
 
     /// - Parameters:
-    ///   - directory: where its files are; nil takes `$SLUICE_STATE_DIR/redis`, `$XDG_STATE_HOME/sluice/redis` or
-    ///     `~/.local/state/sluice/redis`, whichever is set first.
-    ///   - environment: the variables that are looked at (also PATH and SLUICE_REDIS_SERVER).
+    ///   - directory: the folder of its files; nil takes the first of `$SLUICE_STATE_DIR/redis`, `$XDG_STATE_HOME/sluice/redis` and
+    ///     `~/.local/state/sluice/redis` whose variable is set.
+    ///   - environment: the environment variables to read (also PATH and SLUICE_REDIS_SERVER).
     package init(directory: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment) {
         self.environment = environment
         place = ServerPlace(directory: directory, environment: environment)
     }
 
-    /// At most 100 bytes long; under the run-time or temporary directory if the folder's own path is longer.
+    /// The path of the socket, at most 100 bytes. It is in the runtime or temporary directory if the folder's own path is too long.
     package var socketPath: String { place.socketPath }
     package var directory: String { place.directory }
     package var endpoint: RedisEndpoint { .unix(path: place.socketPath) }
 
     // MARK: Start
 
-    /// Makes sure that it runs: adopts a live one, else starts it, and waits until it answers and has loaded its data.
-    /// Any number of processes may call this at the same time; one of them starts it.
+    /// Adopts the running server or starts one, and waits until it answers and has loaded its data. If several processes call this at the
+    /// same time, one of them starts the server.
     /// - Throws: ``EmbeddedRedisError``.
     package func start() throws(EmbeddedRedisError) -> Status {
         try place.prepare()
@@ -71,7 +71,7 @@ package struct EmbeddedRedis: Sendable {
         return try ServerProcess.spawn(program, place, lifeLock: lifeLock)
     }
 
-    /// A dataset is loaded before the first command is answered; that may take a while and is no failure.
+    /// Waits while the server loads its data, which may take long and is no failure.
     private func awaitLoaded(pid: Int32) throws(EmbeddedRedisError) {
         var patience = Patience(.seconds(120))
         while patience.wait() {
@@ -95,7 +95,7 @@ package struct EmbeddedRedis: Sendable {
 
     // MARK: Status
 
-    /// - Returns: nil if it does not run.
+    /// - Returns: nil if the server does not run.
     package func status() throws(EmbeddedRedisError) -> Status? {
         guard case .alive(let pid, let version, _) = try ask() else { return nil }
         return status(pid, version, startedNow: false)
@@ -113,8 +113,8 @@ package struct EmbeddedRedis: Sendable {
 
     // MARK: Stop
 
-    /// Asks it to write its data and end, and waits until the process is gone and the socket is removed.
-    /// - Returns: false if it did not run.
+    /// Asks the server to write its data and end, and waits until the process is gone and the socket is removed.
+    /// - Returns: false if the server did not run.
     /// - Throws: ``EmbeddedRedisError``.
     @discardableResult
     package func stop() throws(EmbeddedRedisError) -> Bool {
@@ -142,7 +142,7 @@ package struct EmbeddedRedis: Sendable {
         } catch let error as EmbeddedRedisError {
             throw error
         } catch {
-            // The answer to SHUTDOWN is the end of the connection.
+            // Redis answers SHUTDOWN by closing the connection.
         }
     }
 
@@ -150,7 +150,7 @@ package struct EmbeddedRedis: Sendable {
         var patience = Patience(.seconds(10))
         while !ServerProcess.isGone(pid) {
             if patience.wait() { continue }
-            // Its own INFO named this pid a moment ago, and the process has been there ever since.
+            // INFO named this pid a moment ago, and the process has run since then.
             kill(pid, SIGKILL)
             patience = Patience(.seconds(5))
             while !ServerProcess.isGone(pid) {
@@ -174,7 +174,7 @@ package struct EmbeddedRedis: Sendable {
         )
     }
 
-    /// Two servers must never write one append-only file: the lock of a server whose socket was removed still holds.
+    /// Takes the lock that a server holds while it lives, even if its socket was removed. Two servers must never write one append-only file.
     private func lockLife() throws(EmbeddedRedisError) -> FileLock {
         var patience = Patience(.seconds(5))
         repeat {
@@ -182,7 +182,8 @@ package struct EmbeddedRedis: Sendable {
         } while patience.wait()
         throw EmbeddedRedisError(
             .notAnswering,
-            "a redis-server still uses \(place.directory), but its socket \(place.socketPath) is gone; end that process first"
+            "a redis-server still uses \(place.directory), but its socket \(place.socketPath) is gone; find it with "
+                + "lsof \(place.lifeLockPath), and end it"
         )
     }
 }

@@ -1,23 +1,23 @@
-/// Why the private server could not be found, started or stopped.
+/// An error of finding, starting or stopping the embedded server.
 package struct EmbeddedRedisError: Error, Sendable, CustomStringConvertible {
     /// A closed set, safe as a metric label.
     package enum Code: String, Sendable {
-        /// No redis-server on this machine.
+        /// There is no redis-server on this machine.
         case serverMissing
-        /// The state folder cannot be made or is not ours alone.
+        /// The state folder cannot be made, or other users can access it.
         case folder
         /// Another process has held the start lock for too long.
         case startLocked
-        /// The server ended or did not answer while starting.
+        /// The server ended or did not answer at its start.
         case startFailed
-        /// A server of this folder is alive, but nothing can be said to it.
+        /// A server of this folder runs but cannot be reached.
         case notAnswering
-        /// It did not end when asked to.
+        /// The server did not end.
         case stopFailed
     }
 
     package var code: Code
-    /// What is wrong and what to do, for a person.
+    /// One sentence: what is wrong and what to do.
     package var message: String
     package var cause: (any Error)?
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// An advisory lock on a file (flock). The system drops it with its last descriptor, so a crash leaves none behind.
+/// An advisory lock on a file (flock). The system releases it with its last descriptor, so no lock outlives a crash.
 final class FileLock {
     let descriptor: CInt
 
-    /// - Returns: nil if somebody else holds it.
+    /// - Returns: nil if another process holds the lock.
     /// - Throws: ``EmbeddedRedisError`` if the file cannot be opened.
     static func take(_ path: String) throws(EmbeddedRedisError) -> FileLock? {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -20,11 +20,11 @@ final class FileLock {
 
     private init(descriptor: CInt) { self.descriptor = descriptor }
 
-    /// Gives it back; what inherited the descriptor goes on holding it.
+    /// Releases the lock. A process that inherited the descriptor keeps it.
     func release() { close(descriptor) }
 }
 
-/// Short waits until something holds; for a starting command that has nothing else to do.
+/// Short pauses until a condition holds or the time is over. They block the thread.
 struct Patience {
     private let end: ContinuousClock.Instant
     private var pause: useconds_t = 2_000

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Where the files of one embedded server are.
+/// The paths of one embedded server's files.
 struct ServerPlace: Sendable {
     let directory: String
     let socketPath: String
 
     var configurationPath: String { directory + "/redis.conf" }
     var logPath: String { directory + "/redis.log" }
-    /// Held by whoever is starting or stopping the server.
+    /// The lock of a process that starts or stops the server.
     var startLockPath: String { directory + "/start.lock" }
-    /// Held by the server itself for as long as it lives.
+    /// The lock that the server holds while it lives.
     var lifeLockPath: String { directory + "/server.lock" }
 
     init(directory: String?, environment: [String: String]) {
@@ -18,7 +18,7 @@ struct ServerPlace: Sendable {
         socketPath = Self.socketPath(in: directory, environment)
     }
 
-    /// `$SLUICE_STATE_DIR/redis`, else `$XDG_STATE_HOME/sluice/redis`, else `~/.local/state/sluice/redis`.
+    /// The first of `$SLUICE_STATE_DIR/redis`, `$XDG_STATE_HOME/sluice/redis` and `~/.local/state/sluice/redis`.
     private static func stateFolder(_ environment: [String: String]) -> String {
         if let own = environment["SLUICE_STATE_DIR"], !own.isEmpty { return own + "/redis" }
         // The XDG specification says that a relative path is to be ignored.
@@ -36,7 +36,7 @@ struct ServerPlace: Sendable {
         return full.count > 1 && full.hasSuffix("/") ? String(full.dropLast()) : full
     }
 
-    /// A socket's path has at most 107 bytes; long folders get a short one under the run-time or temporary directory.
+    /// The path of the socket, which has at most 107 bytes. For a long folder it is in the runtime or temporary directory.
     private static func socketPath(in directory: String, _ environment: [String: String]) -> String {
         let path = directory + "/redis.sock"
         if path.utf8.count <= maxSocketPathBytes { return path }
@@ -47,7 +47,7 @@ struct ServerPlace: Sendable {
 
     private static let maxSocketPathBytes = 100
 
-    /// FNV-1a: the same folder always gets the same short name.
+    /// A short name that is always the same for a folder (FNV-1a).
     private static func fingerprint(_ text: String) -> String {
         let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return String(hash, radix: 36)
@@ -66,13 +66,13 @@ struct ServerPlace: Sendable {
         unlink(socketPath)
     }
 
-    /// Refuses a path where something else is: it was not made here, and must not be lost.
+    /// Throws if something else is at the path: it was not made by Sluice and must not be overwritten.
     static func expect(_ kind: mode_t, _ name: String, at path: String) throws(EmbeddedRedisError) {
         var state = stat()
         guard lstat(path, &state) == 0, state.st_mode & S_IFMT != kind else { return }
         throw EmbeddedRedisError(
             .folder,
-            "\(path) is not \(name); move it away, or name another folder with SLUICE_STATE_DIR"
+            "\(path) is not \(name); move it away, or set SLUICE_STATE_DIR to another folder"
         )
     }
 
@@ -94,10 +94,10 @@ struct ServerPlace: Sendable {
         guard lstat(folder, &info) == 0, info.st_mode & S_IFMT == S_IFDIR, info.st_uid == getuid() else {
             throw EmbeddedRedisError(
                 .folder,
-                "\(folder) is not a folder of this user; the embedded Redis is not started there"
+                "\(folder) is not a folder of this user, so the embedded Redis is not started there; set SLUICE_STATE_DIR to another one"
             )
         }
-        // A folder that was there before may be open to others: the socket in it has no password.
+        // An existing folder may be open to other users, and the socket in it has no password.
         guard info.st_mode & 0o077 == 0 || chmod(folder, 0o700) == 0 else {
             throw EmbeddedRedisError(.folder, "cannot make \(folder) private (chmod 700): \(lastSystemError())")
         }

@@ -1,21 +1,24 @@
 import Foundation
 
-/// The redis-server program: found, spawned, watched.
+/// Finds, starts and watches the redis-server program.
 enum ServerProcess {
     // MARK: Program
 
-    /// - Returns: `$SLUICE_REDIS_SERVER`, else `redis-server` of PATH.
+    /// - Returns: `$SLUICE_REDIS_SERVER`, or `redis-server` in PATH.
     static func find(_ environment: [String: String]) throws(EmbeddedRedisError) -> String {
         if let own = environment["SLUICE_REDIS_SERVER"], !own.isEmpty {
             if let path = resolve(own, environment) { return path }
-            throw EmbeddedRedisError(.serverMissing, "SLUICE_REDIS_SERVER names \(own), which is no program here")
+            throw EmbeddedRedisError(
+                .serverMissing,
+                "SLUICE_REDIS_SERVER is \(own), which is not a program on this machine"
+            )
         }
         if let path = resolve("redis-server", environment) { return path }
         throw EmbeddedRedisError(
             .serverMissing,
             """
-            no redis-server found in PATH, and no Redis was named. Install it (Debian, Ubuntu: apt-get install \
-            redis-server; macOS: brew install redis), or name one: --redis redis://HOST:6379/0 or SLUICE_REDIS_URL
+            no redis-server found in PATH, and no Redis URL was given. Install redis-server (Debian, Ubuntu: apt-get install \
+            redis-server; macOS: brew install redis), or give a URL: --redis redis://HOST:6379/0 or SLUICE_REDIS_URL
             """
         )
     }
@@ -26,7 +29,7 @@ enum ServerProcess {
         return folders.map { "\($0)/\(name)" }.first(where: isProgram)
     }
 
-    /// Folders may be "executed", too.
+    /// Whether the path is an executable file. Folders have execute permission as well.
     private static func isProgram(_ path: String) -> Bool {
         var state = stat()
         return stat(path, &state) == 0 && state.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
@@ -34,7 +37,7 @@ enum ServerProcess {
 
     // MARK: Configuration
 
-    /// Written anew at every start, so that the folder shows what the server runs with.
+    /// Writes redis.conf at each start, so that the file shows the running configuration.
     static func writeConfiguration(_ place: ServerPlace) throws(EmbeddedRedisError) {
         let lines = [
             "# Written by sluice at every start; changes are lost.",
@@ -68,8 +71,8 @@ enum ServerProcess {
 
     // MARK: Life
 
-    /// Starts it in a session of its own, so that Ctrl-C of this command does not reach it, with nothing inherited but
-    /// the lock that tells that it lives.
+    /// Starts the server in a session of its own, so that Ctrl-C of this command does not reach it. It inherits only the lock that it holds
+    /// while it lives.
     static func spawn(_ program: String, _ place: ServerPlace, lifeLock: FileLock) throws(EmbeddedRedisError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -79,8 +82,8 @@ enum ServerProcess {
             posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
         }
         #if os(Linux)
-            // Whatever else is open here (a pipe to another program) must not be held open by the server. A number that is
-            // closed meanwhile does no harm.
+            // The server must not keep other files open, such as a pipe to another program. It does not matter if a descriptor is closed
+            // meanwhile.
             for descriptor in openDescriptors() where descriptor > lifeLockDescriptor {
                 posix_spawn_file_actions_addclose(&actions, descriptor)
             }
@@ -127,7 +130,7 @@ enum ServerProcess {
         return body(pointers + [nil])
     }
 
-    /// True if no such process runs; reaps it if it was our child.
+    /// Whether no such process runs. Reaps a child of this process.
     static func isGone(_ pid: pid_t) -> Bool {
         switch waitpid(pid, nil, WNOHANG) {
         case pid: return true
@@ -136,7 +139,7 @@ enum ServerProcess {
         }
     }
 
-    /// A process that ended, whose parent has not asked for it (in a container the first process may never ask).
+    /// Whether the process has ended but was not reaped. In a container the first process may never reap it.
     private static func isZombie(_ pid: pid_t) -> Bool {
         guard let line = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
             let end = line.lastIndex(of: ")")
@@ -144,7 +147,7 @@ enum ServerProcess {
         return line[end...].dropFirst(2).hasPrefix("Z")
     }
 
-    /// The end of its log, to say why it did not start.
+    /// The end of the server's log, to show why it did not start.
     static func lastWords(_ place: ServerPlace) -> String {
         let text = (try? String(contentsOfFile: place.logPath, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").suffix(5).joined(separator: "\n  ")

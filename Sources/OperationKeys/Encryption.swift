@@ -2,8 +2,10 @@ import Crypto
 import Foundation
 import Operations
 
-/// AES-256-GCM: base 64 of 12 bytes of nonce, the ciphertext, and 16 bytes of tag. The key of an operation is HKDF-SHA256 of the
-/// configured one, with the id as salt; `sluice-encryption-1`, namespace, queue, id (a line each) and the name are authenticated too.
+/// Encrypts arguments with AES-256-GCM: base 64 of 12 bytes of nonce, the ciphertext, and 16 bytes of tag.
+///
+/// The key of an operation is HKDF-SHA256 of the configured key, with the id as salt. Also authenticated: `sluice-encryption-1`, namespace,
+/// queue, id (a line each) and the name.
 enum Encryption {
     private static let purpose = "sluice-encryption-1"
 
@@ -33,7 +35,7 @@ enum Encryption {
         else {
             throw SealFailure(
                 .undecryptable,
-                "its arguments cannot be decrypted with the key \(key.id): another key has this id, or they were changed"
+                "its arguments cannot be decrypted with the key \(key.id): the producer has another key with this id, or they were changed"
             )
         }
         return Array(clear)

@@ -2,26 +2,26 @@ import Crypto
 import Foundation
 import Operations
 
-/// Why keys cannot be used. It never quotes what stands in their place.
+/// An error in a set of keys. It never contains text of the keys.
 public struct OperationKeysError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A closed list, safe as a metric label.
     public enum Code: String, Sendable, CaseIterable {
-        /// The file is not there or cannot be read.
+        /// The file does not exist or cannot be read.
         case unreadable
-        /// Others than its owner may read or change the file.
+        /// Other users may read or change the file.
         case exposed
-        /// A line that is no key.
+        /// A line is no key.
         case malformed
         /// Two keys of one role have the same id.
         case duplicate
-        /// There is no key at all.
+        /// There is no key.
         case empty
         /// Both a file and the keys themselves are given.
         case ambiguous
     }
 
     public let code: Code
-    /// One sentence: where, what, without secrets.
+    /// One sentence with the place, without secrets.
     public let message: String
 
     init(_ code: Code, _ message: String) {
@@ -35,7 +35,7 @@ public struct OperationKeysError: Error, Sendable, Equatable, CustomStringConver
 extension OperationKeys {
     /// The environment variable that names a file of keys.
     public static let fileVariable = "SLUICE_KEYS_FILE"
-    /// The environment variable that holds the keys themselves, lines joined by line ends or semicolons.
+    /// The environment variable that holds the keys themselves, as lines that are separated by line ends or semicolons.
     public static let variable = "SLUICE_KEYS"
     private enum Role: String { case sign, encrypt }
     private static let keyBytes = 32
@@ -47,7 +47,7 @@ extension OperationKeys {
     /// - Parameters:
     ///   - text: lines of role, id and key as in the type's documentation; `#` begins a comment.
     ///   - source: what the text is, for messages.
-    /// - Throws: `OperationKeysError`, naming the line and never showing what stands there.
+    /// - Throws: `OperationKeysError` with the number of the line, never its text.
     public init(parsing text: String, from source: String = "the text") throws(OperationKeysError) {
         var keys: [Role: [Key]] = [:]
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.endsLine).enumerated() {
@@ -75,7 +75,7 @@ extension OperationKeys {
         let length = role == .sign ? keyBytes...largestKeyBytes : keyBytes...keyBytes
         guard let secret = Data(base64Encoded: words[2]), length.contains(secret.count) else {
             let size = role == .sign ? "at least \(keyBytes)" : "\(keyBytes)"
-            // Without the id: in a line with its words swapped that is the secret.
+            // Without the id: in a line with swapped words, that is the secret.
             throw OperationKeysError(
                 .malformed,
                 "\(place): the key is not \(size) bytes in base 64 (openssl rand -base64 \(keyBytes))"
@@ -84,10 +84,10 @@ extension OperationKeys {
         return (role, Key(id: words[1], secret: SymmetricKey(data: secret)))
     }
 
-    /// Reads a file that belongs to its reader alone.
+    /// Reads a file that only this user can access.
     ///
     /// - Parameter path: a file without any permission for group and others.
-    /// - Throws: `OperationKeysError`; `.exposed` if somebody else may read or change it.
+    /// - Throws: `OperationKeysError`; `.exposed` if other users may read or change it.
     public init(contentsOfFile path: String) throws(OperationKeysError) {
         let name = OperationsError.quoted(path)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -95,25 +95,25 @@ extension OperationKeys {
             throw OperationKeysError(.unreadable, "the keys file \(name): \(String(cString: strerror(errno)))")
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        // Of the open file, so that what was looked at is what is read.
+        // Of the open file: the file that is checked is the one that is read.
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
-            throw OperationKeysError(.unreadable, "the keys file \(name) is no file")
+            throw OperationKeysError(.unreadable, "the keys file \(name) is not a regular file")
         }
         guard facts.st_mode & 0o077 == 0 else {
             let mode = String(facts.st_mode & 0o777, radix: 8)
             throw OperationKeysError(
                 .exposed,
-                "the keys file \(name) has the mode \(mode), so others than its owner may use it: use chmod 600"
+                "the keys file \(name) has the mode \(mode), so other users can read or change it: chmod 600 \(name)"
             )
         }
         guard facts.st_size <= Self.largestFileBytes, let data = try? file.readToEnd() ?? Data(),
             let text = String(bytes: data, encoding: .utf8)
-        else { throw OperationKeysError(.unreadable, "the keys file \(name) is no text of at most 1 MiB") }
+        else { throw OperationKeysError(.unreadable, "the keys file \(name) is not UTF-8 text of at most 1 MiB") }
         try self.init(parsing: text, from: "the keys file \(name)")
     }
 
-    /// Reads what the environment names.
+    /// Reads the keys that the environment names or holds.
     ///
     /// - Parameter environment: `SLUICE_KEYS_FILE` names a file, `SLUICE_KEYS` holds keys.
     /// - Returns: nil if neither is set.
@@ -133,8 +133,8 @@ extension OperationKeys {
     /// The text of a new keys file.
     ///
     /// - Parameters:
-    ///   - id: of its keys.
-    ///   - encrypts: whether it has a key for encryption besides the one that signs.
+    ///   - id: the id of its keys.
+    ///   - encrypts: whether it has an encryption key as well as a signing key.
     package static func newFile(id: String, encrypts: Bool) -> String {
         let roles: [Role] = encrypts ? [.sign, .encrypt] : [.sign]
         return roles.map { role in

@@ -11,17 +11,17 @@ import Operations
 /// encrypt  2026-07  77aQ…=
 /// ```
 ///
-/// The first key of a role signs or encrypts, all of them verify and decrypt. To change a key, add the new one below the old one
-/// wherever workers run, then put it first wherever producers run, and remove the old one when nothing that it signed is left.
+/// The first key of a role signs or encrypts; all keys verify and decrypt. To change a key: add the new key below the old one for all
+/// workers, then put it first for all producers, and remove the old key when no operation that it signed is left.
 public struct OperationKeys: Sendable {
     struct Key: Sendable {
         let id: String
         let secret: SymmetricKey
     }
 
-    /// The first one signs.
+    /// The signing keys, of which the first one signs.
     let signing: [Key]
-    /// The first one encrypts.
+    /// The encryption keys, of which the first one encrypts.
     let encryption: [Key]
 }
 
@@ -32,7 +32,7 @@ extension OperationKeys: CustomStringConvertible, CustomReflectable {
         return groups.map { "\($0) \($1.map(\.id).joined(separator: ","))" }.joined(separator: "; ")
     }
 
-    /// Hides the keys from `dump` and from what prints values by their fields.
+    /// Hides the keys from `dump` and other reflection.
     public var customMirror: Mirror { Mirror(self, children: ["keys": description]) }
 }
 

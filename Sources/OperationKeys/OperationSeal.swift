@@ -4,9 +4,9 @@ import Operations
 
 /// Signs and encrypts the operations of one namespace with its keys.
 ///
-/// The signature covers namespace, queue, id and every byte of the envelope. What Redis itself changes (attempts, times, priority) it
-/// cannot cover. Encryption binds the arguments to namespace, queue, id and name, each operation with a key of its own
-/// derived from the configured one, so that no number of operations makes a nonce repeat under one key.
+/// The signature covers namespace, queue, id and each byte of the envelope. It cannot cover what Redis changes (attempts, times, priority).
+/// Encryption binds the arguments to namespace, queue, id and name. Each operation has its own key, derived from the configured one, so that
+/// nonces do not repeat under one key.
 package struct OperationSeal: EnvelopeSeal {
     private let keys: OperationKeys
     private let namespace: String
@@ -24,7 +24,7 @@ package struct OperationSeal: EnvelopeSeal {
         guard OperationHeader.byteCount + bytes.count <= Defaults.operationBytes else {
             throw OperationsError(
                 .tooLarge,
-                "signed or encrypted it has \(bytes.count) bytes; header and envelope may have \(Defaults.operationBytes): "
+                "the signed or encrypted operation has \(bytes.count) bytes; header and envelope may have \(Defaults.operationBytes): "
                     + "store the data elsewhere and pass its address",
                 id: id
             )
@@ -45,7 +45,7 @@ package struct OperationSeal: EnvelopeSeal {
         return opened
     }
 
-    /// Replaces the arguments and names the key; everything else stays byte for byte.
+    /// Replaces the arguments and adds the id of the key. All other bytes stay.
     private func encrypt(
         _ envelope: [UInt8],
         _ key: OperationKeys.Key,
@@ -66,13 +66,13 @@ package struct OperationSeal: EnvelopeSeal {
     }
 }
 
-/// Where an operation belongs: what is signed or encrypted for one place is worthless in another.
+/// The place of an operation. What is signed or encrypted for one place is not valid in another.
 struct Place {
     let namespace: String
     let queue: String
     let id: OperationID
 
-    /// Lines that no name can imitate, because names hold no line ends.
+    /// The place as lines. Names contain no line ends, so no other place has the same lines.
     func bound(to purpose: String) -> [UInt8] { Array("\(purpose)\n\(namespace)\n\(queue)\n\(id)\n".utf8) }
 }
 

@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import Operations
 
-/// HMAC-SHA256 over `sluice-signature-1`, namespace, queue, id (a line each) and the envelope as it would be without its last
-/// field, which is `"sig":"KEY:MAC"` in exactly this form.
+/// HMAC-SHA256 over `sluice-signature-1`, namespace, queue, id (a line each) and the envelope without its last field, which is
+/// `"sig":"KEY:MAC"` in exactly this form.
 enum Signature {
     private static let begin = Array(#","sig":""#.utf8)
     private static let end = Array(#""}"#.utf8)
@@ -28,7 +28,7 @@ enum Signature {
         else {
             throw SealFailure(
                 .badSignature,
-                "its signature is not the key \(keyID)'s for this content, id, queue and namespace"
+                "its signature does not match: the key \(keyID) did not sign this content, id, queue and namespace"
             )
         }
     }
@@ -37,7 +37,7 @@ enum Signature {
         place.bound(to: "sluice-signature-1") + body + [UInt8(ascii: "}")]
     }
 
-    /// Finds the last field without reading what stands before it: nothing is decoded before it is verified.
+    /// Finds the last field without reading the ones before it: nothing is decoded before it is verified.
     private static func split(_ envelope: [UInt8]) -> (body: ArraySlice<UInt8>, key: String, code: Data)? {
         let longest = begin.count + 64 + 1 + macCharacters + end.count
         let first = max(envelope.startIndex, envelope.endIndex - longest)
@@ -52,7 +52,7 @@ enum Signature {
             let parts = value.split(separator: ":", omittingEmptySubsequences: false)
             guard parts.count == 2, NameRule.allows(String(parts[0])), parts[1].utf8.count == macCharacters,
                 let code = Data(base64Encoded: String(parts[1])), code.count == SHA256.byteCount,
-                // The last character has bits to spare, which decoding ignores; here there is one way to write a signature.
+                // Decoding ignores unused bits of the last character. Each signature must have only one valid form.
                 code.base64EncodedString() == parts[1]
             else { return nil }
             return (envelope[..<start], String(parts[0]), code)

@@ -153,7 +153,7 @@ struct EmbeddedTests {
     func missing() throws {
         for (environment, words) in [
             (["PATH": "/nowhere"], "apt-get install redis-server"),
-            (["PATH": "/usr/bin", "SLUICE_REDIS_SERVER": "/no/redis"], "SLUICE_REDIS_SERVER names /no/redis"),
+            (["PATH": "/usr/bin", "SLUICE_REDIS_SERVER": "/no/redis"], "SLUICE_REDIS_SERVER is /no/redis"),
         ] {
             try withEmbedded(environment: environment) { redis in
                 #expect { try redis.start() } throws: { error in
@@ -206,7 +206,7 @@ struct EmbeddedTests {
         }
     }
 
-    @Test("refuses a folder that belongs to nobody here: a file in its place")
+    @Test("refuses a file in place of its folder")
     func badFolder() throws {
         let base = try makeTemporaryFolder()
         try "x".write(toFile: base + "/file", atomically: true, encoding: .utf8)
