@@ -20,7 +20,7 @@ public protocol DistributedOperation: Codable, Sendable {
     /// The name under which the type is registered and stored. It must never change while operations of it exist.
     static var name: String { get }
 
-    /// Attempts and pauses, unless the producer says otherwise.
+    /// The number of attempts and the pauses between them, unless the producer sets its own.
     static var retryPolicy: RetryPolicy { get }
 
     /// Longest time for one attempt; nil = no limit.
@@ -28,16 +28,16 @@ public protocol DistributedOperation: Codable, Sendable {
 
     /// Does the work.
     ///
-    /// - Parameter context: who it is, and where to report progress and log lines.
+    /// - Parameter context: id and attempt of this run, and the methods to report progress and log lines.
     /// - Returns: the result.
-    /// - Throws: whatever went wrong; the retry policy decides what follows. After a cancel was requested, throwing anything ends
-    ///   the operation as cancelled.
+    /// - Throws: any error; the retry policy decides whether another attempt follows. After a cancel request, any error ends the
+    ///   operation as cancelled.
     func main(_ context: OperationContext) async throws -> Output
 
-    /// The stored form of a result: JSON, or empty for none.
+    /// Encodes a result to store: JSON, or empty if there is none.
     static func encode(result: Output) throws -> [UInt8]
 
-    /// The result that `encode` stored.
+    /// Decodes a result that `encode` wrote.
     static func decode(result: [UInt8]) throws -> Output
 }
 
@@ -47,17 +47,17 @@ extension DistributedOperation {
 }
 
 extension DistributedOperation where Output: Codable {
-    /// JSON.
+    /// Encodes the result as JSON.
     public static func encode(result: Output) throws -> [UInt8] { Array(try JSONEncoder().encode(result)) }
-    /// Reads JSON.
+    /// Decodes the result from JSON.
     public static func decode(result: [UInt8]) throws -> Output {
         try JSONDecoder().decode(Output.self, from: Data(result))
     }
 }
 
 extension DistributedOperation where Output == Void {
-    /// Nothing.
+    /// Returns no bytes.
     public static func encode(result: Void) -> [UInt8] { [] }
-    /// Reads nothing.
+    /// Ignores the bytes.
     public static func decode(result: [UInt8]) {}
 }

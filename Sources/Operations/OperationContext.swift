@@ -1,22 +1,22 @@
 import Foundation
 
-/// What a running operation knows about itself, and where it writes.
+/// The id, attempt and options of a running operation, and its methods to report progress, log and store checkpoints.
 public struct OperationContext: Sendable {
     /// The operation's id, the same in all its attempts.
     public let id: OperationID
     /// The name by which the handler was found.
     public let name: String
-    /// The queue that it was handed out from.
+    /// The queue that it was claimed from.
     public let queue: String
-    /// Its priority when it was handed out.
+    /// Its priority when it was claimed.
     public let priority: OperationPriority
-    /// 1 for the first run; only a failure of the operation itself leads to the next.
+    /// 1 for the first run. Only a failure of the operation itself starts the next attempt.
     public let attempt: Int
     /// How often it may run before it is dead.
     public let maxAttempts: Int
     /// 1, plus the number of workers that were lost while they held this attempt.
     public let delivery: Int
-    /// The producer's words to find it by.
+    /// The producer's tags.
     public let tags: [String]
     private let validFence: Int64
     private let link: any OperationLink
@@ -40,7 +40,7 @@ public struct OperationContext: Sendable {
         self.link = link
     }
 
-    /// A run in a local queue, which no other process can take over.
+    /// Makes the context of a run in a local queue, which no other process can take over.
     init(
         id: OperationID,
         name: String,
@@ -63,10 +63,10 @@ public struct OperationContext: Sendable {
         self.link = link
     }
 
-    /// A number that grows with every hand-out in this queue. Pass it to a store that refuses lower ones, and a run that lost
-    /// its lease cannot overwrite what its successor wrote.
+    /// A number that grows with each claim in this queue. Pass it to a store that refuses lower numbers: then a run that lost its lease
+    /// cannot overwrite what its successor wrote.
     ///
-    /// - Throws: `OperationsError` with `.leaseLost` once this run is no longer known to own the operation.
+    /// - Throws: `OperationsError` with `.leaseLost` if this run may no longer own the operation.
     public var fence: Int64 {
         get throws {
             guard link.ownsLease else {
@@ -80,14 +80,14 @@ public struct OperationContext: Sendable {
         }
     }
 
-    /// Why its cancel was requested; nil while it is not. `Task.isCancelled` turns true with it.
+    /// The reason of the cancel request; nil without one. `Task.isCancelled` becomes true at the same time.
     public var cancelReason: String? { link.cancelReason }
 
-    /// Says how far the work is. Sent at most every 250 ms; the last value always arrives.
+    /// Reports progress. Sent at most every 250 ms; the last value always arrives.
     ///
     /// - Parameters:
-    ///   - fraction: 0 to 1; others are clamped, and what is no number is ignored.
-    ///   - message: a few words for people.
+    ///   - fraction: 0 to 1. Other values are clamped, and NaN is ignored.
+    ///   - message: a short text to show.
     public func progress(_ fraction: Double, _ message: String = "") {
         guard !fraction.isNaN else { return }
         link.write(.progress(fraction: min(max(fraction, 0), 1), message: message))
@@ -102,18 +102,18 @@ public struct OperationContext: Sendable {
         }
     }
 
-    /// Stores how far the work has come, so that another run can go on from there: after a failed attempt, a lost worker or a drain. The
-    /// last one counts; it arrives within 250 ms, and before the end of this run does. A run that lost its lease stores nothing.
+    /// Stores a checkpoint, from which the next run can continue after a failed attempt, a lost worker or a drain.
     ///
-    /// Only tracked operations have checkpoints. What comes after the last one that arrived is done again.
+    /// The last checkpoint counts. It is stored within 250 ms, and before the end of this run. Work after the last stored checkpoint is done
+    /// again. A run that lost its lease stores nothing. Only tracked operations have checkpoints.
     ///
-    /// - Parameter state: anything that becomes at most 64 KiB of JSON.
+    /// - Parameter state: a value of at most 64 KiB as JSON.
     /// - Throws: `OperationsError` with `.tooLarge`, or what the encoder throws.
     public func checkpoint(_ state: some Encodable) throws {
         try checkpoint(json: Array(try JSONEncoder().encode(state)))
     }
 
-    /// The same for JSON as it is.
+    /// Stores a checkpoint that is JSON already.
     package func checkpoint(json: [UInt8]) throws(OperationsError) {
         guard json.count <= Defaults.checkpointBytes else {
             throw OperationsError(
@@ -133,13 +133,13 @@ public struct OperationContext: Sendable {
     /// ```
     ///
     /// - Parameter type: what was stored.
-    /// - Throws: `DecodingError` if it is something else, or why it could not be read.
+    /// - Throws: `DecodingError` if the checkpoint is of another type, or the error of reading it.
     public func lastCheckpoint<State: Decodable>(as type: State.Type = State.self) async throws -> State? {
         guard let json = try await lastCheckpointJSON() else { return nil }
         return try JSONDecoder().decode(type, from: Data(json))
     }
 
-    /// The same as it is stored.
+    /// The last checkpoint as stored JSON.
     package func lastCheckpointJSON() async throws -> [UInt8]? { try await link.lastCheckpoint() }
 }
 
@@ -148,7 +148,7 @@ package protocol OperationLink: Sendable {
     var ownsLease: Bool { get }
     var cancelReason: String? { get }
     func write(_ content: Report.Content)
-    /// What was stored last, by this run or an earlier one.
+    /// The last checkpoint, of this run or an earlier one.
     func lastCheckpoint() async throws -> [UInt8]?
 }
 

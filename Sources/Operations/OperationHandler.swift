@@ -1,19 +1,19 @@
-/// What runs the operations of one name, with its types erased.
+/// Runs the operations of one name, with its types erased.
 package struct OperationHandler: Sendable {
-    /// Takes the arguments (JSON) and gives the result (JSON, or empty for none).
+    /// Takes the arguments (JSON) and returns the result (JSON, or empty if there is none).
     package typealias Body = @Sendable (_ arguments: [UInt8], _ context: OperationContext) async throws -> [UInt8]
 
-    /// What follows an error; nil = as the policy says.
+    /// Decides what follows an error; nil = the policy decides.
     package typealias Decision = @Sendable (_ error: any Error, _ attempt: Int) -> RetryDecision?
     /// Called when an operation has ended, with its arguments.
     package typealias EndHook = @Sendable (LocalOperationEnding, _ arguments: [UInt8], OperationContext) async -> Void
 
     package var name: String
-    /// Attempts and pauses, unless the producer says otherwise.
+    /// Attempts and pauses, unless the producer sets its own.
     package var retryPolicy: RetryPolicy
-    /// Longest time for one attempt, unless the producer says otherwise; nil = no limit.
+    /// Longest time for one attempt, unless the producer sets its own; nil = no limit.
     package var runTimeout: Duration?
-    /// Decides by the error. An error that says itself that another attempt is pointless is not asked about.
+    /// Decides by the error. Not called for an error that is not retryable itself.
     package var decide: Decision?
     package var onEnd: EndHook?
     package var body: Body

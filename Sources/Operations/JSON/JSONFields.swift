@@ -1,6 +1,6 @@
-/// Walks over the fields of one JSON object without building anything: key and the raw bytes of the value.
+/// Reads the fields of one JSON object in order, as keys and the raw bytes of their values.
 ///
-/// The hot path reads a million envelopes with it; what is inside a value is left to whoever decodes it.
+/// It builds no values, because the hot path reads millions of envelopes. The caller decodes the values that it needs.
 package struct JSONFields {
     private let bytes: [UInt8]
     private var position = 0
@@ -39,7 +39,7 @@ package struct JSONFields {
     private mutating func finish() throws(OperationsError) -> (key: String, value: ArraySlice<UInt8>)? {
         position += 1
         skipSpace()
-        guard position == bytes.count else { throw malformed("something after the object") }
+        guard position == bytes.count else { throw malformed("text after the object") }
         ended = true
         return nil
     }
@@ -102,6 +102,6 @@ package struct JSONFields {
     }
 
     private func malformed(_ why: String) -> OperationsError {
-        OperationsError(.malformed, "an envelope is not the JSON object it should be: \(why) at byte \(position)")
+        OperationsError(.malformed, "an envelope is not a JSON object: \(why) at byte \(position)")
     }
 }

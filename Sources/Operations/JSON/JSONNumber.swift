@@ -1,4 +1,4 @@
-/// A JSON number as its literal text, so that nothing is rounded before somebody asks for a Swift number.
+/// A JSON number as its literal text, which is rounded only when it is converted to a Swift number.
 public struct JSONNumber: Sendable, Hashable {
     /// The number as it is written in JSON.
     public let literal: String

@@ -1,10 +1,10 @@
 /// What an enqueue waits for, beyond the answer that Redis has the operation.
 public enum Durability: Sendable, Hashable, CustomStringConvertible {
-    /// Nothing: Redis has it in memory.
+    /// No more: Redis has it in memory.
     case none
-    /// So many replicas have it, too.
+    /// This many replicas have it as well.
     case replicas(Int)
-    /// It is in the append-only file, on the disk. Needs Redis 7.2 with `appendonly yes`.
+    /// It is on disk in the append-only file. Needs Redis 7.2 with `appendonly yes`.
     case disk
 
     /// Reads `none`, `wait:N` (1 to 100 replicas) or `aof`.
@@ -26,7 +26,7 @@ public enum Durability: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The form that is read.
+    /// The text that `init(parsing:)` reads.
     public var description: String {
         switch self {
         case .none: "none"
@@ -36,14 +36,14 @@ public enum Durability: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A broker that can say how safe its server keeps what it was given.
+/// A broker that can confirm the durability of what it has written.
 package protocol DurableBroker: Sendable {
-    /// Writes something and waits for what the durability asks. Before it writes, it makes sure that the server can be asked.
+    /// Writes and then waits until the durability is reached. Checks before the write that the server supports it.
     ///
-    /// - Returns: what `body` returned, and whether it was confirmed in time. Whatever goes wrong after `body` is no failure: what
-    ///   it wrote is stored.
-    /// - Throws: what `body` throws; before it, `OperationsError` with `.invalidOption` if this server has no such durability,
-    ///   `.denied`, or `.unavailable`.
+    /// - Returns: what `body` returned, and whether the durability was confirmed in time. No error after `body` is thrown, because the
+    ///   write is stored.
+    /// - Throws: what `body` throws; before `body` runs, `OperationsError` with `.invalidOption` if the server does not support the
+    ///   durability, `.denied`, or `.unavailable`.
     func confirming<Result>(
         _ durability: Durability,
         queue: String,

@@ -1,24 +1,24 @@
 import Foundation
 
-/// The one rule for times and durations that come from outside: flags, lines of a batch, settings, and the Swift API.
+/// The limits for times and durations from outside: flags, batch lines, settings and the Swift API.
 ///
-/// A duration has 0 to 100 years, and no start is more than 100 years away. Within these limits no sum of times overflows, and every
-/// instant fits the field that stores it.
+/// A duration is at most 100 years, and a start at most 100 years away. Within these limits no sum of times overflows, and each instant
+/// fits its stored field.
 package enum TimeLimit {
     /// `Defaults.longestDuration`.
     package static let milliseconds = Defaults.longestDuration.wholeMilliseconds
 
-    /// What may be shorter than everything that is measured.
+    /// The least allowed duration.
     package enum Least: Sendable {
         case zero
         case moreThanZero
     }
 
-    /// Checks a duration; nil is no limit and always allowed.
+    /// Checks a duration. Nil means no limit and is always allowed.
     ///
     /// - Parameters:
-    ///   - duration: what was given.
-    ///   - role: what the duration is for, as the subject of a sentence ("the run timeout").
+    ///   - duration: the duration to check.
+    ///   - role: what the duration is for, as the subject of the error's sentence ("the run timeout").
     ///   - least: whether zero is allowed.
     /// - Throws: `.invalidOption` with the role and the value.
     package static func check(
@@ -33,16 +33,16 @@ package enum TimeLimit {
         throw OperationsError(.invalidOption, "\(role) is \(duration): use \(bounds)")
     }
 
-    /// The delay of a start at an instant.
+    /// The delay until a start.
     ///
     /// - Parameters:
     ///   - instant: milliseconds since 1970.
-    ///   - now: the same of the clock that counts the delay.
+    ///   - now: milliseconds since 1970 by the clock that counts the delay.
     /// - Returns: milliseconds, 0 for an instant in the past.
     /// - Throws: `.invalidOption` if the start is more than 100 years away.
     package static func delay(until instant: Double, now: Int64) throws(OperationsError) -> Int64 {
         let distance = instant - Double(now)
-        // Also false for what is no number.
+        // Also false for NaN.
         guard distance <= Double(milliseconds) else {
             throw OperationsError(.invalidOption, "the start is more than 100 years away: use a date before that")
         }
@@ -51,22 +51,22 @@ package enum TimeLimit {
 }
 
 extension Defaults {
-    /// The longest duration that is accepted anywhere, and the farthest start: 100 years of 365 days.
+    /// The longest accepted duration, and the farthest start: 100 years of 365 days.
     public static let longestDuration: Duration = .seconds(100 * 365 * 86_400)
 }
 
 extension Duration {
-    /// The same, or the nearest that has at most 100 years: for what cannot throw.
+    /// The duration limited to 100 years, for code that cannot throw.
     package var limited: Duration { min(max(self, .zero - Defaults.longestDuration), Defaults.longestDuration) }
 
-    /// Whole milliseconds, rounded up, so that a pause is never shorter than asked for; at most 100 years of them.
+    /// Whole milliseconds, rounded up so that a pause is never too short; at most 100 years.
     package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = limited.components
         let per = Int64(1_000_000_000_000_000)
         return seconds * 1000 + attoseconds / per + (attoseconds % per > 0 ? 1 : 0)
     }
 
-    /// Seconds as a floating point number, at most 100 years of them.
+    /// Seconds as a floating point number; at most 100 years.
     package var inSeconds: Double {
         let (seconds, attoseconds) = limited.components
         return Double(seconds) + Double(attoseconds) / 1e18

@@ -1,6 +1,6 @@
-/// With what operations are shown to people.
+/// The keys and the redaction with which operations are shown.
 package struct PayloadView: Sendable {
-    /// Reads what is encrypted; nil = there are no keys.
+    /// Decrypts arguments; nil = no keys.
     package var seal: (any EnvelopeSeal)?
     package var redaction: Redaction
 
@@ -10,13 +10,13 @@ package struct PayloadView: Sendable {
     }
 }
 
-/// An envelope as far as it can be read with the keys that are here, for showing it.
+/// An envelope to show, decrypted as far as this process has the keys.
 package struct EnvelopeReading: Sendable {
-    /// Its arguments are clear text only if `encryptionKey` is nil.
+    /// The envelope. Its arguments are clear text only if `encryptionKey` is nil.
     package let envelope: OperationEnvelope
-    /// What a worker with these keys says against it; nil = nothing, or there are no keys.
+    /// Why a worker with these keys refuses the operation; nil = it does not, or there are no keys.
     package let failure: SealFailure?
-    /// What is to be said of its signature; nil = nothing.
+    /// A sentence about the signature; nil = it has none.
     package let signature: String?
 
     package init(_ bytes: [UInt8], id: OperationID, queue: String, view: PayloadView = PayloadView()) {
@@ -35,7 +35,7 @@ package struct EnvelopeReading: Sendable {
         signature = envelope.signingKey.map { "by the key \(OperationsError.quoted($0)), \(state)" }
     }
 
-    /// What to show in place of arguments that cannot be read; nil = they can.
+    /// What to show in place of arguments that cannot be decrypted; nil = they can be read.
     package var hiddenArguments: String? {
         envelope.encryptionKey.map { "encrypted with the key \(OperationsError.quoted($0))" }
     }
@@ -46,6 +46,6 @@ extension OperationDetail {
         EnvelopeReading(record.envelope, id: record.header.id, queue: queue, view: view)
     }
 
-    /// Its result as it may be shown.
+    /// The result after redaction.
     package func result(_ view: PayloadView) -> [UInt8]? { result.map { view.redaction.applied(to: $0, .result) } }
 }

@@ -1,28 +1,28 @@
-/// Proves where operations come from, and hides their arguments from Redis and whoever reads it.
+/// Signs operations, and encrypts their arguments so that Redis and its other users cannot read them.
 ///
-/// What it adds are the two optional fields `sig` and `enc` of an envelope: see `docs/wire-format.md`.
+/// It adds the optional fields `sig` and `enc` to an envelope: see `docs/wire-format.md`.
 package protocol EnvelopeSeal: Sendable {
-    /// Encrypts and signs, as far as there are keys for it.
+    /// Encrypts and signs with the keys that this process has.
     ///
     /// - Parameter envelope: as `OperationEnvelope.encoded()` writes it.
-    /// - Throws: `.tooLarge` if there is no room left for it.
+    /// - Throws: `.tooLarge` if the sealed envelope exceeds the limit.
     func seal(_ envelope: [UInt8], id: OperationID, queue: String) throws(OperationsError) -> [UInt8]
 
-    /// Verifies and decrypts stored bytes; verifies before anything in them is looked at.
+    /// Verifies stored bytes, then decrypts them. Nothing else is read before the verification.
     ///
-    /// - Throws: `SealFailure` if they are not to be trusted or cannot be decrypted, `.malformed` if they are no envelope.
+    /// - Throws: `SealFailure` if the bytes cannot be trusted or decrypted, `.malformed` if they are no envelope.
     func open(_ envelope: [UInt8], id: OperationID, queue: String) throws -> OperationEnvelope
 }
 
-/// Why an operation is in quarantine: it was not run and never will be, unless an operator retries it.
+/// Why an operation is in quarantine: it was not run, and will not run unless an operator retries it.
 package struct SealFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// A closed list; the raw value is the type of the stored error.
     package enum Code: String, Sendable, CaseIterable {
-        /// It has no signature, and here one is asked for.
+        /// It has no signature, but this process requires one.
         case unsigned
-        /// Its signature is not that of its content.
+        /// Its signature does not match its content.
         case badSignature = "signature"
-        /// It was signed or encrypted with a key that is not known here.
+        /// It was signed or encrypted with an unknown key.
         case unknownKey = "key"
         /// Its arguments cannot be decrypted with the key that they name.
         case undecryptable = "decryption"
@@ -41,9 +41,9 @@ package struct SealFailure: Error, Sendable, Equatable, CustomStringConvertible 
 }
 
 extension OperationEnvelope {
-    /// Reads stored bytes with whatever keys there are.
+    /// Reads stored bytes with the given keys.
     ///
-    /// - Parameter seal: nil = no keys: signatures are not looked at, and what is encrypted cannot be read.
+    /// - Parameter seal: the keys; nil = none: signatures are not verified, and encrypted arguments cannot be read.
     /// - Throws: as `EnvelopeSeal.open`.
     package init(_ bytes: [UInt8], id: OperationID, queue: String, seal: (any EnvelopeSeal)?) throws {
         if let seal {

@@ -1,6 +1,6 @@
-/// What may name a namespace, a queue, an operation type or a worker: `^[A-Za-z0-9._-]{1,128}$`.
+/// The rule for names of namespaces, queues, operation types and workers: `^[A-Za-z0-9._-]{1,128}$`.
 ///
-/// Names become parts of Redis keys and channels, so nothing that has a meaning there (`{ } : * ? [ ]`, control bytes) is allowed.
+/// Names become parts of Redis keys and channels, so characters with a meaning there (`{ } : * ? [ ]`, control bytes) are not allowed.
 public enum NameRule {
     /// True if the text may be used as a name.
     public static func allows(_ name: String) -> Bool {
@@ -8,7 +8,7 @@ public enum NameRule {
         return (1...128).contains(bytes.count) && bytes.allSatisfy(isAllowed)
     }
 
-    /// Returns the name, or throws what is wrong with it.
+    /// Returns the name, or throws if it is not allowed.
     ///
     /// - Parameters:
     ///   - name: the text to check.

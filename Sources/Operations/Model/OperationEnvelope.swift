@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the producer says about an operation and Redis never looks into: name, arguments and options, as one JSON object.
+/// Name, arguments and options of an operation as one JSON object, written by the producer and never read by Redis.
 ///
-/// Only what the producer has said is written. Fields that this version does not know stay in the stored bytes.
+/// Only options that the producer has set are written. Unknown fields stay in the stored bytes.
 public struct OperationEnvelope: Sendable, Equatable {
     /// The registered type that runs it.
     public var name: String
@@ -10,7 +10,7 @@ public struct OperationEnvelope: Sendable, Equatable {
     public var arguments: [UInt8]
     /// Words to find it by, at most 16 of 1 to 64 bytes.
     public var tags: [String]
-    /// Attempts and pauses, as far as the producer has said; the rest is up to the type.
+    /// Attempts and pauses, as far as the producer sets them. The type decides the rest.
     public var retry: RetryOverrides
     /// Longest time that one attempt may run; nil = the type's own limit.
     public var runTimeout: Duration?
@@ -18,10 +18,10 @@ public struct OperationEnvelope: Sendable, Equatable {
     public var rerunOf: OperationID?
     /// The id of the key with which `arguments` are encrypted; nil = they are clear text.
     package var encryptionKey: String?
-    /// The id of the key that the signature names. That there is one says nothing of its truth.
+    /// The id of the key that the signature names. The signature may be wrong all the same.
     package private(set) var signingKey: String?
 
-    /// An operation to be enqueued. Its name and limits are checked there, not here.
+    /// Makes an envelope to enqueue. The enqueue checks its name and limits.
     public init(
         name: String,
         arguments: [UInt8] = Array("{}".utf8),
@@ -40,14 +40,14 @@ public struct OperationEnvelope: Sendable, Equatable {
 }
 
 extension OperationEnvelope {
-    /// Attempts as far as can be told without the type: what the producer has said, or the default.
+    /// The number of attempts as far as it is known without the type: the producer's, or the default.
     package var maxAttempts: Int { retry.attempts ?? Defaults.attempts }
 }
 
 // MARK: - Writing
 
 extension OperationEnvelope {
-    /// The stored bytes: `{"name":…,"args":…}` and whatever else is said.
+    /// Returns the stored bytes: `{"name":…,"args":…}` and the options.
     package func encoded() -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(arguments.count + name.utf8.count + 20)
@@ -66,7 +66,7 @@ extension OperationEnvelope {
         return json
     }
 
-    /// Checks what a producer may have got wrong.
+    /// Checks name, options and size.
     ///
     /// - Throws: `OperationsError` with `.invalidName`, `.invalidOption` or `.tooLarge`.
     package func validate() throws(OperationsError) {
@@ -98,10 +98,10 @@ extension OperationEnvelope {
 }
 
 extension OperationEnvelope {
-    /// More than everything but name and arguments ever takes: 16 tags of 64 bytes, each byte an escape, and some numbers.
+    /// An upper bound for everything but name and arguments: 16 tags of 64 bytes, each byte an escape, and some numbers.
     private static let mostBesidesArguments = 16 << 10
 
-    /// The number of stored bytes, where it matters: far from the limit nothing is encoded just to be counted.
+    /// The number of stored bytes, exact near the limit. Far from it, nothing is encoded just to be counted.
     private var byteCountNearLimit: Int {
         let size = arguments.count + name.utf8.count
         return size + Self.mostBesidesArguments <= Defaults.operationBytes ? size : encoded().count

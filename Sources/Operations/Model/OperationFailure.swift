@@ -1,10 +1,10 @@
 import Foundation
 
-/// An error as it is stored with an operation: what kind, what it said, which run.
+/// An error as it is stored with an operation: its type, message and run.
 public struct OperationFailure: Sendable, Codable, Equatable {
     /// The error's type, a word to group by: `HTTPError`, `exit`, `timeout`, `lost`.
     public var type: String
-    /// What it said, at most 4 KiB.
+    /// The message, at most 4 KiB.
     public var message: String
     /// The attempt that failed, from 1.
     public var attempt: Int
@@ -12,7 +12,7 @@ public struct OperationFailure: Sendable, Codable, Equatable {
     public var delivery: Int
     /// Facts for programs, for example `exitCode`.
     public var details: [String: Int]?
-    /// What followed; nil where the attempt was cancelled, or an earlier version wrote it.
+    /// What followed; nil if the attempt was cancelled, or if an earlier version wrote this.
     public var verdict: Verdict?
 
     /// What followed a failed attempt, and why.
@@ -30,7 +30,7 @@ public struct OperationFailure: Sendable, Codable, Equatable {
         public static let discarded = Verdict(rawValue: "discarded")
     }
 
-    /// An error as it is to be stored; a message that is too long is cut.
+    /// Makes an error to store. A message that is too long is cut.
     public init(
         type: String,
         message: String,
@@ -55,7 +55,7 @@ public struct OperationFailure: Sendable, Codable, Equatable {
     }
 }
 
-/// An error that decides itself what follows.
+/// An error that decides itself whether another attempt follows.
 public protocol OperationFailing: Error {
     /// A word to group by.
     var failureType: String { get }
@@ -66,7 +66,7 @@ public protocol OperationFailing: Error {
 }
 
 extension OperationFailing {
-    /// True.
+    /// True by default.
     public var isRetryable: Bool { true }
     public var failureDetails: [String: Int]? { nil }
 }

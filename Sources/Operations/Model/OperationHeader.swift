@@ -1,4 +1,4 @@
-/// The first 64 bytes of every element and record: ASCII at fixed offsets, so that a script uses `string.sub` and never parses.
+/// The first 64 bytes of each element and record: ASCII at fixed offsets, so that a script uses `string.sub` and never parses.
 ///
 /// | bytes (from 0) | field | written as |
 /// |---|---|---|
@@ -14,7 +14,7 @@
 /// | 38–63 | id | ULID |
 package struct OperationHeader: Sendable, Equatable {
     package static let byteCount = 64
-    /// The bytes before the sequence. They are the same for operations that are enqueued alike.
+    /// The number of bytes before the sequence. They are equal for operations with equal options.
     package static let frontByteCount = 27
     package static let version = UInt8(ascii: "1")
     private static let idOffset = byteCount - OperationID.characterCount
@@ -80,7 +80,7 @@ package struct OperationHeader: Sendable, Equatable {
         )
     }
 
-    /// Reads a header as far as it can be read: the id and the flags have the same place in every version.
+    /// Reads what it can of a damaged header. The id and the flags have the same place in each version.
     ///
     /// - Returns: the header, and what is wrong with it; nil without an id.
     package static func salvage(_ bytes: [UInt8]) -> (header: OperationHeader, fault: String?)? {
@@ -116,7 +116,7 @@ package struct OperationHeader: Sendable, Equatable {
     }
 }
 
-/// Reads fixed-width fields in order. Not generic: other modules call it for every operation, and cannot specialize it.
+/// Reads fixed-width fields in order. Not generic, because other modules call it for each operation and could not specialize it.
 package struct FieldReader {
     private let bytes: ArraySlice<UInt8>
     private var index: Int
@@ -162,7 +162,7 @@ package struct FieldReader {
 package enum FieldWriter {
     private static let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
 
-    /// Appends the number with leading zeros. A number that does not fit its width is a mistake in our code.
+    /// Appends the number with leading zeros. A number that does not fit is a bug in Sluice.
     package static func append(_ number: Int64, width: Int, radix: Int64, to bytes: inout [UInt8]) {
         precondition(number >= 0, "a header field is never negative")
         let start = bytes.count

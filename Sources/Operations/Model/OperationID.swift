@@ -12,14 +12,14 @@ public struct OperationID: Hashable, Sendable, Comparable {
         self.low = low
     }
 
-    /// Makes a new id from the wall clock and 80 random bits; further ones of the same millisecond, or of a clock that was set back,
-    /// count upwards from there, as the format says, so that the ids of one process sort by their making.
+    /// Makes a new id from the wall clock and 80 random bits.
     ///
-    /// The clock only makes ids sort; no due time or lease is ever derived from it.
+    /// Further ids of the same millisecond, or of a clock that was set back, count upwards, so that the ids of one process sort by the
+    /// order of creation. No due time or lease is derived from an id.
     public init() {
         self = Self.newest.withLock { newest in
             let milliseconds = UInt64(max(0, Date().timeIntervalSince1970 * 1000))
-            // A clock that was set back does not make them sort before what there is.
+            // After a clock was set back, new ids still sort after the existing ones.
             if milliseconds <= newest.milliseconds, let next = newest.successor {
                 newest = next
             } else {
@@ -38,7 +38,7 @@ public struct OperationID: Hashable, Sendable, Comparable {
 
     private var milliseconds: UInt64 { high >> 16 }
 
-    /// The next id of the same millisecond; nil behind the last.
+    /// The next id of the same millisecond; nil after the last.
     private var successor: OperationID? {
         if low < .max { return OperationID(high: high, low: low + 1) }
         return high & 0xffff == 0xffff ? nil : OperationID(high: high + 1, low: 0)
@@ -56,10 +56,10 @@ public struct OperationID: Hashable, Sendable, Comparable {
         self.init(high: milliseconds << 16 | UInt64(salt), low: low)
     }
 
-    /// Maps any string to an id, always the same one: the way of `--id KEY`.
+    /// Maps any string to an id, always to the same one, as `--id KEY` does.
     ///
     /// A string that already is an id maps to itself. Everything else is hashed with 128-bit FNV-1a, which spreads well
-    /// but is no secret: whoever may choose keys may choose equal ids.
+    /// but is no secret: a producer that chooses keys can make equal ids.
     ///
     /// - Parameter key: any text.
     public init(key: String) {

@@ -1,14 +1,14 @@
 /// How urgently an operation wants a slot, in Foundation's five steps.
 public enum OperationPriority: String, Sendable, Codable, CaseIterable, Comparable {
-    /// For what can wait longest.
+    /// Work that can wait longest.
     case veryLow
-    /// For what can wait.
+    /// Work that can wait.
     case low
     /// The default.
     case normal
-    /// For what somebody waits for.
+    /// Work that a user waits for.
     case high
-    /// For what must go first.
+    /// Work that must start first.
     case veryHigh
 
     /// Foundation's number for the step: −8, −4, 0, 4 or 8.

@@ -66,6 +66,6 @@ package struct OperationRecord: Sendable, Equatable {
         state == .executing || state == .finished ? header.failedAttempts + 1 : header.failedAttempts
     }
 
-    /// When its time comes or came, if it was not ready at once; 0 = it was.
+    /// When it is or was due; 0 if it was ready at once.
     package var dueAt: Int64 { header.readyAt > enqueuedAt ? header.readyAt : 0 }
 }

@@ -1,4 +1,4 @@
-/// Where an operation stands. The raw values are the words used in JSON, tables and documentation.
+/// The state of an operation. The raw values are the words in JSON, tables and documentation.
 public enum OperationState: String, Sendable, Codable, CaseIterable {
     /// Waits for its time.
     case scheduled
@@ -14,12 +14,12 @@ public enum OperationState: String, Sendable, Codable, CaseIterable {
     case finished
     /// Ended with an error, attempts used up; an operator may retry it. Terminal.
     case dead
-    /// Ended because somebody cancelled it. Terminal.
+    /// Ended by a cancel. Terminal.
     case cancelled
     /// Was not started in time. Terminal.
     case expired
 
-    /// True for the four states that nothing changes except an explicit retry by an operator.
+    /// True for the four states that only an operator's retry changes.
     public var isTerminal: Bool {
         switch self {
         case .finished, .dead, .cancelled, .expired: true
@@ -30,7 +30,7 @@ public enum OperationState: String, Sendable, Codable, CaseIterable {
     /// True for states from which the operation can still be started.
     public var isWaiting: Bool { !isTerminal && self != .executing }
 
-    /// The letter that stands for the state in a record's head and in event messages.
+    /// The letter of the state in a record's head and in event messages.
     package var code: UInt8 {
         switch self {
         case .scheduled: UInt8(ascii: "s")

@@ -1,4 +1,4 @@
-/// What can go wrong with an operation or a queue, apart from the transport.
+/// An error of an operation or a queue, apart from the transport.
 public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A closed list, safe as a metric label.
     public enum Code: String, Sendable, CaseIterable {
@@ -12,7 +12,7 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         case malformed
         /// There is no such operation.
         case notFound
-        /// The operation's state forbids what was asked, or the broker takes no such operation.
+        /// The operation's state does not allow the call, or the broker does not accept such an operation.
         case refused
         /// The operation ended `dead`.
         case dead
@@ -20,30 +20,30 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         case cancelled
         /// The operation ended `expired`.
         case expired
-        /// The caller no longer owns the operation it writes for.
+        /// The caller no longer owns the operation.
         case leaseLost
-        /// A wait ended before the operation did.
+        /// A wait or a time limit ended before the operation.
         case timedOut
-        /// No answer came, so whether the call took effect is unknown.
+        /// No reply came, so it is unknown whether the call took effect.
         case outcomeUnknown
-        /// The broker cannot be reached, or is not ready to work.
+        /// The broker cannot be reached, or is not ready.
         case unavailable
-        /// The broker refused user, password or permission.
+        /// The broker refused the user, the password or a permission.
         case denied
-        /// TLS with the broker failed: its certificate is for another host, has expired or is signed by an unknown authority, or there
-        /// is no TLS on its side.
+        /// TLS with the broker failed: its certificate is for another host, has expired or is signed by an unknown authority, or the broker
+        /// does not use TLS.
         case untrusted
         /// The namespace has another protocol than this program speaks, so nothing in it can be read or written.
         case incompatible
-        /// The broker has no memory left for more operations. What is there can still be run, ended and cancelled.
+        /// The broker has no memory for more operations. Stored operations can still run, end and be cancelled.
         case full
-        /// The broker is away, and the client's own buffer holds no more operations.
+        /// The broker cannot be reached, and the client's own buffer is full.
         case bufferFull
     }
 
-    /// What kind it is.
+    /// The kind of error.
     public let code: Code
-    /// One sentence: what, where, what to do.
+    /// One sentence: what happened, where, and what to do.
     public let message: String
     /// The operation concerned, if there is one.
     public let id: OperationID?
@@ -57,7 +57,7 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
 
     public var description: String { message }
 
-    /// Untrusted text for a message: at most 64 characters, control characters as escapes, passwords of addresses hidden.
+    /// Quotes untrusted text for a message: at most 64 characters, control characters as escapes, passwords in URLs hidden.
     package static func quoted(_ text: String) -> String {
         let text = URLPasswords.masked(text)
         let shown = text.count > 64 ? text.prefix(63) + "…" : text[...]

@@ -1,13 +1,13 @@
-/// What of arguments and results is not shown to people: not stored differently, only left out where it is printed.
+/// The parts of arguments and results that are hidden when they are printed. They are stored unchanged.
 package struct Redaction: Sendable, Equatable {
-    /// What stands in the place of a hidden value.
+    /// The text in place of a hidden value.
     package static let mark = JSONValue.string("***")
     /// Each begins with `args` or `result`; `*` stands for any key or index.
     package let paths: [[String]]
     /// Hides arguments and results as a whole.
     package var hidesAll: Bool
 
-    /// Nothing is hidden.
+    /// Hides nothing.
     package static let none = Redaction(paths: [], hidesAll: false)
 
     private init(paths: [[String]], hidesAll: Bool) {
@@ -42,7 +42,7 @@ package struct Redaction: Sendable, Equatable {
         }
     }
 
-    /// The same for stored bytes, which are hidden as a whole if they cannot be read and something is to be hidden in them.
+    /// Applies the redaction to stored bytes. Bytes that cannot be parsed are hidden as a whole if a path could be in them.
     package func applied(to bytes: [UInt8], _ root: Root) -> [UInt8] {
         guard hidesAll || paths.contains(where: { $0[0] == root.rawValue }), !bytes.isEmpty else { return bytes }
         let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)

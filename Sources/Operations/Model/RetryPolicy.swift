@@ -4,10 +4,10 @@ public struct RetryPolicy: Sendable, Equatable {
     public var attempts: Int
     /// Pause after the first failed attempt; it doubles with each further one.
     public var base: Duration
-    /// The longest pause, before the part that chance adds.
+    /// The longest pause, before jitter.
     public var ceiling: Duration
 
-    /// A policy; what is not given is the default.
+    /// Makes a policy with defaults for what is not given.
     public init(
         attempts: Int = Defaults.attempts,
         base: Duration = Defaults.backoffBase,
@@ -18,17 +18,17 @@ public struct RetryPolicy: Sendable, Equatable {
         self.ceiling = ceiling
     }
 
-    /// One run only.
+    /// One attempt only.
     public static let never = RetryPolicy(attempts: 1)
 
-    /// The pause after a failed attempt: `min(ceiling, base · 2^(attempt−1))` and up to half as much again, by chance,
-    /// so that operations that failed together do not come back together.
+    /// The pause after a failed attempt: `min(ceiling, base · 2^(attempt−1))` plus a random part of up to half of it, so that operations
+    /// that failed together are not retried together.
     ///
     /// - Parameters:
     ///   - attempt: the attempt that failed, from 1.
     ///   - chance: a number from 0 to 1.
     public func delay(afterAttempt attempt: Int, chance: Double = .random(in: 0...1)) -> Duration {
-        // Step by step: the numbers may come from anybody, and a large one must not overflow.
+        // Step by step: the numbers come from outside, and a large one must not overflow.
         let longest = min(max(ceiling, .zero), Defaults.longestDuration)
         var pause = min(max(base, .zero), longest)
         for _ in 0..<min(max(attempt - 1, 0), 40) { pause = min(pause * 2, longest) }
@@ -36,7 +36,7 @@ public struct RetryPolicy: Sendable, Equatable {
     }
 }
 
-/// What a producer says about attempts and pauses; nil = what the operation's type says, in the worker that runs it.
+/// A producer's attempts and pauses. Nil = those of the operation's type, in the worker that runs it.
 public struct RetryOverrides: Sendable, Equatable {
     /// How often the operation may run before it is dead, 1 to 999.
     public var attempts: Int?
@@ -45,14 +45,14 @@ public struct RetryOverrides: Sendable, Equatable {
     /// The longest pause, before the part that chance adds.
     public var ceiling: Duration?
 
-    /// What the producer says; what is not given is up to the operation's type.
+    /// Makes overrides. The operation's type decides what is not given.
     public init(attempts: Int? = nil, base: Duration? = nil, ceiling: Duration? = nil) {
         self.attempts = attempts
         self.base = base
         self.ceiling = ceiling
     }
 
-    /// As much of a policy as differs from the defaults.
+    /// Makes overrides of the values in which a policy differs from the defaults.
     public init(_ policy: RetryPolicy) {
         let defaults = RetryPolicy()
         attempts = policy.attempts == defaults.attempts ? nil : policy.attempts
@@ -60,7 +60,7 @@ public struct RetryOverrides: Sendable, Equatable {
         ceiling = policy.ceiling == defaults.ceiling ? nil : policy.ceiling
     }
 
-    /// The policy that holds, given what the operation's type says.
+    /// Returns the type's policy with these overrides applied.
     public func applied(to policy: RetryPolicy) -> RetryPolicy {
         RetryPolicy(
             attempts: attempts ?? policy.attempts,

@@ -1,14 +1,14 @@
-/// Cuts of text that leave characters whole and say that something is missing.
+/// Cuts text between characters and marks the cut.
 package enum TextCut {
-    /// Stands where text was cut.
+    /// The mark of a cut.
     package static let mark = "…"
 
-    /// How far a character is looked for that a cut would divide: no more bytes than this are given up for it.
+    /// How many bytes back to search for the beginning of a character that the cut would divide.
     private static let window = 64
 
-    /// How many of the first `limit` bytes are whole characters. All bytes where they are not more than that.
+    /// How many of the first `limit` bytes are whole characters; the number of all bytes if there are at most `limit`.
     ///
-    /// A character of more than 64 bytes is cut between its Unicode scalars, and what is not UTF-8 between any bytes.
+    /// A character of more than 64 bytes is cut between its Unicode scalars, and invalid UTF-8 between any bytes.
     package static func wholeCharacters(in bytes: ArraySlice<UInt8>, limit: Int) -> Int {
         guard bytes.count > limit else { return bytes.count }
         guard limit > 0, let end = scalarBoundary(in: bytes, bytes.startIndex + limit) else { return max(limit, 0) }
@@ -33,7 +33,7 @@ package enum TextCut {
 }
 
 extension String {
-    /// The text itself where it has at most `limit` bytes of UTF-8; else its beginning and "…", together at most that many.
+    /// Returns the text if it has at most `limit` bytes of UTF-8; otherwise its beginning and "…" in at most `limit` bytes.
     package func cut(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         let bytes = Array(utf8.prefix(limit + 4))
@@ -41,7 +41,7 @@ extension String {
         return String(decoding: bytes[..<count], as: UTF8.self) + TextCut.mark
     }
 
-    /// The text itself where it has at most `limit` characters; else its beginning and "…", together that many.
+    /// Returns the text if it has at most `limit` characters; otherwise its beginning and "…" in `limit` characters.
     package func cut(toCharacters limit: Int) -> String {
         guard let end = index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex else { return self }
         return self[..<index(before: end)] + TextCut.mark
@@ -49,7 +49,7 @@ extension String {
 }
 
 extension [UInt8] {
-    /// These bytes of UTF-8 where they are at most `limit`; else their beginning and "…", together at most that many.
+    /// Returns these bytes of UTF-8 if they are at most `limit`; otherwise their beginning and "…" in at most `limit` bytes.
     package func cutText(toBytes limit: Int) -> [UInt8] {
         guard count > limit else { return self }
         let whole = TextCut.wholeCharacters(in: self[...], limit: limit - TextCut.mark.utf8.count)

@@ -1,11 +1,11 @@
-/// Hides the passwords of addresses in text that is shown: `postgres://app:secret@db/main` becomes `postgres://app:***@db/main`.
+/// Hides passwords of URLs in text that is shown: `postgres://app:secret@db/main` becomes `postgres://app:***@db/main`.
 ///
-/// An http address that has a user alone carries a token in its place, and the user is hidden then.
+/// The user of an http URL without a password is often a token, so it is hidden as well.
 package enum URLPasswords {
     private static let mark = Array("***".utf8)
     private static let separator = Array("://".utf8)
 
-    /// The same text with `***` in the place of each password.
+    /// Returns the text with `***` in place of each password.
     package static func masked(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "@")) else { return text }
         let bytes = Array(text.utf8)
@@ -20,7 +20,7 @@ package enum URLPasswords {
         return String(decoding: shown + bytes[end...], as: UTF8.self)
     }
 
-    /// The same in all strings of a value.
+    /// Hides passwords in all strings of a value.
     package static func masked(_ value: JSONValue) -> JSONValue {
         switch value {
         case .string(let text): .string(masked(text))
@@ -30,7 +30,7 @@ package enum URLPasswords {
         }
     }
 
-    /// The same in stored JSON, byte by byte as it was where it has none. What is no JSON is taken for text.
+    /// Hides passwords in stored JSON. JSON without passwords stays unchanged, byte by byte. Other bytes are treated as text.
     package static func masked(json bytes: [UInt8]) -> [UInt8] {
         // A backslash may hide an @ or a slash: "\u0040".
         guard bytes.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "\\") }) else { return bytes }
@@ -58,11 +58,11 @@ package enum URLPasswords {
         byte <= 0x20 || byte == 0x7f || Array("\"<>`".utf8).contains(byte)
     }
 
-    /// What stands before the @; empty where there is none.
+    /// The part before the @; empty without one.
     private static func userinfo(_ address: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let authority = address.prefix { !Array("/?#".utf8).contains($0) }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) { return authority[..<at] }
-        // A password with a slash that should have been escaped looks like a port that is no number.
+        // A password with an unescaped slash looks like a port that is not a number.
         guard authority.first != UInt8(ascii: "["), let colon = authority.firstIndex(of: UInt8(ascii: ":")) else {
             return address.prefix(0)
         }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What a worker says about itself with each heartbeat. Labels for people; nothing is decided by it.
+/// What a worker sends about itself with each heartbeat. It is only shown; no decision depends on it.
 package struct WorkerInfo: Sendable, Codable, Equatable {
     package var host: String
     package var pid: Int
     package var name: String
     package var slots: Int
     package var busy: Int
-    /// The first of its queues, at most `queuesNamed`: this goes out with the beat of every queue, so it must not grow with their
-    /// number. Its leases tell the others.
+    /// The first of its queues, at most `queuesNamed`. This is sent with the heartbeat of each queue, so its size must not grow with the
+    /// number of queues. The leases show all of them.
     package var queues: [String]
     /// Operation names that it handles.
     package var handles: [String]
@@ -16,7 +16,7 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
     /// Milliseconds since 1970 by the worker's clock.
     package var startedAt: Int64
     package var finished: Int64
-    /// Attempts that failed, also those that another one followed.
+    /// Failed attempts, including those that were retried.
     package var failed: Int64
     package var cancelled: Int64
     /// Operations that it could not read.
@@ -25,7 +25,7 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
     package var phase: String
     /// Resident memory in bytes.
     package var residentBytes: Int64
-    /// Bodies that were told to end, did not, and were given up on: they still run. Nil from an earlier version.
+    /// Bodies that did not end after a cancel and still run, although their operation was settled. Nil from an earlier version.
     package var stuck: Int?
 
     package init(

@@ -1,14 +1,14 @@
 extension LocalOperation {
-    /// Edges are added one at a time in the whole process, so that the search for cycles sees all of them.
+    /// Edges are added one at a time in the whole process, so that the search for cycles sees all edges.
     private static let editing = Guarded(())
 
-    /// Makes this operation wait for another one, which may be in another queue or in none. At any time before its start.
+    /// Makes this operation wait for another one, which may be in another queue or in none.
     ///
     /// - Parameters:
-    ///   - dependency: what must end first. Adding it again changes the policy.
-    ///   - onFailure: what becomes of this operation if the dependency ends without having finished.
-    /// - Throws: `OperationsError` with `.refused` if this operation has started or ended, or if the dependency waits for this
-    ///   operation itself, directly or over others: the message names the path. Nothing is changed then.
+    ///   - dependency: the operation that must end first. Adding it again changes the policy.
+    ///   - onFailure: what happens to this operation if the dependency ends as dead, cancelled or expired.
+    /// - Throws: `OperationsError` with `.refused` if this operation has started or ended, or if the dependency waits for this operation,
+    ///   directly or indirectly. The message names the path. Then nothing is changed.
     public func addDependency(_ dependency: LocalOperation, onFailure: DependencyFailurePolicy = .cancel) throws {
         let (edge, end) = try Self.editing.withLock { _ -> (DependencyEdge, OperationState?) in
             try DependencyPath.refuseCycle(from: self, to: dependency)
@@ -21,10 +21,9 @@ extension LocalOperation {
         if let end { dependencyEnded(edge, as: end) }
     }
 
-    /// Makes this operation no longer wait for another one. If it waited for nothing else, it is ready then. An operation that is not
-    /// among its dependencies changes nothing.
+    /// Removes a dependency. If it was the last one, this operation becomes ready. Does nothing for an operation that is no dependency.
     ///
-    /// - Parameter dependency: the operation to forget.
+    /// - Parameter dependency: the operation to wait for no longer.
     public func removeDependency(_ dependency: LocalOperation) {
         let edge = decide { scheduler, _ -> DependencyEdge? in
             guard let edge = openEdge(to: dependency) else { return nil }
@@ -41,8 +40,8 @@ extension LocalOperation {
         }
     }
 
-    /// What it still waits for. An operation that has ended is no longer among them, except one that failed and whose policy is `hold`
-    /// or whose end is being told just now.
+    /// The operations that it still waits for. Ended ones are not among them, except a failed one with the policy `hold`, and one whose end is
+    /// being processed.
     public var dependencies: [LocalOperation] { locked { _ in openDependencies } }
 
     var openDependencies: [LocalOperation] {
@@ -77,7 +76,7 @@ extension LocalOperation {
 
     /// Adds an edge on the side of the dependency.
     ///
-    /// - Returns: the state in which the dependency has ended already, if it has.
+    /// - Returns: the terminal state of a dependency that has ended; nil otherwise.
     private func append(_ dependent: Dependent?) -> OperationState? {
         locked { _ in
             if guardedState.isTerminal { return guardedState }
@@ -104,7 +103,7 @@ extension LocalOperation {
 
     private func move(to core: QueueCore, asBarrier: Bool) throws(OperationsError) {
         let answer = locked { scheduler -> Result<Bool, OperationsError> in
-            // What was cancelled has ended, and adding it is no mistake: a queue would not have run it either.
+            // To add a cancelled operation is no error: the queue would not have run it either.
             if guardedState == .cancelled { return .success(false) }
             guard attempt == 0, !isQueued else {
                 return .failure(

@@ -1,10 +1,10 @@
 import Synchronization
 
 extension LocalOperation {
-    /// Waits for the end, without holding a thread. For those who wait when the end comes, this returns after the hooks have run.
+    /// Waits for the end without blocking a thread. If the operation ends during the wait, its hooks run before this returns.
     ///
-    /// - Returns: the state in which it ended: `finished`, `dead` or `cancelled`.
-    /// - Throws: `CancellationError` if the waiting task is cancelled. The operation goes on.
+    /// - Returns: the terminal state: `finished`, `dead` or `cancelled`.
+    /// - Throws: `CancellationError` if the waiting task is cancelled. The operation continues.
     @discardableResult
     public func waitUntilFinished() async throws -> OperationState {
         let number = WaiterNumber.next()
@@ -16,7 +16,7 @@ extension LocalOperation {
         }
     }
 
-    /// Waits for the end, whatever happens to the waiting task.
+    /// Waits for the end, even if the waiting task is cancelled.
     func waitIgnoringCancellation() async -> OperationState {
         do {
             return try await withCheckedThrowingContinuation {
@@ -27,11 +27,12 @@ extension LocalOperation {
         }
     }
 
-    /// Adds a hook for the end. Hooks run once, in the order in which they were added, outside of all locks: on the operation's slot,
-    /// before it takes up the next operation, or in a task of their own if the operation ended without having run. So they should be
-    /// short. After the end the hook runs at once.
+    /// Adds a hook that is called once when the operation has ended; at once if it has ended.
     ///
-    /// - Parameter hook: takes the way in which the operation ended.
+    /// Hooks run in the order in which they were added, outside of all locks. They run on the operation's slot before the next operation
+    /// starts there, so they should be short. If the operation ended without having run, they run in a task of their own.
+    ///
+    /// - Parameter hook: takes state, error and attempts of the ended operation.
     public func onEnd(_ hook: @escaping @Sendable (LocalOperationEnding) -> Void) {
         let hasEnded = locked { _ -> Bool in
             guard !guardedState.isTerminal else { return true }
@@ -41,7 +42,7 @@ extension LocalOperation {
         if hasEnded { hook(ending) }
     }
 
-    /// Adds a hook for death: the body threw and no further attempt follows, or its time limit passed. See `onEnd`.
+    /// Adds a hook that is called if the operation is dead: the body threw and no attempt follows, or its time limit passed. See `onEnd`.
     ///
     /// - Parameter hook: takes the error.
     public func onDeath(_ hook: @escaping @Sendable (any Error) -> Void) {
@@ -50,7 +51,7 @@ extension LocalOperation {
         }
     }
 
-    /// Every change from now on, without a gap: first the present state, last the terminal one, after which the stream ends.
+    /// All changes from now on: first the current state, last the terminal one, after which the stream ends.
     public var changes: AsyncStream<LocalOperationChange> {
         let number = WaiterNumber.next()
         let (stream, continuation) = AsyncStream.makeStream(of: LocalOperationChange.self)
@@ -66,19 +67,19 @@ extension LocalOperation {
     }
 
     private func forgetStream(_ number: UInt64) {
-        // Let go outside of the lock: it may hold changes that were not read.
+        // Released outside of the lock: it may hold unread changes.
         let stream = locked { _ in annex?.streams.removeValue(forKey: number) }
         _ = stream
     }
 
-    /// How far its work is, as its body said last; nil before it said so.
+    /// The last reported progress; nil before the first report.
     public var progress: LocalOperationProgress? { locked { _ in annex?.progress } }
 
-    /// Says how far the work is. For the body: `LocalOperation.current?.report(progress: 0.5)`.
+    /// Reports progress. A body calls `LocalOperation.current?.report(progress: 0.5)`.
     ///
     /// - Parameters:
-    ///   - fraction: 0 to 1; others are clamped, and what is no number is ignored.
-    ///   - message: a few words for people.
+    ///   - fraction: 0 to 1. Other values are clamped, and NaN is ignored.
+    ///   - message: a short text to show.
     public func report(progress fraction: Double, _ message: String = "") {
         guard !fraction.isNaN else { return }
         let progress = LocalOperationProgress(fraction: min(max(fraction, 0), 1), message: message)
@@ -91,7 +92,7 @@ extension LocalOperation {
         context?.progress(progress.fraction, message)
     }
 
-    /// Says something for people: observers of its changes get it; in a worker it is a line of the operation's log.
+    /// Reports a line of text to the observers of `changes`. In a worker it becomes a line of the operation's log.
     public func report(log line: String) {
         let context = locked { scheduler -> OperationContext? in
             guard guardedState == .executing else { return nil }
@@ -101,7 +102,7 @@ extension LocalOperation {
         context?.log(line)
     }
 
-    /// The enqueued operation that a worker runs by this one: its id, attempt, fence and checkpoint; nil in a local queue.
+    /// Id, attempt, fence and checkpoint of the enqueued operation that a worker runs; nil in a local queue.
     public var context: OperationContext? { locked { _ in annex?.context } }
 
     private func register(
@@ -119,7 +120,7 @@ extension LocalOperation {
     }
 }
 
-/// Numbers that tell waiters and observers apart.
+/// Numbers that identify waiters and observers.
 enum WaiterNumber {
     private static let last = Atomic<UInt64>(0)
 

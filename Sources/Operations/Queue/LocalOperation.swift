@@ -1,23 +1,23 @@
 import Foundation
 import Synchronization
 
-/// One unit of work for a `LocalOperationQueue`: what Foundation's `Operation` is, for Swift concurrency.
+/// One unit of work for a `LocalOperationQueue`, like Foundation's `Operation` but for Swift concurrency.
 ///
 /// It runs once, in a queue or by `start()`, and ends in exactly one of the states `finished`, `dead` (its body threw) and `cancelled`.
-/// Operations are made as `ValueOperation`, which knows the type of the result; this class is what all of them have in common.
-/// Everything here may be used from any thread or task, and takes effect at once.
+/// Make operations as `ValueOperation`, which has the type of the result; this class is their base. All methods may be called from any thread
+/// or task and take effect at once.
 ///
-/// An operation that is waiting in a queue is kept alive by it. One that is released without ever having been in a queue counts as
-/// cancelled for those that depend on it.
+/// A queue keeps its waiting operations alive. An operation that is released without having been in a queue counts as cancelled for its
+/// dependents.
 public class LocalOperation: @unchecked Sendable {
-    // Unchecked: `home` never changes but once, atomically; all other fields are guarded by the lock of the home.
+    // Unchecked: `home` changes only once, atomically. The lock of the home guards all other fields.
 
     @TaskLocal static var inBody: LocalOperation?
 
-    /// The operation whose body the calling code runs in; nil outside of one. On a thread of a blocking body too.
+    /// The operation whose body calls this; nil outside of a body. Also works on the thread of a blocking body.
     public static var current: LocalOperation? { inBody }
 
-    /// Whose lock guards this operation: the queue it was added to, before that `QueueCore.outside`.
+    /// The queue whose lock guards this operation; `QueueCore.outside` before it is added to one.
     private let home: Atomic<Unmanaged<QueueCore>>
 
     unowned(unsafe) var next: LocalOperation?
@@ -27,14 +27,14 @@ public class LocalOperation: @unchecked Sendable {
     var section: UInt32 = 0
     /// Its index in the lane's heap; −1 = in a list.
     var heapIndex: Int32 = -1
-    /// How many dependencies it waits for.
+    /// The number of dependencies that it waits for.
     var pending: Int32 = 0
     var attempt: Int32 = 0
     var guardedState = OperationState.ready
     var lane: UInt8
     var quality: Quality
     var flags: Flags = []
-    /// It was added to the queue that is its home. Never changes back, so its runner need not lock to read it.
+    /// Whether it was added to the queue that is its home. Never changes back, so its runner reads it without the lock.
     var isQueued = false
     /// Read by the runner before the body, without the lock.
     let hasRunTimeout: Bool
@@ -45,9 +45,9 @@ public class LocalOperation: @unchecked Sendable {
     struct Flags: OptionSet {
         let rawValue: UInt8
         static let cancelRequested = Flags(rawValue: 2)
-        /// It has run longer than it may, and was told to end.
+        /// Its time limit has passed, and its task was cancelled.
         static let overdue = Flags(rawValue: 4)
-        /// It has ended, and its body has not.
+        /// It has ended, but its body still runs.
         static let stuck = Flags(rawValue: 8)
     }
 
@@ -59,7 +59,7 @@ public class LocalOperation: @unchecked Sendable {
         if options.needsAnnex { annex = Annex(options) }
     }
 
-    /// With all defaults, for a queue.
+    /// Makes an operation with all defaults, for a queue.
     init(home: QueueCore) {
         self.home = Atomic(.passRetained(home))
         lane = UInt8(OperationPriority.normal.lane)
@@ -73,29 +73,29 @@ public class LocalOperation: @unchecked Sendable {
         if core.toOpaque() != Unmanaged.passUnretained(QueueCore.outside).toOpaque() { core.release() }
     }
 
-    /// Tells those that wait for an operation that is released unrun.
+    /// Notifies the dependents of an operation that is released without having run.
     private static func released(_ links: DependencyLinks) {
         var waiting = links.dependents
         links.dependents = []
         while var next = waiting.popLast() {
             next.operation.dependencyEnded(next.edge, as: .cancelled)
-            // Nobody else holds it, so it goes now too. What waits for it is taken first: a long chain must not be released by
-            // recursion.
+            // This is the last reference, so it is released now. Its dependents are taken first, because a long chain must not be
+            // released by recursion.
             guard isKnownUniquelyReferenced(&next.operation), let links = next.operation.links else { continue }
             waiting += links.dependents
             links.dependents = []
         }
     }
 
-    // Overridden by the one subclass, which knows the type of the result.
+    // Overridden by the only subclass, which has the type of the result.
 
     /// Runs the body once and keeps what it returns or throws. Called by its runner only.
     func perform() async -> BodyEnd { .returned }
 
-    /// Lets the body go. Called once, by whoever ended the operation.
+    /// Releases the body. Called once when the operation has ended.
     func discardBody() {}
 
-    /// What the body threw at last. To be read after the end.
+    /// The last error of the body. Valid after the end.
     var thrownError: (any Error)? { nil }
 }
 
@@ -128,23 +128,23 @@ extension LocalOperation {
         home.load(ordering: .relaxed).toOpaque() == other.home.load(ordering: .relaxed).toOpaque()
     }
 
-    /// Moves it from outside into a queue. Both locks are held.
+    /// Moves it from outside into a queue. The caller holds both locks.
     func settle(in core: QueueCore) { home.store(.passRetained(core), ordering: .releasing) }
 
-    /// Does something under the lock of its home.
+    /// Runs a closure under the lock of its home.
     func locked<Result>(_ body: (inout Scheduler) -> Result) -> Result {
         while true {
             let core = core
             var result: Result?
             core.scheduler.withLock { scheduler in
-                // It may have moved into a queue just now.
+                // It may have moved into a queue meanwhile.
                 if self.core === core { result = body(&scheduler) }
             }
             if let result { return result }
         }
     }
 
-    /// Decides something under the lock of its home, and carries it out.
+    /// Runs a decision under the lock of its home, and its effects afterwards.
     @discardableResult
     func decide<Result>(_ body: (inout Scheduler, inout Effects) -> Result) -> Result {
         var effects = Effects()
@@ -163,37 +163,37 @@ extension LocalOperation {
     }
 }
 
-// MARK: - What it is
+// MARK: - State
 
 extension LocalOperation {
-    /// Where it stands.
+    /// The current state.
     public var state: OperationState { locked { _ in guardedState } }
 
-    /// True while it waits for nothing but its start.
+    /// Whether it waits only for a slot.
     public var isReady: Bool { state == .ready }
 
-    /// True from the start of its body to the end.
+    /// Whether its body runs.
     public var isExecuting: Bool { state == .executing }
 
-    /// True once it has ended, in whatever way: Foundation's meaning of the word. `state` says in which.
+    /// Whether it has ended in any terminal state, as in Foundation. See `state`.
     public var isFinished: Bool { state.isTerminal }
 
-    /// True once its cancel was requested. A body that returns its result all the same has `finished`.
+    /// Whether a cancel was requested. If its body returns a result all the same, the operation is `finished`.
     public var isCancelled: Bool { locked { _ in flags.contains(.cancelRequested) } }
 
-    /// True while its body goes on although the operation was given up on: it was told to end at its time limit, and had not ended when
-    /// the grace was over. It holds no slot any more, but what the body uses, such as a thread.
+    /// Whether its body still runs although the operation has ended, because the body did not end within the grace after its time limit. It
+    /// holds no slot, but it still holds what the body uses, such as a thread.
     public var isStuck: Bool { locked { _ in flags.contains(.stuck) } }
 
-    /// The reason given with its cancel; nil while none was requested.
+    /// The reason of the cancel; nil without a cancel.
     public var cancelReason: String? {
         locked { _ in flags.contains(.cancelRequested) ? annex?.cancelReason ?? "" : nil }
     }
 
-    /// A name for people.
+    /// A name to show.
     public var name: String? { locked { _ in annex?.name } }
 
-    /// How urgently it wants a slot. May be changed until it starts; later it has no effect.
+    /// The priority. A change has no effect after the start.
     public var priority: OperationPriority {
         get { OperationPriority(lane: locked { _ in Int(lane) }) ?? .normal }
         set { locked { $0.setLane(UInt8(newValue.lane), of: self) } }
@@ -202,14 +202,14 @@ extension LocalOperation {
     /// The quality of service; nil = the queue's.
     public var qualityOfService: QualityOfService? { locked { _ in quality.qualityOfService } }
 
-    /// 0 before the first start, then the number of the run.
+    /// The number of the current or last attempt; 0 before the first start.
     public var attempts: Int { locked { _ in Int(attempt) } }
 
-    /// Requests its end. One that waits ends at once, also in a suspended queue. The task of one that executes is cancelled, and what
-    /// its body then throws ends it as cancelled. Cancelling twice, or after the end, does nothing.
+    /// Cancels the operation. A waiting one ends at once, even in a suspended queue. The task of an executing one is cancelled, and an error
+    /// of its body then ends it as cancelled. A second cancel, or one after the end, does nothing.
     ///
-    /// - Parameter reason: for people and for `cancelReason`.
-    /// - Returns: false if it had ended already.
+    /// - Parameter reason: the text of `cancelReason`.
+    /// - Returns: false if it had ended.
     @discardableResult
     public func cancel(reason: String = "") -> Bool {
         decide { scheduler, effects in scheduler.cancel(self, reason: reason, &effects) }
@@ -230,7 +230,7 @@ extension LocalOperation {
         guard mayStart else {
             throw OperationsError(
                 .refused,
-                "an operation in state \(found) cannot be started by hand, nor one in a queue"
+                "start() needs an operation that is ready and in no queue; this one is \(found)"
             )
         }
         if found == .ready { QueueCore.outside.launch(quality, first: self) }
@@ -241,8 +241,8 @@ extension LocalOperation {
         }
     }
 
-    /// Throws `CancellationError` once the operation's cancel was requested. For bodies on a real thread, which have no task; elsewhere
-    /// `Task.checkCancellation()` does the same.
+    /// Throws `CancellationError` if a cancel was requested. For bodies on a real thread, which have no task. Other bodies use
+    /// `Task.checkCancellation()`.
     public func checkCancellation() throws {
         if isCancelled || locked({ _ in flags.contains(.overdue) }) { throw CancellationError() }
     }

@@ -1,12 +1,12 @@
-/// How far the work of an operation is.
+/// The progress of an operation.
 public struct LocalOperationProgress: Sendable, Equatable {
     /// 0 to 1.
     public var fraction: Double
-    /// A few words for people.
+    /// A short text to show.
     public var message: String
 }
 
-/// Something that happened to an operation: what Foundation tells by key-value observing.
+/// A change of an operation, which Foundation reports by key-value observing.
 public struct LocalOperationChange: Sendable {
     /// The operation.
     public let operation: LocalOperation
@@ -15,15 +15,15 @@ public struct LocalOperationChange: Sendable {
 
     /// What can happen.
     public enum Kind: Sendable, Equatable {
-        /// It is in this state now. The first change of every stream says where the operation stands, or stood when it was added.
+        /// It has entered this state. The first change of a stream is the current state, or the state when the operation was added.
         case state(OperationState)
-        /// It executes and was told to end.
+        /// A cancel was requested while it executes.
         case cancelRequested(reason: String)
-        /// It was told to end at its time limit, has not, and is given up on: next comes its end. See `LocalOperation.isStuck`.
+        /// Its body did not end within the grace after its time limit. The end follows. See `LocalOperation.isStuck`.
         case stuck
-        /// Its body said how far it is.
+        /// Its body reported progress.
         case progress(LocalOperationProgress)
-        /// Its body wrote a line to its log, as a `DistributedOperation` does with its context.
+        /// Its body wrote a log line.
         case log(String)
     }
 }
@@ -32,9 +32,9 @@ public struct LocalOperationChange: Sendable {
 public struct LocalOperationEnding: Sendable {
     /// `finished`, `dead` or `cancelled`.
     public let state: OperationState
-    /// What its body threw at last, or why it is dead otherwise; nil for one that finished, or never ran.
+    /// The last error of its body, or another reason why it is dead; nil if it finished or never ran.
     public let error: (any Error)?
-    /// The reason given with its cancel; nil if none was requested.
+    /// The reason of the cancel; nil without a cancel.
     public let cancelReason: String?
     /// How often its body ran.
     public let attempts: Int

@@ -1,28 +1,28 @@
 import Foundation
 
-/// How a local operation is to be run.
+/// The options of a local operation.
 public struct LocalOperationOptions: Sendable {
-    /// A name for people.
+    /// A name to show.
     public var name: String?
-    /// How urgently it wants a slot.
+    /// The priority.
     public var priority: OperationPriority
     /// The quality of service, which becomes the priority of its task; nil = the queue's.
     public var qualityOfService: QualityOfService?
     /// Longest time for one attempt; nil = no limit. At the limit the body's task is cancelled.
     public var runTimeout: Duration?
-    /// How long a body that exceeded its limit may take to end. After that the operation is dead and its slot free, and whatever the
-    /// body still does has no effect on either.
+    /// How long a body may take to end after its time limit. After that the operation is dead and its slot is free, whatever the body still
+    /// does.
     public var grace: Duration
-    /// What follows when the body throws.
+    /// What to do when the body throws.
     public var retry: LocalRetry?
 
     /// - Parameters:
-    ///   - name: a name for people.
-    ///   - priority: how urgently it wants a slot.
+    ///   - name: a name to show.
+    ///   - priority: the priority.
     ///   - qualityOfService: nil = the queue's.
     ///   - runTimeout: longest time for one attempt; nil = no limit.
-    ///   - grace: time between the limit and giving up on the body.
-    ///   - retry: what follows when the body throws; nil = in a local queue nothing, in a worker what it was registered with.
+    ///   - grace: how long the body may take to end after the limit.
+    ///   - retry: what to do when the body throws. Nil = no retry in a local queue, and the registered policy in a worker.
     public init(
         name: String? = nil,
         priority: OperationPriority = .normal,

@@ -1,9 +1,8 @@
 extension LocalOperationQueue {
-    /// Adds a closure. It starts as soon as there is a slot, in a task of its own: it inherits neither priority nor task-local values of
-    /// the caller.
+    /// Adds a closure, which runs as soon as a slot is free. It inherits neither priority nor task-local values of the caller.
     ///
-    /// - Parameter body: the work. What it returns or throws is the operation's `value`.
-    /// - Returns: the operation; whoever does not need it may drop it.
+    /// - Parameter body: the work. Its result or error is the operation's `value`.
+    /// - Returns: the operation. The queue keeps it alive.
     @discardableResult
     public func add<Output: Sendable>(_ body: @escaping @Sendable () async throws -> Output) -> ValueOperation<Output> {
         let operation = ValueOperation(home: core, body: body)
@@ -11,7 +10,7 @@ extension LocalOperationQueue {
         return operation
     }
 
-    /// Adds a closure that is to be run in a certain way.
+    /// Adds a closure with options.
     ///
     /// - Parameters:
     ///   - options: name, priority, time limit, retries.
@@ -27,16 +26,16 @@ extension LocalOperationQueue {
         return operation
     }
 
-    /// Adds an operation that was made before. One that was cancelled meanwhile is accepted and stays cancelled.
+    /// Adds an existing operation. A cancelled one is accepted and stays cancelled.
     ///
-    /// - Parameter operation: blocked or ready, in no queue.
-    /// - Throws: `OperationsError` with `.refused` if it was added or started before, or if something before a barrier of this queue waits
-    ///   for it, so that neither could ever start.
+    /// - Parameter operation: a blocked or ready operation that is in no queue.
+    /// - Throws: `OperationsError` with `.refused` if it was added or started before, or if an operation before a barrier of this queue waits
+    ///   for it, so that neither could start.
     public func add(_ operation: LocalOperation) throws(OperationsError) {
         try operation.enter(core, asBarrier: false)
     }
 
-    /// Adds a closure that runs alone: it starts when all that was added before has ended, and what is added later starts after it.
+    /// Adds a closure as a barrier: it starts when all operations that were added before have ended, and later ones start after it.
     ///
     /// - Parameters:
     ///   - options: name, time limit, retries; a priority has no effect.
@@ -52,9 +51,9 @@ extension LocalOperationQueue {
         return operation
     }
 
-    /// Adds an operation that was made before as a barrier. See `add(_:)`.
+    /// Adds an existing operation as a barrier. See `add(_:)`.
     ///
-    /// - Parameter operation: blocked or ready, in no queue.
+    /// - Parameter operation: a blocked or ready operation that is in no queue.
     /// - Throws: as `add(_:)`.
     public func addBarrier(_ operation: LocalOperation) throws(OperationsError) {
         try operation.enter(core, asBarrier: true)
@@ -62,7 +61,7 @@ extension LocalOperationQueue {
 }
 
 extension QueueCore {
-    /// Adds an operation that nobody else knows yet.
+    /// Adds an operation that only this call knows.
     func add(_ operation: LocalOperation, asBarrier: Bool = false) {
         let launches = scheduler.withLock { scheduler in
             scheduler.add(operation, asBarrier: asBarrier)

@@ -1,30 +1,30 @@
-/// How far the work of a queue is, counted in operations.
+/// The progress of a queue, counted in operations.
 public struct LocalQueueProgress: Sendable, Equatable {
-    /// How many have ended, in whatever way.
+    /// How many have ended, in any state.
     public let completed: Int
-    /// How many have been added, those that have ended among them.
+    /// How many were added, including ended ones.
     public let total: Int
 
     /// 0 to 1; 1 if there is nothing to do.
     public var fraction: Double { total == 0 ? 1 : Double(completed) / Double(total) }
 
-    /// How far the queue is with what had not ended then, and with what was added afterwards: the progress of one batch.
+    /// The progress of one batch: of operations that had not ended at an earlier moment or were added since.
     ///
     /// - Parameters:
-    ///   - earlier: what the queue said before the batch.
-    ///   - expected: how many operations the batch has, if they are added bit by bit; the total is at least that.
-    /// - Returns: the batch alone.
+    ///   - earlier: the queue's progress before the batch.
+    ///   - expected: the size of the batch if its operations are added one by one; the total is at least this.
+    /// - Returns: the progress of the batch.
     public func since(_ earlier: LocalQueueProgress, expecting expected: Int = 0) -> LocalQueueProgress {
         LocalQueueProgress(completed: completed - earlier.completed, total: max(expected, total - earlier.completed))
     }
 }
 
 extension LocalOperationQueue {
-    /// How many of the operations that were ever added have ended. Costs the same however many there are.
+    /// The progress of all operations that were ever added. The cost does not depend on their number.
     public var progress: LocalQueueProgress { core.scheduler.withLock { $0.progress } }
 
-    /// The progress at this moment, and again whenever an operation is added or ends. Whoever reads more slowly than that gets the newest
-    /// and not all in between. Ends when the queue is released.
+    /// The current progress, and again whenever an operation is added or ends. A slow reader gets the newest value and misses those in
+    /// between. Ends when the queue is released.
     public var progressChanges: AsyncStream<LocalQueueProgress> {
         let number = WaiterNumber.next()
         let (stream, continuation) = AsyncStream.makeStream(

@@ -1,21 +1,21 @@
 import Foundation
 
-/// A queue that runs operations in this process: what Foundation's `OperationQueue` is, for Swift concurrency.
+/// A queue that runs operations in this process, like Foundation's `OperationQueue` but for Swift concurrency.
 ///
-/// Of the operations that are ready, the one of the highest priority starts first, and among those the one that was added first.
-/// Everything may be called from any thread or task and takes effect at once. Adding and starting cost the same however many operations
-/// wait.
+/// Of the ready operations, the one of the highest priority starts first, and among equals the one that was added first. All methods may be
+/// called from any thread or task and take effect at once. The cost of adding and starting does not depend on the number of waiting
+/// operations.
 ///
-/// A queue may be released while operations wait in it: they run to their end. Those of a queue that is suspended then, or whose limit is
-/// 0, are cancelled, because nobody could ever let them go on.
+/// Operations of a released queue still run to their end. If the queue was suspended or its limit was 0, they are cancelled, because no code
+/// could resume them.
 public final class LocalOperationQueue: Sendable {
-    /// As many at once as there are.
+    /// No limit for concurrent operations.
     public static let unlimited = Int.max
 
     let core: QueueCore
 
     /// - Parameters:
-    ///   - name: for people.
+    ///   - name: a name to show.
     ///   - maxConcurrentOperationCount: how many may execute at once: 0 for none, `unlimited` for all. A negative number, such as
     ///     Foundation's `OperationQueue.defaultMaxConcurrentOperationCount` (−1), means the default, `Defaults.slots`.
     ///   - qualityOfService: of operations that have none of their own.
@@ -35,7 +35,7 @@ public final class LocalOperationQueue: Sendable {
         core.front.withLock { $0.queue = self }
     }
 
-    /// Another front for a core whose first one was released.
+    /// Makes another queue object for a core whose first one was released.
     private init(core: QueueCore) { self.core = core }
 
     deinit {
@@ -51,7 +51,7 @@ public final class LocalOperationQueue: Sendable {
         for stream in progressStreams.values { stream.finish() }
     }
 
-    /// The queue whose operation the calling code runs in; nil outside, and in an operation that was started by hand.
+    /// The queue of the operation whose body calls this; nil outside of a body, and in an operation that was started by `start()`.
     public static var current: LocalOperationQueue? {
         guard let core = LocalOperation.current?.core, core !== QueueCore.outside else { return nil }
         return core.front.withLock { front in
@@ -62,11 +62,11 @@ public final class LocalOperationQueue: Sendable {
         }
     }
 
-    /// The name given at the start.
+    /// The name to show.
     public var name: String { core.name }
 
-    /// How many operations may execute at once. What executes goes on when it is lowered. 0 starts nothing, like a suspended queue.
-    /// Setting a negative number, such as Foundation's −1, sets the default, `Defaults.slots`, which is then read here.
+    /// How many operations may execute at once. A lower value does not stop executing operations. With 0 no operation starts, as in a
+    /// suspended queue. A negative number, such as Foundation's −1, sets the default, `Defaults.slots`.
     public var maxConcurrentOperationCount: Int {
         get { core.scheduler.withLock { $0.limit } }
         set {
@@ -79,7 +79,7 @@ public final class LocalOperationQueue: Sendable {
     /// The limit that a count means.
     private static func limit(of count: Int) -> Int { count < 0 ? Defaults.slots : count }
 
-    /// True = no operation is started. What executes goes on; what is cancelled ends all the same.
+    /// Whether no operation is started. Executing operations continue, and cancelled ones still end.
     public var isSuspended: Bool {
         get { core.scheduler.withLock { $0.isSuspended } }
         set {
@@ -94,27 +94,27 @@ public final class LocalOperationQueue: Sendable {
         set { core.ownQuality = Quality(newValue) }
     }
 
-    /// How many operations have been added and have not ended.
+    /// The number of operations that have not ended.
     public var operationCount: Int { core.scheduler.withLock { $0.count } }
 
-    /// How many execute.
+    /// The number of executing operations.
     public var executingCount: Int { core.scheduler.withLock { $0.executing } }
 
-    /// The operations that have been added and have not ended, in the order in which they were added. O(n log n).
+    /// The operations that have not ended, in the order in which they were added. O(n log n).
     public var operations: [LocalOperation] { core.scheduler.withLock { $0.operations() } }
 
-    /// Cancels all operations that are in the queue at this moment, those that wait first. See `LocalOperation.cancel`.
+    /// Cancels all operations in the queue, waiting ones first. See `LocalOperation.cancel`.
     ///
-    /// - Parameter reason: for people and for `cancelReason`.
+    /// - Parameter reason: the text of `cancelReason`.
     public func cancelAllOperations(reason: String = "") {
         var effects = Effects()
         core.scheduler.withLock { $0.cancelAll(reason: reason, &effects) }
         core.perform(effects)
     }
 
-    /// Waits until the queue is empty, without holding a thread.
+    /// Waits until the queue is empty, without blocking a thread.
     ///
-    /// - Throws: `CancellationError` if the waiting task is cancelled. The operations go on.
+    /// - Throws: `CancellationError` if the waiting task is cancelled. The operations continue.
     public func waitUntilAllOperationsAreFinished() async throws {
         let number = WaiterNumber.next()
         try await withTaskCancellationHandler {
@@ -125,13 +125,13 @@ public final class LocalOperationQueue: Sendable {
         }
     }
 
-    /// Every change of every operation of this queue from now on, in the order in which they happen. Ends when the queue is released.
-    /// What is not read is kept, so read it, or let the stream go.
+    /// All changes of all operations of this queue from now on, in order. Ends when the queue is released. Unread changes are kept in memory,
+    /// so read the stream or release it.
     public var changes: AsyncStream<LocalOperationChange> {
         let number = WaiterNumber.next()
         let (stream, continuation) = AsyncStream.makeStream(of: LocalOperationChange.self)
         continuation.onTermination = { [weak core] _ in
-            // Let go outside of the lock: it may hold changes that were not read.
+            // Released outside of the lock: it may hold unread changes.
             let stream = core?.scheduler.withLock { $0.streams.removeValue(forKey: number) }
             _ = stream
         }
@@ -141,7 +141,7 @@ public final class LocalOperationQueue: Sendable {
 }
 
 extension QueueCore {
-    /// Starts the runners that there is work for.
+    /// Starts runners if there is work for them.
     func launchWanted() {
         let (launches, quality) = scheduler.withLock { scheduler in
             (scheduler.recruit(), scheduler.sections.active.lanes.first?.quality ?? .standard)

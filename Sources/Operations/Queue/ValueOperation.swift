@@ -8,16 +8,16 @@ import Foundation
 /// let image = try await icon.value
 /// ```
 public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked Sendable {
-    // Unchecked: these are touched by the one runner of the operation, or after its end. No `Result`: looking up its type would cost
-    // more than all the rest of an empty operation.
+    // Unchecked: only the operation's one runner uses these, or callers after the end. Not a `Result`, because looking up its type would cost
+    // more than the rest of an empty operation.
     private var body: (@Sendable () async throws -> Output)?
     private var produced: Output?
     private var thrown: (any Error)?
 
-    /// An operation that is in no queue yet.
+    /// Makes an operation that is in no queue.
     ///
     /// - Parameters:
-    ///   - options: how it is to be run.
+    ///   - options: the options of the operation.
     ///   - body: the work. It runs at most once per attempt, in a task that is cancelled with the operation.
     public convenience init(
         _ options: LocalOperationOptions = LocalOperationOptions(),
@@ -38,12 +38,11 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
 
     /// Waits for the end and returns the result.
     ///
-    /// Do not wait inside an operation for one that needs the same slot: on a queue of one slot neither would ever end. A dependency
-    /// says the same without holding a slot.
+    /// Do not wait inside an operation for another one that needs the same slot: with one slot neither would end. Use a dependency, which holds
+    /// no slot.
     ///
-    /// - Throws: what the body threw, if the operation is dead; `OperationsError` with `.cancelled` if it was cancelled, or with
-    ///   `.timedOut` if it was given up on at its time limit; `CancellationError` if the waiting task is cancelled, which does not
-    ///   cancel the operation.
+    /// - Throws: the body's error if the operation is dead; `OperationsError` with `.cancelled` if it was cancelled, or with `.timedOut` if it
+    ///   did not end after its time limit; `CancellationError` if the waiting task is cancelled, which does not cancel the operation.
     public var value: Output {
         get async throws {
             try await waitUntilFinished()
@@ -51,7 +50,7 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
         }
     }
 
-    /// The result, as `value` would give it; nil before the end.
+    /// The result or the error of `value`; nil before the end.
     public var result: Result<Output, any Error>? { isFinished ? finalResult : nil }
 
     private var finalResult: Result<Output, any Error> {
@@ -80,7 +79,7 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
 }
 
 extension LocalOperation {
-    /// What follows an error. The user's code that decides it is called outside of the lock.
+    /// Decides what follows an error. Calls the user's code outside of the lock.
     func judge(_ error: any Error) -> (any Error, RetryDecision) {
         let (isOverdue, isCancelled, annex) = locked { _ in
             (flags.contains(.overdue), flags.contains(.cancelRequested), self.annex)
@@ -90,10 +89,10 @@ extension LocalOperation {
         return (error, annex.retry(error, attempt: Int(attempt)))
     }
 
-    /// How it ended. To be read after the end.
+    /// How it ended. Valid after the end.
     var ending: LocalOperationEnding { locked { _ in guardedEnding } }
 
-    /// The same for a caller that holds the lock of its home.
+    /// How it ended, for a caller that holds the lock of its home.
     var guardedEnding: LocalOperationEnding {
         LocalOperationEnding(
             state: guardedState,

@@ -20,7 +20,9 @@ struct CancelTests {
         #expect(missed.withLock { $0 } == 0)
     }
 
-    @Test("The same for one that is started by hand, one of another quality of service, and a cancel of all")
+    @Test(
+        "A cancel also ends an operation that was started with start(), one of another quality of service, and all at once"
+    )
     func fromInsideElsewhere() async throws {
         let missed = Guarded<[String: Int]>([:])
         @Sendable func check(_ what: String) {

@@ -196,7 +196,7 @@ extension ConformanceTests {
         await released.wait()
     }
 
-    @Test("Operations run to their end although nobody holds their queue", arguments: both)
+    @Test("Operations run to their end after their queue is released", arguments: both)
     func releasedQueue(_ implementation: Implementation) async {
         let (journal, gate) = (Journal(), Gate())
         do {

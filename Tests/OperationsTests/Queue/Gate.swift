@@ -1,7 +1,7 @@
 import Operations
 import Foundation
 
-/// A door that is shut until somebody opens it, for tasks and for threads.
+/// A gate that is closed until a test opens it, for tasks and for threads.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -41,7 +41,7 @@ final class Gate: Sendable {
     }
 }
 
-/// What happened, in order; whoever waits for something is told when it happens.
+/// Events in order. A waiting test is resumed when its event happens.
 final class Journal: Sendable {
     private struct State {
         var entries: [String] = []

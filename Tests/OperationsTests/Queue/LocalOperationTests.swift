@@ -183,7 +183,7 @@ struct LocalOperationTests {
         let urgent = queue.add(LocalOperationOptions(qualityOfService: .userInitiated)) { Task.currentPriority }
         let low = queue.add(LocalOperationOptions(qualityOfService: .background)) { Task.currentPriority }
         queue.isSuspended = false
-        // Nobody waits here before the end, as waiting lends the waiter's priority.
+        // No task waits here before the end, because a wait raises the priority.
         let journal = Journal()
         low.onEnd { _ in journal.note("end") }
         await journal.wait(for: "end")
@@ -192,7 +192,7 @@ struct LocalOperationTests {
         #expect(try await low.value == .background)
     }
 
-    @Test("A queue that is released while suspended cancels what nobody could resume")
+    @Test("A queue that is released while suspended cancels its operations")
     func releasedSuspended() async throws {
         let operation: ValueOperation<Void>
         do {

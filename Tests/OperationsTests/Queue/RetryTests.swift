@@ -72,7 +72,7 @@ struct RetryTests {
         #expect(pause >= .seconds(2) && pause <= .seconds(3))
     }
 
-    @Test("At its time limit an operation is told to end, and is dead with the reason")
+    @Test("At its time limit an operation is cancelled, and is dead with the reason")
     func timeLimit() async throws {
         let (clock, journal) = (TestClock(), Journal())
         let queue = LocalOperationQueue(clock: clock)

@@ -1,23 +1,22 @@
 import Foundation
 
-/// A place that shows one thing after the other: a reused table cell, a view, a detail pane.
+/// A place that is reused to show different things, such as a table cell.
 ///
-/// Each use has a token. A result that comes late, when the place is used for something else, carries an old token and is not delivered:
-/// no cell ever shows another row's picture.
+/// Each use has a token. A late result has the token of an earlier use and is not delivered, so no cell shows another row's picture.
 ///
 /// ```swift
 /// let token = cell.slot.renew()                       // the cell is about to show another row
 /// icons.run(url) { … }.operation.deliver(to: token) { result in cell.show(result) }
 /// ```
 public final class DeliverySlot: @unchecked Sendable {
-    // Unchecked: `use` is guarded by `lock`, a recursive one, because a delivery may renew its own slot.
+    // Unchecked: `lock` guards `use`. It is recursive because a delivery may renew its own slot.
     private let lock = NSRecursiveLock()
     private var use: UInt64 = 0
 
-    /// A slot without a use.
+    /// Makes a slot that is not in use.
     public init() {}
 
-    /// Begins a new use. Tokens of former uses are void when this returns; a delivery that is going on in another thread is waited for.
+    /// Begins a new use. Tokens of earlier uses are invalid when this returns. Waits for a delivery that is running on another thread.
     ///
     /// - Returns: the token of the new use.
     @discardableResult
@@ -45,14 +44,14 @@ public struct DeliveryToken: Sendable, Equatable {
         self.use = use
     }
 
-    /// Whether the slot is still in this use. To act on it use `deliver`: between a look and an act the slot may be renewed.
+    /// Whether the slot is still in this use. To act on this, call `deliver`: the slot may be renewed right after this returns.
     public var isValid: Bool { slot.holding(use) { $0 } }
 
-    /// Does something if the slot is still in this use. The slot is not renewed by another thread meanwhile.
+    /// Runs a closure if the slot is still in this use. Another thread cannot renew the slot meanwhile.
     ///
-    /// - Parameter body: what shows the result.
-    /// - Returns: false if the slot is in another use, and nothing was done.
-    /// - Throws: what the body throws.
+    /// - Parameter body: shows the result.
+    /// - Returns: false if the slot is in another use; then the closure was not called.
+    /// - Throws: what the closure throws.
     @discardableResult
     public func deliver(_ body: () throws -> Void) rethrows -> Bool {
         try slot.holding(use) { isValid in
@@ -65,11 +64,11 @@ public struct DeliveryToken: Sendable, Equatable {
 }
 
 extension ValueOperation {
-    /// Gives the result to the holder of a token when the operation has ended, if the token is valid then.
+    /// Delivers the result when the operation has ended, if the token is still valid then.
     ///
     /// - Parameters:
-    ///   - token: for whom.
-    ///   - receive: takes the result or the error, as `value` would give it; on the operation's slot, as a hook (see `onEnd`).
+    ///   - token: the use of the slot that the result is for.
+    ///   - receive: takes the result or the error of `value`. Called on the operation's slot, as a hook (see `onEnd`).
     public func deliver(
         to token: DeliveryToken,
         _ receive: @escaping @Sendable (Result<Output, any Error>) -> Void
@@ -80,10 +79,10 @@ extension ValueOperation {
         }
     }
 
-    /// The same on the main actor, where user interfaces live.
+    /// Delivers the result on the main actor when the operation has ended, if the token is still valid then.
     ///
     /// - Parameters:
-    ///   - token: for whom. Renew it on the main actor.
+    ///   - token: the use of the slot that the result is for. Renew the slot on the main actor.
     ///   - receive: takes the result or the error.
     public func deliverOnMainActor(
         to token: DeliveryToken,

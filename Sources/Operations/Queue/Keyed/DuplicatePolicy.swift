@@ -1,36 +1,36 @@
-/// What happens when an operation is asked for while another one of the same key is in flight.
+/// What `KeyedOperations.run` does while another operation of the same key is in flight.
 public enum DuplicatePolicy: String, Sendable, Codable, CaseIterable {
-    /// Whoever asks gets the one in flight, or the fresh result.
+    /// Return the operation in flight, or the fresh result.
     case join
-    /// The one in flight is cancelled; the latest wins, and starts when the former has ended.
+    /// Cancel the operation in flight, and start the new one when that has ended.
     case replace
-    /// Nothing happens while one is in flight, or while a finished result is fresh.
+    /// Add nothing while an operation is in flight or a finished result is fresh.
     case skip
-    /// It runs after the others of its key, one after the other.
+    /// Run the new operation after the others of its key.
     case enqueue
 }
 
 /// The answer to `KeyedOperations.run`.
 public struct KeyedOperation<Output: Sendable>: Sendable {
-    /// How the operation was come by.
+    /// Where the returned operation comes from.
     public enum Origin: String, Sendable {
-        /// There was none; this one was added.
+        /// No operation was in flight, and this one was added.
         case started
-        /// It was in flight already.
+        /// It was in flight.
         case joined
-        /// It had finished, and its result is still fresh.
+        /// It had finished, and its result is fresh.
         case fresh
-        /// This one was added; the former was cancelled.
+        /// It was added, and the former one was cancelled.
         case replaced
-        /// This one was added, behind others of its key.
+        /// It was added after others of its key.
         case enqueued
-        /// Nothing was added, because of this one: in flight, or finished and fresh.
+        /// No operation was added because this one is in flight, or finished and fresh.
         case skipped
     }
 
     /// The operation.
     public let operation: ValueOperation<Output>
-    /// How it was come by.
+    /// Where the operation comes from.
     public let origin: Origin
 
     /// The result. See `ValueOperation.value`.

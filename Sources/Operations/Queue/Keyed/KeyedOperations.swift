@@ -1,23 +1,23 @@
 import Synchronization
 
-/// Operations of which at most one per key is in flight: one download per address, one update per row, one synchronisation at a time.
+/// Runs at most one operation per key at a time: one download per URL, one update per row, one synchronisation.
 ///
 /// ```swift
 /// let icons = KeyedOperations<URL, Image>(queue: queue, freshness: .seconds(300), maximumResults: 500)
-/// let icon = icons.run(url) { try await download(url) }      // the same operation for all who ask meanwhile
+/// let icon = icons.run(url) { try await download(url) }      // concurrent callers get the same operation
 /// ```
 ///
-/// In flight means waiting or executing. An operation whose cancel was requested is not joined and does not make others skip; what is
-/// asked for then starts when it has ended.
+/// In flight means waiting or executing. An operation with a cancel request is not joined and does not make others skip. The next operation
+/// of its key starts when it has ended.
 public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: Sendable {
-    /// What is in flight for one key.
+    /// The operations in flight for one key.
     private struct Flight {
         var latest: ValueOperation<Output>
-        /// Ends when all before the latest have ended, also if one of them is cancelled out of turn; nil = there are none.
+        /// Ends when all operations before the latest have ended, even if one of them is cancelled early; nil = there are none.
         var turn: LocalOperation?
         var members: [ObjectIdentifier: ValueOperation<Output>]
 
-        /// Adds one that runs when all the others have ended.
+        /// Adds an operation that runs when all others have ended.
         func followed(by operation: ValueOperation<Output>, _ turns: LocalOperationQueue) -> Flight {
             var flight = self
             let turn = ValueOperation(home: turns.core) {}
@@ -25,13 +25,13 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
             flight.turn = turn
             flight.members[ObjectIdentifier(operation)] = operation
             do {
-                // By Foundation's rule: it runs however those before it end.
+                // As with Foundation's dependencies, it runs however the ones before it end.
                 try turn.addDependency(latest, onFailure: .run)
                 if let former = self.turn { try turn.addDependency(former, onFailure: .run) }
                 try operation.addDependency(turn, onFailure: .run)
             } catch {
                 preconditionFailure(
-                    "nothing waits for operations that only this call knows, so they close no cycle: \(error)"
+                    "operations that only this call knows cannot close a cycle: \(error)"
                 )
             }
             turns.core.add(turn)
@@ -45,15 +45,15 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
     }
 
     private let queue: LocalOperationQueue
-    /// Runs the turns, which are empty.
+    /// Runs the `turn` operations, which have no work.
     private let turns = LocalOperationQueue(maxConcurrentOperationCount: LocalOperationQueue.unlimited)
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state: Guarded<State>
 
     /// - Parameters:
     ///   - queue: where the operations run.
-    ///   - freshness: how long a finished result is good enough for `join` and `skip`; zero = not at all. Errors are never kept.
-    ///   - maximumResults: how many finished results are kept at most; the oldest go first.
+    ///   - freshness: how long `join` and `skip` use a finished result; zero = never. Errors are not kept.
+    ///   - maximumResults: how many finished results are kept. The oldest are dropped first.
     public convenience init(queue: LocalOperationQueue, freshness: Duration = .zero, maximumResults: Int = 1000) {
         self.init(queue: queue, freshness: freshness, maximumResults: maximumResults) { ContinuousClock.now }
     }
@@ -69,17 +69,17 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         state = Guarded(State(results: ResultCache(maximumAge: freshness, maximumCount: maximumResults)))
     }
 
-    /// Asks for the operation of a key.
+    /// Returns the operation in flight for a key, or adds one.
     ///
-    /// Atomic: of any number of callers at the same time, one starts it. Deciding and adding to the queue are one step, so what others
-    /// add to the queue meanwhile, barriers too, is before all of it or behind. What `replace` cancels hears of it after that step.
+    /// Atomic: of any number of concurrent callers, one starts the operation. The decision and the addition to the queue are one step, so
+    /// operations and barriers that are added concurrently are before or after both. `replace` cancels after that step.
     ///
     /// - Parameters:
     ///   - key: what the operation is about.
-    ///   - onDuplicate: what happens if there is one already.
-    ///   - options: how it is to be run, if it is added.
+    ///   - onDuplicate: what to do if an operation of this key is in flight.
+    ///   - options: the options of an added operation.
     ///   - body: the work.
-    /// - Returns: the operation, and how it was come by.
+    /// - Returns: the operation, and where it comes from.
     @discardableResult
     public func run(
         _ key: Key,
@@ -93,7 +93,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
             if decision.0.operation === made { enter(made, key) }
             return decision
         }
-        // Not before it is in the queue: this calls code of others, which may ask for the same key or add a barrier.
+        // After the addition: a cancel calls code of users, which may run the same key or add a barrier.
         for operation in former { operation.cancel(reason: "replaced by a later one of its key") }
         return answer
     }
@@ -109,25 +109,25 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         return try? operation?.result?.get()
     }
 
-    /// Cancels what is in flight for a key: of enqueued ones, all.
+    /// Cancels all operations in flight for a key.
     ///
     /// - Parameters:
     ///   - key: the key.
-    ///   - reason: for people and for `cancelReason`.
+    ///   - reason: the text of `cancelReason`.
     public func cancel(_ key: Key, reason: String = "") {
         let members = state.withLock { $0.flights[key]?.members.values.map { $0 } ?? [] }
         for operation in members { operation.cancel(reason: reason) }
     }
 
-    /// Forgets the finished result of a key, so that the next one who asks starts anew.
+    /// Drops the finished result of a key, so that the next call starts an operation.
     public func invalidate(_ key: Key) { state.withLock { $0.results.remove(key) } }
 
-    /// Forgets all finished results.
+    /// Drops all finished results.
     public func invalidateAll() { state.withLock { $0.results.removeAll() } }
 
     // MARK: Deciding
 
-    /// - Returns: the answer, and what it is to replace.
+    /// - Returns: the answer, and the operations to cancel.
     private func decide(
         _ key: Key,
         _ policy: DuplicatePolicy,
@@ -153,7 +153,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         return (KeyedOperation(operation: made, origin: policy == .replace ? .replaced : .enqueued), former)
     }
 
-    /// Takes note of an end that has not been told yet. One that ran has ended after all before it.
+    /// Notes an end whose hook has not run yet. An operation that ran has ended after all before it.
     private func settle(_ key: Key, _ state: inout State) {
         guard let latest = state.flights[key]?.latest, latest.isFinished else { return }
         let end = latest.state
@@ -167,7 +167,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
 
     private func remove(_ operation: ValueOperation<Output>, _ key: Key, _ end: OperationState, _ state: inout State) {
         guard state.flights[key]?.members.removeValue(forKey: ObjectIdentifier(operation)) != nil else { return }
-        // What was replaced or is followed by others is not the key's last word.
+        // Only the latest operation of a key leaves its result.
         if state.flights[key]?.latest === operation {
             if end == .finished {
                 state.results.insert(operation, for: key, at: now())
@@ -178,7 +178,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         if state.flights[key]?.members.isEmpty == true { state.flights[key] = nil }
     }
 
-    /// Adds an operation that only this call knows yet. It may end before this returns; its hook waits for the state's lock then.
+    /// Adds an operation that only this call knows. If it ends before this returns, its hook waits for the state's lock.
     private func enter(_ operation: ValueOperation<Output>, _ key: Key) {
         operation.onEnd { [weak self, weak operation] ending in
             if let operation { self?.ended(key, operation, ending.state) }

@@ -1,4 +1,4 @@
-/// Finished operations by key, bounded by age and number. A value: time comes from outside.
+/// Finished operations by key, limited by age and number. A pure value: callers pass the time.
 struct ResultCache<Key: Hashable & Sendable, Entry: Sendable, Instant: InstantProtocol>: Sendable
 where Instant.Duration == Duration {
     private struct Item: Sendable {
@@ -10,7 +10,7 @@ where Instant.Duration == Duration {
     private let maximumAge: Duration
     private let maximumCount: Int
     private var items: [Key: Item] = [:]
-    /// Oldest first; with entries that were replaced or removed meanwhile.
+    /// Oldest first, including entries that were replaced or removed since.
     private var order: [(key: Key, number: Int)] = []
     private var dropped = 0
     private var number = 0
@@ -30,7 +30,7 @@ where Instant.Duration == Duration {
         trim(at: now)
     }
 
-    /// The entry of a key, if it is young enough.
+    /// The entry of a key; nil if there is none or it is too old.
     mutating func entry(for key: Key, at now: Instant) -> Entry? {
         guard let item = items[key] else { return nil }
         guard item.since.duration(to: now) < maximumAge else {

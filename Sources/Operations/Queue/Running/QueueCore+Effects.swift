@@ -1,15 +1,15 @@
-/// Carrying out what the scheduler decided. Nothing here holds a lock, so hooks and the deinitialisers of what bodies captured may
-/// use queues and operations as they like.
+/// Performs the effects of the scheduler's decisions. No lock is held here, so hooks and deinitializers of captured values may use queues and
+/// operations.
 extension QueueCore {
-    /// Does what is asked for, and what that leads to in other queues.
+    /// Performs effects, including those that follow in other queues.
     ///
-    /// - Parameter onRunner: true on a runner, where hooks may run; a caller of `cancel` must not find itself in somebody's hook.
+    /// - Parameter onRunner: true on a runner, where hooks may run. A caller of `cancel` must not run hooks.
     func perform(_ effects: Effects, onRunner: Bool = false) {
         guard !effects.foreign.isEmpty else { return carryOut(effects, onRunner: onRunner) }
         var foreign = effects.foreign
         var further: [(effects: Effects, core: QueueCore)] = []
-        // A list instead of recursion: a chain may go to and fro between queues. And before anybody is told that the operation has
-        // ended, so that whoever waited for it finds its dependents ready.
+        // A list instead of recursion, because a chain may alternate between queues. This comes before the notifications, so that a task that
+        // waited for the operation finds its dependents ready.
         while let end = foreign.popLast() {
             let (more, core) = end.dependent.operation.decideOnEnd(of: end.dependent.edge, as: end.state)
             foreign += more.foreign
@@ -43,8 +43,8 @@ extension QueueCore {
 
     private func scheduleRetry(of operation: LocalOperation, after pause: Duration) {
         operation.locked { _ in
-            // A cancel may have come before, and then there is no pause. The timer is kept before it can fire: for that it needs this
-            // lock, too. Kept later, it could take the place of the next attempt's timer, which then no cancel would reach.
+            // After a cancel there is no pause. The timer is stored before it can fire, because it needs this lock to fire. Stored later, it
+            // could replace the timer of the next attempt, which then no cancel would reach.
             guard operation.guardedState == .retrying else { return }
             operation.orMakeAnnex.timer = Task.detached { [clock] in
                 guard (try? await clock.sleep(for: pause.limited)) != nil else { return }
@@ -55,13 +55,13 @@ extension QueueCore {
 }
 
 extension LocalOperation {
-    /// Gives up the queue's hold on an operation that has ended.
+    /// Releases the queue's reference to an ended operation.
     func releaseFromQueue() {
         guard isQueued else { return }
         Unmanaged.passUnretained(self).release()
     }
 
-    /// Ends a retry pause. What is in no queue, because it was started by hand, starts again at once.
+    /// Ends a retry pause. An operation that was started by `start()` starts again at once.
     fileprivate func endPause() {
         let mayStart = decide { scheduler, _ -> Bool in
             guard guardedState == .retrying else { return false }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The moving part of a queue: the scheduler under its lock, and the runners. It lives as long as there are operations of it, longer
-/// than the `LocalOperationQueue` in front of it if need be.
+/// The scheduler of a queue under its lock, and the runners. It lives as long as the queue has operations, which may be longer than its
+/// `LocalOperationQueue`.
 final class QueueCore: Sendable {
-    /// The home of operations that are in no queue. It only guards and never starts anything by itself.
+    /// The home of operations that are in no queue. It only guards them and never starts one.
     static let outside = QueueCore(name: "", limit: .max, quality: .standard, clock: ContinuousClock())
 
     let name: String
@@ -29,11 +29,11 @@ final class QueueCore: Sendable {
 
     // MARK: Runners
 
-    /// Starts a runner, with an operation that executes already or without.
+    /// Starts a runner, if given with an operation that executes already.
     func launch(_ quality: Quality, first: LocalOperation? = nil) {
         let quality = quality == .inherited ? ownQuality : quality
         let runner = Runner(quality: quality)
-        // The runner waits for the end of this: a cancel must find the task from the first step of a body on.
+        // The runner waits for the end of this closure: a cancel must find the task before the body starts.
         runner.launching.withLock { _ in
             let task = Task.detached(priority: quality.taskPriority) { [self] in
                 await runner.run(in: self, first: first)
@@ -47,7 +47,7 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// What an idle runner finds. It stays idle, unless it found something to run or this was its last look.
+    /// Looks for work for an idle runner. The runner stays idle unless there is work or this was its last look.
     func look(_ runner: Runner, isLast: Bool) -> Look {
         let look = scheduler.withLock { scheduler -> Look in
             guard let operation = scheduler.take() else {
@@ -63,7 +63,7 @@ final class QueueCore: Sendable {
         return look
     }
 
-    /// Takes note of how a body ended, and of what its runner does next.
+    /// Notes how a body ended, and decides what its runner does next.
     func settle(_ operation: LocalOperation, _ end: BodyEnd, runner: Runner) -> NextStep {
         var effects = Effects()
         var wasAbandoned = false
@@ -91,7 +91,7 @@ final class QueueCore: Sendable {
         let isEnded = operation.guardedState.isTerminal
         defer { scheduler.recruit(&effects) }
         guard !runner.isSpent, operation.isQueued else { return .leave(isEnded: isEnded) }
-        // Hooks run first, on this slot: on a queue of one slot they come in order.
+        // Hooks run first, on this slot. So with one slot they run in order.
         guard effects.aftermaths.isEmpty, let next = scheduler.take() else {
             scheduler.idle += 1
             return .look(isEnded: isEnded)
@@ -110,7 +110,7 @@ final class QueueCore: Sendable {
     }
 }
 
-/// What an idle runner found.
+/// The result of an idle runner's look for work.
 enum Look: Sendable {
     case found(LocalOperation)
     case ofOtherQuality(LocalOperation)
@@ -120,7 +120,7 @@ enum Look: Sendable {
 /// What a runner does after an operation.
 enum NextStep: Sendable {
     case run(LocalOperation, isEnded: Bool)
-    /// It counts as idle.
+    /// Look for work; the runner counts as idle.
     case look(isEnded: Bool)
     case leave(isEnded: Bool)
 

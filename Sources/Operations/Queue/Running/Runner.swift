@@ -1,21 +1,21 @@
-/// One used slot: a task that runs one operation after the other, as long as there are any.
+/// One slot in use: a task that runs operations one after the other while there are any.
 ///
-/// Its fields are guarded by the lock of its core.
+/// The lock of its core guards its fields.
 final class Runner: @unchecked Sendable {
-    /// Locked until `task` is set. The runner itself waits for that, so no body of it runs before.
+    /// Locked until `task` is set. The runner waits for it, so no body runs before.
     let launching = Guarded(())
     var task: Task<Void, Never>?
-    /// Its task was cancelled, so it takes no further operation.
+    /// Whether its task was cancelled, so that it takes no further operation.
     var isSpent = false
     let quality: Quality
 
     init(quality: Quality) { self.quality = quality }
 
-    /// How often it looks again before it leaves. Starting a task costs much more than a look, and who adds one operation often adds
-    /// the next soon after. One of low priority, which may not get its turn for long, must not be what others wait for.
+    /// How often it looks for work before it ends. To start a task costs much more than a look, and callers often add several operations in
+    /// a row. A runner of low priority does not look again: it may not run for long, and others must not wait for it.
     private var patience: Int { quality.taskPriority < .medium ? 0 : 4 }
 
-    /// Takes an operation that executes already. A cancel of it may have come before, or the end of its grace.
+    /// Takes an operation that executes already. Its cancel or the end of its grace may have come before.
     func adopt(_ operation: LocalOperation) {
         isSpent = operation.flags.contains(.cancelRequested)
         if operation.guardedState == .executing { operation.runner = self }
@@ -50,7 +50,7 @@ final class Runner: @unchecked Sendable {
 }
 
 extension LocalOperation {
-    /// Runs the body once, as the current operation, within its time limit.
+    /// Runs the body once, as the current operation, within the time limit.
     func attemptOnce() async -> BodyEnd {
         guard let limit = runLimit else { return await Self.$inBody.withValue(self) { await perform() } }
         let timer = Task.detached { [weak self, attempt, core] in
@@ -76,7 +76,7 @@ extension LocalOperation {
         }
     }
 
-    /// Ends a cancelled operation whose body does not end, after a while.
+    /// Ends a cancelled operation whose body has not ended after the grace.
     func giveUp(after grace: Duration) {
         Task.detached { [weak self, core] in
             try await core.clock.sleep(for: grace.limited)
@@ -87,7 +87,7 @@ extension LocalOperation {
         }
     }
 
-    /// Ends an operation whose body does not end. The body's runner finds that out when the body returns, and leaves.
+    /// Ends an operation whose body does not end. When the body returns, its runner ends.
     private func abandon(attempt: Int32, because error: OperationsError) {
         decide { scheduler, effects in
             guard guardedState == .executing, self.attempt == attempt else { return }

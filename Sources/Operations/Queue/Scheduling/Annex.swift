@@ -1,4 +1,4 @@
-/// What only some operations have, kept apart so that a plain waiting one stays small.
+/// Fields that only some operations have, in an object of their own so that a plain waiting operation stays small.
 ///
 /// Guarded by the lock of the operation's home.
 final class Annex: @unchecked Sendable {
@@ -7,14 +7,14 @@ final class Annex: @unchecked Sendable {
     var grace = Defaults.cancelGrace
     var retry = LocalRetry.never
     var cancelReason = ""
-    /// Why it is dead, where its body did not say so itself.
+    /// Why it is dead, if not by its body's error.
     var failure: (any Error)?
     var hooks: [@Sendable (LocalOperationEnding) -> Void] = []
     var waiters: [UInt64: CheckedContinuation<OperationState, any Error>] = [:]
     var streams: [UInt64: AsyncStream<LocalOperationChange>.Continuation] = [:]
     var progress: LocalOperationProgress?
-    /// The worker's operation that it runs.
+    /// The enqueued operation that it runs in a worker.
     var context: OperationContext?
-    /// Wakes it from `retrying`.
+    /// Ends the retry pause.
     var timer: Task<Void, Never>?
 }

@@ -1,18 +1,18 @@
-/// What becomes of an operation whose dependency ends without having finished: dead, cancelled or expired.
+/// What happens to an operation if its dependency ends as dead, cancelled or expired.
 public enum DependencyFailurePolicy: String, Sendable, Codable, CaseIterable {
-    /// It is cancelled as well. The default: an operation whose input is missing must not run unless somebody says so.
+    /// It is cancelled as well. The default, because an operation without its input should not run.
     case cancel
-    /// It runs all the same: the rule of Foundation's operations.
+    /// It runs all the same, as Foundation's operations do.
     case run
-    /// It stays blocked until somebody removes the dependency or cancels it.
+    /// It stays blocked until the dependency is removed or the operation is cancelled.
     case hold
 }
 
-/// One dependency between two operations, as both of them know it.
+/// One dependency between two operations, shared by both.
 ///
-/// `policy` and `isResolved` are guarded by the lock of the dependent's home; the rest never changes.
+/// The lock of the dependent's home guards `policy` and `isResolved`. The other fields never change.
 final class DependencyEdge: @unchecked Sendable {
-    /// Weak: operations that were linked and then dropped without being run must not keep each other alive.
+    /// Weak: linked operations that were released without having run must not keep each other alive.
     weak let dependency: LocalOperation?
     let dependencyIdentity: ObjectIdentifier
     var policy: DependencyFailurePolicy
@@ -25,28 +25,28 @@ final class DependencyEdge: @unchecked Sendable {
     }
 }
 
-/// An operation that waits for the one that holds this.
+/// An operation that waits for the owner of this value.
 struct Dependent: Sendable {
     var operation: LocalOperation
     let edge: DependencyEdge
 }
 
-/// The edges of an operation that has any.
+/// The edges of an operation.
 ///
-/// Guarded by the lock of the operation's home; once the operation has ended nobody changes them any more.
+/// Guarded by the lock of the operation's home. They do not change after the operation has ended.
 final class DependencyLinks: @unchecked Sendable {
-    /// What it waits for, and resolved edges.
+    /// The edges to its dependencies, including resolved ones.
     var dependencies: [DependencyEdge] = []
-    /// What waits for it.
+    /// The operations that wait for it.
     var dependents: [Dependent] = []
 
-    /// The unresolved edge to an operation. Not found by the weak reference: to take one under the lock may leave us with the last.
+    /// The unresolved edge to an operation. Not found by the weak reference, because under the lock that could become the last strong one.
     func openEdge(to dependency: LocalOperation) -> DependencyEdge? {
         let identity = ObjectIdentifier(dependency)
         return dependencies.last { !$0.isResolved && $0.dependencyIdentity == identity }
     }
 
-    /// Whether something waits for it by an edge of this list; nil = the list is too long to look.
+    /// Whether the dependent has an edge in this list; nil = the list is too long to search.
     func hasEdge(from dependent: LocalOperation) -> Bool? {
         dependents.count > 8 ? nil : dependents.contains { $0.operation === dependent }
     }

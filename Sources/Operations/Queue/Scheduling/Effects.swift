@@ -1,26 +1,26 @@
-/// What a decision of the scheduler asks for, to be done after the lock is open again.
+/// The effects of a scheduler's decision, to perform after the lock is released.
 struct Effects: Sendable {
-    /// Runners to start.
+    /// The number of runners to start.
     var launches = 0
     /// The quality of service that they start with.
     var quality = Quality.standard
-    /// An operation that was taken by a runner of another quality, and needs one of its own.
+    /// An operation that a runner of another quality took, and that needs a runner of its own.
     var handedOver: LocalOperation?
-    /// Ended operations that somebody waits for or has hooks on.
+    /// Ended operations with waiters or hooks.
     var aftermaths: [Aftermath] = []
-    /// Operations that ended without ever having a runner, or away from it: their bodies are to be let go.
+    /// Operations that ended without a runner. Their bodies must be released.
     var discarded: [LocalOperation] = []
-    /// Operations that ended although their body has not.
+    /// Operations that ended although their body still runs.
     var abandoned: [LocalOperation] = []
-    /// An operation to be tried again after a pause.
+    /// An operation to retry after a pause.
     var retry: (operation: LocalOperation, pause: Duration)?
-    /// Tasks to be cancelled: bodies that must end, and retry pauses that no operation needs any more.
+    /// Tasks to cancel: bodies that must end, and retry pauses that are no longer needed.
     var interrupted: [Task<Void, Never>] = []
     /// Edges to operations of other queues.
     var foreign: [ForeignEnd] = []
-    /// Edges of ended operations, to be let go.
+    /// Edges of ended operations, to release.
     var links: [DependencyLinks] = []
-    /// Who waited for the queue to be empty.
+    /// Callers that waited until the queue is empty.
     var idleWaiters: [CheckedContinuation<Void, any Error>] = []
 }
 
@@ -30,7 +30,7 @@ struct ForeignEnd: Sendable {
     let state: OperationState
 }
 
-/// What remains to be done for an operation that has ended.
+/// The waiters and hooks of an ended operation.
 struct Aftermath: Sendable {
     let operation: LocalOperation
     let ending: LocalOperationEnding

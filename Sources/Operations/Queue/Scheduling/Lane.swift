@@ -1,4 +1,4 @@
-/// A list of operations that is linked through the operations themselves: no memory of its own, every step O(1).
+/// A list that is linked through the operations themselves. It needs no memory of its own, and each step is O(1).
 struct OperationList {
     private(set) unowned(unsafe) var first: LocalOperation?
     private(set) unowned(unsafe) var last: LocalOperation?
@@ -28,8 +28,8 @@ struct OperationList {
 
 /// The ready operations of one priority, in the order in which they were added to the queue.
 ///
-/// Almost all become ready in that order and are linked into a list. One that became ready late (its dependency ended, its priority
-/// changed, it is tried again) and belongs before the list's end goes into a heap instead: O(log n) for those few.
+/// Almost all become ready in that order and go into a list. An operation that became ready late (its dependency ended, its priority changed,
+/// it is retried) and belongs before the list's end goes into a heap: O(log n) for those few.
 struct Lane {
     private var list = OperationList()
     private var heap: [Unmanaged<LocalOperation>] = []
@@ -108,7 +108,7 @@ struct Lane {
 /// The ready operations of all five priorities.
 struct Lanes {
     private var lanes = [Lane](repeating: Lane(), count: OperationPriority.allCases.count)
-    /// A bit for each lane that holds something.
+    /// A bit for each lane that is not empty.
     private var occupied: UInt8 = 0
     private(set) var count = 0
 
@@ -126,7 +126,7 @@ struct Lanes {
         count -= 1
     }
 
-    /// The one to run next: of the highest priority, the one that was added first.
+    /// The next operation to run: of the highest priority, the one that was added first.
     var first: LocalOperation? {
         guard occupied != 0 else { return nil }
         return lanes[7 - occupied.leadingZeroBitCount].first

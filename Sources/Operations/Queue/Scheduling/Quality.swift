@@ -1,6 +1,6 @@
 import Foundation
 
-/// A quality of service in one byte. 0 = none of its own: the queue's counts.
+/// A quality of service in one byte. 0 = none: the queue's is used.
 enum Quality: UInt8, Sendable {
     case inherited, standard, background, utility, userInitiated, userInteractive
 

@@ -1,21 +1,21 @@
-/// Decides what a local queue does next: a value without tasks, clocks or locks. `QueueCore` holds one under its lock and carries out
-/// the `Effects`. The operations' own guarded fields belong to it while that lock is held.
+/// Decides what a local queue does next: a value without tasks, clocks or locks. `QueueCore` holds it under its lock and performs its
+/// `Effects`. The scheduler may change the operations' guarded fields while that lock is held.
 ///
-/// Every step is O(1), or O(log n) where an operation becomes ready out of order; the number of waiting operations does not matter.
+/// Each step is O(1), or O(log n) if an operation becomes ready out of order. The number of waiting operations does not matter.
 struct Scheduler: ~Copyable, @unchecked Sendable {
-    // Unchecked: the pointers between operations are followed under the lock that guards this value only.
+    // Unchecked: the pointers between operations are only followed under the lock that guards this value.
 
     /// How many may execute at once.
     var limit: Int
     var isSuspended = false
     var sections = Sections()
-    /// How many execute.
+    /// The number of executing operations.
     var executing = 0
-    /// Runners without an operation: on their way to take one.
+    /// Runners without an operation, which are about to take one.
     var idle = 0
-    /// How many have been added and have not ended.
+    /// The number of operations that have not ended.
     var count = 0
-    /// How many have ever been added.
+    /// The number of operations that were ever added.
     var sequence: UInt64 = 0
     var streams: [UInt64: AsyncStream<LocalOperationChange>.Continuation] = [:]
     var progressStreams: [UInt64: AsyncStream<LocalQueueProgress>.Continuation] = [:]
@@ -25,7 +25,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
 
     // MARK: Adding
 
-    /// Takes an operation in, which must be blocked or ready and in no queue. The queue keeps it alive until it has ended.
+    /// Adds an operation, which must be blocked or ready and in no queue. The queue keeps it alive until it has ended.
     mutating func add(_ operation: LocalOperation, asBarrier: Bool = false) {
         _ = Unmanaged.passRetained(operation)
         if sectionNumber(asBarrier: asBarrier) > sections.lastNumber { sections.open() }
@@ -45,14 +45,14 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         tellProgress()
     }
 
-    /// The section that an operation would be in if it were added now: a barrier needs one that is empty.
+    /// The section of an operation that is added now. A barrier needs an empty one.
     func sectionNumber(asBarrier: Bool) -> UInt32 {
         asBarrier && sections[sections.lastNumber].count > 0 ? sections.lastNumber + 1 : sections.lastNumber
     }
 
     // MARK: Starting
 
-    /// How many more runners there should be; they count as idle from now on.
+    /// The number of runners to start, which count as idle from now on.
     mutating func recruit() -> Int {
         guard !isSuspended else { return 0 }
         let wanted = min(sections.active.lanes.count, max(0, limit - executing)) - idle
@@ -68,7 +68,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         effects.quality = sections.active.lanes.first?.quality ?? .standard
     }
 
-    /// Takes the next operation to run: it executes from now on.
+    /// Takes the next operation to run, which executes from now on.
     mutating func take() -> LocalOperation? {
         guard !isSuspended, executing < limit, let operation = sections.active.lanes.first else { return nil }
         sections.active.lanes.remove(operation)
@@ -87,7 +87,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
 
     // MARK: Ending
 
-    /// Ends an operation in a terminal state, and with it all those whose dependency policy says so.
+    /// Ends an operation in a terminal state, and all dependents whose policy is to be cancelled with it.
     mutating func end(_ operation: LocalOperation, as state: OperationState, _ effects: inout Effects) {
         leave(operation, as: state, &effects)
         guard operation.links != nil else { return advance(&effects) }
@@ -95,7 +95,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         var ended = [operation]
         while let next = ended.popLast() {
             guard let links = next.links else { continue }
-            // Dropped after the lock is open: it may hold the last reference to an operation, and that one to anything.
+            // Released after the lock: it may hold the last reference to an operation, whose body may have captured anything.
             effects.links.append(links)
             next.links = nil
             for dependent in links.dependents {
@@ -125,9 +125,9 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Takes note that the dependency of an edge has ended.
+    /// Notes that the dependency of an edge has ended.
     ///
-    /// - Returns: true if the dependent must be cancelled for it.
+    /// - Returns: true if the dependent must be cancelled.
     mutating func resolve(_ link: Dependent, by state: OperationState) -> Bool {
         let (dependent, edge) = (link.operation, link.edge)
         guard !edge.isResolved, !dependent.guardedState.isTerminal else { return false }
@@ -145,7 +145,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         return false
     }
 
-    /// Forgets an edge; its dependent may become ready by it.
+    /// Removes an edge. Its dependent may become ready.
     mutating func release(_ edge: DependencyEdge, of dependent: LocalOperation) {
         edge.isResolved = true
         dependent.pending -= 1
@@ -153,7 +153,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         unpark(dependent)
     }
 
-    /// Gives an operation that waits for something one thing more to wait for.
+    /// Adds one to the number of dependencies that an operation waits for.
     mutating func hold(_ operation: LocalOperation) {
         operation.pending += 1
         guard operation.guardedState == .ready else { return }
@@ -164,7 +164,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         move(operation, to: .blocked)
     }
 
-    /// Puts an executing operation aside until its next attempt.
+    /// Moves an executing operation to `retrying` until its next attempt.
     mutating func park(_ operation: LocalOperation) {
         if operation.isQueued {
             sections[operation.section].executing.remove(operation)
@@ -183,13 +183,13 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         move(operation, to: .ready)
     }
 
-    /// Asks for the end of an operation: one that waits ends at once, one that executes is told.
+    /// Cancels an operation: a waiting one ends at once, and the task of an executing one is cancelled.
     ///
-    /// - Returns: false if it had ended already.
+    /// - Returns: false if it had ended.
     mutating func cancel(_ operation: LocalOperation, reason: String, _ effects: inout Effects) -> Bool {
         guard !operation.guardedState.isTerminal else { return false }
         if operation.flags.contains(.cancelRequested) {
-            // The other caller may still be on its way to the task, and this one too may count on it.
+            // The first caller may not have cancelled the task yet, and this caller relies on it as well.
             interrupt(operation, &effects)
             return true
         }
@@ -205,7 +205,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         return true
     }
 
-    /// Cancels all, in one step, so that none starts because another one has ended.
+    /// Cancels all operations in one step, so that none starts because another one has ended.
     mutating func cancelAll(reason: String, _ effects: inout Effects) {
         for operation in operations().reversed() { _ = cancel(operation, reason: reason, &effects) }
         recruit(&effects)
@@ -226,7 +226,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         if waitsInLane { sections[operation.section].lanes.insert(operation) }
     }
 
-    /// All that have not ended, in the order in which they were added.
+    /// The operations that have not ended, in the order in which they were added.
     func operations() -> [LocalOperation] {
         var operations: [LocalOperation] = []
         operations.reserveCapacity(count)
@@ -236,7 +236,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
 }
 
 extension Scheduler {
-    /// Takes an operation out of its place and makes its state terminal.
+    /// Removes an operation from its list and makes its state terminal.
     private mutating func leave(_ operation: LocalOperation, as state: OperationState, _ effects: inout Effects) {
         if operation.isQueued {
             switch operation.guardedState {
@@ -287,7 +287,7 @@ extension Scheduler {
         note(operation, .state(state))
     }
 
-    /// Tells observers. They get changes in the order in which they happened, because the lock is held.
+    /// Notifies observers. They get changes in order, because the lock is held.
     func note(_ operation: LocalOperation, _ kind: LocalOperationChange.Kind) {
         if let annex = operation.annex {
             for stream in annex.streams.values { stream.yield(LocalOperationChange(operation: operation, kind: kind)) }

@@ -1,10 +1,10 @@
-/// What was added to a queue between two barriers, or one barrier alone. A section starts when the one before it has ended.
+/// The operations that were added between two barriers, or one barrier alone. A section starts when the one before it has ended.
 struct Section {
     var lanes = Lanes()
-    /// Blocked and retrying ones.
+    /// Blocked and retrying operations.
     var parked = OperationList()
     var executing = OperationList()
-    /// All that have not ended.
+    /// The number of operations that have not ended.
     var count = 0
 
     func collect(into operations: inout [LocalOperation]) {
@@ -18,7 +18,7 @@ struct Section {
 struct Sections {
     var active = Section()
     private var later: [Section] = []
-    /// How many of `later` are used up; they are dropped in bulk.
+    /// How many of `later` are used. They are removed in bulk.
     private var used = 0
     /// The active section's number. Numbers grow by one from section to section.
     private(set) var number: UInt32 = 0
@@ -38,7 +38,7 @@ struct Sections {
 
     private func position(of number: UInt32) -> Int { used + Int(number - self.number) - 1 }
 
-    /// Goes on to the next section that is not empty, or to the last one.
+    /// Continues with the next section that is not empty, or with the last one.
     mutating func advance() {
         while active.count == 0, used < later.count {
             active = later[used]

@@ -1,18 +1,18 @@
 import Foundation
 
-/// A pool of real threads for bodies that block: file and database calls, C libraries, semaphores. They must not run in Swift's
-/// cooperative pool, which has one thread per core and is blocked when those wait.
+/// A pool of real threads for bodies that block: file and database calls, C libraries, semaphores.
 ///
-/// Threads are started when there is work for them and leave after a while without. Work beyond the limit waits in order.
+/// Such bodies must not run in Swift's cooperative pool, which has one thread per core. Threads start when there is work and end after an idle
+/// time. Work beyond the limit waits in order.
 ///
-/// A body that has not ended a grace after the cancel of its calling task is *stuck*. Its thread is replaced by another one, so that stuck
-/// bodies do not hold up healthy ones. There are at most `limit + replacements` threads.
+/// A body is *stuck* if it has not ended within the grace after the cancel of its calling task. Another thread replaces that of a stuck body,
+/// so that healthy bodies can run. There are at most `limit + replacements` threads.
 public final class BlockingThreads: @unchecked Sendable {
-    // Unchecked: everything mutable, the fields of `BlockingWork` too, is guarded by `condition`.
+    // Unchecked: `condition` guards all mutable state, including the fields of `BlockingWork`.
 
-    /// What a pool does at one moment.
+    /// The state of a pool at one moment.
     public struct Status: Sendable, Equatable {
-        /// Threads that there are, idle ones too.
+        /// The number of threads, including idle ones.
         public var threads: Int
         /// Bodies that wait for a thread.
         public var waiting: Int
@@ -27,7 +27,7 @@ public final class BlockingThreads: @unchecked Sendable {
         }
     }
 
-    /// The pool that is used where none is named.
+    /// The default pool.
     public static let shared = BlockingThreads()
 
     private let condition = NSCondition()
@@ -43,7 +43,7 @@ public final class BlockingThreads: @unchecked Sendable {
     /// - Parameters:
     ///   - limit: the largest number of threads without those of stuck bodies, at least 1.
     ///   - replacements: the largest number of threads beyond the limit, which replace those of stuck bodies; nil = `limit`.
-    ///   - grace: how long a body may go on after a cancel before it counts as stuck.
+    ///   - grace: how long a body may run after a cancel before it counts as stuck.
     ///   - idleTime: how long a thread without work is kept.
     public init(
         limit: Int = 64,
@@ -51,8 +51,8 @@ public final class BlockingThreads: @unchecked Sendable {
         grace: Duration = Defaults.cancelGrace,
         idleTime: Duration = .seconds(10)
     ) {
-        precondition(limit >= 1, "a pool needs a thread")
-        precondition(replacements ?? 0 >= 0, "a pool cannot have fewer than no replacements")
+        precondition(limit >= 1, "limit is \(limit): a pool needs at least 1 thread")
+        precondition(replacements ?? 0 >= 0, "replacements must not be negative")
         self.limit = limit
         self.replacements = replacements ?? limit
         self.grace = grace
@@ -61,8 +61,8 @@ public final class BlockingThreads: @unchecked Sendable {
 
     /// Runs a body on one of the threads and suspends until its end.
     ///
-    /// `LocalOperation.current` is the caller's there. A cancel of the calling task does not stop a body that has begun: it can only look
-    /// for itself, with `LocalOperation.current?.checkCancellation()`. A body that still waits for a thread does not begin after a cancel.
+    /// There, `LocalOperation.current` is that of the caller. A cancel of the calling task does not stop a body that has begun; the body has to
+    /// call `LocalOperation.current?.checkCancellation()`. A body that waits for a thread does not begin after a cancel.
     ///
     /// - Parameter body: the work.
     /// - Returns: what it returns.
@@ -71,7 +71,7 @@ public final class BlockingThreads: @unchecked Sendable {
         try await run(beginsWhenCancelled: false, body)
     }
 
-    /// - Parameter beginsWhenCancelled: true = the body runs even if the calling task was cancelled before it began.
+    /// - Parameter beginsWhenCancelled: whether the body runs even if the calling task was cancelled before it began.
     func run<Output: Sendable>(
         beginsWhenCancelled: Bool,
         _ body: @escaping @Sendable () throws -> Output
@@ -91,12 +91,12 @@ public final class BlockingThreads: @unchecked Sendable {
         }
     }
 
-    /// What the pool does at this moment.
+    /// The current state of the pool.
     public var status: Status {
         locked { Status(threads: threads, waiting: work.count, stuck: stuck, replacements: replacements) }
     }
 
-    /// How many threads there are at this moment.
+    /// The current number of threads.
     public var threadCount: Int { status.threads }
 
     private func locked<Result>(_ body: () -> Result) -> Result {
@@ -107,7 +107,7 @@ public final class BlockingThreads: @unchecked Sendable {
 
     private var allowed: Int { limit + min(stuck, replacements) }
 
-    // MARK: Coming in
+    // MARK: Adding
 
     private func submit(_ item: BlockingWork, _ perform: @escaping @Sendable (_ isDropped: Bool) -> Void) {
         let isDropped = locked {
@@ -168,7 +168,7 @@ public final class BlockingThreads: @unchecked Sendable {
         }
     }
 
-    /// The next body; nil when there was none for a while.
+    /// The next body; nil if there was none within the idle time.
     private func take() -> (BlockingWork, BlockingWork.Perform)? {
         locked {
             idle += 1
@@ -187,7 +187,7 @@ public final class BlockingThreads: @unchecked Sendable {
         }
     }
 
-    /// - Returns: false if the thread is to leave: it was replaced meanwhile.
+    /// - Returns: false if the thread must end because it was replaced.
     private func end(_ item: BlockingWork) -> Bool {
         locked {
             if item.phase == .stuck { stuck -= 1 }
@@ -201,7 +201,7 @@ public final class BlockingThreads: @unchecked Sendable {
     }
 }
 
-/// One body on its way through a pool, whose lock guards it.
+/// One body in a pool. The pool's lock guards it.
 private final class BlockingWork: @unchecked Sendable {
     typealias Perform = @Sendable (_ isDropped: Bool) -> Void
 
@@ -210,7 +210,7 @@ private final class BlockingWork: @unchecked Sendable {
     let beginsWhenCancelled: Bool
     var phase = Phase.new
     var isCancelled = false
-    /// Runs the body, or drops it, and resumes the caller. Only while it waits.
+    /// Runs or drops the body, and resumes the caller; nil once the body does not wait any more.
     var perform: Perform?
     var timer: Task<Void, any Error>?
 
@@ -219,9 +219,9 @@ private final class BlockingWork: @unchecked Sendable {
 
 /// The bodies that wait for a thread, in order.
 private struct WaitingWork {
-    /// How many wait.
+    /// The number of waiting bodies.
     private(set) var count = 0
-    /// With those that were taken or dropped, until there are more of these than of the others.
+    /// The waiting bodies, and taken or dropped ones until they are the majority.
     private var items: [BlockingWork] = []
     private var next = 0
 
@@ -243,7 +243,7 @@ private struct WaitingWork {
         return nil
     }
 
-    /// - Returns: what resumes the caller.
+    /// - Returns: the closure that resumes the caller.
     mutating func drop(_ item: BlockingWork) -> BlockingWork.Perform? {
         defer {
             item.phase = .ended
@@ -263,14 +263,14 @@ private struct WaitingWork {
 }
 
 extension ValueOperation {
-    /// An operation whose body blocks: it runs on a real thread and never in the cooperative pool.
+    /// Makes an operation whose body blocks. It runs on a real thread and never in the cooperative pool.
     ///
-    /// A cancel cannot interrupt it. The body sees it by `LocalOperation.current?.checkCancellation()`. If a cancel comes while the
-    /// operation waits for a thread, the body does not begin.
+    /// A cancel cannot interrupt the body, which has to call `LocalOperation.current?.checkCancellation()`. After a cancel, an operation that
+    /// waits for a thread does not begin.
     ///
     /// - Parameters:
-    ///   - options: how it is to be run.
-    ///   - threads: where. The queue's limit counts as well.
+    ///   - options: the options of the operation.
+    ///   - threads: the pool to run in. The queue's limit applies as well.
     ///   - body: the work.
     /// - Returns: an operation that is in no queue yet.
     public static func blocking(
@@ -286,8 +286,8 @@ extension LocalOperationQueue {
     /// Adds an operation whose body blocks. See `ValueOperation.blocking`.
     ///
     /// - Parameters:
-    ///   - options: how it is to be run.
-    ///   - threads: where.
+    ///   - options: the options of the operation.
+    ///   - threads: the pool to run in.
     ///   - body: the work.
     /// - Returns: the operation.
     @discardableResult

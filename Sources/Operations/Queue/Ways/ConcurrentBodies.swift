@@ -1,12 +1,12 @@
 extension ValueOperation {
-    /// Several closures as one operation: they run concurrently on its one slot, and it ends when the last of them has. What
-    /// `BlockOperation` does with several blocks.
+    /// Makes one operation of several closures, as `BlockOperation` does of several blocks. They run concurrently on one slot.
     ///
-    /// All of them run to their end, also when one throws; then the first error in their order is the operation's. A cancel reaches all.
+    /// All closures run to their end, even if one throws. The operation's error is the first one in the order of the closures. A cancel reaches
+    /// all of them.
     ///
     /// - Parameters:
     ///   - bodies: the closures.
-    ///   - options: how it is to be run.
+    ///   - options: the options of the operation.
     /// - Returns: an operation whose value is their results, in their order.
     public static func concurrent<Element: Sendable>(
         _ bodies: [@Sendable () async throws -> Element],

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An operation type that decides by the error what follows a failed attempt.
+/// Adopt this to decide by the error whether another attempt follows.
 ///
 /// ```swift
 /// extension Upload: RetryDeciding {
@@ -10,9 +10,10 @@ import Synchronization
 /// }
 /// ```
 public protocol RetryDeciding: SendableMetatype {
-    /// What follows. Takes the place of the type's `retryPolicy`, so it has to bring attempts to an end itself; in a worker at the latest
-    /// the producer's limit does, or 999 attempts. A worker does not ask about an error that says itself that another attempt is
-    /// pointless (`OperationFailing.isRetryable`), such as arguments that do not fit; at the time limit it asks about an
+    /// Decides what follows a failed attempt, in place of the type's `retryPolicy`.
+    ///
+    /// It has to end the attempts itself. In a worker the producer's limit ends them at the latest, or 999 attempts. A worker does not call this
+    /// for an error that is not retryable (`OperationFailing.isRetryable`), such as arguments that do not fit. At the time limit the error is an
     /// `OperationsError` with `.timedOut`.
     ///
     /// - Parameters:
@@ -21,25 +22,25 @@ public protocol RetryDeciding: SendableMetatype {
     static func retryPolicy(for error: any Error, attempt: Int) -> RetryDecision
 }
 
-/// An operation type that wants to know how its operations ended.
+/// Adopt this to be called when an operation dies or ends.
 ///
-/// In a worker the hooks run on the operation's slot, before the end is stored: if the worker is lost meanwhile, the operation runs and ends
-/// once more, and a cancel that comes at the same moment may still turn death into `cancelled`. They may write log lines, and have 10 s
-/// before their task is cancelled. They are not called for an operation that ends where no worker runs it: cancelled while it waited,
-/// expired, or lost too often. A local queue calls them right after the end.
+/// In a worker the hooks run on the operation's slot, before the end is stored. If the worker is lost meanwhile, the operation runs and ends
+/// once more. A cancel at the same moment may still turn `dead` into `cancelled`. Hooks may write log lines; after 10 s their task is
+/// cancelled. They are not called if the operation ends while no worker runs it: cancelled while it waited, expired, or lost too often. A local
+/// queue calls them right after the end.
 public protocol EndObserving: Sendable {
-    /// The operation is dead: an attempt failed, and no other one follows. Called before `ended`.
+    /// Called if the operation is dead: an attempt failed, and no other one follows. Called before `ended`.
     ///
     /// - Parameters:
-    ///   - error: what `main` threw last.
-    ///   - context: of the last run.
+    ///   - error: the last error of `main`.
+    ///   - context: the context of the last run.
     func died(of error: any Error, _ context: OperationContext) async
 
-    /// The operation has ended, in whatever way.
+    /// Called when the operation has ended, in any state.
     ///
     /// - Parameters:
-    ///   - ending: in which.
-    ///   - context: of the last run.
+    ///   - ending: how it ended.
+    ///   - context: the context of the last run.
     func ended(_ ending: LocalOperationEnding, _ context: OperationContext) async
 }
 
@@ -56,12 +57,12 @@ extension EndObserving {
 }
 
 extension LocalOperationQueue {
-    /// Adds an operation of the kind that workers run, to run it in this process: the same `main`, retry policy and time limit. The
-    /// arguments are not stored, and nothing survives the process.
+    /// Runs a distributed operation in this process, with its `main`, retry policy and time limit. The arguments are not stored, and nothing
+    /// survives the process.
     ///
     /// - Parameters:
     ///   - operation: the operation.
-    ///   - priority: how urgently it wants a slot.
+    ///   - priority: the priority.
     /// - Returns: the local operation, with the result of `main`.
     @discardableResult
     public func add<Work: DistributedOperation>(
@@ -75,11 +76,11 @@ extension LocalOperationQueue {
 }
 
 extension ValueOperation {
-    /// An operation of the kind that workers run, for a local queue. See `LocalOperationQueue.add(_:priority:)`.
+    /// Makes a local operation of a distributed one. See `LocalOperationQueue.add(_:priority:)`.
     ///
     /// - Parameters:
     ///   - operation: the operation.
-    ///   - priority: how urgently it wants a slot.
+    ///   - priority: the priority.
     public convenience init<Work: DistributedOperation>(
         running operation: Work,
         priority: OperationPriority = .normal
@@ -114,7 +115,7 @@ extension ValueOperation {
 }
 
 extension OperationContext {
-    /// A run in a local queue.
+    /// Makes the context of a run in a local queue.
     fileprivate init<Work: DistributedOperation>(
         of type: Work.Type,
         id: OperationID,
@@ -144,7 +145,7 @@ extension LocalRetry {
     }
 }
 
-/// Where a distributed operation writes when it runs locally.
+/// The link of a distributed operation that runs in a local queue.
 private struct LocalLink: OperationLink {
     let operation: LocalOperation
     let checkpoint: StoredCheckpoint
@@ -153,7 +154,7 @@ private struct LocalLink: OperationLink {
 
     static func nextFence() -> Int64 { lastFence.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    /// Until it has ended, which for one that is given up on at its time limit may be before its body returns.
+    /// True until the operation has ended, which may be before its body returns.
     var ownsLease: Bool { !operation.isFinished }
     var cancelReason: String? { operation.cancelReason }
 
@@ -162,7 +163,7 @@ private struct LocalLink: OperationLink {
         case .progress(let fraction, let message): operation.report(progress: fraction, message)
         case .log(let line): operation.report(log: String(decoding: line, as: UTF8.self))
         case .checkpoint(let json): checkpoint.json.withLock { $0 = json }
-        // Whoever cancels sees the state.
+        // The caller of `cancel` reads the state.
         case .cancelAcknowledged: break
         }
     }

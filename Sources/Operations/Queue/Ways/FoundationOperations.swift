@@ -1,28 +1,28 @@
 import Foundation
 
 extension ValueOperation where Output == Void {
-    /// Runs an existing `Foundation.Operation` unchanged, synchronous (`main`) or asynchronous (`start`, with its own `isExecuting` and
-    /// `isFinished`).
+    /// Makes a local operation that runs an existing `Foundation.Operation` unchanged, synchronous (`main`) or asynchronous (`start`, with its
+    /// own `isExecuting` and `isFinished`).
     ///
     /// - `start` is called on a real thread, so it may block.
-    /// - `isFinished` ends it: seen when `start` returns, and afterwards by the completion block, which Foundation calls when the
-    ///   subclass announces the change (`didChangeValue(forKey: "isFinished")`). One that finishes without announcing it is not seen to
-    ///   finish, by Foundation's queue neither; it ends at its time limit.
-    /// - A cancel of this operation calls `cancel()`; one that says `isCancelled` at its end has ended as `cancelled` here. If it had not
-    ///   started, `start` is called after that as Foundation's queue does, so that it finishes and its completion block comes.
-    /// - `queuePriority`, `qualityOfService` and `name` are carried over now; later changes to them are not.
-    /// - A completion block that it has is called as before. Do not set one after this.
-    /// - Dependencies between Foundation's operations are not carried over: one that is not ready when it is to start is dead. Add them to
-    ///   the local operations. One that is not ready when it is cancelled is not started, so its completion block does not come.
-    /// - One local operation at a time runs it: Foundation ends the process when an operation is started twice.
+    /// - The operation ends with `isFinished`, which is read when `start` returns, and in the completion block. Foundation calls that block when
+    ///   the subclass announces the change (`didChangeValue(forKey: "isFinished")`). Without the announcement neither this nor Foundation's
+    ///   queue notices the end, and the operation ends at its time limit.
+    /// - A cancel of the local operation calls `cancel()`. If `isCancelled` is true at the end, the local operation ends as `cancelled`. An
+    ///   operation that had not started is started after its cancel, as Foundation's queue does, so that its completion block is called.
+    /// - `queuePriority`, `qualityOfService` and `name` are copied now. Later changes have no effect.
+    /// - An existing completion block is called. Do not set one after this.
+    /// - Dependencies between Foundation's operations are not copied; add them between the local operations. An operation that is not ready at
+    ///   its start is dead. One that is not ready at its cancel is not started, so its completion block is not called.
+    /// - Only one local operation may run it: Foundation ends the process if an operation is started twice.
     ///
     /// - Parameters:
-    ///   - operation: not started, and in no `OperationQueue`.
-    ///   - runTimeout: longest time, after which it is cancelled; nil = no limit. An asynchronous one should have a limit.
-    ///   - grace: how long after that it may take to finish, before it is dead and its slot free all the same.
-    ///   - threads: where `start` is called.
-    /// - Throws: `OperationsError` with `.refused` if another local operation is there to run it, or if it has started, has finished or
-    ///   is in an `OperationQueue`.
+    ///   - operation: an operation that is not started and in no `OperationQueue`.
+    ///   - runTimeout: longest time, after which it is cancelled; nil = no limit. Set a limit for an asynchronous operation.
+    ///   - grace: how long it may take to finish after the limit, before it is dead and its slot is free.
+    ///   - threads: the pool in which `start` is called.
+    /// - Throws: `OperationsError` with `.refused` if another local operation has it, or if it has started, has finished or is in an
+    ///   `OperationQueue`.
     public convenience init(
         foundation operation: Operation,
         runTimeout: Duration? = nil,
@@ -60,9 +60,9 @@ extension LocalOperationQueue {
     /// Adds an existing `Foundation.Operation`, which runs unchanged. See `ValueOperation.init(foundation:runTimeout:grace:on:)`.
     ///
     /// - Parameters:
-    ///   - operation: not started, and in no `OperationQueue`.
+    ///   - operation: an operation that is not started and in no `OperationQueue`.
     ///   - runTimeout: longest time, after which it is cancelled; nil = no limit.
-    ///   - grace: how long after that it may take to finish.
+    ///   - grace: how long it may take to finish after the limit.
     /// - Returns: the local operation.
     /// - Throws: `OperationsError` with `.refused` if it was added before, has started, has finished or is in an `OperationQueue`.
     @discardableResult
@@ -91,31 +91,31 @@ extension LocalOperationOptions {
             qualityOfService: operation.qualityOfService == .default ? nil : operation.qualityOfService,
             runTimeout: runTimeout,
             grace: grace,
-            // Somebody may cancel it by Foundation's own method.
+            // Other code may cancel it by Foundation's own method.
             retry: LocalRetry { error, _ in error is CancellationError ? .discard : .dead }
         )
     }
 }
 
 extension OperationDefinition {
-    /// An existing `Foundation.Operation` subclass by name: each operation makes one from its arguments and runs it unchanged. See
+    /// Gives an existing `Foundation.Operation` subclass a name. Each operation makes an instance from its arguments and runs it unchanged. See
     /// `ValueOperation.init(foundation:runTimeout:grace:on:)`.
     ///
     /// ```swift
     /// registry.register(.foundation("legacy.upload") { (path: String) in UploadOperation(path) } result: { try $0.receipt() })
     /// ```
     ///
-    /// Name, priority and quality of service of the options are given to it where it has none of its own; in a worker the priority is
-    /// the one that it was enqueued with. When a worker cancels it, or its time is up, it has the grace of the options to finish: after
-    /// that it is ended and its slot free all the same. One that cancelled itself is discarded.
+    /// The instance gets name, priority and quality of service of the options if it has none of its own. In a worker the priority is that of
+    /// the enqueue. After a cancel or the time limit, the instance has the options' grace to finish; then the operation ends and its slot is
+    /// free. An instance that cancelled itself is discarded.
     ///
     /// - Parameters:
     ///   - name: as for `DistributedOperation.name`.
-    ///   - options: how its operations are to be run. An asynchronous one should have a limit.
-    ///   - threads: where `start` is called.
-    ///   - make: makes an operation that is not started, and in no `OperationQueue`; a new one each time. If it is another one, the local
-    ///     operation is dead (`OperationsError` with `.refused`).
-    ///   - result: reads the result from the finished operation, or throws its error.
+    ///   - options: the options of its operations. Set a time limit for an asynchronous subclass.
+    ///   - threads: the pool in which `start` is called.
+    ///   - make: makes a new instance that is not started and in no `OperationQueue`. If it is not new, the local operation is dead
+    ///     (`OperationsError` with `.refused`).
+    ///   - result: reads the result from the finished instance, or throws its error.
     public static func foundation<Work: Operation>(
         _ name: String,
         options: LocalOperationOptions = LocalOperationOptions(),
@@ -145,13 +145,13 @@ extension OperationDefinition {
 }
 
 extension OperationDefinition where Output == Void {
-    /// The same for one without a result.
+    /// Gives an existing `Foundation.Operation` subclass without a result a name.
     ///
     /// - Parameters:
     ///   - name: as for `DistributedOperation.name`.
-    ///   - options: how its operations are to be run. An asynchronous one should have a limit.
-    ///   - threads: where `start` is called.
-    ///   - make: makes an operation that is not started, and in no `OperationQueue`.
+    ///   - options: the options of its operations. Set a time limit for an asynchronous subclass.
+    ///   - threads: the pool in which `start` is called.
+    ///   - make: makes a new instance that is not started and in no `OperationQueue`.
     public static func foundation<Work: Operation>(
         _ name: String,
         options: LocalOperationOptions = LocalOperationOptions(),
@@ -163,7 +163,7 @@ extension OperationDefinition where Output == Void {
 }
 
 extension Operation {
-    /// Takes what it does not say itself.
+    /// Takes over options that it does not set itself.
     fileprivate func adopt(_ options: LocalOperationOptions) {
         if name == nil { name = options.name }
         if queuePriority == .normal { queuePriority = QueuePriority(options.priority) }
@@ -172,7 +172,7 @@ extension Operation {
 }
 
 extension Operation.QueuePriority {
-    /// The same step.
+    /// Converts the priority to Foundation's.
     fileprivate init(_ priority: OperationPriority) {
         self =
             switch priority {
@@ -186,7 +186,7 @@ extension Operation.QueuePriority {
 }
 
 extension OperationPriority {
-    /// The step of a `queuePriority`; values between the steps count as the step towards normal, as in Foundation.
+    /// Converts Foundation's `queuePriority`. Values between two steps become the step towards normal, as in Foundation.
     public init(foundation priority: Operation.QueuePriority) {
         self =
             switch priority.rawValue {
@@ -199,14 +199,14 @@ extension OperationPriority {
     }
 }
 
-/// The right to start a Foundation operation, which one holder has at a time.
+/// The right to start a Foundation operation, which only one object can hold.
 ///
-/// Foundation ends the process when an operation is started that is not ready, has started before or is in an `OperationQueue`. So what
-/// it would check there is checked here before. What other code does to the operation in between cannot be excluded.
+/// Foundation ends the process if an operation is started that is not ready, was started before or is in an `OperationQueue`. So these
+/// conditions are checked first. Other code may still change the operation between the check and the start.
 private final class FoundationClaim<Work: Operation>: Sendable {
     let operation: Work
 
-    /// - Throws: `OperationsError` with `.refused` if the operation is claimed, or has begun.
+    /// - Throws: `OperationsError` with `.refused` if the operation is claimed or has begun.
     init(_ operation: Work) throws(OperationsError) {
         if operation.hasBegun { throw .refused(operation, "was started before, or is in an OperationQueue") }
         guard claimed.withLock({ $0.insert(ObjectIdentifier(operation)).inserted }) else {
@@ -215,13 +215,13 @@ private final class FoundationClaim<Work: Operation>: Sendable {
         self.operation = operation
     }
 
-    // The operation is still held here, so its address is not yet another one's.
+    // The operation is still referenced here, so its address cannot belong to another one yet.
     deinit { _ = claimed.withLock { $0.remove(ObjectIdentifier(operation)) } }
 
-    /// Calls `start`, unless it has finished without, as a subclass may at its cancel.
+    /// Calls `start`, unless the operation has finished, as a subclass may at its cancel.
     ///
-    /// - Throws: `CancellationError` if it is cancelled and not ready; `OperationsError` with `.refused` if it is only not ready, or if
-    ///   other code has started it.
+    /// - Throws: `CancellationError` if it is cancelled and not ready; `OperationsError` with `.refused` if it is not ready, or if other code
+    ///   has started it.
     func start() throws {
         if operation.isFinished { return }
         if operation.hasBegun { throw OperationsError.refused(operation, "was started by other code") }
@@ -229,7 +229,7 @@ private final class FoundationClaim<Work: Operation>: Sendable {
             if operation.isCancelled { throw CancellationError() }
             throw OperationsError.refused(
                 operation,
-                "is not ready: express its dependencies between the local operations"
+                "is not ready: add its dependencies to the local operations"
             )
         }
         operation.start()
@@ -240,8 +240,8 @@ private final class FoundationClaim<Work: Operation>: Sendable {
 private let claimed = Guarded<Set<ObjectIdentifier>>([])
 
 extension Operation {
-    /// Whether it has started, has finished or was added to an `OperationQueue`. The last one can only be read by reflection, where
-    /// Foundation is written in Swift.
+    /// Whether it has started, has finished or was added to an `OperationQueue`. If Foundation is written in Swift, the last fact can only be
+    /// read by reflection.
     fileprivate var hasBegun: Bool {
         if isExecuting || isFinished { return true }
         var mirror: Mirror? = Mirror(reflecting: self)
@@ -253,7 +253,7 @@ extension Operation {
 
 /// One run of a Foundation operation.
 ///
-/// Key-value observing of any key exists on Darwin only; the completion block is called on both.
+/// Uses the completion block, because key-value observing of any key exists only on Darwin.
 private final class FoundationRun<Work: Operation>: Sendable {
     private let claim: FoundationClaim<Work>
     private let waiter = Guarded<Waiter>(.none)
@@ -271,7 +271,7 @@ private final class FoundationRun<Work: Operation>: Sendable {
     func run(on threads: BlockingThreads) async throws {
         try await withTaskCancellationHandler {
             observeEnd()
-            // Foundation finishes a cancelled operation only if it is started.
+            // Foundation finishes a cancelled operation only after a start.
             let isFinished = try await threads.run(beginsWhenCancelled: true) { [claim] in
                 try claim.start()
                 return claim.operation.isFinished

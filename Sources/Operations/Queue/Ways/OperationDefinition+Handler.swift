@@ -1,10 +1,10 @@
 import Foundation
 
 extension OperationDefinition {
-    /// The definition for a worker's registry.
+    /// Makes a handler for a worker's registry.
     ///
     /// - Parameters:
-    ///   - retryPolicy: attempts and pauses, unless the options or the producer say otherwise.
+    ///   - retryPolicy: attempts and pauses, unless the options or the producer set their own.
     ///   - decode: reads the arguments.
     ///   - encode: writes the result.
     package func handler(
@@ -28,7 +28,7 @@ extension OperationDefinition {
         }
     }
 
-    /// Runs one operation; retries and the time limit are the worker's business.
+    /// Runs one operation. The worker is responsible for retries and the time limit.
     private func run(_ arguments: Arguments, _ context: OperationContext) async throws -> Output {
         var options = options
         options.retry = .never
@@ -40,9 +40,9 @@ extension OperationDefinition {
 }
 
 extension ValueOperation {
-    /// Runs it for a worker: what it reports goes there, and a cancel of the calling task cancels it.
+    /// Runs it for a worker, which gets its reports. A cancel of the calling task cancels it.
     ///
-    /// - Parameter grace: how long after a cancel it may take to end; nil = it is waited for.
+    /// - Parameter grace: how long it may take to end after a cancel; nil = wait until it ends.
     func run(in context: OperationContext, givingUpAfter grace: Duration?) async throws -> Output {
         locked { _ in orMakeAnnex.context = context }
         try await withTaskCancellationHandler {
@@ -56,7 +56,7 @@ extension ValueOperation {
     }
 }
 
-/// Stored arguments that are not what the operation asks for. Another attempt would read the same ones.
+/// Stored arguments do not fit the operation's type. Not retryable, because another attempt would read the same arguments.
 package struct ArgumentsFailure: OperationFailing, CustomStringConvertible {
     let name: String
     let error: any Error

@@ -1,25 +1,25 @@
 import Foundation
 
-/// A closure that has a name, typed arguments and a typed result: an operation to be added as often as there are arguments.
+/// A closure with a name, typed arguments and a typed result, from which any number of operations can be made.
 ///
 /// ```swift
 /// let resize = OperationDefinition("image.resize") { (path: String) in try await thumbnail(of: path) }
 /// let image = try await queue.add(resize, with: "a.png").value
 /// ```
 public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendable {
-    /// The name of every operation made from it.
+    /// The name of each operation made from it.
     public let name: String
-    /// How they are to be run. Its `name` is replaced by the definition's.
+    /// The options of its operations. Their `name` is replaced by the definition's.
     public var options: LocalOperationOptions
-    /// Somebody else's operation, which may never end, and may cancel itself.
+    /// Whether it runs a `Foundation.Operation`, which may never end, and may cancel itself.
     let isForeign: Bool
     let make: @Sendable (Arguments, LocalOperationOptions, QueueCore) -> ValueOperation<Output>
 
-    /// Gives a closure a name. A name that `NameRule` forbids is a mistake in the program and ends it.
+    /// Gives a closure a name. A name that `NameRule` does not allow is a bug and ends the program.
     ///
     /// - Parameters:
     ///   - name: as for `DistributedOperation.name`.
-    ///   - options: how its operations are to be run.
+    ///   - options: the options of its operations.
     ///   - body: the work.
     public init(
         _ name: String,
@@ -37,7 +37,7 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
         isForeign: Bool,
         make: @escaping @Sendable (Arguments, LocalOperationOptions, QueueCore) -> ValueOperation<Output>
     ) {
-        precondition(NameRule.allows(name), "\"\(name)\" is no operation name: see NameRule")
+        precondition(NameRule.allows(name), "\"\(name)\" is not allowed as an operation name: see NameRule")
         self.name = name
         self.options = options
         self.options.name = name
@@ -45,7 +45,7 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
         self.make = make
     }
 
-    /// Binds a method of an object: what `NSInvocationOperation` is for. What the method throws or returns is the operation's `value`.
+    /// Gives a method of an object a name, as `NSInvocationOperation` does. Its result or error is the operation's `value`.
     ///
     /// ```swift
     /// let sync = OperationDefinition("sync.page", target: syncer, method: Syncer.fetchPage)
@@ -54,8 +54,8 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
     /// - Parameters:
     ///   - name: as for `DistributedOperation.name`.
     ///   - target: the object, which the definition and its operations keep alive until they have ended.
-    ///   - method: the method as the type knows it: `Type.method`.
-    ///   - options: how its operations are to be run.
+    ///   - method: the method: `Type.method`.
+    ///   - options: the options of its operations.
     public init<Target: Sendable>(
         _ name: String,
         target: Target,
@@ -65,12 +65,12 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
         self.init(name, options: options) { arguments in try await method(target)(arguments) }
     }
 
-    /// The same on a real thread, for a body that blocks. See `ValueOperation.blocking`.
+    /// Gives a closure that blocks a name. It runs on a real thread. See `ValueOperation.blocking`.
     ///
     /// - Parameters:
     ///   - name: as for `DistributedOperation.name`.
-    ///   - options: how its operations are to be run.
-    ///   - threads: where they run.
+    ///   - options: the options of its operations.
+    ///   - threads: the pool to run in.
     ///   - body: the work.
     public static func blocking(
         _ name: String,
@@ -83,13 +83,12 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
 }
 
 extension OperationDefinition {
-    /// Several closures as one operation: they get the same arguments, run concurrently on its one slot, and it ends when the last of them
-    /// has. See `ValueOperation.concurrent`.
+    /// Gives several closures one name. They get the same arguments and run concurrently on one slot. See `ValueOperation.concurrent`.
     ///
     /// - Parameters:
     ///   - name: as for `DistributedOperation.name`.
     ///   - bodies: the closures.
-    ///   - options: how its operations are to be run.
+    ///   - options: the options of its operations.
     public static func concurrent<Element: Sendable>(
         _ name: String,
         _ bodies: [@Sendable (Arguments) async throws -> Element],
@@ -105,9 +104,9 @@ extension OperationDefinition {
         }
     }
 
-    /// An operation from this definition, in no queue yet.
+    /// Makes an operation that is in no queue.
     ///
-    /// - Parameter arguments: what the body gets.
+    /// - Parameter arguments: the arguments of the body.
     public func operation(with arguments: Arguments) -> ValueOperation<Output> { make(arguments, options, .outside) }
 }
 
@@ -116,7 +115,7 @@ extension LocalOperationQueue {
     ///
     /// - Parameters:
     ///   - definition: name, options and body.
-    ///   - arguments: what the body gets.
+    ///   - arguments: the arguments of the body.
     /// - Returns: the operation.
     @discardableResult
     public func add<Arguments: Sendable, Output: Sendable>(
