@@ -1,6 +1,6 @@
 import Operations
 
-/// Arguments that a built-in operation cannot work with. Another attempt would read the same ones.
+/// Invalid arguments of a built-in operation. Not retryable, because another attempt would read the same arguments.
 struct InvalidArguments: OperationFailing, CustomStringConvertible {
     let description: String
 
@@ -19,7 +19,7 @@ struct Arguments {
         self.name = name
         do {
             guard let object = try JSONValue(parsing: json).objectValue else {
-                throw InvalidArguments(name, "they are no object")
+                throw InvalidArguments(name, "they are not a JSON object")
             }
             self.object = object
         } catch let error as JSONSyntaxError {
@@ -27,13 +27,13 @@ struct Arguments {
         }
     }
 
-    /// Refuses what is misspelled: what the operation's reference does not name.
+    /// Throws for an argument that the operation's reference does not have.
     func allowDocumented() throws {
         guard let known = BuiltinReference.named(name)?.arguments else { return }
         try allow(only: known.map(\.name))
     }
 
-    /// Refuses other keys.
+    /// Throws for other keys.
     func allow(only keys: [String]) throws {
         for key in object.keys where !keys.contains(key) {
             throw InvalidArguments(
@@ -65,7 +65,7 @@ struct Arguments {
         }
     }
 
-    /// Whatever is there; nil for null.
+    /// The value of a key; nil for null.
     func value(_ key: String) -> JSONValue? {
         guard let value = object[key], !value.isNull else { return nil }
         return value

@@ -1,21 +1,21 @@
 import Operations
 
-/// The operations that the stock worker knows.
+/// The built-in operations of `sluice worker`.
 public enum BuiltinOperations {
-    /// Those that are only registered where they are allowed, because they reach outside the worker.
+    /// Operations that are only registered if they are allowed, because they reach outside the worker.
     public static let restricted: Set<String> = ["exec", "http", "download"]
 
-    /// The names that are theirs, whether they are allowed or not.
+    /// The names of all built-in operations, allowed or not.
     package static var names: Set<String> { Set(handlers().map(\.name)).union(restricted) }
 
-    /// A program of the user's as an operation: `--handler NAME=PROGRAM`.
+    /// Makes a handler that runs a program: `--handler NAME=PROGRAM`.
     ///
     /// - Parameters:
     ///   - name: the operation's name.
-    ///   - path: the program, absolute.
-    ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`; this one unless said otherwise.
+    ///   - path: the absolute path of the program.
+    ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`; this program by default.
     ///   - cancelGrace: the time between SIGTERM and SIGKILL.
-    ///   - environment: which variables of this process it gets.
+    ///   - environment: the variables of this process that it gets.
     package static func program(
         _ name: String,
         path: String,
@@ -30,9 +30,9 @@ public enum BuiltinOperations {
     ///
     /// - Parameters:
     ///   - allowed: names out of `restricted`.
-    ///   - guardPath: for `exec`: an executable whose `main` calls `ExecGuard.runIfAsked`; this one unless said otherwise.
+    ///   - guardPath: for `exec`: an executable whose `main` calls `ExecGuard.runIfAsked`; this program by default.
     ///   - cancelGrace: for `exec`: the time between SIGTERM and SIGKILL.
-    ///   - environment: for `exec`: which variables of this process the programs get.
+    ///   - environment: for `exec`: the variables of this process that programs get.
     package static func handlers(
         allowed: Set<String> = [],
         guardPath: String = "/proc/self/exe",

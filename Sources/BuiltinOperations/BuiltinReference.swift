@@ -1,21 +1,21 @@
-/// What people can know about a built-in operation: the text of its help, and the arguments that it takes.
+/// The help text and the arguments of a built-in operation.
 package struct BuiltinReference: Sendable {
     /// One argument.
     package struct Argument: Sendable {
         package let name: String
-        /// What it is, in JSON.
+        /// Its type in JSON.
         package let form: String
         package let text: String
     }
 
     package let name: String
-    /// What it does: a verb phrase.
+    /// What the operation does: a verb phrase.
     package let summary: String
-    /// All that it takes; nil = it takes anything.
+    /// Its arguments; nil = any.
     package let arguments: [Argument]?
-    /// What it returns; empty = nothing.
+    /// Its result; empty = none.
     package let result: String
-    /// A command to paste.
+    /// A command that can be pasted.
     package let example: String
 
     package var isRestricted: Bool { BuiltinOperations.restricted.contains(name) }
@@ -34,7 +34,7 @@ package struct BuiltinReference: Sendable {
         self.example = example
     }
 
-    /// The operation of a name.
+    /// The reference of an operation.
     static func named(_ name: String) -> BuiltinReference? { all.first { $0.name == name } }
 
     package static let all = [
@@ -61,10 +61,10 @@ package struct BuiltinReference: Sendable {
         "exec",
         "Run a program without a shell; its output is the log.",
         [
-            ("argv", "strings", "The program and its arguments. Required. A name is looked for in PATH."),
+            ("argv", "strings", "The program and its arguments. Required. A name is searched for in PATH."),
             ("cwd", "string", "Folder to run in, on the worker's machine (the worker's own)."),
-            ("env", "object", "Variables beside those that the worker passes on; they replace them."),
-            ("stdin", "string", "What the program reads (nothing)."),
+            ("env", "object", "Variables, which replace those that the worker passes."),
+            ("stdin", "string", "Text that the program reads (none)."),
         ],
         result: #"{"exitCode":0}; another exit code is a failed attempt"#,
         example: "--cwd /srv --env COLOR=red --stdin list.txt -- sort -r"
@@ -88,10 +88,13 @@ package struct BuiltinReference: Sendable {
 
     private static let download = BuiltinReference(
         "download",
-        "Fetch a file; it appears as a whole or not at all.",
+        "Download a file atomically.",
         [
             ("url", "string", "http or https. Required. user:password@ becomes Basic authentication."),
-            ("path", "string", "The file, in a folder that exists. Required. Links are followed, mode and owner kept."),
+            (
+                "path", "string",
+                "The file, in an existing folder. Required. Links are followed; mode and owner are kept."
+            ),
         ],
         result: "url, path, bytes, sha256, status",
         example: "download url=https://example.com/a.png path=/srv/a.png"

@@ -1,7 +1,7 @@
 import Operations
 
 extension OperationHandler {
-    /// Fails with `message`; `retryable` (true unless said) says whether other attempts follow.
+    /// Fails with `message`. `retryable` (true by default) decides whether other attempts follow.
     static let fail = OperationHandler(name: "fail") { json, _ in
         let arguments = try Arguments(json, of: "fail")
         try arguments.allowDocumented()
@@ -12,7 +12,7 @@ extension OperationHandler {
     }
 }
 
-/// What `fail` was asked for.
+/// The error of `fail`.
 private struct RequestedFailure: OperationFailing, CustomStringConvertible {
     let description: String
     let isRetryable: Bool

@@ -1,6 +1,6 @@
 import Operations
 
 extension OperationHandler {
-    /// Does nothing, whatever its arguments are.
+    /// Does nothing, with any arguments.
     static let noop = OperationHandler(name: "noop") { _, _ in [] }
 }

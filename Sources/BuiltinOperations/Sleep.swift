@@ -1,7 +1,7 @@
 import Operations
 
 extension OperationHandler {
-    /// Does nothing for `seconds`, and says how far it is.
+    /// Does nothing for `seconds`, and reports progress.
     static let sleep = OperationHandler(name: "sleep") { json, context in
         let arguments = try Arguments(json, of: "sleep")
         try arguments.allowDocumented()

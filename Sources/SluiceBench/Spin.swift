@@ -16,7 +16,7 @@ extension BenchOperations {
         return Array("\(turns)".utf8)
     }
 
-    /// One write to a file opened for appending, so that lines never mix.
+    /// Appends a line to a file with one write, so that lines do not mix.
     private static func note(_ what: String, _ context: OperationContext, _ ledger: String?) {
         guard let ledger else { return }
         let time = Date().timeIntervalSince1970

@@ -30,7 +30,7 @@ struct HandlerProgramTests {
         return BuiltinOperations.program("work", path: path, guardPath: guardPath, cancelGrace: grace)
     }
 
-    /// A run whose checkpoint somebody else has written into Redis.
+    /// A run whose checkpoint another client has written into Redis.
     private struct ForeignCheckpoint: OperationLink {
         let checkpoint: [UInt8]
         var ownsLease: Bool { true }
@@ -151,9 +151,9 @@ struct HandlerProgramTests {
     @Test(
         "that answers what is no result is dead, with a sentence that says why",
         arguments: [
-            ("echo hello", "is no JSON"), ("echo '{} {}'", "is no JSON"), ("printf '\\377\\000'", "is no JSON"),
+            ("echo hello", "is not JSON"), ("echo '{} {}'", "is not JSON"), ("printf '\\377\\000'", "is not JSON"),
             ("yes | head -c 3000000", "wrote more than 1048576 bytes"), ("cat /dev/zero", "wrote more than"),
-            ("for i in $(seq 100); do printf '[[[[[[[[[['; done", "is no JSON"),
+            ("for i in $(seq 100); do printf '[[[[[[[[[['; done", "is not JSON"),
         ]
     )
     func noResult(command: String, message: String) async throws {
@@ -189,7 +189,7 @@ struct HandlerProgramTests {
         #expect(try await harness.result(id) == #""done""#)
         let lines = try await harness.lines(id)
         #expect(lines.count == 4, "\(lines)")
-        #expect(lines.first == #"sluice: descriptor 3: "no json" is no JSON object: ignored"#)
+        #expect(lines.first == #"sluice: descriptor 3: "no json" is not a JSON object: ignored"#)
         #expect(lines.last?.contains("more lines were ignored") == true)
         let detail = try await harness.detail(id)
         #expect(detail?.checkpoint == nil)
@@ -197,7 +197,7 @@ struct HandlerProgramTests {
         try await harness.stop()
     }
 
-    @Test("is told of a cancel with its whole group, and killed after the grace; at its time limit, too")
+    @Test("gets SIGTERM with its whole group after a cancel or at its time limit, and SIGKILL after the grace")
     func cancels() async throws {
         let harness = try harness(
             """

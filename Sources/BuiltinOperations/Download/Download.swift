@@ -4,9 +4,10 @@ import Foundation
 import Operations
 
 extension OperationHandler {
-    /// Fetches `url` (http or https) into the file `path`, whose folder must exist. The file appears as a whole or not at all:
-    /// what has arrived is kept beside it until everything has. A link is followed, mode and owner of a file that is replaced are kept, and
-    /// what is no regular file is refused. Only the answers 200 and 203 are a whole file. Result: `url`, `path`, `bytes`, `sha256`, `status`.
+    /// Downloads `url` (http or https) into the file `path`, whose folder must exist. Result: `url`, `path`, `bytes`, `sha256`, `status`.
+    ///
+    /// The file is replaced atomically: a part file in the same folder gets its name when the download is complete. Links are followed, mode
+    /// and owner of a replaced file are kept, and only a regular file is replaced. Only the statuses 200 and 203 are a whole file.
     static let download = OperationHandler(name: "download", runTimeout: Defaults.externalRunTimeout) { json, context in
         let arguments = try DownloadArguments(json)
         return try await TransferFailure.within(arguments.address) {
@@ -36,7 +37,7 @@ private struct Download {
     let arguments: DownloadArguments
     let context: OperationContext
 
-    /// The answers whose body is the file. 206 is a part of it, 204 and 205 have none, 201 and 202 speak of something else.
+    /// The statuses whose body is the file. 206 is a part of it, 204 and 205 have no body, and 201 and 202 have another one.
     private static let whole: Set = [200, 203]
 
     func run() async throws -> [UInt8] {
@@ -62,7 +63,7 @@ private struct Download {
         var request = HTTPClientRequest(url: arguments.address.url)
         request.headers.add(name: "User-Agent", value: "sluice")
         if let header = arguments.address.authorization { request.headers.add(name: "Authorization", value: header) }
-        // As it is, so that length and sum are the file's.
+        // Not compressed, so that length and checksum are the file's.
         request.headers.add(name: "Accept-Encoding", value: "identity")
         let limit = Int64(Defaults.externalRunTimeout.inSeconds)
         let response = try await HTTPConnections.shared.execute(request, timeout: .seconds(limit))
@@ -109,7 +110,7 @@ private struct Download {
         "\(bytes / unit).\(bytes % unit * 10 / unit)"
     }
 
-    /// Counts what has arrived, and says so a few times a second.
+    /// Counts received bytes, and reports progress a few times a second.
     private struct Meter {
         private static let rhythm: Duration = .milliseconds(100)
         let expected: Int64?

@@ -3,13 +3,15 @@ import Operations
 import Synchronization
 
 extension OperationHandler {
-    /// Runs a program: `argv` (no shell), and optionally `env`, `cwd`, `stdin`. Its output becomes the operation's log, its exit
-    /// code the result, or the error if it is not zero. A cancel sends SIGTERM to its process group, and SIGKILL after the grace.
+    /// Runs a program: `argv` (no shell), and optionally `env`, `cwd`, `stdin`.
+    ///
+    /// The program's output becomes the operation's log. Exit code 0 is the result, another one the error. A cancel sends SIGTERM to the
+    /// process group, and SIGKILL after the grace.
     ///
     /// - Parameters:
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
     ///   - grace: the time between SIGTERM and SIGKILL.
-    ///   - environment: which variables of this process the programs get.
+    ///   - environment: the variables of this process that programs get.
     static func exec(guardPath: String, grace: Duration, environment: ProgramEnvironment) -> OperationHandler {
         OperationHandler(name: "exec", runTimeout: Defaults.externalRunTimeout) { json, context in
             let arguments = try ExecArguments(json)
@@ -47,28 +49,28 @@ struct ExecArguments {
             throw InvalidArguments("exec", "\"argv\" must begin with a program")
         }
         for text in argv + [directory] + environment.keys + environment.values where text.utf8.contains(0) {
-            throw InvalidArguments("exec", "a NUL byte is not possible in \(OperationsError.quoted(text))")
+            throw InvalidArguments("exec", "\(OperationsError.quoted(text)) must not contain a NUL byte")
         }
         for key in environment.keys where key.isEmpty || key.contains("=") {
-            throw InvalidArguments("exec", "\(OperationsError.quoted(key)) is no name of an environment variable")
+            throw InvalidArguments("exec", "\(OperationsError.quoted(key)) is not a name of an environment variable")
         }
     }
 
-    /// What the guard is asked to run.
+    /// The request to the guard.
     func request(for context: OperationContext, _ inherited: ProgramEnvironment) throws -> GuardRequest {
         try GuardRequest(argv, for: context, inherited, more: environment, directory: directory)
     }
 }
 
 extension GuardRequest {
-    /// A program for an operation.
+    /// Makes the request to run a program for an operation.
     ///
     /// - Parameters:
     ///   - arguments: the program and its arguments.
-    ///   - context: the operation's, whose facts become variables.
-    ///   - inherited: which variables of this process it gets.
-    ///   - environment: more variables, which replace those.
-    ///   - directory: where it runs; empty = this process's own folder.
+    ///   - context: the operation's context, whose id, name and attempt become variables.
+    ///   - inherited: the variables of this process that it gets.
+    ///   - environment: further variables, which replace those.
+    ///   - directory: the folder to run in; empty = this process's folder.
     init(
         _ arguments: [String],
         for context: OperationContext,
@@ -84,10 +86,10 @@ extension GuardRequest {
         variables["SLUICE_DELIVERY"] = "\(context.delivery)"
         variables["SLUICE_FENCE"] = "\(try context.fence)"
         variables["SLUICE_QUEUE"] = context.queue
-        // A NUL ends a string on its way to the guard: what follows would be another variable.
+        // A NUL ends a string in the request to the guard. The rest would become another variable.
         for (key, value) in variables where key.utf8.contains(0) || value.utf8.contains(0) {
             let name = OperationsError.quoted(key)
-            throw InvalidArguments(context.name, "a NUL byte is not possible in the variable \(name)")
+            throw InvalidArguments(context.name, "the variable \(name) must not contain a NUL byte")
         }
         self.init(
             arguments: arguments,
@@ -97,13 +99,13 @@ extension GuardRequest {
     }
 }
 
-/// Why a program did not do its work.
+/// The failure of a program.
 struct ExecFailure: OperationFailing, CustomStringConvertible {
     let failureType: String
     let description: String
     let failureDetails: [String: Int]?
 
-    /// Something that running a program needs could not be had.
+    /// A resource for running a program is not available.
     init(starting what: String, _ code: Int32) {
         self.init(notStarted: "\(what): \(String(cString: strerror(code)))", code)
     }
@@ -118,12 +120,12 @@ struct ExecFailure: OperationFailing, CustomStringConvertible {
         failureDetails = details
     }
 
-    /// Of a line that an error repeats.
+    /// The most bytes of a line that an error quotes.
     private static let quotedBytes = 500
 
-    /// The result of a program that ended well; throws for others.
+    /// The result of a successful program. Throws for others.
     ///
-    /// - Parameter last: the last line that it wrote, which usually says why it failed.
+    /// - Parameter last: the last line that the program wrote, which usually has the reason.
     static func check(_ end: GuardedProcess.End, of request: GuardRequest, last: String? = nil) throws -> [UInt8] {
         let program = request.arguments[0]
         let words = last.map { ": " + URLPasswords.masked($0).cut(toBytes: quotedBytes) } ?? ""
@@ -139,7 +141,7 @@ struct ExecFailure: OperationFailing, CustomStringConvertible {
     }
 }
 
-/// The last line that a program wrote and that is not blank.
+/// The last line of a program that is not blank.
 private final class LastLine: Sendable {
     private let kept = Mutex<String?>(nil)
 

@@ -1,16 +1,16 @@
 import Glibc
 
-/// The process between a worker and a program that it runs. It ends when the worker ends, however that comes about, and takes
-/// the program and everything that the program started with it.
+/// A process between a worker and a program. When the worker ends in any way, it kills the program and all processes that the program has
+/// started.
 ///
 /// The worker starts it as `/proc/self/exe __guard`, so it is the same executable: `main` has to call `runIfAsked` first.
 public enum ExecGuard {
     /// The first argument that makes this process a guard.
     static let argument = "__guard"
-    /// The second one: the program gets a descriptor 3.
+    /// The second argument if the program gets a descriptor 3.
     static let withEvents = "events"
 
-    /// Becomes a guard and never returns, if this process was started as one. Call it before anything else.
+    /// Runs as a guard and never returns if this process was started as one. Call it before anything else.
     ///
     /// - Parameter arguments: the command line, with the program's name.
     public static func runIfAsked(arguments: [String] = CommandLine.arguments) {
@@ -23,7 +23,7 @@ public enum ExecGuard {
     }
 }
 
-/// The guard's life: read the request, start the program, wait for its end or the worker's.
+/// A guard: reads the request, starts the program, and waits for its end or the worker's.
 private struct Guard {
     let hasEvents: Bool
 
@@ -38,10 +38,11 @@ private struct Guard {
         _exit(0)
     }
 
-    /// Signals that a terminal or an operator sends to whole groups are the worker's business. Orphans of the program come here.
+    /// Ignores signals that a terminal or an operator sends to whole groups, which the worker handles. Orphans of the program become children of
+    /// this process.
     private func isolate() {
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE] { signal(number, SIG_IGN) }
-        signal(SIGCHLD, SIG_DFL)  // ignored, it would take the program's status away
+        signal(SIGCHLD, SIG_DFL)  // if ignored, the kernel would discard the program's status
         _ = GNUCalls.prctl(GNUCalls.childSubreaper, 1, 0, 0, 0)
         for descriptor in GuardDescriptor.control...lastDescriptor {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -51,10 +52,10 @@ private struct Guard {
 
     private var lastDescriptor: Int32 { hasEvents ? GuardDescriptor.events : GuardDescriptor.report }
 
-    /// Whatever else the worker had open is none of the program's business.
+    /// Closes all other descriptors of the worker.
     ///
-    /// Where `main` is asynchronous, Dispatch already waits for events here: its descriptors must stay open, or its thread would
-    /// spin. They can only be this process's own, and are closed when the program is executed.
+    /// If `main` is asynchronous, Dispatch already waits for events in this process. Its descriptors must stay open, or its thread would spin.
+    /// They belong to this process and are closed when the program is executed.
     private func closeOthers() {
         for descriptor in openDescriptors() where descriptor > lastDescriptor {
             var target = [UInt8](repeating: 0, count: 64)
@@ -117,10 +118,10 @@ private struct Guard {
 
     // MARK: Program
 
-    /// How often a program is tried again that is open for writing, a millisecond apart.
+    /// How often to retry a program file that is open for writing, every millisecond.
     private static let busyRetries = 500
 
-    /// Starts the program in a group of its own, or reports why not and ends.
+    /// Starts the program in a group of its own, or reports the error and ends.
     private func start(_ request: GuardRequest) -> pid_t {
         let path = locate(request)
         let arguments = Self.pointers(request.arguments)
@@ -135,11 +136,11 @@ private struct Guard {
         let events = hasEvents ? GuardDescriptor.events : -1
         let child = GNUCalls.fork()
         if child == 0 {
-            // Only calls that are safe after a fork, on memory that was prepared before it.
+            // After a fork only safe calls are allowed, on memory that was prepared before.
             setpgid(0, 0)
             _ = prctl(deathSignal, UInt(SIGKILL), 0, 0, 0)
             if getppid() != guardian { _exit(127) }
-            // Takes the place of the control socket, which is for the guard alone.
+            // Replaces the control socket, which only the guard uses.
             if events >= 0, dup2(events, 3) < 0 { _exit(127) }
             signal(SIGINT, SIG_DFL)
             signal(SIGTERM, SIG_DFL)
@@ -150,7 +151,7 @@ private struct Guard {
             signal(SIGPIPE, SIG_DFL)
             sigprocmask(SIG_SETMASK, &noSignals, nil)
             execve(program!, arguments, environment)
-            // The process that wrote the program may have closed it, while a process that was forked in between holds it open until its own exec.
+            // The writer of the file may have closed it, while a process that was forked meanwhile holds it open until its own exec.
             for _ in 0..<busyRetries where errno == ETXTBSY {
                 poll(nil, 0, 1)
                 execve(program!, arguments, environment)
@@ -176,7 +177,7 @@ private struct Guard {
         _exit(0)
     }
 
-    /// Enters the program's folder and finds its file from there, as the program itself would.
+    /// Enters the program's folder and finds its file from there.
     private func locate(_ request: GuardRequest) -> String {
         if !request.directory.isEmpty, chdir(request.directory) != 0 { refuse(.directory, errno) }
         switch ProgramSearch.find(request.arguments[0], path: request.path) {
@@ -195,10 +196,9 @@ private struct Guard {
 
     // MARK: Supervision
 
-    /// Waits for the program's end, and does what the worker says meanwhile. When the worker is gone, everything is killed.
+    /// Waits for the program's end and follows the worker's orders meanwhile. Kills everything when the worker has ended.
     ///
-    /// Nothing here depends on a signal: in a program whose `main` is asynchronous this is not the only thread, and another one
-    /// would get it.
+    /// This does not depend on signals: if `main` is asynchronous there are other threads, which could get them.
     private func supervise(_ child: pid_t) -> Int32 {
         let end = GNUCalls.pidfdOpen?(child, 0) ?? -1
         var isListening = true
@@ -208,7 +208,7 @@ private struct Guard {
                 pollfd(fd: isListening ? GuardDescriptor.control : -1, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: end, events: Int16(POLLIN), revents: 0),
             ]
-            // An old kernel does not tell the end of a process this way: then it is looked for.
+            // An old kernel has no pidfd. Then the end of the process is polled.
             _ = poll(&events, 2, end >= 0 ? -1 : 20)
             guard events[0].revents != 0 else { continue }
             switch readOrder() {
@@ -221,13 +221,13 @@ private struct Guard {
         }
     }
 
-    /// The next order; nil = the worker is gone.
+    /// The next order; nil = the worker has ended.
     private func readOrder() -> GuardOrder? {
         var byte: UInt8 = 0
         return read(GuardDescriptor.control, &byte, 1) == 1 ? GuardOrder(rawValue: byte) : nil
     }
 
-    /// Collects processes that have ended; the program's status if it is among them.
+    /// Reaps ended processes. Returns the program's status if it is among them.
     private func reap(until child: pid_t) -> Int32? {
         var found: Int32?
         var status: Int32 = 0
@@ -235,14 +235,14 @@ private struct Guard {
             let pid = waitpid(-1, &status, WNOHANG)
             if pid == child { found = status }
             if pid > 0 { continue }
-            // Without any child left there is nothing to wait for, and the end of the program can only have been a kill.
+            // Without a child there is nothing to wait for, and the program can only have been killed.
             if pid < 0, errno == ECHILD, found == nil { return SIGKILL }
             return found
         }
     }
 
-    /// Kills the group, and then whoever left it: their parents being dead, they are children of this process. Repeats until
-    /// there are none. `sparing` is killed too, but left to be collected by the caller.
+    /// Kills the group, and then processes that have left it, which become children of this process when their parents are dead. Repeats until
+    /// there are none. `sparing` is killed as well, but the caller reaps it.
     private func killEverything(group: pid_t, sparing: pid_t? = nil) {
         kill(-group, SIGKILL)
         var rest = children().filter { $0 != sparing }
@@ -255,8 +255,7 @@ private struct Guard {
 
     /// The processes whose parent is this one.
     private func children() -> [pid_t] {
-        // Usually there is none, and looking through all processes is not needed. Nobody is collected here: the program's status
-        // belongs to the supervision.
+        // Usually there are no children, and reading all processes is not necessary. WNOWAIT: `supervise` reaps the program.
         var nobody = siginfo_t()
         if waitid(P_ALL, 0, &nobody, WEXITED | WNOHANG | WNOWAIT) < 0, errno == ECHILD { return [] }
         let own = getpid()

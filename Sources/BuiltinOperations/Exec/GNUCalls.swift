@@ -7,7 +7,7 @@ enum GNUCalls {
     static let prctl: @Sendable @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32 = find("prctl")
     static let pipe2: @Sendable @convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32 = find("pipe2")
     static let memfdCreate: @Sendable @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32 = find("memfd_create")
-    /// Newer ones, nil where they are missing.
+    /// Newer functions; nil if they are missing.
     static let pidfdOpen: (@Sendable @convention(c) (pid_t, UInt32) -> Int32)? = look("pidfd_open")
 
     static let closeOnExecMemory: UInt32 = 1

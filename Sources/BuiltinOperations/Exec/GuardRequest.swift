@@ -1,12 +1,13 @@
-/// What the worker tells its guard to start, as bytes on their socket: a length of four bytes, then strings, each with a
-/// NUL at its end. It does not go through the guard's own arguments and environment: those are visible to others, and an
-/// `LD_PRELOAD` meant for the program should not meet the guard.
+/// The program that a guard starts. The worker sends it through a socket: a length of four bytes, then strings that end with NUL.
+///
+/// It is not passed as the guard's own arguments and environment: other users can see those, and an `LD_PRELOAD` for the program must not
+/// affect the guard.
 struct GuardRequest: Equatable {
     /// The program and its arguments; at least one.
     var arguments: [String]
     /// `KEY=value`.
     var environment: [String]
-    /// Empty = the worker's own.
+    /// The folder; empty = the worker's.
     var directory: String
 
     init(arguments: [String], environment: [String], directory: String) {
@@ -24,7 +25,7 @@ struct GuardRequest: Equatable {
         return withUnsafeBytes(of: count.littleEndian) { Array($0) } + body
     }
 
-    /// Reads the strings that follow the length; nil if they are no request.
+    /// Parses the strings after the length; nil if they are not a request.
     init?(_ body: [UInt8]) {
         guard body.last == 0 else { return nil }
         let strings = body.dropLast().split(separator: 0, omittingEmptySubsequences: false)
@@ -40,7 +41,7 @@ struct GuardRequest: Equatable {
     }
 }
 
-/// What the guard tells the worker, one line each.
+/// A report of the guard to the worker, one line each.
 enum GuardReport: Equatable {
     /// The program runs, in a process group of this number.
     case started(group: Int32)
@@ -73,20 +74,20 @@ enum GuardReport: Equatable {
     }
 }
 
-/// What the worker tells its guard while the program runs: one byte each. The end of the socket means: kill everything.
+/// An order of the worker to its guard while the program runs, one byte each. The end of the socket means: kill everything.
 enum GuardOrder: UInt8 {
-    /// SIGTERM to the program's group.
+    /// Send SIGTERM to the program's group.
     case terminate = 0x54
-    /// SIGKILL to everything that the program started.
+    /// Send SIGKILL to all processes that the program has started.
     case kill = 0x4b
 }
 
-/// The guard's file descriptors beside the standard ones.
+/// The guard's descriptors after the standard ones.
 enum GuardDescriptor {
-    /// Requests and orders in; it ends when the worker does.
+    /// Requests and orders. It ends when the worker ends.
     static let control: Int32 = 3
-    /// Reports out.
+    /// Reports.
     static let report: Int32 = 4
-    /// Where it was asked for: the program's descriptor 3.
+    /// The program's descriptor 3, if requested.
     static let events: Int32 = 5
 }

@@ -11,19 +11,19 @@ final class GuardedProcess: Sendable {
         case exited(code: Int32)
         case killed(signal: Int32)
         case refused(StartStep, errno: Int32)
-        /// The guard itself was killed; what it guarded has been killed too.
+        /// The guard was killed, and the program with it.
         case guardLost
     }
 
-    /// Time to read what is left in the pipe: at most 64 KiB, unless somebody goes on writing. Where a guard has said how the
-    /// program ended, nobody is left to do so.
+    /// The time to read the rest of the pipe: at most 64 KiB, unless a process goes on writing. If the guard has reported the program's end, no
+    /// such process is left.
     private static let rest: Duration = .seconds(10)
     private static let restAfterGuard: Duration = .seconds(1)
     private let guardian: pid_t
     private let course: Course
     private let control: ControlSocket
     private let reports: PipeReader
-    /// Of the program's own descriptors.
+    /// The readers of the program's descriptors.
     private let outputs: [PipeReader]
     private let captured = CapturedOutput(limit: Defaults.resultBytes)
     private let onLine: @Sendable (String) -> Void
@@ -31,11 +31,11 @@ final class GuardedProcess: Sendable {
     /// Starts the guard, which starts the program.
     ///
     /// - Parameters:
-    ///   - request: what to start.
-    ///   - input: what it reads; nil = nothing.
+    ///   - request: the program to start.
+    ///   - input: the program's stdin; nil = empty.
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
-    ///   - onLine: takes the lines of standard error, and, unless `onEvent` is given, of standard output.
-    ///   - onEvent: takes the lines that the program writes to descriptor 3; standard output is captured.
+    ///   - onLine: called with the lines of stderr, and of stdout unless `onEvent` is given.
+    ///   - onEvent: called with the lines that the program writes to descriptor 3; then stdout is captured.
     /// - Throws: `ExecFailure` if the guard cannot be started.
     init(
         _ request: GuardRequest,
@@ -60,7 +60,7 @@ final class GuardedProcess: Sendable {
                     plumbing.output,
                     watch,
                     onBytes: { [captured, control] bytes in
-                        // Whoever writes more than is kept would write for nothing, perhaps for ever.
+                        // A program that writes more than is kept is killed: it might write for ever.
                         if !captured.take(bytes) { control.send([GuardOrder.kill.rawValue]) }
                     }
                 ),
@@ -81,7 +81,7 @@ final class GuardedProcess: Sendable {
     /// Waits for the end. A cancel of the calling task ends the program.
     ///
     /// - Parameter grace: the time between SIGTERM and SIGKILL.
-    /// - Throws: `CancellationError` if it was told to end.
+    /// - Throws: `CancellationError` after a cancel.
     func run(grace: Duration) async throws -> End {
         let end = await withTaskCancellationHandler {
             await waitForEnd()
@@ -92,13 +92,13 @@ final class GuardedProcess: Sendable {
         return end
     }
 
-    /// What it wrote to standard output, where that is captured; nil if that was more than a result may have, and then it was killed.
+    /// The captured stdout; nil if it was larger than a result may be, so that the program was killed.
     var result: [UInt8]? { captured.bytes }
 
-    /// Whether not all of its standard output could be read.
+    /// Whether stdout could not be read to its end.
     var isCut: Bool { outputs[0].isCut }
 
-    /// SIGTERM to the program's group; after the grace, SIGKILL to everything that it has started.
+    /// Sends SIGTERM to the program's group, and after the grace SIGKILL to all processes that it has started.
     private func terminate(grace: Duration) {
         course.terminate()
         control.send([GuardOrder.terminate.rawValue])
@@ -108,7 +108,7 @@ final class GuardedProcess: Sendable {
         }
     }
 
-    /// Waits until the program and everything it has started have ended, and their output has been read.
+    /// Waits until the program and all processes that it has started have ended, and their output has been read.
     private func waitForEnd() async -> End {
         await reports.waitForEnd()
         await collectGuard()
@@ -119,8 +119,8 @@ final class GuardedProcess: Sendable {
         return end ?? .guardLost
     }
 
-    /// What the program wrote is in the pipe by now. Whoever still holds its other end has escaped a guard that was killed, and may
-    /// do so for hours: it is not waited for.
+    /// Reads the rest of the output, which is in the pipe by now. Does not wait for a process that has escaped a killed guard and may hold the
+    /// other end for hours.
     private func readRest(within time: Duration) async {
         let limit = Task { [outputs] in
             try await Task.sleep(for: time)
@@ -130,11 +130,11 @@ final class GuardedProcess: Sendable {
         limit.cancel()
         if outputs.contains(where: \.isCut) {
             let words = time.formatted(.units(allowed: [.seconds]))
-            onLine("[its output was cut here: \(words) after its end somebody still held it open]")
+            onLine("[the output was cut here: \(words) after the program's end another process still held it open]")
         }
     }
 
-    /// The guard has closed its reports, so it is about to exit, or gone.
+    /// Reaps the guard, which has closed its reports and is about to exit.
     private func collectGuard() async {
         let guardian = guardian
         await withCheckedContinuation { continuation in
@@ -146,17 +146,17 @@ final class GuardedProcess: Sendable {
     }
 }
 
-/// What a program writes, up to a limit.
+/// The output of a program, up to a limit.
 private final class CapturedOutput: Sendable {
     private let limit: Int
     private let kept = Mutex<[UInt8]?>([])
 
     init(limit: Int) { self.limit = limit }
 
-    /// nil = it was too much.
+    /// The output; nil = it was too large.
     var bytes: [UInt8]? { kept.withLock { $0 } }
 
-    /// - Returns: false when these were too many.
+    /// - Returns: false if the limit is exceeded.
     func take(_ bytes: ArraySlice<UInt8>) -> Bool {
         kept.withLock { kept in
             guard let count = kept?.count else { return true }
@@ -170,7 +170,7 @@ private final class CapturedOutput: Sendable {
     }
 }
 
-/// What is known about a guarded program.
+/// The state of a guarded program.
 private final class Course: Sendable {
     private struct State {
         var group: Int32?
@@ -197,20 +197,20 @@ private final class Course: Sendable {
     }
 }
 
-/// The worker's end of the socket to a guard. Only this process has it, so the guard sees its end when the process dies.
+/// The worker's end of the socket to a guard. Only this process has it, so the socket ends when the process dies.
 private final class ControlSocket: Sendable {
     private let descriptor: Mutex<Int32?>
 
     init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
 
-    /// Sends all bytes; a guard that is gone is found out elsewhere.
+    /// Sends all bytes. The end of the guard is noticed elsewhere.
     func send(_ bytes: [UInt8]) {
         descriptor.withLock { descriptor in
             guard let descriptor else { return }
             var sent = 0
             while sent < bytes.count {
                 let count = bytes.withUnsafeBytes { buffer in
-                    // Without the flag, a guard that is gone would be a SIGPIPE.
+                    // Without the flag, writing to an ended guard would raise SIGPIPE.
                     Glibc.send(descriptor, buffer.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
                 }
                 if count < 0, errno != EINTR { return }

@@ -1,15 +1,16 @@
 import Operations
 
 extension OperationHandler {
-    /// Runs an external program for a name: the arguments as JSON on its standard input, its standard output as JSON is the result,
-    /// standard error the log, and what it writes to descriptor 3 is read as `ProgramReport`. It runs as `exec` runs programs.
+    /// Runs an external program for a name, as `exec` runs programs.
+    ///
+    /// The arguments are JSON on stdin, stdout is the result as JSON, and stderr is the log. Lines on descriptor 3 are `ProgramReport`s.
     ///
     /// - Parameters:
     ///   - name: the operation's name.
-    ///   - path: the program, absolute.
+    ///   - path: the absolute path of the program.
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
     ///   - grace: the time between SIGTERM and SIGKILL.
-    ///   - environment: which variables of this process it gets.
+    ///   - environment: the variables of this process that it gets.
     static func program(
         _ name: String,
         path: String,
@@ -57,9 +58,9 @@ private struct ProgramRun {
         return try result(output)
     }
 
-    /// The last checkpoint comes with the environment: there is always one place to look, and it is there from the start.
+    /// The request, with the last checkpoint in the environment.
     private func request() async throws -> GuardRequest {
-        // It comes from Redis, where others may write: no bytes go on, but what they say as JSON.
+        // The checkpoint comes from Redis, where others may write. It is parsed and written again as JSON.
         let stored = try await context.lastCheckpointJSON().flatMap { $0.count <= Defaults.checkpointBytes ? $0 : nil }
         let checkpoint = stored.flatMap { try? JSONValue(parsing: $0).serialized() }
         let variables = checkpoint.map { ["SLUICE_CHECKPOINT": $0] } ?? [:]
@@ -76,7 +77,7 @@ private struct ProgramRun {
     private static let blank = Set(" \t\r\n".utf8)
 }
 
-/// Why a program's work is not done.
+/// The failure of a handler program.
 struct ProgramFailure: OperationFailing, RetryTiming, CustomStringConvertible {
     let failureType: String
     let description: String
@@ -85,29 +86,29 @@ struct ProgramFailure: OperationFailing, RetryTiming, CustomStringConvertible {
     var retryAfter: Duration?
     var failureDetails: [String: Int]?
 
-    /// Its output is no result. Another attempt would hardly write another one.
+    /// The output is not JSON. Not retryable, because another attempt would probably write the same.
     init(noJSONFrom path: String, _ output: [UInt8], _ problem: String) {
         failureType = "result"
         let start = OperationsError.quoted(String(decoding: output.cutText(toBytes: 200), as: UTF8.self))
         description =
-            "what \(path) wrote to standard output is no JSON: \(problem), in \(start); what is not the result belongs on standard error"
+            "the output of \(path) is not JSON: \(problem), in \(start); write only the result to stdout, and everything else to stderr"
     }
 
     init(tooMuchFrom path: String) {
         failureType = "result"
         description =
-            "\(path) wrote more than \(Defaults.resultBytes) bytes to standard output and was killed: "
+            "\(path) wrote more than \(Defaults.resultBytes) bytes to stdout and was killed: "
             + "store the result elsewhere and print its address"
     }
 
-    /// It may be half a result.
+    /// The output may be incomplete.
     init(cutFrom path: String) {
         failureType = "result"
-        description = "what \(path) wrote to standard output could not be read to its end"
+        description = "the output of \(path) could not be read to its end"
         isRetryable = true
     }
 
-    /// What it said itself.
+    /// The error that the program reported.
     init(_ error: ProgramReport.Failure, exit: ExecFailure) {
         failureType = error.type ?? exit.failureType
         description = error.message

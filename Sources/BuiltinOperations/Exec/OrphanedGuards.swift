@@ -1,22 +1,22 @@
 import Glibc
 
-/// Guards whose worker was killed, as the process sees them that started the worker.
+/// Guards whose worker was killed, for the supervisor that started the worker.
 ///
-/// A guard ends once the program that it ran, and everything that program has started, is gone. So whoever has waited for the
-/// guards of a dead worker can hand its operations to another one, and none runs twice at the same time.
+/// A guard ends when its program and all processes that the program has started have ended. After the end of all guards of a dead worker, its
+/// operations can be handed back, and none runs twice at the same time.
 package enum OrphanedGuards {
-    /// From now on processes whose parent ends become children of this process, instead of the system's first one.
+    /// Makes this process the parent of orphaned descendants, in place of the system's first process.
     package static func adopt() { _ = GNUCalls.prctl(GNUCalls.childSubreaper, 1, 0, 0, 0) }
 
-    /// Collects adopted processes that have ended, and waits for guards among them. Blocks the thread.
+    /// Reaps ended orphans, and waits for guards among them. Blocks the thread.
     ///
     /// - Parameters:
-    ///   - sparing: children that somebody else collects.
+    ///   - sparing: children that other code reaps.
     ///   - milliseconds: how long to wait at most.
-    /// - Returns: false if a guard was still there at the end.
+    /// - Returns: false if a guard still ran at the end.
     package static func collect(sparing: () -> Set<pid_t>, within milliseconds: Int) -> Bool {
         for _ in 0...milliseconds / pause {
-            // In this order: a child that is in the list was noted by whoever started it before it is asked here.
+            // In this order: a child in the list has been noted by the code that started it before `sparing` is called.
             let found = children()
             let known = sparing()
             let waiting = found.filter { pid in
@@ -50,7 +50,7 @@ package enum OrphanedGuards {
         return found
     }
 
-    /// The fourth field of `stat`; the second is a name in brackets that may hold anything.
+    /// The parent: the fourth field of `stat`. The second field is a name in parentheses that may contain anything.
     private static func parent(of pid: pid_t) -> pid_t? {
         let bytes = read("/proc/\(pid)/stat")
         guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return nil }

@@ -3,11 +3,11 @@ import Glibc
 import Operations
 import Synchronization
 
-/// Reads a pipe until its end, without blocking a thread, and hands on what comes.
+/// Reads a pipe until its end without blocking a thread.
 final class PipeReader: Sendable {
     private struct State {
         var isCut = false
-        /// From then on the descriptor's number may belong to somebody else.
+        /// Whether the descriptor is closed, so that its number may be reused.
         var isClosed = false
         var hasEnded = false
         var waiter: CheckedContinuation<Void, Never>?
@@ -15,7 +15,7 @@ final class PipeReader: Sendable {
 
     private let state = Mutex(State())
     private let isStopped = Atomic(false)
-    /// All reading, and the close, happen here, one after the other.
+    /// The queue on which the pipe is read and closed.
     private let queue = DispatchQueue(label: "sluice.lines")
     private let watch: ReadWatch
     private let descriptor: Int32
@@ -24,8 +24,8 @@ final class PipeReader: Sendable {
 
     /// - Parameters:
     ///   - descriptor: the read end; it is closed at the end.
-    ///   - watch: tells when there is something to read. Until the end, it keeps this object.
-    ///   - onBytes: called with what was read, one call after the other.
+    ///   - watch: notifies when there is something to read. It keeps this object alive until the end.
+    ///   - onBytes: called with the bytes, one call after the other.
     ///   - onEnd: called once, after the last bytes.
     init(
         _ descriptor: Int32,
@@ -45,8 +45,8 @@ final class PipeReader: Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: the read end; it is closed at the end.
-    ///   - watch: tells when there is something to read.
-    ///   - limit: lines of more bytes come in pieces, cut between characters; all but the last one end with "…".
+    ///   - watch: notifies when there is something to read.
+    ///   - limit: longer lines are split into pieces between characters; all but the last piece end with "…".
     ///   - onLine: called for each line, without its newline.
     convenience init(
         _ descriptor: Int32,
@@ -69,7 +69,7 @@ final class PipeReader: Sendable {
         }
     }
 
-    /// Stops reading, whatever is still to come.
+    /// Stops reading.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
         queue.async { [self] in end(isCut: true) }
@@ -89,7 +89,7 @@ final class PipeReader: Sendable {
     private func readAvailable() {
         guard !state.withLock({ $0.isClosed }) else { return }
         var bytes = [UInt8](repeating: 0, count: Self.chunk)
-        // Somebody who writes without a pause must not keep a stop from being seen.
+        // A process that writes without a pause must not delay a stop.
         while !isStopped.load(ordering: .relaxed) {
             let count = read(descriptor, &bytes, bytes.count)
             if count > 0 {
@@ -102,7 +102,7 @@ final class PipeReader: Sendable {
         }
     }
 
-    /// On the queue: nobody reads meanwhile, and the watch has forgotten the number before somebody else can get it.
+    /// Closes the descriptor, on the queue so that no read runs. The watch drops the number first, because it may be reused after the close.
     private func end(isCut: Bool = false) {
         let isFirst = state.withLock { state in
             guard !state.isClosed else { return false }
@@ -124,7 +124,7 @@ final class PipeReader: Sendable {
     }
 }
 
-/// Makes lines of bytes. A line of more than `limit` bytes becomes several, each but the last one with "…" at its end.
+/// Splits bytes into lines. A line of more than `limit` bytes is split into pieces, all but the last one with "…" at the end.
 final class LineSplitter: Sendable {
     private let rest = Mutex<[UInt8]>([])
     private let limit: Int
@@ -158,12 +158,12 @@ final class LineSplitter: Sendable {
         for line in lines { onLine(line) }
     }
 
-    /// How many bytes of a line that is too long make its next piece.
+    /// The size of the next piece of a line that is too long.
     private func pieceCount(_ line: ArraySlice<UInt8>) -> Int {
         max(1, TextCut.wholeCharacters(in: line, limit: limit - TextCut.mark.utf8.count))
     }
 
-    /// What came after the last newline.
+    /// Delivers the text after the last newline.
     func end() {
         let last = rest.withLock { rest in
             defer { rest = [] }

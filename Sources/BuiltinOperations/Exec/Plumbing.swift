@@ -1,23 +1,23 @@
 import Foundation
 import Glibc
 
-/// The descriptors between a worker and a guard that it has started. All of the worker's are closed in other children.
+/// The descriptors between a worker and a guard. The worker's ends are closed in other children.
 struct Plumbing {
     let guardian: pid_t
     let control: Int32
     let report: Int32
-    /// Standard output and standard error: one pipe, so that their lines keep their order, unless they are to be told apart.
+    /// The pipe of stdout and stderr, which share it so that their lines keep their order; only stdout if there are `channels`.
     let output: Int32
-    /// Where they are told apart: standard error, and what the program writes to descriptor 3.
+    /// The pipes of stderr and of descriptor 3, if they are separate.
     let channels: (errors: Int32, events: Int32)?
 
     /// Starts a guard.
     ///
     /// - Parameters:
-    ///   - input: what the program reads; nil = nothing.
+    ///   - input: the program's stdin; nil = empty.
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
-    ///   - hasChannels: standard error is told apart from standard output, and the program has a descriptor 3 to write to.
-    /// - Throws: `ExecFailure` if descriptors or processes are used up, or there is no guard.
+    ///   - hasChannels: whether stderr is separate from stdout, and the program has a descriptor 3.
+    /// - Throws: `ExecFailure` if there are no free descriptors or processes, or if the guard cannot be started.
     static func connect(input: [UInt8]?, guardPath: String, hasChannels: Bool) throws -> Plumbing {
         var theirs: [Int32] = []
         var ours: [Int32] = []
@@ -31,7 +31,7 @@ struct Plumbing {
                 try addPipe(&ours, &theirs)
                 try addPipe(&ours, &theirs)
             }
-            // In the order of their numbers in the guard: input, output, errors, control, reports, events.
+            // In the order of the guard's numbers: input, output, errors, control, reports, events.
             let numbers = hasChannels ? [0, 1, 4, 2, 3, 5] : [0, 1, 1, 2, 3]
             let guardian = try spawn(guardPath, numbers.map { theirs[$0] })
             return Plumbing(
@@ -47,7 +47,7 @@ struct Plumbing {
         }
     }
 
-    /// A descriptor that is none of the numbers that the guard's get, so that copying one overwrites no other.
+    /// Copies a descriptor to a number that the guard does not use, so that no later copy overwrites it.
     private static func aside(_ descriptor: Int32) throws -> Int32 {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 16)
         let code = errno
@@ -71,7 +71,7 @@ struct Plumbing {
         theirs.append(try aside(ends[1]))
     }
 
-    /// What the program reads: the given bytes from memory, so that nobody has to feed a pipe, or nothing.
+    /// A descriptor of the program's stdin. The bytes are in memory, so that no thread has to write to a pipe.
     private static func source(of input: [UInt8]?) throws -> Int32 {
         guard let input else {
             let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -103,7 +103,7 @@ struct Plumbing {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A session of its own: a terminal's Ctrl-C is for the worker, which decides what becomes of the program.
+        // A session of its own: a terminal's Ctrl-C is for the worker, which decides about the program.
         posix_spawnattr_setflags(&attributes, GNUCalls.ownSession | Int16(POSIX_SPAWN_SETSIGMASK))
         var noSignals = sigset_t()
         sigemptyset(&noSignals)
@@ -112,7 +112,7 @@ struct Plumbing {
         let words = [path, ExecGuard.argument] + (hasEvents ? [ExecGuard.withEvents] : [])
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
-        // Programs can read their guard's environment, so it has no more than theirs.
+        // Programs can read their guard's environment, so it has only their variables.
         let inherited = ProgramEnvironment().selected(from: ProcessInfo.processInfo.environment)
         var variables: [UnsafeMutablePointer<CChar>?] = inherited.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for variable in variables { free(variable) } }

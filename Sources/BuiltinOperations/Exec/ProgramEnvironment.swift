@@ -1,26 +1,26 @@
-/// Which of the worker's own environment variables its programs get. They may be secrets, so that is a choice.
+/// The environment variables of the worker that programs get. Others may be secrets.
 package struct ProgramEnvironment: Sendable, Equatable {
-    /// What every program gets, if the worker has it.
+    /// The variables that each program gets if they are set.
     package static let standard = ["HOME", "LANG", "LC_*", "PATH", "TMPDIR", "TZ", "USER"]
 
     private let names: Set<String>
     private let prefixes: [String]
 
-    /// Makes a choice.
+    /// Makes a selection.
     ///
-    /// - Parameter patterns: names beside `standard`, each for itself or, with a `*` at its end, for all that begin so.
+    /// - Parameter patterns: names in addition to `standard`. With `*` at the end they are prefixes.
     package init(passing patterns: [String] = []) {
         let all = Self.standard + patterns
         names = Set(all.filter { !$0.hasSuffix("*") })
         prefixes = all.filter { $0.hasSuffix("*") }.map { String($0.dropLast()) }
     }
 
-    /// Whether a text is a name of a variable, or the beginning of one and a `*`.
+    /// Whether a text is the name of a variable, or a prefix with a `*`.
     package static func isPattern(_ text: String) -> Bool {
         text == "*" || isName(text.hasSuffix("*") ? text.dropLast() : text[...])
     }
 
-    /// Whether a text is a portable name of a variable.
+    /// Whether a text is a portable variable name.
     package static func isName(_ text: some StringProtocol) -> Bool {
         guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
         return text.utf8.allSatisfy {
@@ -28,7 +28,7 @@ package struct ProgramEnvironment: Sendable, Equatable {
         }
     }
 
-    /// The part of an environment that programs get.
+    /// The selected part of an environment.
     package func selected(from environment: [String: String]) -> [String: String] {
         environment.filter { variable in
             names.contains(variable.key) || prefixes.contains { variable.key.hasPrefix($0) }

@@ -6,9 +6,9 @@ import Synchronization
 /// - `progress`: 0 to 1, and optionally `message`.
 /// - `checkpoint`: any JSON, at most 64 KiB; the next run finds it in `SLUICE_CHECKPOINT`.
 /// - `error`: a sentence, and optionally `type` (a word to group by), `then` (`retry`, which is the default, `dead` or `discard`) and
-///   `after` (seconds before which no retry starts; a longer pause of the retry policy holds). It counts if the program then exits with another code than 0.
+///   `after` (the shortest pause before a retry, in seconds; a longer pause of the retry policy is kept). Used if the exit code is not 0.
 struct ProgramReport {
-    /// What follows an error.
+    /// What to do after an error.
     enum Decision: String {
         case retry, dead, discard
     }
@@ -24,20 +24,22 @@ struct ProgramReport {
     var checkpoint: JSONValue?
     var failure: Failure?
 
-    /// Longer words are for the log.
+    /// The longest message of a progress report. Longer text belongs in the log.
     private static let messageLength = 500
     private static let typeLength = 64
 
-    /// - Throws: `Fault` if the line is no report.
+    /// - Throws: `Fault` if the line is not a report.
     init(_ line: String) throws(Fault) {
         let object: JSONObject
         do {
-            guard let found = try JSONValue(parsing: line).objectValue else { throw Fault(description: "is no object") }
+            guard let found = try JSONValue(parsing: line).objectValue else {
+                throw Fault(description: "is not a JSON object")
+            }
             object = found
-        } catch { throw Fault(description: "is no JSON object") }
+        } catch { throw Fault(description: "is not a JSON object") }
         if let value = object["progress"] {
             guard let fraction = value.doubleValue else {
-                throw Fault(description: "has a \"progress\" that is no number")
+                throw Fault(description: "has a \"progress\" that is not a number")
             }
             progress = (fraction, (object["message"]?.stringValue ?? "").cut(toCharacters: Self.messageLength))
         }
@@ -49,45 +51,45 @@ struct ProgramReport {
     }
 
     private static func failure(_ value: JSONValue, _ object: JSONObject) throws(Fault) -> Failure {
-        guard let message = value.stringValue else { throw Fault(description: "has an \"error\" that is no string") }
+        guard let message = value.stringValue else { throw Fault(description: "has an \"error\" that is not a string") }
         var failure = Failure(message: message)
         failure.type = object["type"]?.stringValue.map { String($0.prefix(typeLength)) }
         if let word = object["then"] {
             guard let decision = word.stringValue.flatMap(Decision.init) else {
-                throw Fault(description: "has another \"then\" than retry, dead or discard")
+                throw Fault(description: "has a \"then\" that is not retry, dead or discard")
             }
             failure.decision = decision
         }
         if let seconds = object["after"] {
             guard let seconds = seconds.doubleValue, seconds >= 0, seconds <= RetryAfter.longest.inSeconds else {
-                throw Fault(description: "has an \"after\" that is no number of seconds within a day")
+                throw Fault(description: "has an \"after\" that is not a number of seconds within a day")
             }
             failure.pause = .seconds(seconds)
         }
         return failure
     }
 
-    /// Why a line is no report.
+    /// Why a line is not a report.
     struct Fault: Error {
         let description: String
     }
 }
 
-/// Takes the lines that a program writes to descriptor 3.
+/// Reads the lines that a program writes to descriptor 3.
 final class ReportChannel: Sendable {
     private struct State {
         var error: ProgramReport.Failure?
         var faults = 0
     }
 
-    /// More complaints would push the program's own lines out of the log.
+    /// The most invalid lines to log. More would push the program's own lines out of the log.
     private static let mostComplaints = 3
     private let context: OperationContext
     private let state = Mutex(State())
 
     init(_ context: OperationContext) { self.context = context }
 
-    /// The last error that it reported.
+    /// The last error that the program reported.
     var error: ProgramReport.Failure? { state.withLock { $0.error } }
 
     func take(_ line: String) {
@@ -102,7 +104,7 @@ final class ReportChannel: Sendable {
         } catch { complain("\(error)") }
     }
 
-    /// Says what was not said of lines that were no reports.
+    /// Logs how many further invalid lines there were.
     func close() {
         let rest = state.withLock { $0.faults } - Self.mostComplaints
         if rest > 0 { context.log("sluice: descriptor 3: \(rest) more lines were ignored") }

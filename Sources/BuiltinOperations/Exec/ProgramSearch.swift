@@ -1,15 +1,15 @@
 import Glibc
 import Operations
 
-/// Finds the file of a program as `execvp` does: a name with a slash is a path, another one is looked for in the folders of PATH.
+/// Finds the file of a program as `execvp` does: a name with a slash is a path; another one is searched for in the folders of PATH.
 package enum ProgramSearch {
-    /// Where the environment has no PATH.
+    /// The folders if the environment has no PATH.
     package static let defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
-    /// What was found.
+    /// The result of a search.
     package enum Outcome: Equatable, Sendable {
         case found(String)
-        /// Files of that name are there, and none may be run: the first of them.
+        /// There are files of that name, but none is executable. The first of them.
         case forbidden(String)
         case missing
     }
@@ -17,9 +17,9 @@ package enum ProgramSearch {
     /// Looks for a program.
     ///
     /// - Parameters:
-    ///   - name: as it was given.
-    ///   - path: folders with colons between them; empty ones are left out.
-    ///   - directory: where relative paths begin; empty = this process's own folder.
+    ///   - name: the name or path of the program.
+    ///   - path: folders separated by colons; empty ones are skipped.
+    ///   - directory: the base of relative paths; empty = this process's folder.
     package static func find(_ name: String, path: String, directory: String = "") -> Outcome {
         guard !name.contains("/") else { return .found(name) }
         var forbidden: String?
@@ -34,7 +34,7 @@ package enum ProgramSearch {
         return forbidden.map { .forbidden($0) } ?? .missing
     }
 
-    /// Whether a path is a regular file that this process may run.
+    /// Whether a path is a regular file that this process may execute.
     package static func isProgram(_ path: String) -> Bool { kind(path, from: "") == .program }
 
     private enum Kind { case program, file }
@@ -46,7 +46,7 @@ package enum ProgramSearch {
         return access(full, X_OK) == 0 ? .program : .file
     }
 
-    /// A path as it is seen from a folder.
+    /// The absolute path of a path that is relative to a folder.
     static func absolute(_ path: String, from directory: String) -> String {
         path.hasPrefix("/") || directory.isEmpty ? path : "\(directory)/\(path)"
     }

@@ -2,17 +2,16 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Tells when a descriptor has something to read: one thread that polls for all of them.
+/// Notifies when descriptors have something to read, with one thread that polls all of them.
 ///
-/// Not Dispatch's read sources: on Linux, beginning and ending many of them at once corrupts what Dispatch keeps about them, and the
-/// process crashes in `_dispatch_event_loop_drain`, however well-behaved its sources are
-/// (github.com/swiftlang/swift-corelibs-libdispatch/issues/949). Here nothing stays registered with the kernel.
+/// Not Dispatch's read sources: on Linux, starting and cancelling many of them at once corrupts Dispatch's state, and the process crashes in
+/// `_dispatch_event_loop_drain` (github.com/swiftlang/swift-corelibs-libdispatch/issues/949). Here nothing stays registered with the kernel.
 final class ReadWatch: Sendable {
-    /// The watch of this process; nil until it is first needed.
+    /// The watch of this process; nil before its first use.
     private static let made = Mutex<ReadWatch?>(nil)
-    /// By descriptor: what to call, once.
+    /// The closures to call once, by descriptor.
     private let interests = Mutex<[Int32: @Sendable () -> Void]>([:])
-    /// A byte in this pipe makes the thread look at the interests again.
+    /// A byte in this pipe makes the thread read the interests again.
     private let wake: (reader: Int32, writer: Int32)
 
     private init() throws {
@@ -21,7 +20,7 @@ final class ReadWatch: Sendable {
         wake = (ends[0], ends[1])
     }
 
-    /// - Throws: `ExecFailure` if descriptors are used up.
+    /// - Throws: `ExecFailure` if there are no free descriptors.
     static func shared() throws -> ReadWatch {
         try made.withLock { made in
             if let made { return made }
@@ -34,19 +33,19 @@ final class ReadWatch: Sendable {
         }
     }
 
-    /// Calls once when there are bytes or the end to read. It may be called for nothing, if the descriptor's number had another owner
-    /// a moment ago; and it must not block, since others wait for the same thread.
+    /// Calls a closure once when there are bytes or the end to read. It may be called without a reason if the descriptor's number had another
+    /// owner before. It must not block, because others use the same thread.
     func whenReadable(_ descriptor: Int32, _ call: @escaping @Sendable () -> Void) {
         interests.withLock { $0[descriptor] = call }
         wakeUp()
     }
 
-    /// To be called before the descriptor is closed, since its number may then belong to somebody else.
+    /// Drops a descriptor. Call it before the descriptor is closed, because its number may be reused.
     func forget(_ descriptor: Int32) {
         _ = interests.withLock { $0.removeValue(forKey: descriptor) }
     }
 
-    /// A full pipe wakes as well as one byte more.
+    /// Wakes the thread. If the pipe is full, the thread wakes anyway.
     private func wakeUp() {
         var byte: UInt8 = 0
         while write(wake.writer, &byte, 1) < 0, errno == EINTR {}

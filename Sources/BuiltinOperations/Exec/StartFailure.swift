@@ -1,12 +1,12 @@
 import Glibc
 
-/// What of starting a program failed.
+/// The step at which the start of a program failed.
 enum StartStep: String, Sendable {
-    /// Entering the folder that it is to run in.
+    /// Entering the folder.
     case directory
-    /// Finding it in PATH.
+    /// Finding the program in PATH.
     case search
-    /// Executing its file.
+    /// Executing the file.
     case program
     /// Making a process.
     case process
@@ -16,9 +16,9 @@ extension ExecFailure {
     /// A program did not start.
     ///
     /// - Parameters:
-    ///   - request: what was to be started.
-    ///   - step: what failed.
-    ///   - code: the system's number for it.
+    ///   - request: the program.
+    ///   - step: the step that failed.
+    ///   - code: the system's error number.
     init(starting request: GuardRequest, _ step: StartStep, _ code: Int32) {
         let reason = String(cString: strerror(code))
         let problem =
@@ -33,12 +33,12 @@ extension ExecFailure {
 
     private static func searched(_ request: GuardRequest) -> String {
         switch request.search() {
-        case .forbidden(let place): ": \"\(place)\" may not be executed"
+        case .forbidden(let place): ": \"\(place)\" is not executable"
         case .missing, .found: ", no such program in PATH \"\(request.path)\""
         }
     }
 
-    /// The system's word for a missing interpreter is that the program is missing.
+    /// Explains a failed exec. The system reports a missing interpreter as a missing program.
     private static func executed(_ request: GuardRequest, _ code: Int32, _ reason: String) -> String {
         guard case .found(let place) = request.search() else { return reason }
         let file = ProgramSearch.absolute(place, from: request.directory)
@@ -73,12 +73,12 @@ extension ExecFailure {
 }
 
 extension GuardRequest {
-    /// The folders that the program is looked for in: those of the environment that it gets.
+    /// The PATH of the program's environment.
     var path: String {
         environment.first { $0.hasPrefix("PATH=") }.map { String($0.dropFirst(5)) } ?? ProgramSearch.defaultPath
     }
 
-    /// Looks for the program as its guard does.
+    /// Searches for the program as its guard does.
     func search() -> ProgramSearch.Outcome {
         ProgramSearch.find(arguments[0], path: path, directory: directory)
     }

@@ -1,19 +1,19 @@
 import Glibc
 
-/// Where a file is or is to be: a path whose links have been followed to their end, and what is there.
+/// The place of a file: its path after following links, and the file that is there.
 struct FilePlace: Sendable {
-    /// As it was given.
+    /// The given path.
     let target: String
-    /// No link itself.
+    /// The path after following links.
     let path: String
-    /// nil = nothing is there.
+    /// The existing file; nil = none.
     private let found: stat?
 
     var isNew: Bool { found == nil }
 
-    /// Looks at a path.
+    /// Examines a path.
     ///
-    /// - Throws: `TransferFailure` if something is there that is no regular file, or it cannot be looked at.
+    /// - Throws: `TransferFailure` if something other than a regular file is there, or if it cannot be examined.
     init(_ target: String) throws {
         self.target = target
         path = try Self.follow(target)
@@ -25,14 +25,14 @@ struct FilePlace: Sendable {
             return
         }
         guard seen.st_mode & S_IFMT == S_IFREG else { throw TransferFailure(file: target, is: Self.kind(seen.st_mode)) }
-        // Under /proc, links lead to files that have no name, or another one by now.
+        // Links under /proc may lead to files without a name, or with another one.
         guard lstat(path, &own) == 0, own.st_dev == seen.st_dev, own.st_ino == seen.st_ino else {
             throw TransferFailure(file: target, is: "a file without a name")
         }
         found = seen
     }
 
-    /// Gives an open file the owner and mode of what is here. Only root may give a file to another user.
+    /// Gives an open file the owner and mode of the existing file. Only root may change the owner.
     func dress(_ descriptor: Int32) throws {
         guard let found else { return }
         var state = stat()
@@ -40,23 +40,23 @@ struct FilePlace: Sendable {
         if state.st_uid != found.st_uid || state.st_gid != found.st_gid {
             guard fchown(descriptor, found.st_uid, found.st_gid) == 0 else { throw failure("keep the owner of", errno) }
         }
-        // After the owner: changing that takes some bits of the mode away.
+        // After the owner, because changing the owner clears some bits of the mode.
         guard fchmod(descriptor, found.st_mode & 0o7777) == 0 else { throw failure("keep the mode of", errno) }
     }
 
-    /// This place, if it is still the same one.
+    /// Returns this place if the path is still the same.
     func expect(at path: String) throws -> FilePlace {
         guard path == self.path else { throw TransferFailure(file: target, is: "another file than before") }
         return self
     }
 
-    /// The folder that it is in.
+    /// The folder of the file.
     var folder: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// A hidden file in the same folder. A name may have 255 bytes, and a scalar has four at most.
+    /// The path of a hidden file in the same folder. A name has at most 255 bytes, and a scalar at most four.
     func neighbour(_ ending: String) -> String {
         let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
         let start = String(String.UnicodeScalarView(name.unicodeScalars.prefix(25)))
@@ -65,7 +65,7 @@ struct FilePlace: Sendable {
 
     func failure(_ step: String, _ code: Int32) -> TransferFailure { TransferFailure(file: target, step, code) }
 
-    /// Reads links until there is none.
+    /// Follows links to their end.
     private static func follow(_ target: String) throws -> String {
         var path = target
         for _ in 0..<40 {

@@ -3,25 +3,25 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A file that appears under its name only when it is complete. Until then it lies beside its place, under a name of its own.
+/// A file that gets its name when it is complete. Until then it has another name in the same folder.
 ///
-/// Only a regular file is replaced: a pipe, a socket, a device or a folder is refused. Links are followed, and the new file has the
-/// mode and the owner of the one that it replaces.
+/// Only a regular file is replaced, not a pipe, socket, device or folder. Links are followed, and the new file has the mode and owner of the
+/// replaced one.
 package final class PartialFile: Sendable {
     private let place: FilePlace
     private let path: String
-    /// nil = closed.
+    /// The descriptor; nil = closed.
     private let descriptor: Mutex<Int32?>
 
-    /// Makes the file beside its place.
+    /// Makes the file in the folder of the target.
     ///
     /// - Parameters:
-    ///   - target: where the file is to appear.
+    ///   - target: the final path.
     ///   - mark: distinguishes this try from others for the same target.
-    /// - Throws: `TransferFailure` if there is no such folder, the target is no regular file, or its owner cannot be kept.
+    /// - Throws: `TransferFailure` if there is no such folder, the target is not a regular file, or its owner cannot be kept.
     package init(target: String, mark: String) throws {
         place = try FilePlace(target)
-        // Never a file that is there: a stranger could have put a pipe or a link at a name that can be guessed.
+        // Random and never an existing file: another user could put a pipe or a link at a predictable name.
         path = place.neighbour(".\(mark)-\(UInt32.random(in: 0...UInt32.max)).part")
         let opened = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, place.isNew ? 0o644 : 0o600)
         guard opened >= 0 else { throw place.failure("create a file beside", errno) }
@@ -32,7 +32,7 @@ package final class PartialFile: Sendable {
         }
     }
 
-    /// Replaces a file by the given bytes, as a whole or not at all, without waiting for the disk.
+    /// Replaces a file by the given bytes atomically, without waiting for the disk.
     ///
     /// - Throws: as `init`, and `TransferFailure` if writing fails.
     package static func replace(_ target: String, with bytes: [UInt8]) throws {
@@ -42,7 +42,7 @@ package final class PartialFile: Sendable {
         try file.keepBlocking(isDurable: false)
     }
 
-    /// Removes the regular file that `replace` has written. A link to it stays, and what is no regular file, too.
+    /// Removes the regular file that `replace` has written. Links and other kinds of files stay.
     package static func remove(_ target: String) {
         if let place = try? FilePlace(target), !place.isNew { unlink(place.path) }
     }
@@ -60,7 +60,7 @@ package final class PartialFile: Sendable {
         }
     }
 
-    /// Makes it durable and gives it its name. The disk may take its time, so this does not happen on the cooperative pool.
+    /// Writes the file to disk and gives it its name. Not on the cooperative pool, because the disk may be slow.
     package func keep() async throws {
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
             DispatchQueue.global().async { [self] in
@@ -76,7 +76,7 @@ package final class PartialFile: Sendable {
         }
         guard let descriptor else { throw place.failure("write", EBADF) }
         defer { close(descriptor) }
-        // A download takes its time: by now something else may be there.
+        // A download takes time, and something else may be there by now.
         try FilePlace(place.target).expect(at: place.path).dress(descriptor)
         guard !isDurable || fsync(descriptor) == 0 else { throw place.failure("write", errno) }
         guard rename(path, place.path) == 0 else { throw place.failure("replace", errno) }
@@ -88,7 +88,7 @@ package final class PartialFile: Sendable {
         }
     }
 
-    /// Removes what was not kept; nothing after `keep`.
+    /// Removes the file, unless `keep` was called.
     package func discard() {
         descriptor.withLock { descriptor in
             if let descriptor { close(descriptor) }

@@ -6,12 +6,12 @@ import NIOHTTP1
 import Operations
 
 extension OperationHandler {
-    /// Sends a request: `url`, and optionally `method`, `headers`, `json` (any value) or `body` (a string), `timeout` (seconds, 30 unless
-    /// said), `expect` (the statuses that are a success; 200 to 299 unless said). Redirects are followed. User and password in `url` become
-    /// the header `Authorization: Basic`, for that server alone.
+    /// Sends a request: `url`, and optionally `method`, `headers`, `json` (any value) or `body` (a string), `timeout` (seconds, default 30),
+    /// `expect` (the successful statuses, default 200 to 299). Redirects are followed. User and password in `url` become the header
+    /// `Authorization: Basic`, only for that server.
     ///
-    /// Result: `status`, `headers`, `bytes` and `sha256` of the body, and the body itself up to 128 KiB: as `json` if it is, as `body` if
-    /// it is text. 5xx, 408, 425, 429 and what went wrong on the way are tried again, not before the server's `Retry-After`.
+    /// Result: `status`, `headers`, `bytes` and `sha256` of the body, and the body up to 128 KiB, as `json` or, if it is text, as `body`.
+    /// 5xx, 408, 425, 429 and errors of the transfer are retried, not before the server's `Retry-After`.
     static let http = OperationHandler(name: "http", runTimeout: Defaults.externalRunTimeout) { json, context in
         let arguments = try HTTPArguments(json)
         return try await TransferFailure.within(arguments.address) {
@@ -78,10 +78,16 @@ struct HTTPArguments: Sendable {
         for (name, value) in try arguments.optionalStringMap("headers") ?? [:] {
             let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 32 && $0 < 127 && $0 != UInt8(ascii: ":") }
             guard isName, value.utf8.allSatisfy({ $0 >= 32 && $0 != 127 }) else {
-                throw InvalidArguments("http", "\(OperationsError.quoted(name)) is no header with a value of one line")
+                throw InvalidArguments(
+                    "http",
+                    "\(OperationsError.quoted(name)) is not a header with a value of one line"
+                )
             }
             guard !["content-length", "transfer-encoding"].contains(name.lowercased()) else {
-                throw InvalidArguments("http", "the header \(OperationsError.quoted(name)) follows from the body")
+                throw InvalidArguments(
+                    "http",
+                    "drop the header \(OperationsError.quoted(name)): it is set from the body"
+                )
             }
             headers.add(name: name, value: value)
         }
@@ -101,11 +107,11 @@ struct HTTPArguments: Sendable {
 private struct HTTPExchange {
     let arguments: HTTPArguments
 
-    /// The part of a body that is kept. Escaped as JSON it may be six times as long, and still fits a result.
+    /// How much of a body is kept. As escaped JSON it may be six times as long, and still fits a result.
     private static let kept = 128 << 10
-    /// What is read at all.
+    /// How much of a body is read.
     private static let longest = 64 << 20
-    /// Of what a server says about an error.
+    /// How much of an error's body is quoted.
     private static let quoted = 300
 
     func run() async throws -> [UInt8] {
@@ -124,9 +130,9 @@ private struct HTTPExchange {
         return result(response, body).serializedBytes()
     }
 
-    /// A body, as far as it is kept.
+    /// The kept part of a body.
     private struct Body {
-        /// nil = it is longer.
+        /// The bytes; nil = the body is too long.
         var bytes: [UInt8]? = []
         var count = 0
         var sum = SHA256()
@@ -170,7 +176,7 @@ private struct HTTPExchange {
         return .object(object)
     }
 
-    /// By their names in small letters. Cookies and passwords in addresses are secrets, and a result is shown to everybody.
+    /// The headers by lowercase names. Without cookies and passwords in URLs, which are secrets: results are shown.
     private func headers(_ headers: HTTPHeaders) -> JSONValue {
         var object = JSONObject([])
         var room = 16 << 10
@@ -185,7 +191,7 @@ private struct HTTPExchange {
     }
 }
 
-/// Ends what takes too long by cancelling it.
+/// Cancels a body that takes too long.
 private func withTimeout<Result: Sendable>(
     _ limit: Duration,
     _ what: String,
@@ -204,6 +210,6 @@ private func withTimeout<Result: Sendable>(
 }
 
 extension SHA256.Digest {
-    /// As people write it.
+    /// The bytes as hexadecimal text.
     var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 }

@@ -4,14 +4,14 @@ import Operations
 
 /// The HTTP connections of all operations of this process.
 enum HTTPConnections {
-    /// Never shut down: it lives as long as the process.
+    /// The client, which lives as long as the process.
     static let shared: HTTPClient = {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .follow(max: 10, allowCycles: false),
             timeout: .init(connect: .seconds(10), read: .seconds(30)),
             decompression: .disabled
         )
-        // The worker's slots are the limit, and its retries take the place of the client's.
+        // The worker's slots limit the connections, and its retries replace those of the client.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 10_000
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)

@@ -4,12 +4,12 @@ import Operations
 
 /// The pause that a server asks for.
 enum RetryAfter {
-    /// Whoever asks for longer is asked again after this.
+    /// A longer pause is cut to this.
     static let longest: Duration = .seconds(86_400)
 
-    /// Reads `Retry-After`: whole seconds, or a date of HTTP, which is compared with the server's own clock where it tells it.
+    /// Reads `Retry-After`: whole seconds, or an HTTP date, which is compared with the `Date` header if there is one.
     ///
-    /// - Returns: nil if there is none, or nothing that can be read.
+    /// - Returns: nil if there is no valid header.
     static func read(_ headers: HTTPHeaders, now: Date = .now) -> Duration? {
         guard let text = headers.first(name: "Retry-After")?.trimmingCharacters(in: .whitespaces) else { return nil }
         if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {
@@ -20,7 +20,7 @@ enum RetryAfter {
         return min(.seconds(max(0, date.timeIntervalSince(serverNow))), longest)
     }
 
-    /// The one form of dates that HTTP allows to be sent.
+    /// Parses the date format that HTTP allows.
     private static func date(_ text: String) -> Date? {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -3,7 +3,7 @@ import Glibc
 import NIOHTTP1
 import Operations
 
-/// Why a transfer did not come about.
+/// The failure of a transfer.
 struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
     let failureType: String
     let description: String
@@ -17,13 +17,13 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         self.isRetryable = isRetryable
     }
 
-    /// The server said something else than was expected. Only what failed on its side, or asks to come back later, is tried again: any
+    /// The server answered with another status than expected. Retryable only for a failure of the server or a request to come back later. Any
     /// other answer would be the same, and a request that took effect must not be repeated.
     ///
     /// - Parameters:
-    ///   - response: the answer.
-    ///   - request: what was asked for.
-    ///   - text: what the server said about it.
+    ///   - response: the response.
+    ///   - request: the request, to show.
+    ///   - text: the server's explanation.
     init(_ response: HTTPClientResponse, to request: String, _ text: String = "") {
         let status = Int(response.status.code)
         failureType = "http"
@@ -35,12 +35,12 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         retryAfter = RetryAfter.read(response.headers)
     }
 
-    /// A file could not be written. A place that does not exist or is forbidden will not do next time either.
+    /// A file could not be written. Not retryable if the place does not exist or is not permitted.
     ///
     /// - Parameters:
-    ///   - path: the file, as it was given.
-    ///   - step: what failed, a verb phrase that the path follows.
-    ///   - code: the system's number for it.
+    ///   - path: the given path.
+    ///   - step: a verb phrase for the failed step, before the path.
+    ///   - code: the system's error number.
     init(file path: String, _ step: String, _ code: Int32) {
         failureType = "file"
         description = "cannot \(step) \(path): \(String(cString: strerror(code)))"
@@ -48,14 +48,14 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         failureDetails = ["errno": Int(code)]
     }
 
-    /// Something is there that must not be replaced.
+    /// The target is something that must not be replaced.
     init(file path: String, is kind: String) {
         failureType = "file"
         description = "\(path) is \(kind): only a regular file is replaced"
         isRetryable = false
     }
 
-    /// Runs a transfer, and makes of whatever it throws what is to be said of it.
+    /// Runs a transfer, and converts its errors.
     static func within<Result: Sendable>(
         _ address: WebAddress,
         _ body: () async throws -> Result

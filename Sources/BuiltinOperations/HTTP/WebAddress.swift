@@ -1,20 +1,20 @@
 import Foundation
 import Operations
 
-/// An address of HTTP, with what it says about who asks.
+/// An HTTP URL with its credentials.
 struct WebAddress: Sendable {
-    /// Without user and password: what is asked for.
+    /// The URL without user and password.
     let url: String
-    /// The header `Authorization` that its user and password mean; nil = it has none.
+    /// The header `Authorization` for its user and password; nil = none.
     let authorization: String?
-    /// As errors and logs may show it: user, password, query and fragment often are secrets.
+    /// The URL for errors and logs, without user, password, query and fragment, which are often secrets.
     let plain: String
-    /// As it was given, without the password.
+    /// The given URL without the password.
     let shown: String
 
     /// Reads `http://user:password@host/path`.
     ///
-    /// - Returns: nil if it is no http or https address with a host.
+    /// - Returns: nil if the text is not an http or https URL with a host.
     init?(_ text: String) {
         guard let scheme = URL(string: text)?.scheme?.lowercased(), scheme == "http" || scheme == "https",
             var parts = URLComponents(string: text), let host = parts.host, !host.isEmpty
@@ -36,10 +36,10 @@ struct WebAddress: Sendable {
 }
 
 extension Arguments {
-    /// An address of HTTP.
+    /// An argument that is an HTTP URL.
     func address(_ key: String) throws -> WebAddress {
         guard let address = WebAddress(try string(key)) else {
-            throw InvalidArguments(name, "\"\(key)\" must be an http or https address")
+            throw InvalidArguments(name, "\"\(key)\" must be an http or https URL")
         }
         return address
     }
