@@ -35,12 +35,13 @@ struct MonitorFetcherTests {
         let broker = InMemoryBroker()
         _ = try await broker.enqueue([operation()], queue: "a")
         let start = ContinuousClock.now
-        let fetcher = MonitorFetcher(broker, origin: start, interval: .seconds(60))
+        // So long that a slow machine does not reach the second read without a change.
+        let fetcher = MonitorFetcher(broker, origin: start, interval: .seconds(3600))
         let log = Log()
         let task = Task { await fetcher.run { log.add($0) } }
         defer { task.cancel() }
         try await eventually { log.reads.count == 1 }
-        // Until the fetcher listens, a change is not heard; it is heard at the latest with the next of them.
+        // Until the fetcher listens, changes are lost. One of the next ones is noticed.
         try await eventually {
             _ = try await broker.enqueue([operation()], queue: "a")
             return log.reads.count >= 5
@@ -48,11 +49,11 @@ struct MonitorFetcherTests {
         let reads = log.reads
         let elapsed = (reads.last?.1 ?? start) - start
         #expect(elapsed >= .milliseconds(250) * (reads.count - 1))
-        #expect(elapsed < .seconds(30))
+        #expect(elapsed < .seconds(1800))
         #expect((reads.last?.0.counts[.ready] ?? 0) > 1)
     }
 
-    @Test("It reads at once when somebody asks for it, with the operation that is looked at")
+    @Test("It reads at once on request, with the shown operation")
     func hurry() async throws {
         let broker = InMemoryBroker()
         let new = operation("look.at.me")
@@ -85,7 +86,7 @@ struct MonitorFetcherTests {
         #expect(log.lost.map { $0.map(\.id) } == [[worker.description]])
     }
 
-    @Test("A stream of snapshots ends when it is told to, and its first failure is thrown")
+    @Test("A stream of snapshots ends when its closure returns false, and its first failure is thrown")
     func stream() async throws {
         let broker = InMemoryBroker()
         _ = try await broker.enqueue([operation()], queue: "a")

@@ -9,7 +9,7 @@ struct MonitorModelTests {
         .operation(OperationAddress(queue: queue, id: id(number)))
     }
 
-    @Test("Until somebody chooses, the operation that has run longest is selected; without one the first queue")
+    @Test("Until a key moves the selection, the longest-running operation is selected; without one the first queue")
     func firstSelection() {
         #expect(shopModel().selectedItem == operation("video", 8))
         var idle = MonitorModel(namespace: "n", place: "")
@@ -151,7 +151,7 @@ struct MonitorModelTests {
         #expect(model.handle(.control("c")) == [.interrupt])
     }
 
-    @Test("While frozen the shown data stands still; then the newest is shown")
+    @Test("While frozen, the shown data does not change; then the newest is shown")
     func frozen() {
         var model = shopModel()
         _ = model.type("p")

@@ -114,7 +114,7 @@ struct MonitorViewTests {
         for number in 0..<30 { others.append(LostWorker(worker: "x\(number)", lostAt: 1, recoveredAt: 1, beatAt: 0)) }
         model.ingest(LostSummary.merge([("mail", others)]))
         let grid = model.grid(80, 24)
-        #expect(grid.text(row: 9) == " LOST in the last 24 h, the newest first")
+        #expect(grid.text(row: 9) == " LOST in the last 24 h, newest first")
         #expect(grid.text(row: 10).hasPrefix(" WORKER"))
         #expect(grid.text(row: 11).hasPrefix(#" h9\x1b[2J"#), "\(grid.text(row: 11))")
         #expect(grid.text(row: 11).contains("2m ago") && grid.text(row: 11).contains("3 handed back, 1 dead"))

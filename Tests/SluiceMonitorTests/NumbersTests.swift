@@ -140,7 +140,7 @@ struct NamespaceSnapshotTests {
         #expect(workers[1].phase == "LOST")
     }
 
-    @Test("After an outage of the server nobody is lost until the lease floor has passed")
+    @Test("After an outage of the server no worker is lost until the lease floor has passed")
     func leaseFloor() {
         var snapshot = QueueSnapshot.make("a", counts: [.ready: 1], workers: [.make("w1", lease: -5_000)])
         #expect(WorkerSummary.merge([snapshot])[0].isLost)

@@ -12,12 +12,12 @@ package struct ScreenSize: Sendable, Equatable {
     }
 }
 
-/// How a cell looks.
+/// The style of a cell.
 package struct Look: Sendable, Hashable {
     package var role: TextRole
-    /// Old data.
+    /// Whether the data is old.
     package var isDim: Bool
-    /// The row that keys act on.
+    /// Whether it is in the selected row.
     package var isSelected: Bool
 
     package init(_ role: TextRole = .plain, isDim: Bool = false, isSelected: Bool = false) {
@@ -30,7 +30,7 @@ package struct Look: Sendable, Hashable {
 /// One cell of the screen.
 package struct Cell: Sendable, Hashable {
     package var glyph: Character
-    /// Cells that the glyph takes; 0 = a further cell of the glyph to the left.
+    /// The width of the glyph in cells; 0 = another cell of the glyph to the left.
     package var width: Int
     package var look: Look
 
@@ -41,7 +41,7 @@ package struct Cell: Sendable, Hashable {
     }
 }
 
-/// A piece of text with one meaning.
+/// A piece of text with one role.
 package struct Span: Sendable, Equatable {
     package var text: String
     package var role: TextRole
@@ -52,10 +52,10 @@ package struct Span: Sendable, Equatable {
     }
 }
 
-/// What the screen shows: rows of cells. Drawing outside of it does nothing.
+/// The content of the screen: rows of cells. Drawing outside of it does nothing.
 package struct Grid: Sendable, Equatable {
     package let size: ScreenSize
-    /// Whether only ASCII may be drawn: everything else becomes `?`.
+    /// Whether to draw only ASCII. Other characters become `?`.
     let isASCII: Bool
     package private(set) var cells: [Cell]
 
@@ -67,9 +67,9 @@ package struct Grid: Sendable, Equatable {
 
     package subscript(x: Int, y: Int) -> Cell { cells[y * size.width + x] }
 
-    /// Draws text from a cell on, up to `limit` (not included) or the right edge.
+    /// Draws text from a cell up to, but not including, `limit` or the right edge.
     ///
-    /// - Returns: the cell behind the text.
+    /// - Returns: the column after the text.
     @discardableResult
     package mutating func put(_ text: String, x: Int, y: Int, look: Look = Look(), limit: Int? = nil) -> Int {
         let limit = min(limit ?? size.width, size.width)
@@ -86,7 +86,7 @@ package struct Grid: Sendable, Equatable {
         return x
     }
 
-    /// Draws a row's spans one behind the other.
+    /// Draws spans one after the other.
     @discardableResult
     package mutating func put(_ spans: [Span], x: Int, y: Int, look: Look = Look(), limit: Int? = nil) -> Int {
         var x = x
@@ -106,14 +106,14 @@ package struct Grid: Sendable, Equatable {
         }
     }
 
-    /// Empties a part of the screen.
+    /// Clears a part of the screen.
     mutating func clear(x: Range<Int>, y: Range<Int>) {
         for row in y.clamped(to: 0..<size.height) {
             for column in x.clamped(to: 0..<size.width) { set(" ", width: 1, x: column, y: row, look: Look()) }
         }
     }
 
-    /// The text of a row without spaces at its end, for tests.
+    /// The text of a row without trailing spaces, for tests.
     package func text(row y: Int) -> String {
         let glyphs = (0..<size.width).map { self[$0, y] }.filter { $0.width > 0 }.map { String($0.glyph) }
         return String(glyphs.joined().reversed().drop { $0 == " " }.reversed())
@@ -122,7 +122,7 @@ package struct Grid: Sendable, Equatable {
     /// The text of all rows, for tests.
     package var text: String { (0..<size.height).map { text(row: $0) }.joined(separator: "\n") }
 
-    /// A last line of defence: whatever reaches the grid, no control character leaves it.
+    /// Replaces control characters, as a last line of defense.
     private func drawable(_ character: Character) -> Character {
         if let ascii = character.asciiValue { return (0x20..<0x7F).contains(ascii) ? character : "?" }
         if isASCII { return Self.replacements[character] ?? "?" }
@@ -132,7 +132,7 @@ package struct Grid: Sendable, Equatable {
 
     private static let replacements: [Character: Character] = ["–": "-", "—": "-", "…": "~", "·": "|", "×": "x"]
 
-    /// A wide glyph of which one part is overwritten loses the others too.
+    /// Sets a cell. If it was a part of a wide glyph, the other parts are cleared as well.
     private mutating func set(_ glyph: Character, width: Int, x: Int, y: Int, look: Look) {
         let index = y * size.width + x
         let rowEnd = (y + 1) * size.width
@@ -142,7 +142,7 @@ package struct Grid: Sendable, Equatable {
         for offset in 1..<max(1, width) { cells[index + offset] = Cell(" ", width: 0, look: look) }
     }
 
-    /// Empties all cells of the glyph that covers a cell, if it is a wide one.
+    /// Clears all cells of the wide glyph that covers a cell, if there is one.
     private mutating func blankGlyph(at index: Int, before rowEnd: Int) {
         var first = index
         while cells[first].width == 0 { first -= 1 }

@@ -3,14 +3,14 @@ import TerminalText
 package struct GridDiff: Sendable {
     private let style: Style
     private var output = ""
-    /// Where the terminal's cursor is; nil where that cannot be relied upon.
+    /// The position of the terminal's cursor; nil if it is uncertain.
     private var cursor: (x: Int, y: Int)?
     private var look: Look?
 
     /// - Parameters:
-    ///   - old: what the terminal shows; nil = unknown, or of another size.
-    ///   - new: what it shall show.
-    /// - Returns: the bytes, as one synchronised update; none when nothing differs.
+    ///   - old: the current screen; nil = unknown, or of another size.
+    ///   - new: the new screen.
+    /// - Returns: the bytes, as one synchronized update; none if the screens are equal.
     package static func bytes(from old: Grid?, to new: Grid, style: Style) -> [UInt8] {
         var diff = GridDiff(style: style)
         let base = old.flatMap { $0.size == new.size ? $0 : nil }
@@ -45,8 +45,8 @@ package struct GridDiff: Sendable {
             cursor = (x + 1, y)
             return
         }
-        // Terminals disagree about the width of such characters: its cells are emptied first, and the next cell is found
-        // by its number.
+        // Terminals disagree about the width of such characters. So its cells are cleared first, and the next cell is addressed by its
+        // number.
         output += String(repeating: " ", count: cell.width)
         cursor = nil
         moveTo(x, y)
@@ -60,7 +60,7 @@ package struct GridDiff: Sendable {
         cursor = (x, y)
     }
 
-    /// ASCII and our own marks, bars and borders take one cell everywhere.
+    /// Whether a glyph has one cell in all terminals: ASCII, and the monitor's marks, bars and borders.
     private static func isReliable(_ glyph: Character) -> Bool {
         let scalars = glyph.unicodeScalars
         guard scalars.count == 1, let value = scalars.first?.value else { return false }

@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension MonitorView {
-    /// A count; zero is dimmed, so that the eye finds the others.
+    /// A count. Zero is dimmed, so that other counts stand out.
     private func count(_ count: Int, _ role: TextRole = .plain) -> [Span] {
         [Span(QuantityText.count(count), count == 0 ? .dim : role)]
     }
@@ -38,7 +38,7 @@ extension MonitorView {
         ]
     }
 
-    /// - Parameter compact: for small screens, where name and progress matter most.
+    /// - Parameter compact: for small screens, with name and progress first.
     func executingList(compact: Bool) -> ScreenList {
         let bar = size.width >= 80 ? 10 : 0
         let leastProgress = bar > 0 ? bar + 5 : compact ? 5 : 13

@@ -5,7 +5,7 @@ import TerminalText
 package struct MonitorView: Sendable {
     let model: MonitorModel
     let size: ScreenSize
-    /// The instant at which the screen is drawn, on the model's clock.
+    /// The time of the drawing, by the model's clock.
     let now: Duration
     let style: Style
 
@@ -16,7 +16,7 @@ package struct MonitorView: Sendable {
         self.style = style
     }
 
-    /// What the screen shall show.
+    /// Draws the screen.
     package func grid() -> Grid {
         var grid = Grid(size, isASCII: style.usesASCII)
         guard size.width > 0, size.height > 0 else { return grid }
@@ -46,7 +46,7 @@ package struct MonitorView: Sendable {
         }
     }
 
-    /// Data that is not live stays, but dimmed; the header says why.
+    /// Dims data that is not live. The header has the reason.
     private func dimData(on grid: inout Grid) {
         for y in 1..<max(1, size.height - 1) { grid.restyle(y: y) { $0.isDim = true } }
     }
@@ -85,7 +85,7 @@ extension MonitorView {
             return
         }
         var hints = hints
-        // What everybody guesses goes first.
+        // The best-known keys are left out first.
         for expendable in ["j k move", "j k scroll", "p freeze", "p go on"]
         where hints.joined(separator: "  ").count > size.width - 2 {
             hints.removeAll { $0 == expendable }
@@ -93,7 +93,7 @@ extension MonitorView {
         grid.put(hints.joined(separator: "  "), x: 1, y: y, look: Look(.dim))
     }
 
-    /// Only what works here and now.
+    /// The hints for keys that work on this screen.
     private var hints: [String] {
         if model.showsHelp { return ["any key back"] }
         var hints: [String] = []
@@ -126,7 +126,7 @@ extension MonitorView {
         )
     }
 
-    /// Counters and the list of what runs.
+    /// Counters and the list of running operations.
     private func drawSmall(on grid: inout Grid) {
         let clock = model.board?.time.map { "\(TimeText.clock($0)) UTC" } ?? ""
         let state = [Span(freshness.text(dataTime: nil, isShort: true), freshness.role)]
@@ -157,6 +157,6 @@ extension MonitorView {
 }
 
 extension [Span] {
-    /// With a space between each two.
+    /// The spans with a space between each two.
     func spaced(by space: String = " ") -> [Span] { Array(map { [$0] }.joined(separator: [Span(space)])) }
 }

@@ -2,9 +2,9 @@ import Operations
 import TerminalText
 
 extension MonitorView {
-    /// Lines 1 to 3 or 4: counters, rates, the sparkline if there is space, the screens.
+    /// Draws lines 1 to 3 or 4: counters, rates, the sparkline if there is room, and the screens.
     ///
-    /// - Returns: the line below.
+    /// - Returns: the next line.
     private func drawTop(on grid: inout Grid) -> Int {
         drawCounts(on: &grid, y: 1)
         drawRates(on: &grid, y: 2)
@@ -17,7 +17,7 @@ extension MonitorView {
         return y + 1
     }
 
-    /// `ready 1,204 sched 88 block 31 exec 24/32 …`; from the right, what does not fit is left out.
+    /// Draws `ready 1,204 sched 88 block 31 exec 24/32 …`. Counts that do not fit are left out from the right.
     private func drawCounts(on grid: inout Grid, y: Int) {
         let board = model.board
         func item(_ word: String, _ value: (any BinaryInteger)?, _ state: OperationState, _ suffix: String = "") -> Span
@@ -118,7 +118,7 @@ extension MonitorView {
             .draw(on: &grid, headerAt: nil, rowsFrom: second + 1, lines: size.height - second - 2, style: style)
     }
 
-    /// Each list gets what it needs; if both need more than there is, queues get at most the smaller half.
+    /// The lines for queues. Each list gets the lines that it needs; if there are too few, queues get at most the smaller half.
     private func linesForQueues(of space: Int, queues: Int, executing: Int) -> Int {
         guard queues + executing > space else { return min(queues, max(0, space)) }
         return max(1, min(queues, max(space / 2, space - executing)))
@@ -139,7 +139,7 @@ extension MonitorView {
         let top = drawTop(on: &grid)
         let space = size.height - top - 2
         let workers = max(1, model.board?.workers.count ?? 0)
-        // A heading and a header stand above the lost ones; at least a third of the screen is theirs.
+        // The lost workers need a heading and a header, and get at least a third of the screen.
         let lost = model.lost.isEmpty ? 0 : min(model.lost.count + 2, max(space - workers, space / 3))
         workerList.draw(on: &grid, headerAt: top, rowsFrom: top + 1, lines: space - lost, style: style)
         if let board = model.board, board.workers.isEmpty {
@@ -147,7 +147,7 @@ extension MonitorView {
         }
         guard lost > 2 else { return }
         let below = top + 1 + min(workers, space - lost)
-        grid.put("LOST in the last 24 h, the newest first", x: 1, y: below, look: Look(.heading))
+        grid.put("LOST in the last 24 h, newest first", x: 1, y: below, look: Look(.heading))
         lostList.draw(on: &grid, headerAt: below + 1, rowsFrom: below + 2, lines: lost - 2, style: style)
     }
 }

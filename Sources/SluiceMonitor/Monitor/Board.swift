@@ -1,11 +1,11 @@
 import Operations
 
-/// One queue as the screens show it.
+/// One queue to show.
 package struct QueueSummary: Sendable {
     package var name: String
     package var counts: [OperationState: Int]
     package var rates: Rates
-    /// Milliseconds that the oldest ready operation has waited.
+    /// How long the oldest ready operation has waited, in milliseconds.
     package var oldestMilliseconds: Int64?
     package var condition: QueueCondition
     package var isPaused: Bool
@@ -24,7 +24,7 @@ package struct QueueSummary: Sendable {
     package func count(_ state: OperationState) -> Int { counts[state] ?? 0 }
 }
 
-/// What the screens show, computed once for each round of snapshots.
+/// The data of the screens, computed once for each round of snapshots.
 package struct Board: Sendable {
     /// Milliseconds of server time.
     package var time: Int64?
@@ -37,7 +37,7 @@ package struct Board: Sendable {
     /// Ended operations per second, oldest first.
     package var throughput: [Double]
     package var isIdle: Bool
-    /// What waits for a worker that knows its name, queue by queue.
+    /// Operations that wait for a worker that knows their name, by queue.
     package var unhandled: [UnhandledNote]
 
     init(_ snapshot: NamespaceSnapshot, rates: NamespaceRates, throughput: [Double]) {

@@ -1,9 +1,9 @@
 import Operations
 
-/// What was read of one operation for the detail screen.
+/// The details of one operation, read for the detail screen.
 package struct DetailReading: Sendable {
     package var address: OperationAddress
-    /// nil = there is no such operation, or no longer.
+    /// The details; nil = the operation does not exist, or no longer.
     package var detail: OperationDetail?
     /// Milliseconds of server time, for ages.
     package var time: Int64?
@@ -28,12 +28,12 @@ package struct DetailReading: Sendable {
 
 /// The detail screen of one operation.
 package struct DetailPane: Sendable {
-    /// Lines of the log that are kept for showing.
+    /// The number of kept log lines.
     static let logLines = 200
 
     package let address: OperationAddress
     package private(set) var detail: OperationDetail?
-    /// It was read, and is not there.
+    /// Whether the last read found no operation.
     package private(set) var isMissing = false
     private(set) var time: Int64?
     private(set) var log: [LogLine] = []
@@ -46,7 +46,7 @@ package struct DetailPane: Sendable {
     mutating func update(_ reading: DetailReading) {
         time = reading.time ?? time
         isMissing = reading.detail == nil
-        // What was seen of an operation that retention removed meanwhile stays on the screen, and is marked.
+        // The details of an operation that retention has removed stay on the screen, with a mark.
         if let detail = reading.detail { self.detail = detail }
         let known = max(0, nextLine - reading.firstLine)
         guard known <= reading.lines.count else { return }

@@ -1,9 +1,9 @@
 import Operations
 
-/// What the monitor shall do; the model only decides it.
+/// An action that the model has decided on.
 package enum MonitorCommand: Sendable, Equatable {
     case quit
-    /// Ctrl-C: quit, whatever is on the screen.
+    /// Ctrl-C: quit from any screen.
     case interrupt
     case suspend
     /// Read again now.
@@ -13,10 +13,10 @@ package enum MonitorCommand: Sendable, Equatable {
     case setPaused(Bool, queue: String)
 }
 
-/// A question before something changes, in a box over the screen.
+/// A question before a change, in a box over the screen.
 package enum Dialog: Sendable, Equatable {
     /// - Parameters:
-    ///   - isTyping: keys go into the reason.
+    ///   - isTyping: whether keys are added to the reason.
     case cancel(OperationAddress, name: String, reason: String, isTyping: Bool)
     case setPaused(Bool, queue: String, executing: Int)
 }
@@ -25,9 +25,9 @@ extension MonitorModel {
     private static let longestReason = 200
     private static let page = 10
 
-    /// Takes a key in.
+    /// Handles a key.
     ///
-    /// - Returns: what there is to do outside of the model.
+    /// - Returns: the actions outside of the model.
     package mutating func handle(_ key: Key) -> [MonitorCommand] {
         switch key {
         case .control("c"): return [.interrupt]
@@ -101,7 +101,7 @@ extension MonitorModel {
 // MARK: - Questions
 
 extension MonitorModel {
-    /// The operation that `c` acts on, with its name: that of the detail screen, else the selected one.
+    /// The operation that `c` cancels, with its name: that of the detail screen, or the selected one.
     var cancellable: (address: OperationAddress, name: String)? {
         if let detail {
             guard let shown = detail.detail, !shown.state.isTerminal, !detail.isMissing else { return nil }
@@ -111,7 +111,7 @@ extension MonitorModel {
         return (address, entry.row.name)
     }
 
-    /// The queue that `P` acts on.
+    /// The queue that `P` pauses or resumes.
     var pausable: QueueSummary? {
         if let detail { return queue(detail.address.queue) }
         switch selectedItem {

@@ -1,7 +1,7 @@
 import Operations
 import TerminalText
 
-/// The screens of the monitor. The numbers are those of the keys.
+/// The screens of the monitor, with the numbers of their keys.
 package enum MonitorScreen: Int, Sendable, CaseIterable {
     case overview = 1
     case queues = 3
@@ -16,14 +16,14 @@ package enum MonitorScreen: Int, Sendable, CaseIterable {
     }
 }
 
-/// What a row stands for. The selection follows this, whatever the row's place.
+/// The item of a row. The selection follows the item, not the row's place.
 package enum MonitorItem: Sendable, Hashable {
     case queue(String)
     case operation(OperationAddress)
     case worker(String)
 }
 
-/// Where an operation is.
+/// The queue and the id of an operation.
 package struct OperationAddress: Sendable, Hashable {
     package var queue: String
     package var id: OperationID
@@ -45,14 +45,14 @@ package struct Notice: Sendable, Equatable {
     }
 }
 
-/// Everything that the monitor knows and shows, as a value: snapshots and keys go in, screens and commands come out.
+/// The state of the monitor as a value: snapshots and keys go in, screens and commands come out.
 package struct MonitorModel: Sendable {
-    /// Shown in the header.
+    /// The namespace, shown in the header.
     package var namespace: String
     package var place: String
-    /// True takes everything that changes something away.
+    /// Whether keys that change something are disabled.
     package var isReadOnly: Bool
-    /// With what arguments and results are shown.
+    /// The keys and the redaction with which arguments and results are shown.
     package var view = PayloadView()
 
     package internal(set) var screen = MonitorScreen.overview
@@ -60,14 +60,14 @@ package struct MonitorModel: Sendable {
     package internal(set) var dialog: Dialog?
     package internal(set) var showsHelp = false
     package internal(set) var notice: Notice?
-    /// The shown data stands still, new data is kept for later.
+    /// Whether the shown data is frozen, and new data is kept for later.
     package internal(set) var isFrozen = false
     package internal(set) var truth: TruthMeter
-    /// What is shown.
+    /// The shown data.
     package private(set) var board: Board?
-    /// The newest lost workers, as the workers' screen shows them.
+    /// The newest lost workers, for the workers' screen.
     private(set) var lost: [LostSummary] = []
-    /// The newest, if that is not what is shown.
+    /// The newest data, if other data is shown.
     private var held: Board?
     var selection = Selection()
 
@@ -86,7 +86,7 @@ package struct MonitorModel: Sendable {
 // MARK: - Data
 
 extension MonitorModel {
-    /// Takes a round of snapshots in.
+    /// Takes a round of snapshots.
     package mutating func ingest(_ snapshot: NamespaceSnapshot) {
         truth.answered(at: snapshot.receivedAt)
         rates.add(snapshot)
@@ -99,18 +99,18 @@ extension MonitorModel {
         if isFrozen, self.board != nil { held = board } else { show(board) }
     }
 
-    /// Takes in that a round failed.
+    /// Notes that a round has failed.
     package mutating func ingestFailure(_ message: String, retryAt: Duration) {
         truth.failed(message, retryAt: retryAt)
     }
 
-    /// Takes in what was read of the operation that the detail screen shows.
+    /// Takes the details of the operation on the detail screen.
     package mutating func ingest(_ reading: DetailReading) {
         guard detail?.address == reading.address else { return }
         detail?.update(reading)
     }
 
-    /// Takes in what was read of lost workers.
+    /// Takes the lost workers.
     package mutating func ingest(_ workers: [LostSummary]) {
         if !isFrozen { lost = workers }
     }
@@ -126,10 +126,10 @@ extension MonitorModel {
         selection.settle(among: items)
     }
 
-    /// True when nothing waits and nothing runs, by the newest data.
+    /// Whether no operation waits or runs, by the newest data.
     package var isIdle: Bool { (held ?? board)?.isIdle ?? false }
 
-    /// The rows of the screen that keys move over, in order.
+    /// The selectable rows of the screen, in order.
     var items: [MonitorItem] {
         guard let board else { return [] }
         switch screen {
@@ -140,7 +140,7 @@ extension MonitorModel {
         }
     }
 
-    /// The row that keys act on.
+    /// The item of the selected row.
     package var selectedItem: MonitorItem? { selection.item }
 
     func executing(_ address: OperationAddress) -> ExecutingSummary? {
@@ -154,13 +154,13 @@ extension ExecutingSummary {
     var address: OperationAddress { OperationAddress(queue: queue, id: id) }
 }
 
-/// Which row is selected. Until somebody moves it, it is the operation that has run longest.
+/// The selected row. Until a key moves it, this is the longest-running operation.
 struct Selection: Sendable, Equatable {
     private(set) var item: MonitorItem?
     private var position = 0
     private var isChosen = false
 
-    /// Finds the selected row again in new rows. If it is gone, what took its place is selected.
+    /// Finds the selected item in new rows. If it is gone, the row in its place is selected.
     mutating func settle(among items: [MonitorItem]) {
         if isChosen, let item, let index = items.firstIndex(of: item) {
             position = index
@@ -180,7 +180,7 @@ struct Selection: Sendable, Equatable {
         item = items[position]
     }
 
-    /// Another list is shown.
+    /// Resets the selection for another list.
     mutating func reset(among items: [MonitorItem]) {
         self = Selection()
         settle(among: items)

@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension AbsentNode {
-    /// So many queues are named.
+    /// How many queues the sentence names.
     private static let named = 5
 
     /// `node 10.0.0.5:6379 of the cluster does not answer (…); left out: mail, images and 3 more`
@@ -12,7 +12,7 @@ extension AbsentNode {
         return SafeText.line("node \(node) of the cluster does not answer (\(reason)); left out: \(names)\(more)")
     }
 
-    /// As `absentNodes` of several schemas has it.
+    /// The JSON of `absentNodes` in several schemas.
     package static func json(_ nodes: [AbsentNode]) -> JSONValue {
         .array(
             nodes.map {

@@ -5,23 +5,23 @@ import TerminalText
 package struct ExecutingSummary: Sendable {
     package var queue: String
     package var row: ExecutingRow
-    /// What people call its worker.
+    /// The label of its worker.
     package var workerLabel: String
     /// How long it has run, by server time; nil = not stored (untracked).
     package var runtimeMilliseconds: Int64?
 
     package var id: OperationID { row.header.id }
 
-    /// `2/5`; untracked operations count too.
+    /// Attempt and limit: `2/5`. Also for untracked operations.
     package var tries: String { "\(row.header.failedAttempts + 1)/\(row.maxAttempts)" }
 
-    /// A short form of its arguments; empty where a snapshot does not bring all of them.
+    /// A short form of its arguments; empty if the snapshot does not contain all of them.
     package func arguments(_ view: PayloadView) -> String {
         guard !row.envelope.isEmpty else { return "" }
         return ArgumentsText.line(EnvelopeReading(row.envelope, id: id, queue: queue, view: view))
     }
 
-    /// How long ago the cancel was asked for.
+    /// How long ago the cancel was requested.
     package var cancelAgeMilliseconds: Int64?
 
     /// The running operations of all queues: longest first, those of unknown start last, ties by id.

@@ -1,9 +1,9 @@
 import Operations
 import TerminalText
 
-/// How far the shown data can be trusted: the truth meter in the header.
+/// The freshness of the shown data, for the header.
 package enum Freshness: Sendable, Equatable {
-    /// No answer yet, and no failure either.
+    /// No answer and no failure yet.
     case connecting
     case live(age: Duration)
     /// No answer for more than three intervals.
@@ -14,9 +14,9 @@ package enum Freshness: Sendable, Equatable {
     package var isLive: Bool { if case .live = self { true } else { false } }
 }
 
-/// Keeps what the truth meter says: when the last answer came, and what failed since.
+/// Keeps the time of the last answer, and the failure since then.
 package struct TruthMeter: Sendable {
-    /// The time between two reads that is aimed at.
+    /// The intended time between two reads.
     package var interval: Duration
     private var answeredAt: Duration?
     private var failure: (message: String, retryAt: Duration)?
@@ -30,7 +30,7 @@ package struct TruthMeter: Sendable {
 
     package mutating func failed(_ message: String, retryAt: Duration) { failure = (message, retryAt) }
 
-    /// What the last try said, if it failed.
+    /// The error of the last try, if it failed.
     package var failureMessage: String? { failure?.message }
 
     package func freshness(at now: Duration) -> Freshness {
@@ -45,7 +45,7 @@ extension Freshness {
     /// `live 0.3s ago`, `STALE 4s`, `DISCONNECTED, retry in 2s, data from 12:03:11`.
     ///
     /// - Parameters:
-    ///   - dataTime: milliseconds of server time of the data that is shown.
+    ///   - dataTime: the server time of the shown data, in milliseconds.
     ///   - isShort: for small screens, without the details.
     package func text(dataTime: Int64?, isShort: Bool = false) -> String {
         switch self {

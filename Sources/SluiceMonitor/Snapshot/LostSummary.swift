@@ -1,24 +1,24 @@
 import Operations
 import TerminalText
 
-/// One lost worker, put together from the histories of the queues that it served.
+/// One lost worker, combined from the histories of its queues.
 package struct LostSummary: Sendable, Equatable {
     package var id: String
-    /// What it said about itself; nil if that is not known or cannot be read.
+    /// The worker's information; nil if it is unknown or cannot be read.
     package var info: WorkerInfo?
-    /// The queues that have lost it.
+    /// The queues in which it is lost.
     package var queues: [String]
     /// When the last of its leases ended; milliseconds of server time, as all times here.
     package var lostAt: Int64
-    /// When the last of what it held was handed back.
+    /// When the last of its operations was handed back.
     package var recoveredAt: Int64
-    /// 0 = not known.
+    /// The time of the last heartbeat; 0 = unknown.
     package var beatAt: Int64
     package var handedBack: Int
     package var dead: Int
     package var cancelled: Int
 
-    /// What people call it.
+    /// The label to show.
     package var label: String { WorkerSummary.label(info, id: id) }
 
     /// `3 handed back, 1 dead`
@@ -69,7 +69,7 @@ package struct LostSummary: Sendable, Equatable {
 extension MonitorBroker {
     /// Reads the histories of queues, all of them at once over the pipelined connection.
     ///
-    /// - Parameter limit: most of them of each queue.
+    /// - Parameter limit: the most workers of each queue.
     package func lostWorkers(queues: [String], limit: Int) async throws -> [LostSummary] {
         try await withThrowingTaskGroup(of: (queue: String, workers: [LostWorker]).self) { group in
             for queue in queues { group.addTask { (queue, try await lostWorkers(queue: queue, limit: limit)) } }

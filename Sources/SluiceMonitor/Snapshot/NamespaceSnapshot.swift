@@ -1,12 +1,12 @@
 import Operations
 
-/// All queues of a namespace, read in one round: what every user interface shows is derived from it.
+/// All queues of a namespace, read in one round. All user interfaces are derived from it.
 package struct NamespaceSnapshot: Sendable {
-    /// One for each queue, sorted by name. Each is a snapshot of its queue; together they are as far apart as the round took.
+    /// A snapshot of each queue, sorted by name. They were taken at different times of the round.
     package var queues: [QueueSnapshot]
-    /// Nodes of a cluster that could not be reached: their queues are not among the others.
+    /// Cluster nodes that could not be reached, whose queues are missing.
     package var absent: [AbsentNode]
-    /// When the round ended, on a monotonic clock whose zero is the caller's affair.
+    /// When the round ended, by the caller's monotonic clock.
     package var receivedAt: Duration
 
     package init(queues: [QueueSnapshot], absent: [AbsentNode] = [], receivedAt: Duration) {
@@ -15,7 +15,7 @@ package struct NamespaceSnapshot: Sendable {
         self.receivedAt = receivedAt
     }
 
-    /// Milliseconds of server time; nil = there is no queue that could have said it.
+    /// Milliseconds of server time; nil = there are no queues.
     package var time: Int64? { queues.map(\.time).max() }
 
     /// Operations per state, over all queues.
@@ -28,7 +28,7 @@ package struct NamespaceSnapshot: Sendable {
         queues.reduce(into: [:]) { sum, queue in sum.merge(queue.totals, uniquingKeysWith: +) }
     }
 
-    /// True when nothing waits and nothing runs, as far as all queues could be read.
+    /// Whether no operation waits or runs. False if a queue could not be read.
     package var isIdle: Bool {
         absent.isEmpty && counts.allSatisfy { state, count in state.isTerminal || count <= 0 }
     }
@@ -40,7 +40,7 @@ extension MonitorBroker {
     ///
     /// - Parameters:
     ///   - executingRows: how many running operations to read of each queue.
-    ///   - clock: what tells the instant of receipt.
+    ///   - clock: returns the time of receipt.
     /// - Throws: what the broker throws. `OperationsError` with `.unavailable` if all queues would be left out.
     package func namespaceSnapshot(
         executingRows: Int,
@@ -54,9 +54,9 @@ extension MonitorBroker {
         return NamespaceSnapshot(queues: snapshots, absent: absent, receivedAt: clock())
     }
 
-    /// Those of the queues that can be read now, and what the others lack.
+    /// The queues that can be read now, and the unreachable nodes of the others.
     ///
-    /// - Throws: `OperationsError` with `.unavailable` if there are none of the former.
+    /// - Throws: `OperationsError` with `.unavailable` if no queue can be read.
     package func reachable(_ queues: [String]) async throws -> (queues: [String], absent: [AbsentNode]) {
         let absent = try await absentNodes(of: queues)
         let away = Set(absent.flatMap(\.queues))

@@ -1,14 +1,14 @@
 import Operations
 import TerminalText
 
-/// In one or two words, whether a queue's operations can start.
+/// Whether a queue's operations can start, in one or two words.
 package enum QueueCondition: Sendable, Equatable {
     case running
-    /// Milliseconds until it resumes by itself; nil = until somebody resumes it.
+    /// Paused; milliseconds until the queue resumes automatically, or nil = until a user resumes it.
     case paused(millisecondsLeft: Int64?)
-    /// Something is ready, and nobody alive serves the queue.
+    /// Operations are ready, and no live worker serves the queue.
     case unserved
-    /// So many operations wait for a worker that knows their name.
+    /// The number of operations that wait for a worker that knows their name.
     case unhandled(Int)
 
     package init(_ snapshot: QueueSnapshot) {
@@ -36,11 +36,11 @@ package enum QueueCondition: Sendable, Equatable {
     package var role: TextRole { self == .running ? .plain : .warning }
 }
 
-/// What is known about how far a running operation has come.
+/// The progress of a running operation.
 package enum ProgressText: Sendable, Equatable {
     case unknown
     case running(fraction: Double, message: String)
-    /// Somebody asked it to stop, so long ago.
+    /// A cancel was requested this long ago.
     case cancelling(milliseconds: Int64)
 
     package init(_ entry: ExecutingSummary) {

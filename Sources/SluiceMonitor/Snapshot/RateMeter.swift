@@ -1,6 +1,6 @@
 import Operations
 
-/// Operations per second; nil = not known yet.
+/// Operations per second; nil = unknown.
 package struct Rates: Sendable, Equatable {
     package var enqueued: Double?
     /// Finished, dead, cancelled or expired.
@@ -14,7 +14,7 @@ package struct Rates: Sendable, Equatable {
         self.failed = failed
     }
 
-    /// Unknown only where both are.
+    /// Adds rates. A sum is unknown only if both rates are.
     package static func + (left: Self, right: Self) -> Self {
         func sum(_ path: KeyPath<Self, Double?>) -> Double? {
             guard let first = left[keyPath: path] else { return right[keyPath: path] }
@@ -24,7 +24,7 @@ package struct Rates: Sendable, Equatable {
     }
 }
 
-/// The three totals that rates are made of.
+/// The three totals from which rates are computed.
 struct FlowTotals: Sendable, Equatable {
     var enqueued: Int64
     var ended: Int64
@@ -42,16 +42,16 @@ struct FlowTotals: Sendable, Equatable {
     }
 }
 
-/// Makes rates of the growing totals of one queue: the difference of two snapshots, by server time.
+/// Computes rates from the totals of two snapshots of one queue, by server time.
 ///
-/// The older of the two is at least `window` old as soon as there is such a one, so that frequent snapshots do not make the
-/// rates jump; over a gap the rate is the gap's average.
+/// The older snapshot is at least `window` old if there is one, so that rates do not jump with frequent snapshots. Over a gap the rate is the
+/// average.
 struct RateMeter: Sendable {
     static let windowMilliseconds: Int64 = 2_000
 
     private var samples: [(time: Int64, totals: FlowTotals)] = []
 
-    /// Takes a snapshot in. A clock or a total that went back (another server, a restored one) begins anew.
+    /// Takes a snapshot. If the clock or a total has gone back (another or a restored server), starts again.
     mutating func add(_ totals: FlowTotals, at time: Int64) {
         if let last = samples.last {
             if time == last.time { samples.removeLast() }
@@ -88,6 +88,6 @@ package struct NamespaceRates: Sendable {
 
     package subscript(queue: String) -> Rates { meters[queue]?.rates ?? Rates() }
 
-    /// All queues together.
+    /// The sum of all queues.
     package var sum: Rates { meters.values.reduce(Rates()) { $0 + $1.rates } }
 }

@@ -1,13 +1,13 @@
 import Operations
 import TerminalText
 
-/// A namespace as plain text, once: what `monitor` prints where it cannot draw, and `stats` as tables.
+/// A namespace as plain text, for `monitor` without a terminal and for the tables of `stats`.
 package enum SnapshotText {
     /// - Parameters:
-    ///   - snapshot: what was read.
+    ///   - snapshot: the namespace.
     ///   - title: the first line: namespace and place.
-    ///   - target: how wide; `.plain` cuts nothing.
-    ///   - view: with what arguments are shown; nil = they are not.
+    ///   - target: the width; `.plain` cuts nothing.
+    ///   - view: how to show arguments; nil = not at all.
     /// - Returns: the lines, safe to print.
     package static func lines(
         _ snapshot: NamespaceSnapshot,
@@ -30,7 +30,7 @@ package enum SnapshotText {
         return lines
     }
 
-    /// What waits for a worker that knows its name.
+    /// Lines about operations that wait for a worker that knows their name.
     private static func unhandled(_ snapshot: QueueSnapshot) -> [String] {
         let notes = snapshot.unhandledNotes
         let others = snapshot.unhandledNames - notes.count
@@ -89,7 +89,7 @@ extension SnapshotText {
 
     /// One row for each running operation.
     ///
-    /// - Parameter view: with what arguments are shown; nil = they are not.
+    /// - Parameter view: how to show arguments; nil = not at all.
     package static func table(_ executing: [ExecutingSummary], style: Style, view: PayloadView? = nil) -> Table {
         var table = Table([
             TableColumn("EXECUTING"), TableColumn("NAME", minimumWidth: 8),
@@ -141,7 +141,7 @@ extension SnapshotText {
 
     /// One row for each lost worker.
     ///
-    /// - Parameter time: how an instant is shown.
+    /// - Parameter time: formats a time.
     package static func table(_ lost: [LostSummary], time: (Int64) -> String) -> Table {
         var table = Table([
             TableColumn("LOST WORKER"), TableColumn("HOST", dropPriority: 3), TableColumn("QUEUES", dropPriority: 1),

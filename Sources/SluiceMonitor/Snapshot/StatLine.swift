@@ -1,7 +1,7 @@
 import Operations
 import TerminalText
 
-/// One line of `stat`: `12:04:31 ready 1204 exec 24 fail 7 in/s 212 out/s 208`. `fail` counts what failed and will be tried again.
+/// One line of `stat`: `12:04:31 ready 1204 exec 24 fail 7 in/s 212 out/s 208`. `fail` counts operations that failed and will be retried.
 package struct StatLine: Sendable {
     package let snapshot: NamespaceSnapshot
     package let rates: Rates
@@ -19,7 +19,7 @@ package struct StatLine: Sendable {
             + "in/s \(QuantityText.rate(rates.enqueued)) out/s \(QuantityText.rate(rates.ended))"
     }
 
-    /// What it came to, in one sentence: `12:04:31 ready 0, executing 0, finished 39, dead 1, cancelled 1, expired 0`.
+    /// The final counts: `12:04:31 ready 0, executing 0, finished 39, dead 1, cancelled 1, expired 0`.
     package var summary: String {
         let states: [OperationState] = [.ready, .executing, .finished, .dead, .cancelled, .expired]
         let parts = states.map { "\($0.rawValue) \(QuantityText.grouped(snapshot.counts[$0] ?? 0))" }
@@ -27,7 +27,7 @@ package struct StatLine: Sendable {
             .joined(separator: " ")
     }
 
-    /// The stats object with the rates.
+    /// The stats object with rates.
     package func json(namespace: String) -> JSONValue {
         guard var object = StatsJSON.object(snapshot, namespace: namespace).objectValue else { return .null }
         object["rates"] = [

@@ -1,11 +1,11 @@
 import Operations
 import TerminalText
 
-/// The numbers of a namespace as a JSON object: `docs/schema/stats.json`, shared by `stats`, `stat` and `monitor --once`.
+/// The statistics of a namespace as a JSON object: `docs/schema/stats.json`, for `stats`, `stat` and `monitor --once`.
 package enum StatsJSON {
     /// - Parameters:
-    ///   - snapshot: what was read.
-    ///   - namespace: its name.
+    ///   - snapshot: the namespace.
+    ///   - namespace: the name of the namespace.
     package static func object(_ snapshot: NamespaceSnapshot, namespace: String) -> JSONValue {
         let workers = WorkerSummary.merge(snapshot.queues).filter { !$0.isLost }
         return [
@@ -21,7 +21,7 @@ package enum StatsJSON {
         ]
     }
 
-    /// One queue, as in the list above.
+    /// The object of one queue.
     package static func queue(_ snapshot: QueueSnapshot) -> JSONValue {
         let pausedUntil = snapshot.paused ? snapshot.pausedUntil : nil
         return [
@@ -36,7 +36,7 @@ package enum StatsJSON {
         ]
     }
 
-    /// Operations that wait for a worker that knows their name: all of them, and the names with most.
+    /// The number of operations that wait for a worker that knows their name, and the names with the most.
     private static func unhandled(_ snapshot: QueueSnapshot) -> JSONValue {
         let names = snapshot.unhandledNotes.map { note -> JSONValue in
             [
@@ -51,7 +51,7 @@ package enum StatsJSON {
         ]
     }
 
-    /// Every state, in the order of an operation's life.
+    /// The counts of all states, in the order of an operation's life.
     package static func counts(_ counts: [OperationState: Int]) -> JSONValue {
         let order: [OperationState] = [
             .ready, .scheduled, .blocked, .executing, .retrying, .finished, .dead, .cancelled, .expired,
@@ -59,7 +59,7 @@ package enum StatsJSON {
         return .object(JSONObject(order.map { ($0.rawValue, .number(counts[$0] ?? 0)) }))
     }
 
-    /// The known totals, also where they are zero, then whatever else the server counts.
+    /// The known totals, even if they are zero, then other totals of the server.
     package static func totals(_ totals: [String: Int64]) -> JSONValue {
         let known = [
             "enqueued", "started", "finished", "retried", "dead", "cancelled", "expired", "recovered", "returned",

@@ -1,6 +1,6 @@
-/// What ended in each second, from the monitor's own snapshots: the sparkline.
+/// The number of operations that ended in each second, for the sparkline.
 ///
-/// What happened between two snapshots is spread evenly over the time between them.
+/// The difference of two snapshots is spread evenly over the time between them.
 struct ThroughputHistory: Sendable {
     private static let kept = 600
 
@@ -8,7 +8,7 @@ struct ThroughputHistory: Sendable {
     private var first = 0
     private var columns: [Double] = []
 
-    /// Takes in that so much happened from one instant to the next.
+    /// Adds an amount to the time between two instants.
     mutating func add(_ amount: Double, from start: Duration, to end: Duration) {
         let (start, end) = (start.secondsAsDouble, end.secondsAsDouble)
         guard end > start, start >= 0, end - start < Double(Self.kept) else { return columns.removeAll() }
@@ -25,7 +25,7 @@ struct ThroughputHistory: Sendable {
         }
     }
 
-    /// The newest complete seconds, oldest first; fewer where the history is shorter.
+    /// The newest complete seconds, oldest first; fewer if the history is shorter.
     func newest(_ count: Int) -> [Double] { Array(columns.dropLast().suffix(max(0, count))) }
 }
 
@@ -35,7 +35,7 @@ extension Duration {
 
 /// Numbers as a row of small bars.
 enum Sparkline {
-    /// Bars relative to the greatest value; a bar for zero too, so that quiet and unknown differ.
+    /// Bars relative to the greatest value. Zero has a bar as well, unlike an unknown value.
     static func text(_ values: [Double], ascii: Bool) -> String {
         let steps: [Character] = ascii ? ["_", ".", "-", "=", "#"] : ["⣀", "⣠", "⣤", "⣶", "⣿"]
         let top = values.max() ?? 0

@@ -6,7 +6,7 @@ package struct UnhandledNote: Sendable, Equatable {
     package var queue: String
     package var name: String
     package var count: Int
-    /// A live worker of the queue knows the name: it has no free slot.
+    /// Whether a live worker of the queue knows the name, so that it only has no free slot.
     package var isKnown: Bool
 
     package init(queue: String, name: String, count: Int, isKnown: Bool) {
@@ -17,12 +17,12 @@ package struct UnhandledNote: Sendable, Equatable {
         isKnown ? "unhandled: the workers that know \(name) are busy" : "unhandled: no worker knows \(name)"
     }
 
-    /// One line, not yet safe to print.
+    /// One line, not escaped for a terminal.
     package var text: String { "\(reason) (\(QuantityText.grouped(count)) wait in queue \(queue))" }
 }
 
 extension QueueSnapshot {
-    /// Of the names with most of them, the largest number first.
+    /// The notes, largest number first.
     package var unhandledNotes: [UnhandledNote] {
         guard !unhandled.isEmpty else { return [] }
         let known = handledNames

@@ -1,26 +1,26 @@
 import Operations
 
-/// One worker, put together from the queues that it serves.
+/// One worker, combined from its queues.
 package struct WorkerSummary: Sendable, Equatable {
     package var id: String
-    /// What it says about itself; nil while its first beat is still to come, or if that cannot be read.
+    /// The worker's information; nil before its first heartbeat, or if it cannot be read.
     package var info: WorkerInfo?
     /// The queues in which it has a lease.
     package var queues: [String]
-    /// Operations handed out to it that have not ended.
+    /// Operations that it has claimed and that have not ended.
     package var inFlight: Int
-    /// Milliseconds since its newest beat; nil = none yet.
+    /// Milliseconds since its newest heartbeat; nil = none yet.
     package var beatAgeMilliseconds: Int64?
-    /// Milliseconds of its longest lease that are left; not above zero = lapsed everywhere.
+    /// The remaining milliseconds of its longest lease; zero or less = lapsed in all queues.
     package var leaseMilliseconds: Int64
 
-    /// True when all of its leases have lapsed and no outage excuses it, until it is recovered everywhere.
+    /// Whether all its leases have lapsed without an outage, and its operations are not yet recovered in all queues.
     package var isLost: Bool { leaseMilliseconds <= 0 }
 
-    /// The queues that it serves: what it says names only some of many, and a lease may still be to come.
+    /// The queues that it serves. Its information has only the first of many, and a queue may not have a lease yet.
     package var servedQueues: [String] { Set(info?.queues ?? []).union(queues).sorted() }
 
-    /// What people call it.
+    /// The label to show.
     package var label: String { Self.label(info, id: id) }
 
     static func label(_ info: WorkerInfo?, id: String) -> String {

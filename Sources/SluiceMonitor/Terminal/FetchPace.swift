@@ -1,6 +1,6 @@
 import Synchronization
 
-/// When the next read of Redis is due. Others may bring it forward while the reading task sleeps.
+/// The time of the next read of Redis. It can be brought forward while the reading task sleeps.
 final class FetchPace: Sendable {
     private struct State {
         var due: ContinuousClock.Instant
@@ -15,7 +15,7 @@ final class FetchPace: Sendable {
         state.withLock { $0.due = instant }
     }
 
-    /// Makes the next read due at an instant, if it is not earlier already.
+    /// Moves the next read to an earlier instant.
     func bringForward(to instant: ContinuousClock.Instant) {
         let sleeper = state.withLock { state -> Task<Void, Never>? in
             guard instant < state.due else { return nil }

@@ -1,6 +1,6 @@
 import Operations
 
-/// A key, or what a terminal sends as one.
+/// A key, or an event that a terminal sends as one.
 package enum Key: Sendable, Hashable {
     /// A printable character.
     case character(Character)
@@ -8,13 +8,13 @@ package enum Key: Sendable, Hashable {
     case control(Character)
     case enter, tab, backTab, escape, backspace, delete
     case up, down, left, right, home, end, pageUp, pageDown
-    /// The terminal's window got or lost the focus.
+    /// The terminal's window has got or lost the focus.
     case focusIn, focusOut
 }
 
-/// Makes keys of the bytes that a terminal sends, also when a sequence comes in pieces.
+/// Decodes keys from the bytes of a terminal, even if a sequence comes in pieces.
 ///
-/// A lone escape byte cannot be told from the beginning of a sequence: it becomes a key when nothing follows (`flush`).
+/// A single escape byte may be the beginning of a sequence. It becomes a key if nothing follows (`flush`).
 package struct KeyDecoder: Sendable {
     private static let longestSequence = 32
 
@@ -22,10 +22,10 @@ package struct KeyDecoder: Sendable {
 
     package init() {}
 
-    /// True when an unfinished sequence waits for more bytes.
+    /// Whether an incomplete sequence waits for more bytes.
     package var isWaiting: Bool { !pending.isEmpty }
 
-    /// Takes bytes in, and returns the keys that are complete.
+    /// Takes bytes, and returns the complete keys.
     package mutating func decode(_ bytes: some Sequence<UInt8>) -> [Key] {
         pending += bytes
         var keys: [Key] = []
@@ -39,13 +39,13 @@ package struct KeyDecoder: Sendable {
         return keys
     }
 
-    /// Nothing followed: an escape was the key of that name, anything else that is unfinished is dropped.
+    /// Ends the wait for more bytes: a single escape is the Escape key; another incomplete sequence is dropped.
     package mutating func flush() -> [Key] {
         defer { pending = [] }
         return pending == [0x1B] ? [.escape] : []
     }
 
-    /// - Returns: the next key (nil = nothing that we know) and its bytes; nil if more bytes are needed.
+    /// - Returns: the next key (nil = unknown) and its length; nil if more bytes are needed.
     private static func next(_ first: UInt8, _ bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
         switch first {
         case 0x1B: return escape(bytes)
@@ -71,7 +71,7 @@ package struct KeyDecoder: Sendable {
         return (.character(character), length)
     }
 
-    /// `ESC [ … final`, `ESC O final`, or the escape key with another one behind it.
+    /// Decodes `ESC [ … final`, `ESC O final`, or the Escape key before another key.
     private static func escape(_ bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
         let bytes = Array(bytes.prefix(longestSequence))
         guard bytes.count > 1 else { return nil }

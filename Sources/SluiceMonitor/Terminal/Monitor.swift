@@ -1,19 +1,19 @@
 import Operations
 import TerminalText
 
-/// How the monitor runs. Every default is visible in `init`.
+/// The options of the monitor.
 package struct MonitorOptions: Sendable {
     package var namespace: String
-    /// Where Redis is, for the header; without its password.
+    /// The address of Redis for the header, without password.
     package var place: String
     /// The time between two reads.
     package var interval: Duration
     package var isReadOnly: Bool
-    /// End when nothing waits and nothing runs.
+    /// Whether to end when no operation waits or runs.
     package var endsWhenIdle: Bool
-    /// Who cancels, for the record.
+    /// The name of the user, stored with a cancel.
     package var identity: String
-    /// With what arguments and results are shown.
+    /// The keys and the redaction with which arguments and results are shown.
     package var view: PayloadView
     package var style: Style
 
@@ -40,9 +40,9 @@ package struct MonitorOptions: Sendable {
 
 /// The full-screen monitor.
 package enum Monitor {
-    /// Runs until somebody quits, a signal ends it, or (if asked for) nothing is left to do. The terminal is then as before.
+    /// Runs until the user quits, a signal ends it, or, with `endsWhenIdle`, no operation is left. Then restores the terminal.
     ///
-    /// - Returns: the status to exit with: 0, or 128 and the signal's number (Ctrl-C: 130).
+    /// - Returns: the exit status: 0, or 128 plus the signal's number (Ctrl-C: 130).
     package static func run(
         _ inspection: any OperatorBroker,
         on terminal: Terminal,

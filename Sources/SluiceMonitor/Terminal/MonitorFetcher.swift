@@ -1,33 +1,33 @@
 import Operations
 import Synchronization
 
-/// Reads what the monitor shows, again and again, apart from the task that answers keys.
+/// Reads the data of the monitor repeatedly, in another task than the one that handles keys.
 ///
-/// One pass: 1. read all queues; 2. read the operation that the detail screen shows, or the lost workers if the workers are shown;
-/// 3. listen to the events of the queues that there are now; 4. sleep until the next read is due. Events are hints: they only bring the next read forward.
+/// One pass: 1. read all queues; 2. read the operation on the detail screen, or the lost workers on the workers' screen; 3. listen to the
+/// events of the current queues; 4. sleep until the next read is due. Events only bring the next read forward.
 final class MonitorFetcher: Sendable {
-    /// What one pass brought.
+    /// A result of a pass.
     enum Outcome: Sendable {
         case read(NamespaceSnapshot, DetailReading?)
         /// The newest lost workers.
         case lost([LostSummary])
         case failed(String, retryAt: Duration)
-        /// Nothing says when something has happened: the reads keep their interval.
+        /// Events are not available, so reads keep their interval. With the reason.
         case deaf(String)
-        /// The time between two reads, grown so that reading costs Redis at most a tenth of its time.
+        /// The time between two reads, long enough that reading takes at most a tenth of Redis' time.
         case interval(Duration)
     }
 
-    /// What is to be read, as the keys say it.
+    /// What to read, depending on the screen.
     struct Focus: Sendable, Equatable {
         var interval: Duration
         var address: OperationAddress?
         var nextLine = 0
-        /// The history of lost workers is on the screen.
+        /// Whether the screen shows lost workers.
         var showsLost = false
     }
 
-    /// Two reads are never closer than this, however many events there are.
+    /// The shortest time between two reads.
     private static let leastInterval = Duration.milliseconds(250)
     private static let retryPause = Duration.seconds(2)
     private static let executingRows = 200
@@ -49,7 +49,7 @@ final class MonitorFetcher: Sendable {
         startedAt = Mutex(origin)
     }
 
-    /// Says what to read from now on.
+    /// Sets what to read.
     func look(at new: Focus) { focus.withLock { $0 = new } }
 
     /// Reads as soon as possible.
@@ -69,7 +69,7 @@ final class MonitorFetcher: Sendable {
         let start = ContinuousClock.now
         startedAt.withLock { $0 = start }
         let focus = focus.withLock { $0 }
-        // Whoever hurries while this pass runs shall not be overruled at its end.
+        // A `hurry` during this pass must stay in effect at its end.
         pace.schedule(at: start + .seconds(3_600))
         do {
             let snapshot = try await inspection.namespaceSnapshot(executingRows: Self.executingRows) { [origin] in
@@ -93,7 +93,7 @@ final class MonitorFetcher: Sendable {
         }
     }
 
-    /// The lesser of the last two times, because one read may have waited for a connection.
+    /// The cost of a read: the lesser of the last two times, because one may include a wait for a connection.
     private func cost(of took: Duration) -> Duration {
         lastCost.withLock { last in
             defer { last = took }
@@ -115,7 +115,7 @@ final class MonitorFetcher: Sendable {
         )
     }
 
-    /// Listens to other queues than before, if there are others.
+    /// Listens to these queues, if they differ from the previous ones.
     private func listen(to queues: [String], _ deliver: @escaping @Sendable (Outcome) -> Void) {
         listener.withLock { listener in
             guard listener?.queues != queues else { return }

@@ -9,21 +9,21 @@ import TerminalText
     import Darwin
 #endif
 
-/// One run of the monitor: feeds keys, data and time into the model, draws it, and does what it decides.
+/// One run of the monitor: passes keys, data and time to the model, draws it, and performs its commands.
 ///
-/// Keys, reads and changes are tasks of their own, so that a key is answered at once while Redis is silent.
+/// Keys, reads and changes are separate tasks, so that a key is handled at once while Redis does not answer.
 struct MonitorSession {
     private enum Event: Sendable {
         case terminal(TerminalEvent)
         case fetched(MonitorFetcher.Outcome)
         case changed(Notice)
-        /// Time passed: ages are drawn anew.
+        /// Time has passed: ages are drawn again.
         case tick
     }
 
     private static let tick = Duration.milliseconds(500)
     private static let resizePause = Duration.milliseconds(50)
-    /// The time between two reads while the window does not have the focus.
+    /// The time between two reads while the window has no focus.
     private static let unfocusedInterval = Duration.seconds(5)
 
     private let inspection: any OperatorBroker
@@ -56,7 +56,7 @@ struct MonitorSession {
     mutating func run() async -> Int32 {
         terminal.enter()
         defer { terminal.leave() }
-        // Not awaited at the end: a read that waits for a silent Redis must not keep somebody from leaving.
+        // Not awaited at the end: a read that waits for Redis must not delay quitting.
         let feeders = feed()
         defer { feeders.forEach { $0.cancel() } }
         draw()
@@ -91,7 +91,7 @@ struct MonitorSession {
 // MARK: - Events
 
 extension MonitorSession {
-    /// - Returns: the status to end with, if it ends.
+    /// - Returns: the exit status, if the monitor ends.
     private mutating func take(_ event: Event) -> Int32? {
         switch event {
         case .terminal(let event): return take(event)
@@ -108,7 +108,7 @@ extension MonitorSession {
         switch event {
         case .keys(let keys): return take(keys)
         case .resized:
-            // A drag of the window's edge sends many; the last one counts, and the tick draws it.
+            // Resizing a window sends many events. The last one counts, and the next tick draws it.
             Task { [inbox] in
                 try? await Task.sleep(for: Self.resizePause)
                 inbox.yield(.tick)
@@ -138,7 +138,7 @@ extension MonitorSession {
             }
         }
         focus()
-        // What only this screen shows was not read before.
+        // The data of only this screen was not read before.
         if model.screen == .workers, screen != .workers { fetcher.hurry() }
         return nil
     }
@@ -199,7 +199,7 @@ extension MonitorSession {
         return nil
     }
 
-    /// Does it beside everything else, and says at the bottom of the screen what became of it.
+    /// Runs a change in a task, and shows the outcome at the bottom of the screen.
     private func change(_ body: @escaping @Sendable () async throws -> Notice) {
         Task { [inbox] in
             do {
@@ -212,15 +212,15 @@ extension MonitorSession {
 }
 
 extension Notice {
-    /// What became of a cancel.
+    /// The notice about the outcome of a cancel.
     fileprivate init(_ id: OperationID, _ outcome: CancelOutcome?) {
         let id = "…" + id.description.suffix(ShortID.minimum)
         switch outcome {
         case .cancelled: self.init("\(id) cancelled", .cancelled)
-        case .requested: self.init("\(id) was asked to stop", .cancelled)
+        case .requested: self.init("\(id): cancel requested", .cancelled)
         case .ended(let state, _):
             self.init("\(id) is already \(state.rawValue); nothing was changed", .warning)
-        case .unknown, nil: self.init("\(id) is not there any more; nothing was changed", .warning)
+        case .unknown, nil: self.init("\(id) does not exist any more; nothing was changed", .warning)
         }
     }
 }

@@ -1,7 +1,7 @@
 import Operations
 import TerminalText
 
-/// Reads a namespace in a fixed rhythm, for output in lines: `stat`, and `monitor` without a terminal.
+/// Reads a namespace at a fixed interval, for output in lines: `stat`, and `monitor` without a terminal.
 package struct SnapshotStream: Sendable {
     private let inspection: any MonitorBroker
     private let interval: Duration
@@ -13,12 +13,12 @@ package struct SnapshotStream: Sendable {
         self.executingRows = executingRows
     }
 
-    /// Runs until `body` says so or the task is cancelled.
+    /// Runs until `body` returns false or the task is cancelled.
     ///
     /// - Parameters:
-    ///   - note: gets a sentence when reads begin to fail, and when they go on.
-    ///   - body: gets each round; true = go on.
-    /// - Throws: what the first read throws. Later failures are outages to be sat out.
+    ///   - note: called with a sentence when reads begin to fail, and when they succeed again.
+    ///   - body: called with each round; true = continue.
+    /// - Throws: the error of the first read. Later failures are outages, after which reading continues.
     package func run(
         note: (String) -> Void,
         _ body: (NamespaceSnapshot, Rates) -> Bool
@@ -43,21 +43,21 @@ package struct SnapshotStream: Sendable {
                 rates.add(snapshot)
                 guard body(snapshot, rates.sum) else { return }
             } catch  where !isFirst && !(error is CancellationError) {
-                if !isFailing { note("no numbers: \(SafeText.line("\(error)"))") }
+                if !isFailing { note("Redis cannot be read: \(SafeText.line("\(error)"))") }
                 isFailing = true
             }
-            // The next turn keeps the rhythm; turns that were missed are left out.
+            // The next round keeps the interval. Missed rounds are skipped.
             due = max(due + interval, ContinuousClock.now)
             try await Task.sleep(until: due, clock: .continuous)
         }
     }
 }
 
-/// What runs, as plain lines: the live view where the screen cannot be used.
+/// Running operations as plain lines: the live view without a terminal.
 package enum ProgressLines {
     /// The counters, and a line for each running operation.
     ///
-    /// - Parameter view: with what arguments are shown; nil = they are not.
+    /// - Parameter view: how to show arguments; nil = not at all.
     package static func lines(
         _ snapshot: NamespaceSnapshot,
         rates: Rates,

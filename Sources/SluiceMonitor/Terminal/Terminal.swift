@@ -9,34 +9,34 @@ import TerminalText
     import Darwin
 #endif
 
-/// What comes from the terminal and the system.
+/// An event of the terminal or the system.
 package enum TerminalEvent: Sendable, Equatable {
     case keys([Key])
-    /// The window may have another size.
+    /// The size of the window may have changed.
     case resized
-    /// The process goes on after it was stopped; the screen and the terminal's mode are lost.
+    /// The process continues after a stop. The screen and the terminal's mode are lost.
     case continued
-    /// TERM, HUP, INT or QUIT: to be followed.
+    /// TERM, HUP, INT or QUIT: the monitor has to end.
     case signal(Int32)
-    /// The terminal is gone.
+    /// The terminal is closed.
     case closed
 }
 
-/// The terminal in full-screen use: raw mode, alternate screen, keys, size; put back as it was on every way out.
+/// The terminal in full-screen use: raw mode, alternate screen, keys, size. Always restored at the end.
 package final class Terminal: Sendable {
     private static let entering = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?1004h\u{1B}[2J"
-    /// Ends a synchronised update that was cut short, too.
+    /// Restores the screen, and also ends an incomplete synchronized update.
     static let leaving = "\u{1B}[?2026l\u{1B}[0m\u{1B}[?1004l\u{1B}[?25h\u{1B}[?1049l"
 
     private let input: Int32
     private let output: Int32
     private let original: termios
     private let isEntered = Mutex(false)
-    /// Keys and signals, from the thread that waits for them.
+    /// Keys and signals, from the reading thread.
     package let events: AsyncStream<TerminalEvent>
     private let reader: TerminalReader
 
-    /// - Returns: nil if the descriptors are no terminal.
+    /// - Returns: nil if the descriptors are not a terminal.
     package init?(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO) {
         var mode = termios()
         guard isatty(input) == 1, isatty(output) == 1, tcgetattr(input, &mode) == 0 else { return nil }
@@ -49,27 +49,27 @@ package final class Terminal: Sendable {
         reader = TerminalReader(input: input, signals: signals, events: continuation)
     }
 
-    /// Takes the screen over, or again after the process was stopped, and begins to read keys.
+    /// Takes over the screen, also again after the process was stopped, and starts to read keys.
     package func enter() {
         setRaw()
-        // Entering the alternate screen twice would forget where the cursor was on the other one.
+        // Entering the alternate screen twice would lose the cursor position of the normal screen.
         if isEntered.withLock({ $0.set(true) }) { write(Array(Self.entering.utf8)) }
         reader.start()
     }
 
-    /// Puts everything back. May be called more than once.
+    /// Restores the terminal. May be called more than once.
     package func leave() {
         restore()
         reader.stop()
     }
 
-    /// Stops the process as Ctrl-Z does, the shell sees the screen as it was; `enter` follows `.continued`.
+    /// Restores the terminal and stops the process as Ctrl-Z does. Call `enter` after `.continued`.
     package func suspend() {
         restore()
         reader.suspendProcess()
     }
 
-    /// The size in cells; 80 by 24 where the terminal does not say.
+    /// The size in cells; 80 by 24 if it is unknown.
     package var size: ScreenSize {
         var size = winsize()
         guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -78,7 +78,7 @@ package final class Terminal: Sendable {
         return ScreenSize(width: Int(size.ws_col), height: Int(size.ws_row))
     }
 
-    /// Writes all of it, however slow the terminal is; what cannot be written is given up.
+    /// Writes all bytes, even to a slow terminal. Bytes that cannot be written are dropped.
     package func write(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -9,10 +9,10 @@ import Synchronization
     import Darwin
 #endif
 
-/// The thread that waits for keys and signals. A thread of its own, because waiting blocks, and so that a key is answered
-/// whatever else the process does.
+/// The thread that waits for keys and signals. A separate thread, because waiting blocks, and keys are handled whatever else the process
+/// does.
 final class TerminalReader: Sendable {
-    /// How long after an escape byte the rest of its sequence may come.
+    /// How long to wait for the rest of a sequence after an escape byte.
     private static let escapeMilliseconds: Int32 = 40
 
     private let input: Int32
@@ -26,7 +26,7 @@ final class TerminalReader: Sendable {
         self.events = events
     }
 
-    /// Begins to read, or takes up Ctrl-Z's signal again if it reads already.
+    /// Starts to read, or handles Ctrl-Z's signal again if it reads already.
     func start() {
         guard isRunning.withLock({ $0.set(true) }) else { return signals.continueJob() }
         signals.install()
@@ -41,11 +41,11 @@ final class TerminalReader: Sendable {
         signals.wake()
     }
 
-    /// Stops the process; comes back when it goes on, or soon if nobody is there who could continue it.
+    /// Stops the process. Returns when it continues, or soon if no shell could continue it.
     func suspendProcess() {
         signals.stopJob()
-        // The kernel ignores the stop where no shell looks after the job; then the screen is taken over again at once. Else
-        // this pause ends after the process went on.
+        // The kernel ignores the stop if no shell controls the job. Then the screen is taken over again at once. Otherwise this pause ends
+        // after the process continues.
         usleep(50_000)
         events.yield(.continued)
     }
@@ -86,7 +86,7 @@ final class TerminalReader: Sendable {
         }
     }
 
-    /// - Returns: what is there to read; nil at the end of the input.
+    /// - Returns: the available bytes; nil at the end of the input.
     private func available(_ descriptor: Int32) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: 1_024)
         let count = bytesRead(descriptor, &buffer)
@@ -106,7 +106,7 @@ final class TerminalReader: Sendable {
 }
 
 extension Bool {
-    /// - Returns: whether that changed anything.
+    /// - Returns: whether the value has changed.
     mutating func set(_ value: Bool) -> Bool {
         defer { self = value }
         return self != value

@@ -8,8 +8,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// What the signal handlers use. They may only touch memory that is there already and call functions that are safe in a
-/// signal handler (`write`, `tcsetattr`, `raise`), so everything is prepared before they are installed.
+/// The state of the signal handlers. They may only use existing memory and call functions that are safe in a signal handler (`write`,
+/// `tcsetattr`, `raise`), so everything is prepared before they are installed.
 private struct HandlerState {
     var pipe: Int32 = -1
     var input: Int32 = -1
@@ -19,10 +19,10 @@ private struct HandlerState {
     var leavingCount: Int
 }
 
-/// Written once before handlers are installed and never freed; afterwards only read, so no lock is needed.
+/// Written once before handlers are installed, then only read, and never freed. So no lock is needed.
 nonisolated(unsafe) private var handlerState: UnsafeMutablePointer<HandlerState>?
 
-/// A signal that the monitor answers: its number goes through the pipe to the reading thread.
+/// Sends the number of a signal through the pipe to the reading thread.
 private func forward(_ signal: Int32) {
     let saved = errno
     if let state = handlerState {
@@ -32,8 +32,7 @@ private func forward(_ signal: Int32) {
     errno = saved
 }
 
-/// The process is about to die of a mistake: the terminal is put back first, then the signal takes its course (the handler
-/// was installed to run once).
+/// Restores the terminal before a crash, then raises the signal again (the handler was installed to run once).
 private func dieWithTerminalRestored(_ signal: Int32) {
     if let state = handlerState {
         _ = descriptorWrite(state.pointee.output, state.pointee.leaving, state.pointee.leavingCount)
@@ -44,11 +43,11 @@ private func dieWithTerminalRestored(_ signal: Int32) {
 
 /// Signals while the terminal is in full-screen use.
 final class TerminalSignals: Sendable {
-    /// Ends the process, in order.
+    /// The signals that end the monitor.
     static let ending: [Int32] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT]
     private static let fatal: [Int32] = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP]
 
-    /// Signal numbers come out here, one byte each; 0 wakes the reader.
+    /// The read end of the pipe: signal numbers, one byte each; 0 wakes the reader.
     let readEnd: Int32
     private let writeEnd: Int32
     private let former = Mutex<[Int32: sigaction]>([:])
@@ -79,7 +78,7 @@ final class TerminalSignals: Sendable {
         handlerState = state
     }
 
-    /// Begins to catch; what was there before comes back with `restore`.
+    /// Installs the handlers. `restore` reinstalls the previous ones.
     func install() {
         former.withLock { former in
             guard former.isEmpty else { return }
@@ -106,7 +105,7 @@ final class TerminalSignals: Sendable {
         }
     }
 
-    /// Wakes the reader, which then looks whether it shall end.
+    /// Wakes the reader, which then checks whether it has to end.
     func wake() {
         var byte: UInt8 = 0
         _ = descriptorWrite(writeEnd, &byte, 1)
@@ -118,7 +117,7 @@ final class TerminalSignals: Sendable {
         kill(0, SIGTSTP)
     }
 
-    /// Catches Ctrl-Z's signal again after the process went on.
+    /// Handles Ctrl-Z's signal again after the process continues.
     func continueJob() { _ = Self.set(SIGTSTP, forward, flags: SA_RESTART) }
 
     private static func set(

@@ -103,10 +103,12 @@ final class TerminalProgram: Sendable {
         _ = ioctl(master, UInt(TIOCSWINSZ), &size)
     }
 
-    /// Waits until the screen shows a text.
-    func shows(_ text: String, file: StaticString = #fileID, line: UInt = #line) async throws {
+    /// Waits until the screen shows a text, or one of several.
+    func shows(_ texts: String..., file: StaticString = #fileID, line: UInt = #line) async throws {
         do {
-            try await eventually("\"\(text)\" on the screen", file: file, line: line) { self.text.contains(text) }
+            try await eventually("\(texts) on the screen", file: file, line: line) {
+                texts.contains(where: self.text.contains)
+            }
         } catch {
             throw TerminalFailure(description: "\(error)\n\(self.text)")
         }
