@@ -5,7 +5,7 @@ import Foundation
 @_exported import Sluice
 @_exported import SluiceWorker
 
-/// The whole command line, for a program of one's own:
+/// Runs the command line of `sluice` in your own program:
 ///
 /// ```swift
 /// @main struct App {
@@ -15,9 +15,9 @@ import Foundation
 ///
 /// The program then has every command of `sluice` except `bench`, and its workers run the registered operations besides the built-in ones.
 public enum SluiceMain {
-    /// Runs the command that the program's arguments name, and ends the process with its exit status.
+    /// Runs the command in the program's arguments, and ends the process with its exit status.
     ///
-    /// - Parameter register: registers the program's operations; called once for a worker.
+    /// - Parameter register: registers the program's operations. Called once for a worker.
     public static func run(
         _ register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
     ) async -> Never {
@@ -32,7 +32,7 @@ public enum SluiceMain {
         ExecGuard.runIfAsked()
         EndingSignals.prepare()
         StandardStreams.occupy()
-        // A reader that went away is an error of a write, not the end of a worker.
+        // A closed reader must be an error of a write, not the end of a worker.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
         let environment = ProcessInfo.processInfo.environment
@@ -42,7 +42,7 @@ public enum SluiceMain {
         exit(status.rawValue)
     }
 
-    /// The same for arguments of the caller's choice; nothing ends the process but output that cannot be written.
+    /// Runs a command with the given arguments. Only output that cannot be written ends the process.
     package static func run(
         _ arguments: [String],
         environment: [String: String],
@@ -111,7 +111,7 @@ public enum SluiceMain {
 // MARK: - Arguments that cannot be parsed
 
 extension SluiceMain {
-    /// Whether errors are JSON, found without parsing because that may be what went wrong.
+    /// Whether errors are printed as JSON, found without the parser because it may have failed.
     private static func wantsJSON(_ arguments: [String], _ environment: [String: String]) -> Bool {
         let words = arguments.prefix { $0 != "--" }
         var format = environment["SLUICE_OUTPUT"]
@@ -132,7 +132,7 @@ extension SluiceMain {
         return report.status
     }
 
-    /// ArgumentParser's sentence, and the way to the command's help.
+    /// Makes an error of ArgumentParser's message and the command's help.
     private static func parseError(_ error: any Error) -> CLIError {
         if let error = error as? CLIError { return error }
         let full = RootCommand.fullMessage(for: error)

@@ -39,7 +39,7 @@ struct CommandFileTests {
         "names what is wrong and where it begins",
         arguments: [
             ("a 'b", 3, "the quote ' is not closed"), (#"a b"c\""#, 4, "the quote \" is not closed"),
-            (#"a b\"#, 4, "a backslash at the end; a command is one line"),
+            (#"a b\"#, 4, "the line ends with a backslash, but a command is one line"),
         ]
     )
     func mistakes(line: String, column: Int, message: String) {
@@ -105,8 +105,8 @@ struct ProgramFlagsTests {
     @Test(
         "is refused with what to type instead",
         arguments: [
-            (["--env", "A B=c"], "no name of a variable"), (["--env", "=c"], "no name of a variable"),
-            (["--env", "1A=c"], "no name of a variable"), (["--env", "GONE"], "not set here"),
+            (["--env", "A B=c"], "not a variable name"), (["--env", "=c"], "not a variable name"),
+            (["--env", "1A=c"], "not a variable name"), (["--env", "GONE"], "not set here"),
             (["--env", "A=1", "--env", "A=2"], "given twice"), (["--stdin", "/no/such/file"], "/no/such/file"),
         ]
     )

@@ -5,7 +5,7 @@ import Testing
 @Suite("Faults of servers", .timeLimit(.minutes(5)))
 struct KnownFaultTests {
     @Test(
-        "doctor names what is known of a version, and nothing where it is mended",
+        "doctor names the vulnerabilities of a version, and none if they are fixed",
         arguments: [
             ("6.2.19", ["CVE-2025-49844"]), ("6.2.20", []), ("7.0.15", ["CVE-2025-49844"]),
             ("7.2.13", ["CVE-2026-23479"]), ("7.2.14", []), ("7.4.5", ["CVE-2025-49844", "CVE-2026-23479"]),

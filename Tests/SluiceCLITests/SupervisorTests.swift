@@ -74,7 +74,7 @@ struct SupervisorTests {
         #expect(fresh.isReady && !old.isReady && !none.isReady)
         #expect(
             HealthBoard.sum([fresh, old], count: 3)
-                == WorkerHealth(isReady: true, reason: "1 of 3 processes are ready; it has said nothing for 10 s")
+                == WorkerHealth(isReady: true, reason: "1 of 3 processes are ready; no report for 10 s")
         )
         #expect(!HealthBoard.sum([old, none], count: 2).isReady)
     }

@@ -1,13 +1,13 @@
 import Operations
 
-/// Something that `doctor` found: how bad it is, what and where, and what to do.
+/// A finding of `doctor`: severity, code, place, text and fix.
 struct Diagnosis: Sendable, Equatable {
     enum Severity: String, Sendable, Comparable, CaseIterable {
-        /// Worth knowing.
+        /// Information.
         case note
-        /// It works, but not as it should, or not for long.
+        /// A problem that does not yet affect operations.
         case warning
-        /// Something is lost, twice or wrong.
+        /// An operation is lost, doubled or wrong.
         case error
 
         static func < (left: Self, right: Self) -> Bool {
@@ -16,14 +16,14 @@ struct Diagnosis: Sendable, Equatable {
     }
 
     var severity: Severity
-    /// Stable, for programs.
+    /// A stable code for programs.
     var code: String
-    /// nil = the server or the namespace as a whole.
+    /// The queue; nil = the server or the whole namespace.
     var queue: String?
-    /// An operation's or a worker's id, or the name of a setting.
+    /// The id of an operation or a worker, or the name of a setting.
     var subject: String
     var message: String
-    /// A command, where one helps.
+    /// A command that fixes the problem, if there is one.
     var fix: String?
 
     init(
@@ -42,7 +42,7 @@ struct Diagnosis: Sendable, Equatable {
         self.fix = fix
     }
 
-    /// What a script found.
+    /// Makes a diagnosis of a script's finding.
     init(_ finding: AuditFinding, repair: (String) -> String) {
         self.init(
             Self.severities[finding.code] ?? .error,
@@ -54,13 +54,13 @@ struct Diagnosis: Sendable, Equatable {
         )
     }
 
-    /// Everything else that scripts find is an error.
+    /// All other findings of scripts are errors.
     private static let severities: [String: Severity] = [
         "leftover": .warning, "clockBack": .warning, "bell": .note, "unregistered": .warning,
     ]
 }
 
-/// What `doctor` has found so far. Of many alike it keeps the first and counts the others.
+/// The findings of `doctor` so far. Of each kind it keeps the first ones and counts the others.
 struct Chart: Sendable {
     struct Kind: Hashable, Sendable {
         var code: String
@@ -80,24 +80,24 @@ struct Chart: Sendable {
         if counts[kind, default: 0] <= Self.kept { diagnoses.append(diagnosis) }
     }
 
-    /// A count that differs because something lies in a wrong place is right again once that is mended.
+    /// Moves wrong counters to the end of the repairs: a counter may be wrong only because of another error of the queue.
     mutating func putCountersLast() {
         let isCounter = { (diagnosis: Diagnosis) in ["counter", "sum"].contains(diagnosis.code) }
         let broken = Set(diagnoses.filter { $0.severity == .error && !isCounter($0) }.map(\.queue))
         for index in diagnoses.indices where isCounter(diagnoses[index]) && broken.contains(diagnoses[index].queue) {
-            diagnoses[index].fix = "mend the other errors of this queue first"
+            diagnoses[index].fix = "fix the other errors of this queue first"
         }
         diagnoses = diagnoses.filter { !isCounter($0) } + diagnoses.filter(isCounter)
     }
 
     func count(_ severity: Diagnosis.Severity) -> Int { bySeverity[severity] ?? 0 }
 
-    /// The worst first, otherwise as found.
+    /// The most severe findings first, otherwise in the order in which they were found.
     var sorted: [Diagnosis] {
         Diagnosis.Severity.allCases.reversed().flatMap { severity in diagnoses.filter { $0.severity == severity } }
     }
 
-    /// Kinds of which more were found than are kept.
+    /// Kinds with more findings than are kept, and how many more.
     var more: [(kind: Kind, count: Int)] {
         counts.filter { $0.value > Self.kept }.map { ($0.key, $0.value - Self.kept) }
             .sorted { ($0.kind.queue ?? "", $0.kind.code) < ($1.kind.queue ?? "", $1.kind.code) }

@@ -4,38 +4,38 @@ import TerminalText
 
 /// Examines a namespace without changing anything.
 ///
-/// 1. What the server says of itself.
-/// 2. Keys: every record lies where it says; nothing is kept of what has no record; no queue is forgotten.
-/// 3. Queues: counters, leases, and every place: whatever lies there has a record that says so.
-/// 4. Ready records of step 2 that no lane has shown in step 3, and that have not changed since, are lost.
+/// 1. The settings and the state of the server.
+/// 2. Keys: each record is in the place that it names; no key belongs to an operation without a record; each queue is in the list of queues.
+/// 3. Queues: counters, leases, and each place: each entry has a record that names this place.
+/// 4. Ready records of step 2 that are in no lane in step 3 and have not changed since are lost.
 struct Doctor: Sendable {
     typealias Broker = BrokerAudit & MonitorBroker
 
-    /// How much is looked at.
+    /// The most keys and entries to examine.
     struct Budget: Sendable {
         var keys: Int
-        /// In each place of a queue.
+        /// Most entries in each place of a queue.
         var entries: Int
 
         static let short = Budget(keys: 100_000, entries: 20_000)
         static let deep = Budget(keys: .max, entries: .max)
     }
 
-    /// What was looked at.
+    /// How much was examined.
     struct Coverage: Sendable {
         var queues = 0
         var keys = 0
         var entries = 0
-        /// Nothing was left out.
+        /// Whether everything was examined.
         var isComplete = true
     }
 
-    /// Looked at in one script, which takes 1 to 2 ms then: nobody is to notice.
+    /// Entries that one script examines. It takes 1 to 2 ms, which does not disturb other clients.
     static let step = 200
 
     let broker: any Broker
     let budget: Budget
-    /// Gets what is being done, now and then.
+    /// Called with the current step from time to time.
     let progress: @Sendable (String) -> Void
     var chart = Chart()
     var coverage = Coverage()
@@ -52,7 +52,7 @@ struct Doctor: Sendable {
         for server in servers { for diagnosis in ServerExamination(server).diagnoses { chart.add(diagnosis) } }
         let before = try await broker.queues()
         var walk = try await walkKeys()
-        // A queue is made known before its first key is written, so the list is read again after the keys.
+        // A queue is in the list before its first key is written, so the list is read again after the keys.
         let known = try await broker.queues()
         for queue in walk.queues.subtracting(known).sorted() { add(broker.unknownQueue(queue)) }
         let queues = walk.queues.union(before).union(known).sorted()
@@ -74,7 +74,7 @@ struct Doctor: Sendable {
             .note,
             "sampled",
             "coverage",
-            "looked at \(QuantityText.grouped(coverage.keys)) keys and \(QuantityText.grouped(coverage.entries)) entries, not at everything",
+            "examined only \(QuantityText.grouped(coverage.keys)) keys and \(QuantityText.grouped(coverage.entries)) entries, not all",
             fix: "\(Program.name) doctor --deep"
         )
     }
@@ -82,15 +82,15 @@ struct Doctor: Sendable {
 
 // MARK: - Keys
 
-/// What the keys of a namespace have shown.
+/// The results of reading the keys of a namespace.
 struct KeyWalk: Sendable {
     var queues: Set<String> = []
-    /// Records that were ready: by queue, the id and what distinguishes the record's head.
+    /// Records that were ready, by queue: the id, and a hash of the record's head.
     var ready: [String: [OperationID: Int]] = [:]
     var inFlight: [String: Set<String>] = [:]
     var orders: [String: Set<String>] = [:]
     var graves: [String: Set<String>] = [:]
-    /// False if there were too many keys.
+    /// Whether all keys were read.
     var isComplete = true
 }
 
@@ -127,7 +127,13 @@ extension Doctor {
             case .queue: break
             case .unknown:
                 chart.add(
-                    Diagnosis(.note, "unknownKey", queue: key.queue, key.name, "a key that this version does not know")
+                    Diagnosis(
+                        .note,
+                        "unknownKey",
+                        queue: key.queue,
+                        key.name,
+                        "this version of sluice does not use this key"
+                    )
                 )
             }
         }

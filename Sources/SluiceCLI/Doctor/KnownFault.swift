@@ -1,9 +1,9 @@
-/// A fault of released servers that concerns what Sluice does with them: scripts, blocking reads, TLS.
+/// A vulnerability of released servers in features that Sluice uses: scripts, blocking reads, TLS.
 struct KnownFault: Sendable {
-    /// Its number in the list of public vulnerabilities.
+    /// Its CVE number.
     var name: String
     var text: String
-    /// Concerned: from the first of a pair to below the second.
+    /// The affected versions: from the first of a pair up to, but not including, the second.
     var ranges: [(from: ServerVersion, to: ServerVersion)]
 
     func concerns(_ version: ServerVersion) -> Bool { ranges.contains { $0.from <= version && version < $0.to } }
@@ -11,11 +11,12 @@ struct KnownFault: Sendable {
     static let all = [scripts, unblocking, pendingTLS]
 
     /// https://github.com/redis/docker-library-redis/pull/478 (6.2.20, 7.2.11, 7.4.6),
-    /// https://redis.io/blog/security-advisory-cve-2025-49844/. The same releases mend CVE-2025-46817, 46818 and 46819; whatever has
-    /// them also has the corrections of older faults of the script engine (CVE-2022-24834, CVE-2024-31449, CVE-2024-46981).
+    /// https://redis.io/blog/security-advisory-cve-2025-49844/. The same releases fix CVE-2025-46817, 46818 and 46819, and they contain the
+    /// fixes of older vulnerabilities of the script engine (CVE-2022-24834, CVE-2024-31449, CVE-2024-46981).
     private static let scripts = KnownFault(
         name: "CVE-2025-49844",
-        text: "whoever may send scripts may run code on the server (CVE-2025-49844, with 46817, 46818 and 46819); "
+        text:
+            "a user with permission for scripts can run code on the server (CVE-2025-49844, with 46817, 46818 and 46819); "
             + "fixed in 6.2.20, 7.2.11, 7.4.6, 8.0.4 and 8.2.2",
         ranges: [
             (ServerVersion(0, 0, 0), ServerVersion(6, 2, 20)), (ServerVersion(7, 0, 0), ServerVersion(7, 2, 11)),
@@ -30,7 +31,7 @@ struct KnownFault: Sendable {
     private static let unblocking = KnownFault(
         name: "CVE-2026-23479",
         text:
-            "a client that is evicted while it waits may let others run code on the server (CVE-2026-23479; workers wait with BLPOP; "
+            "evicting a blocked client can let others run code on the server (CVE-2026-23479; workers block with BLPOP; "
             + "only with maxmemory-clients); fixed in 7.2.14, 7.4.9, 8.2.6, 8.4.3 and 8.6.3",
         ranges: [
             (ServerVersion(7, 2, 0), ServerVersion(7, 2, 14)), (ServerVersion(7, 4, 0), ServerVersion(7, 4, 9)),
@@ -39,11 +40,11 @@ struct KnownFault: Sendable {
         ]
     )
 
-    /// https://github.com/cisagov/CSAF (VA-26-239-01), CVE-2026-81934: it names the releases with the correction; which older lines have
-    /// the fault it leaves open.
+    /// https://github.com/cisagov/CSAF (VA-26-239-01), CVE-2026-81934: it names the releases with the fix, but not which older lines are
+    /// affected.
     private static let pendingTLS = KnownFault(
         name: "CVE-2026-81934",
-        text: "with TLS, whoever can connect may run code on the server (CVE-2026-81934); "
+        text: "with TLS, any client that can connect can run code on the server (CVE-2026-81934); "
             + "fixed in 8.2.9, 8.4.6, 8.6.6, 8.8.2 and 8.10.1",
         ranges: [
             (ServerVersion(8, 2, 0), ServerVersion(8, 2, 9)), (ServerVersion(8, 4, 0), ServerVersion(8, 4, 6)),

@@ -37,7 +37,7 @@ extension Doctor {
         try await findUnserved(snapshot)
     }
 
-    /// - Returns: false if the place has more than is looked at.
+    /// - Returns: false if the place has more entries than are examined.
     private mutating func examine(_ place: AuditPlace, _ queue: String, _ body: (PlaceAudit) -> Void) async throws
         -> Bool
     {
@@ -55,7 +55,7 @@ extension Doctor {
         return cursor == nil
     }
 
-    /// Ready when the keys were read, in no lane since, and unchanged now: nothing will ever start it.
+    /// Finds records that were ready when the keys were read, are in no lane and are unchanged: no worker will ever start them.
     private mutating func findLost(_ missing: [OperationID: Int], _ queue: String) async throws {
         let ids = missing.keys.map(\.description)
         for start in stride(from: 0, to: ids.count, by: Self.step) {
@@ -67,7 +67,7 @@ extension Doctor {
         }
     }
 
-    /// Only a queue in which nothing happened meanwhile can be counted from outside.
+    /// Compares counters with the entries. Only possible for a queue that did not change meanwhile.
     private mutating func compare(ghosts: Int, _ before: QueueAudit, _ after: QueueAudit) {
         guard before.totals == after.totals, before.sizes == after.sizes,
             before.meta["fence"] == after.meta["fence"], before.meta["sequence"] == after.meta["sequence"]
@@ -76,7 +76,7 @@ extension Doctor {
         if counted != ghosts { add(broker.wrongGhosts(counter: counted, lanes: ghosts, queue: before.queue)) }
     }
 
-    /// Names that wait and that no live worker of the queue handles.
+    /// Finds waiting names that no live worker of the queue handles.
     private mutating func findUnserved(_ snapshot: QueueSnapshot) async throws {
         let handled = Set(snapshot.liveWorkers.compactMap { WorkerInfo($0.info) }.flatMap(\.handles))
         guard !handled.isEmpty else { return }
@@ -94,17 +94,17 @@ extension Doctor {
                     "unserved",
                     queue: snapshot.queue,
                     name,
-                    "no live worker handles this name; at least \(count) of it wait",
-                    fix: "start a worker that registers it"
+                    "no live worker handles this name; at least \(count) operations of it wait",
+                    fix: "start a worker whose program registers it"
                 )
             )
         }
     }
 }
 
-/// What the numbers of a queue say, beyond what scripts find.
+/// Findings from the numbers of a queue.
 struct QueueExamination {
-    /// A lapsed lease that is not swept by then is not going to be.
+    /// How long a lapsed lease may wait for a sweep, in milliseconds.
     private static let patience: Int64 = 60_000
 
     let audit: QueueAudit
@@ -124,7 +124,7 @@ struct QueueExamination {
                 "unswept",
                 queue: queue,
                 worker.id,
-                "lost for \((audit.time - worker.leaseUntil) / 1000) s and still holds \(worker.held) operations",
+                "lost for \((audit.time - worker.leaseUntil) / 1000) s, and still holds \(worker.held) operations",
                 fix: hasLiveWorkers ? nil : "\(Program.name) worker -q \(queue)"
             )
         }
@@ -167,7 +167,7 @@ struct QueueExamination {
                     "graves",
                     queue: queue,
                     queue,
-                    "\(audit.graves) cancels of the queue are not cleared away yet"
+                    "\(audit.graves) cancelled batches of the queue are not cleared away yet"
                 )
             )
         }
@@ -178,13 +178,13 @@ struct QueueExamination {
                     "intents",
                     queue: queue,
                     queue,
-                    "\(audit.intents) cancels of unknown ids are stored; 10,000 are the most"
+                    "\(audit.intents) cancels of unknown ids are stored; the limit is 10,000"
                 )
             )
         }
         if audit.awaited >= 100_000 {
             found.append(
-                Diagnosis(.note, "awaited", queue: queue, queue, "\(audit.awaited) operations are noted as waited for")
+                Diagnosis(.note, "awaited", queue: queue, queue, "clients wait for \(audit.awaited) operations")
             )
         }
         return found

@@ -2,10 +2,10 @@ import Foundation
 import Operations
 import TerminalText
 
-/// What the server's own words say about operations being safe in it.
+/// Findings from the server's INFO and settings: whether operations are safe in it.
 struct ServerExamination {
     private static let oldest = ServerVersion(6, 2, 0)
-    /// Beyond this, ages on screens of this machine are wrong by as much.
+    /// The largest difference of clocks in milliseconds. Beyond it, ages that this machine shows are wrong.
     private static let skew: Int64 = 2000
 
     let server: ServerAudit
@@ -13,11 +13,11 @@ struct ServerExamination {
     init(_ server: ServerAudit) { self.server = server }
 
     var diagnoses: [Diagnosis] {
-        guard !server.info.isEmpty else { return [Self.blind("INFO is forbidden")] }
+        guard !server.info.isEmpty else { return [Self.blind("Redis refuses INFO")] }
         return (version + parser + eviction + persistence + connections + clock).map(located)
     }
 
-    /// Of several servers it is said which one is meant.
+    /// Adds the server to a diagnosis if there are several.
     private func located(_ diagnosis: Diagnosis) -> Diagnosis {
         guard let name = server.name else { return diagnosis }
         var diagnosis = diagnosis
@@ -31,18 +31,18 @@ struct ServerExamination {
         return "-h \(name[..<colon].filter { !"[]".contains($0) }) -p \(name[colon...].dropFirst())"
     }
 
-    /// This user may not look.
+    /// The user has no permission to examine something.
     static func blind(_ message: String) -> Diagnosis {
         Diagnosis(
             .warning,
             "notAllowed",
             "permissions",
-            "this user may not look at everything: \(message)",
+            "this user has no permission to examine everything: \(message)",
             fix: "connect as an operator: --redis redis://USER@HOST"
         )
     }
 
-    /// This user hears nothing.
+    /// The user has no permission for the channels.
     static func deaf(_ message: String) -> Diagnosis {
         Diagnosis(
             .error,
@@ -63,7 +63,7 @@ struct ServerExamination {
         guard server.info["valkey_version"] == nil, let version = ServerVersion(text) else { return [] }
         guard version >= Self.oldest else {
             return [
-                Diagnosis(.error, "version", "redis_version", "Redis \(text) is too old: 6.2 is the oldest that works")
+                Diagnosis(.error, "version", "redis_version", "Redis \(text) is too old: use 6.2 or newer")
             ]
         }
         return KnownFault.all.filter { $0.concerns(version) }.map { fault in
@@ -71,12 +71,12 @@ struct ServerExamination {
                 .note,
                 "version",
                 "redis_version",
-                "Redis \(text): \(fault.text). Distributions mend faults without changing the number: ask yours"
+                "Redis \(text): \(fault.text). Distributions fix vulnerabilities without a new version number: check yours"
             )
         }
     }
 
-    /// Debian's 0.14 has the correction of CVE-2021-32765; elsewhere versions below 1.0.1 may not.
+    /// Debian's 0.14 has the fix of CVE-2021-32765. Other versions below 1.0.1 may not.
     private var parser: [Diagnosis] {
         guard let version = ServerVersion(server.hiredisVersion), version < ServerVersion(1, 0, 1) else { return [] }
         return [
@@ -84,8 +84,8 @@ struct ServerExamination {
                 .note,
                 "hiredis",
                 "hiredis",
-                "built with hiredis \(server.hiredisVersion): below 1.0.1 only distributions' own packages have the fix of "
-                    + "CVE-2021-32765; replies are bounded here in any case"
+                "built with hiredis \(server.hiredisVersion): below 1.0.1 only packages of distributions have the fix of "
+                    + "CVE-2021-32765; sluice limits replies in any case"
             )
         ]
     }
@@ -101,7 +101,7 @@ struct ServerExamination {
                     .error,
                     "eviction",
                     "maxmemory-policy",
-                    "\(policy): Redis throws operations away when its memory is full",
+                    "\(policy): Redis deletes operations when its memory is full",
                     fix: "redis-cli CONFIG SET maxmemory-policy noeviction"
                 )
             )
@@ -112,7 +112,7 @@ struct ServerExamination {
                     .error,
                     "evicted",
                     "evicted_keys",
-                    "\(evicted) keys were thrown away: operations may be among them"
+                    "Redis has deleted \(evicted) keys: operations may be among them"
                 )
             )
         }
@@ -122,7 +122,7 @@ struct ServerExamination {
                     .warning,
                     "memory",
                     "maxmemory",
-                    "\(QuantityText.bytes(used)) of \(QuantityText.bytes(limit)) are used; when it is full, enqueue is refused"
+                    "\(QuantityText.bytes(used)) of \(QuantityText.bytes(limit)) are used; when the memory is full, enqueues are refused"
                 )
             )
         }
@@ -138,7 +138,7 @@ struct ServerExamination {
                     .warning,
                     "persistence",
                     "appendonly",
-                    "nothing is written to disk: a restart of Redis loses every operation",
+                    "nothing is written to disk: a restart of Redis loses all operations",
                     fix: "redis-cli CONFIG SET appendonly yes"
                 )
             )
@@ -148,7 +148,7 @@ struct ServerExamination {
                     .note,
                     "persistence",
                     "appendonly",
-                    "snapshots only: a crash of Redis loses what came after the last one",
+                    "snapshots only: a crash of Redis loses all changes after the last one",
                     fix: "redis-cli CONFIG SET appendonly yes"
                 )
             )
@@ -159,7 +159,7 @@ struct ServerExamination {
                     .note,
                     "persistence",
                     "appendfsync",
-                    "no: a crash of the machine loses up to 30 s",
+                    "no: a crash of the machine loses up to 30 s of changes",
                     fix: "redis-cli CONFIG SET appendfsync everysec"
                 )
             )
@@ -187,12 +187,19 @@ struct ServerExamination {
                     .note,
                     "connections",
                     "rejected_connections",
-                    "\(rejected) connections were refused since its start"
+                    "Redis has refused \(rejected) connections since its start"
                 )
             )
         }
         if server.info["role"] == "slave" {
-            found.append(Diagnosis(.error, "replica", "role", "a replica: nothing can be enqueued or run here"))
+            found.append(
+                Diagnosis(
+                    .error,
+                    "replica",
+                    "role",
+                    "this server is a replica: no operation can be enqueued or run here"
+                )
+            )
         }
         return found
     }
@@ -205,14 +212,14 @@ struct ServerExamination {
                 .warning,
                 "clock",
                 "clock",
-                "this machine's clock and that of Redis differ by \(abs(ahead) / 1000) s: due times and leases follow Redis, ages "
-                    + "shown here do not"
+                "the clocks of this machine and of Redis differ by \(abs(ahead) / 1000) s: due times and leases follow Redis, "
+                    + "but ages that this machine shows are wrong"
             )
         ]
     }
 }
 
-/// Three numbers that can be compared.
+/// A version of three numbers.
 struct ServerVersion: Comparable, Sendable {
     var parts: [Int]
 

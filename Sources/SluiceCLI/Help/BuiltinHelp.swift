@@ -3,7 +3,7 @@ import Foundation
 
 /// The text of `help built-ins`.
 enum BuiltinHelp {
-    /// The words behind `help` that ask for it.
+    /// The topics of `help` that print this.
     static let topics = ["built-ins", "builtins"]
 
     static var text: String {
@@ -16,13 +16,13 @@ enum BuiltinHelp {
             exec, http and download need a worker that allows them: \(Program.name) worker --allow exec,http,download
 
             WHAT PROGRAMS GET
-            Programs of exec and of worker --handler NAME=PROGRAM get these variables of their worker, if it has them:
+            Programs of exec and of worker --handler NAME=PROGRAM get these environment variables of their worker:
               \(ProgramEnvironment.standard.joined(separator: ", "))
-            and the others that --pass-env names: \(Program.name) worker --allow exec --pass-env DATABASE_URL,'AWS_*'
+            and those that --pass-env names: \(Program.name) worker --allow exec --pass-env DATABASE_URL,'AWS_*'
             The env of an exec operation replaces them. SLUICE_OPERATION_ID, SLUICE_OPERATION_NAME, SLUICE_ATTEMPT, SLUICE_DELIVERY,
-            SLUICE_FENCE and SLUICE_QUEUE are always set; a handler that left a checkpoint finds it in SLUICE_CHECKPOINT.
-            A program of exec runs in cwd, a handler in the worker's folder. A handler reads its arguments from stdin; a program of exec
-            reads what --stdin gave, else nothing.
+            SLUICE_FENCE and SLUICE_QUEUE are always set. SLUICE_CHECKPOINT has the last checkpoint of a handler.
+            An exec program runs in cwd and reads the text of --stdin. A handler runs in the worker's folder and reads its arguments
+            from stdin.
             """
     }
 

@@ -2,11 +2,11 @@ import Foundation
 import Operations
 import Sluice
 
-/// A file of operations, one JSON object a line, checked as a whole before anything is sent.
+/// A file of operations, one JSON object a line. All lines are checked before anything is sent.
 package struct BatchFile: Sendable {
-    /// Bytes of whole lines that one task checks.
+    /// Bytes of lines that one task checks.
     private static let part = 1 << 18
-    /// Parts that are in memory at a time, apart from what is made of them.
+    /// Parts that are in memory at a time, without the requests made of them.
     private static let parts = 4 * ProcessInfo.processInfo.activeProcessorCount
     private static let lineBytes = 2 * Defaults.operationBytes
 
@@ -15,7 +15,7 @@ package struct BatchFile: Sendable {
     private var ids: [PlacedID: Int] = [:]
     private var lines = 0
 
-    /// Two operations may have one id in two queues.
+    /// An id and its queue: the same id may be in two queues.
     private struct PlacedID: Hashable {
         let queue: String
         let id: OperationID
@@ -29,9 +29,9 @@ package struct BatchFile: Sendable {
         reader = BatchLineReader(defaults: defaults)
     }
 
-    /// Reads all lines, many at once. Empty ones are skipped.
+    /// Reads all lines, in parallel. Empty lines are skipped.
     ///
-    /// - Throws: `CLIError` with `.usage` that names the file and the first wrong line.
+    /// - Throws: `CLIError` with `.usage`, which names the file and the first wrong line.
     package mutating func read(_ handle: FileHandle) async throws -> [EnqueueRequest] {
         var requests: [EnqueueRequest] = []
         var waiting: [ArraySlice<UInt8>] = []
@@ -40,7 +40,7 @@ package struct BatchFile: Sendable {
         while let data = try handle.read(upToCount: Self.part), !data.isEmpty {
             rest += data
             if isFirst {
-                // Enough to tell a mark, also where a pipe gives single bytes.
+                // Enough bytes to see a byte order mark, even if a pipe gives single bytes.
                 guard rest.count >= 4 else { continue }
                 rest = try withoutMark(rest)
                 isFirst = false
@@ -71,7 +71,7 @@ package struct BatchFile: Sendable {
         return Array(bytes.withoutByteOrderMark)
     }
 
-    /// Checks the parts that wait, each in a task, and takes what is made of them in the order of the lines.
+    /// Checks the waiting parts, each in a task, and takes their requests in the order of the lines.
     private mutating func check(
         _ waiting: inout [ArraySlice<UInt8>],
         into requests: inout [EnqueueRequest]
@@ -95,7 +95,7 @@ package struct BatchFile: Sendable {
             if request.isNamed {
                 try note(request)
             } else {
-                // The tasks made ids that grow in no order.
+                // The ids that the tasks have made do not sort by line.
                 request.operation.id = OperationID()
             }
             requests.append(request)
@@ -112,11 +112,11 @@ package struct BatchFile: Sendable {
     }
 }
 
-/// What is made of some lines.
+/// The requests of some lines.
 private struct BatchPart: Sendable {
-    /// Their lines count from the part's first, which is 1.
+    /// Requests. Their lines are numbered from the part's first line, which is 1.
     var requests: [EnqueueRequest] = []
-    /// Lines that were read; the last one has the mistake, if there is one.
+    /// The number of lines that were read. If there is an error, it is in the last one.
     var lines = 0
     var mistake: String?
 

@@ -2,12 +2,12 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Makes an operation of a line, by the rules of a single enqueue.
+/// Parses a line of a batch by the rules of a single enqueue.
 struct BatchLineReader: Sendable {
     private static let fields = [
         "name", "args", "queue", "priority", "in", "at", "tags", "id", "expires", "attempts", "runTimeout", "track",
     ]
-    /// The line's own object and the arguments in it.
+    /// The depth of the arguments plus the line's own object.
     private static let depth = Defaults.jsonDepth + 1
 
     let defaults: EnqueueSettings
@@ -19,7 +19,7 @@ struct BatchLineReader: Sendable {
     }
 
     /// - Returns: nil for an empty line.
-    /// - Throws: what is wrong with it, as a `CLIError` or an error whose description says it.
+    /// - Throws: `CLIError`, or an error whose description is the message.
     func request(_ bytes: ArraySlice<UInt8>) throws -> EnqueueRequest? {
         guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return nil }
         let line = try Line(bytes, maximumDepth: Self.depth)
@@ -35,7 +35,7 @@ struct BatchLineReader: Sendable {
         var name: String?
         /// Compact JSON.
         var arguments: [UInt8]?
-        /// The others that are not null.
+        /// The other members that are not null.
         var fields: [(key: String, value: JSONValue)] = []
 
         init(_ bytes: ArraySlice<UInt8>, maximumDepth: Int) throws {
@@ -78,14 +78,14 @@ struct BatchLineReader: Sendable {
                 throw Mistake(message: "column \(error.column): found \(error.found), expected \(error.expected)")
             }
             guard let object = value.objectValue else {
-                throw Mistake(message: "\(value.kind) where an object must be")
+                throw Mistake(message: "expected an object, found \(value.kind)")
             }
             return object
         }
     }
 }
 
-/// What is wrong with a line.
+/// An error in a line.
 private struct Mistake: Error, CustomStringConvertible {
     var message: String
     var description: String { message }
@@ -102,10 +102,10 @@ extension BatchLineReader {
             }
         }
         let keys = fields.map(\.key)
-        // A line's own time replaces the other kind from the command line.
+        // "in" of a line replaces --at of the command line, and "at" replaces --in.
         if keys.contains("in"), !keys.contains("at") { settings.at = nil }
         if keys.contains("at"), !keys.contains("in") { settings.delay = nil }
-        // --no-track is for the lines that can do without a record.
+        // --no-track does not apply to lines with a delay, which need a record.
         if settings.delay != nil || settings.at != nil, !keys.contains("track") { settings.noTrack = false }
     }
 
@@ -142,5 +142,5 @@ private func text(_ key: String, _ value: JSONValue) throws -> String {
 }
 
 private func wrong(_ key: String, _ value: JSONValue, _ expected: String) -> Mistake {
-    Mistake(message: "\"\(key)\" is \(value.kind) where \(expected) must be")
+    Mistake(message: "\"\(key)\" is \(value.kind); expected \(expected)")
 }

@@ -1,11 +1,11 @@
 import Foundation
 import Operations
 
-/// A file of commands, one a line, checked as a whole before anything is sent. Each is an `exec` operation.
+/// A file of commands, one a line. Each becomes an `exec` operation. All lines are checked before anything is sent.
 package struct CommandFile: Sendable {
     let errors: LineErrors
     private let settings: EnqueueSettings
-    /// What all of them have beside their words.
+    /// The arguments that all operations share.
     private let common: JSONObject
 
     package init(name: String, settings: EnqueueSettings, common: JSONObject = JSONObject()) {
@@ -14,9 +14,9 @@ package struct CommandFile: Sendable {
         self.common = common
     }
 
-    /// Reads all lines. Empty ones and those whose first character is `#` are skipped.
+    /// Reads all lines. Empty lines and lines that begin with `#` are skipped.
     ///
-    /// - Throws: `CLIError` with `.usage` that names file and line.
+    /// - Throws: `CLIError` with `.usage`, which names file and line.
     package func read(_ bytes: [UInt8]) throws(CLIError) -> [EnqueueRequest] {
         var requests: [EnqueueRequest] = []
         var number = 0
@@ -36,8 +36,10 @@ package struct CommandFile: Sendable {
     /// - Returns: nil for a line without a command.
     private func request(_ line: ArraySlice<UInt8>) throws -> EnqueueRequest? {
         let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
-        guard !line.contains(0) else { throw Mistake(description: "a NUL byte is not possible in a command") }
-        guard let text = String(validating: line, as: UTF8.self) else { throw Mistake(description: "it is not UTF-8") }
+        guard !line.contains(0) else { throw Mistake(description: "a command cannot contain a NUL byte") }
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw Mistake(description: "the line is not UTF-8")
+        }
         let words: [String]
         do { words = try CommandWords.split(text) } catch {
             throw Mistake(description: "column \(error.column): \(error.message)")
@@ -54,7 +56,7 @@ package struct CommandFile: Sendable {
     }
 }
 
-/// What is wrong with a line.
+/// An error in a line.
 private struct Mistake: Error, CustomStringConvertible {
     let description: String
 }

@@ -1,25 +1,25 @@
-/// Splits a line into words as a shell does, without anything else of a shell.
+/// Splits a line into words as a shell does, without other features of a shell.
 ///
-/// Spaces and tabs separate words. Inside of single quotes everything stands for itself; inside of double quotes a backslash takes the
-/// meaning of `"` and `\` away; outside of quotes it does so for any character. `$`, `*`, `|`, `>`, `;` and the like mean nothing.
+/// Spaces and tabs separate words. Single quotes quote everything. Inside of double quotes a backslash escapes `"` and `\`; outside of quotes
+/// it escapes any character. `$`, `*`, `|`, `>` and `;` have no special meaning.
 package struct CommandWords {
-    /// What is wrong with a line.
+    /// An error in a line.
     package struct Mistake: Error, Equatable {
-        /// The column where it begins, from 1.
+        /// The column of the error, from 1.
         package let column: Int
         package let message: String
     }
 
-    /// Not characters: a quote and an accent that follows it would be one.
+    /// Scalars and not characters, because a quote and a following accent would be one character.
     private let scalars: [Unicode.Scalar]
     private var position = 0
     private var words: [String] = []
-    /// nil = between words.
+    /// The current word; nil = between words.
     private var word: String.UnicodeScalarView?
 
     private init(_ line: String) { scalars = Array(line.unicodeScalars) }
 
-    /// The words of a line; none for an empty line and for one whose first character is `#`.
+    /// The words of a line; none for an empty line and for a comment, which begins with `#`.
     package static func split(_ line: String) throws(Mistake) -> [String] {
         var splitter = CommandWords(line)
         return try splitter.split()
@@ -36,7 +36,10 @@ package struct CommandWords {
             case "\"": try quote(until: "\"", escapes: true)
             case "\\":
                 guard position < scalars.count else {
-                    throw Mistake(column: position, message: "a backslash at the end; a command is one line")
+                    throw Mistake(
+                        column: position,
+                        message: "the line ends with a backslash, but a command is one line"
+                    )
                 }
                 take(scalars[position])
                 position += 1

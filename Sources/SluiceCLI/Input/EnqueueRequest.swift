@@ -1,34 +1,34 @@
 import Operations
 import Sluice
 
-/// One operation, checked, on its way to a queue.
+/// One checked operation to enqueue.
 package struct EnqueueRequest: Sendable, Equatable {
     package var queue: String
     package var name: String
     package var operation: NewOperation
-    /// Milliseconds since 1970: becomes a delay once the server's clock is known.
+    /// The start in milliseconds since 1970, which becomes a delay when the server's clock is known.
     package var startsAt: Int64?
-    /// The producer has chosen its id.
+    /// Whether the producer has chosen its id.
     package var isNamed = false
-    /// Its line in a batch.
+    /// The line in a batch.
     package var line = 0
 
-    /// The server's clock, if it is needed.
+    /// Reads the server's clock if it is needed.
     func serverTime(_ client: SluiceClient) async throws -> Int64? {
         guard startsAt != nil else { return nil }
         return try await client.broker.snapshot(queue: queue, executingRows: 0).time
     }
 
-    /// Checks what only the keys decide: whether it is too large once it is signed and encrypted.
+    /// Checks that the operation is not too large after it is signed and encrypted.
     ///
     /// - Throws: `.tooLarge`.
     func check(sealedBy seal: (any EnvelopeSeal)?) throws(OperationsError) {
-        // Encryption makes a third more of the arguments.
+        // Encryption makes the arguments a third larger.
         guard let seal, operation.envelope.count > Defaults.operationBytes / 2 else { return }
         _ = try seal.seal(operation.envelope, id: operation.id, queue: queue)
     }
 
-    /// The operation with its delay.
+    /// Returns the operation with its delay.
     ///
     /// - Throws: `.invalidOption` if it starts more than 100 years after the server's time.
     package func resolved(serverTime: Int64?) throws(OperationsError) -> NewOperation {

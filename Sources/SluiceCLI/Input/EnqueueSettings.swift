@@ -3,12 +3,12 @@ import Operations
 import Sluice
 import TerminalText
 
-/// How one operation is to be queued: what the command line says, or a line of a batch.
+/// The options of one enqueue, from the command line or a line of a batch.
 package struct EnqueueSettings: Sendable {
     var queue: String
     var priority: OperationPriority
     var delay: Duration?
-    /// Milliseconds since 1970.
+    /// The start in milliseconds since 1970.
     var at: Int64?
     var tags: [String]
     var id: String?
@@ -16,7 +16,7 @@ package struct EnqueueSettings: Sendable {
     var attempts: Int?
     var runTimeout: Duration?
     var noTrack: Bool
-    /// Its end is to be waited for.
+    /// Whether the command waits for its end.
     var isAwaited = false
 
     func check() throws(CLIError) {
@@ -24,10 +24,10 @@ package struct EnqueueSettings: Sendable {
             throw .usage("--in and --at exclude each other", fix: "drop one of them")
         }
         guard !noTrack || (delay == nil && at == nil) else {
-            throw .usage("a delayed operation is always tracked", fix: "without --no-track")
+            throw .usage("a delayed operation is always tracked", fix: "drop --no-track")
         }
         guard !noTrack || !isAwaited else {
-            throw .usage("an untracked operation cannot be waited for", fix: "without --no-track")
+            throw .usage("an untracked operation cannot be waited for", fix: "drop --no-track")
         }
         if let at { try Self.checkStart(at, "--at") }
         guard id.map({ !$0.isEmpty }) ?? true else { throw .usage("--id is empty", fix: "--id order-4711") }
@@ -56,7 +56,7 @@ package struct EnqueueSettings: Sendable {
         return options
     }
 
-    /// A time in the past is a slip: to run now needs no time at all.
+    /// Refuses a time in the past, which is probably a mistake: to run now needs no time.
     private static func checkStart(_ at: Int64, _ name: String) throws(CLIError) {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         guard (try? TimeLimit.delay(until: Double(at), now: now)) != nil else {

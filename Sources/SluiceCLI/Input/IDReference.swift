@@ -1,12 +1,12 @@
 import Operations
 
-/// An operation as people name it: its id, the end of its id, the text that was its `--id`, or any of these behind its queue and a slash.
+/// The name of an operation on the command line: its id, the end of its id, or the text of its `--id`, each with or without `QUEUE/` before it.
 package struct IDReference: Hashable, Sendable {
     package enum Part: Hashable, Sendable {
         case full(OperationID)
-        /// The end of an id behind `…`: at least six characters, upper case.
+        /// The end of an id after `…`: at least six characters, upper case.
         case suffix(String)
-        /// The text of an `--id`; or the end of an id, if it looks like one and no operation has this `--id`.
+        /// The text of an `--id`, or the end of an id if no operation has this `--id`.
         case text(String)
     }
 
@@ -28,13 +28,13 @@ package struct IDReference: Hashable, Sendable {
         guard !text.isEmpty else {
             throw .usage(
                 "an operation id is empty",
-                fix: "an id, the last 6 or more characters of it, the text of an --id, or QUEUE/ID (sluice list -o id)"
+                fix: "give an id, its last 6 or more characters, the text of an --id, or QUEUE/ID (sluice list -o id)"
             )
         }
         self = Self.marked(text[...]) ?? Self.placed(text)?.marked ?? IDReference(.text(text))
     }
 
-    /// A full id, or an end behind a cut mark: nothing else can be meant.
+    /// A full id, or an end after a cut mark; nil for a text with several meanings.
     private static func marked(_ text: Substring, in queue: String? = nil) -> IDReference? {
         if let id = OperationID(String(text)) { return IDReference(queue: queue, .full(id)) }
         let end = withoutCutMark(String(text))
@@ -50,7 +50,7 @@ package struct IDReference: Hashable, Sendable {
         return (queue, marked(rest, in: queue), String(rest))
     }
 
-    /// The end of an id in upper case, if a text looks like one.
+    /// The end of an id in upper case, if the text looks like one.
     private static func suffix(_ text: String) -> String? {
         let suffix = text.uppercased()
         let isSuffix =
@@ -59,13 +59,13 @@ package struct IDReference: Hashable, Sendable {
         return isSuffix ? suffix : nil
     }
 
-    /// An end of an id without the mark that tables put in front of it.
+    /// The end of an id without the mark that tables put before it.
     static func withoutCutMark(_ text: String) -> String {
         for mark in ["…", "...", "~"] where text.hasPrefix(mark) { return String(text.dropFirst(mark.count)) }
         return text
     }
 
-    /// What people see: the id, or `…SUFFIX`.
+    /// The text to show: the id, or `…SUFFIX`.
     package var shown: String {
         let place = queue.map { $0 + "/" } ?? ""
         switch part {
@@ -75,7 +75,7 @@ package struct IDReference: Hashable, Sendable {
         }
     }
 
-    /// The id, if it is known without looking for it.
+    /// The id, if it is known without a search.
     package var id: OperationID? {
         switch part {
         case .full(let id): id
@@ -84,7 +84,7 @@ package struct IDReference: Hashable, Sendable {
         }
     }
 
-    /// What a text may mean, the likeliest first; each is looked for if those before it lead to no operation.
+    /// The possible meanings, the likeliest first. Each is searched for if those before it find no operation.
     package var meanings: [IDReference] {
         guard case .text(let text) = part else { return [self] }
         var meanings = [IDReference(queue: queue, .full(OperationID(key: text)))]

@@ -1,14 +1,14 @@
 import Foundation
 import Operations
 
-/// Arguments of an operation as they are typed: `k=text`, `k:=json`, `k=@file` (the file's text), `k:=@file` (its JSON).
+/// Parses typed arguments of an operation: `k=text`, `k:=json`, `k=@file` (the file's text), `k:=@file` (its JSON).
 package enum KeyValueArguments {
-    /// Makes a JSON object of typed words, in their order.
+    /// Makes a JSON object of words, in their order.
     ///
     /// - Parameters:
     ///   - words: `k=v` and its variants.
-    ///   - read: reads a file that a value names.
-    /// - Throws: `CLIError` with `.usage` that names the word.
+    ///   - read: reads the file that a value names.
+    /// - Throws: `CLIError` with `.usage`, which names the word.
     package static func object(
         from words: [String],
         reading read: (String) throws(CLIError) -> [UInt8] = InputFile.read
@@ -31,8 +31,8 @@ package enum KeyValueArguments {
         let shown = URLPasswords.masked(word)
         guard let equals = word.firstIndex(of: "=") else {
             throw .usage(
-                "\"\(shown)\" is no argument: it has no \"=\"",
-                fix: "\(shown)=TEXT, or \(shown):=JSON for numbers, lists and objects; a program goes behind --"
+                "\"\(shown)\" is not an argument: it has no \"=\"",
+                fix: "\(shown)=TEXT, or \(shown):=JSON for numbers, lists and objects; write a program after --"
             )
         }
         var key = word[..<equals]
@@ -48,7 +48,7 @@ package enum KeyValueArguments {
         do { return try JSONValue(parsing: bytes.withoutByteOrderMark) } catch {
             throw .usage(
                 "\"\(word)\" is not JSON: \(error)",
-                fix: "a text is written with = instead of :=, or with quotes: 'k:=\"text\"'"
+                fix: "for a text, write = instead of :=, or quotes: 'k:=\"text\"'"
             )
         }
     }
@@ -62,13 +62,13 @@ package enum KeyValueArguments {
 }
 
 extension [UInt8] {
-    /// Without the mark that some programs put in front of UTF-8, and that JSON does not know.
+    /// The bytes without a UTF-8 byte order mark, which JSON does not allow.
     var withoutByteOrderMark: ArraySlice<UInt8> { starts(with: [0xEF, 0xBB, 0xBF]) ? self[3...] : self[...] }
 }
 
-/// Files that arguments name.
+/// Reads files that arguments name.
 package enum InputFile {
-    /// Reads a file, or stdin for `-`, up to the size that an operation may have.
+    /// Reads a file, or stdin for `-`, up to the largest size of an operation.
     package static func read(_ path: String) throws(CLIError) -> [UInt8] {
         try read(path, limit: Defaults.operationBytes)
     }
@@ -98,7 +98,7 @@ package enum InputFile {
         let reason = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError) ?? (error as NSError)
         return .usage(
             "cannot read \(name(path)): \(reason.localizedDescription)",
-            fix: "a file that exists and may be read, or - for stdin"
+            fix: "name a file that exists and that you can read, or - for stdin"
         )
     }
 }

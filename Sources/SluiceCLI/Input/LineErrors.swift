@@ -1,10 +1,10 @@
-/// The errors of a file whose lines are all checked before the first operation is sent.
+/// Makes errors for lines of a file, all of which are checked before the first operation is sent.
 package struct LineErrors: Sendable {
     let file: String
-    /// A line as it should be.
+    /// A correct line.
     let example: String
 
-    /// What is wrong with a line, before anything was sent.
+    /// Makes the error of a line.
     func error(_ line: Int, _ message: String) -> CLIError {
         CLIError(.usage, "\(file):\(line): \(message); nothing was enqueued", fix: "a line like \(example)")
     }

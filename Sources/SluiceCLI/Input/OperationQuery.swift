@@ -1,10 +1,10 @@
 import Operations
 import Sluice
 
-/// Which operations to list: `state:retrying,dead queue:mail name:Send* tag:vip -tag:test`.
+/// A query for operations: `state:retrying,dead queue:mail name:Send* tag:vip -tag:test`.
 ///
-/// Terms are joined by "and", values behind a comma by "or", and `-` or `!` negates. `*` at the end of a value stands for anything.
-/// Only what is written as a query has patterns: a tag from `-t` is compared as it is.
+/// Terms are joined by "and", values separated by commas by "or", and `-` or `!` negates. `*` at the end of a value matches anything. Only a
+/// query has patterns: a tag of `-t` is compared as it is.
 package struct OperationQuery: Sendable, Equatable {
     package enum Field: String, CaseIterable, Sendable {
         case state, queue, name, tag, priority, worker
@@ -14,15 +14,15 @@ package struct OperationQuery: Sendable, Equatable {
         package var field: Field
         package var values: [String]
         package var isNegated: Bool
-        /// A `*` in the values is a character like others.
+        /// Whether `*` in the values is an ordinary character.
         package var isExact = false
 
-        /// Any of these tags, as they are.
+        /// Makes a term for any of these tags, without patterns.
         package static func tags(_ tags: [String]) -> Term {
             Term(field: .tag, values: tags, isNegated: false, isExact: true)
         }
 
-        /// True if the text is one of the values, or matches one where they are patterns.
+        /// Whether the text equals one of the values, or matches one as a pattern.
         fileprivate func matches(_ text: String) -> Bool {
             values.contains { value in
                 !isExact && value.hasSuffix("*") ? text.hasPrefix(value.dropLast()) : text == value
@@ -34,7 +34,7 @@ package struct OperationQuery: Sendable, Equatable {
 
     /// Reads the words of a query.
     ///
-    /// - Throws: `CLIError` with `.usage` that names the word.
+    /// - Throws: `CLIError` with `.usage`, which names the word.
     package init(parsing words: [String]) throws(CLIError) {
         terms = []
         for word in words.flatMap({ $0.split(whereSeparator: \.isWhitespace).map(String.init) }) {
@@ -47,8 +47,8 @@ package struct OperationQuery: Sendable, Equatable {
         let rest = isNegated ? word.dropFirst() : word[...]
         guard let colon = rest.firstIndex(of: ":") else {
             throw .usage(
-                "\(OperationsError.quoted(word)) is no term of a query",
-                fix: "FIELD:VALUE with \(Field.allCases.map(\.rawValue).joined(separator: ", ")), like state:dead"
+                "\(OperationsError.quoted(word)) is not a term of a query",
+                fix: "FIELD:VALUE like state:dead; fields are \(Field.allCases.map(\.rawValue).joined(separator: ", "))"
             )
         }
         let name = rest[..<colon].lowercased()
@@ -82,10 +82,10 @@ package struct OperationQuery: Sendable, Equatable {
     }
 }
 
-// MARK: - Where to look
+// MARK: - Places
 
 extension OperationQuery {
-    /// The order in which states are listed: what runs first, what is over last.
+    /// The order in which states are listed: executing first, ended last.
     private static let order: [OperationState] = [
         .executing, .retrying, .ready, .scheduled, .blocked, .dead, .cancelled, .expired, .finished,
     ]
@@ -98,7 +98,7 @@ extension OperationQuery {
         known.filter { queue in allows(.queue) { $0.matches(queue) } }
     }
 
-    /// True if rows must be looked at one by one.
+    /// Whether single rows must be compared with the query.
     package var filtersRows: Bool { terms.contains { $0.field != .state && $0.field != .queue } }
 
     package func matches(_ detail: OperationDetail) -> Bool {

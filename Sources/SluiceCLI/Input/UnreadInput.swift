@@ -1,8 +1,8 @@
 import Glibc
 
-/// Data on stdin that a command does not read, so that it is not lost without a word.
+/// Detects data on stdin that a command does not read, to warn about the loss.
 enum UnreadInput {
-    /// Whether there is some right now. Never waits: an idle pipe of cron, ssh or a CI runner has none, nor has /dev/null or a terminal.
+    /// Whether stdin has data right now. Never waits: an idle pipe of cron, ssh or a CI runner has none, nor has /dev/null or a terminal.
     static var isThere: Bool {
         var state = stat()
         guard fstat(STDIN_FILENO, &state) == 0 else { return false }
@@ -15,10 +15,10 @@ enum UnreadInput {
         }
     }
 
-    /// - Returns: whether it was said.
+    /// - Returns: whether it warned.
     static func warn(_ console: Console) -> Bool {
         guard !console.quiet, isThere else { return false }
-        console.warn("stdin has data, and the program will not read it: pass it on with --stdin - (or use </dev/null)")
+        console.warn("stdin has data that the program will not read: pass it with --stdin - (or use </dev/null)")
         return true
     }
 }

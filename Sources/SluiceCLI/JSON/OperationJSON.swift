@@ -2,7 +2,7 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Operations as JSON objects: `docs/schema/operation.json`.
+/// Makes JSON objects of operations: `docs/schema/operation.json`.
 package enum OperationJSON {
     package static func object(_ detail: OperationDetail, _ view: PayloadView) -> JSONValue {
         let record = detail.record
@@ -43,7 +43,7 @@ package enum OperationJSON {
         ]
     }
 
-    /// RFC 3339, or null for never.
+    /// A time as RFC 3339; null for never.
     package static func time(_ milliseconds: Int64) -> JSONValue {
         milliseconds > 0 ? .string(TimeText.rfc3339(milliseconds)) : .null
     }
@@ -59,7 +59,7 @@ package enum OperationJSON {
         ]
     }
 
-    /// Stored bytes that should be JSON; what is not becomes a string.
+    /// Parses stored bytes. Invalid JSON becomes a string.
     package static func json(_ bytes: [UInt8]) -> JSONValue {
         guard !bytes.isEmpty else { return .null }
         let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)
@@ -98,7 +98,7 @@ package enum OperationJSON {
 extension OperationDetail {
     package var id: OperationID { record.header.id }
 
-    /// The envelope; one that cannot be read has the name `unreadable`.
+    /// The envelope; an unreadable one has the name `unreadable`.
     package var envelope: OperationEnvelope {
         (try? OperationEnvelope(record.envelope)) ?? OperationEnvelope(name: "unreadable", arguments: record.envelope)
     }

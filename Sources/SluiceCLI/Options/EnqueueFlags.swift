@@ -4,13 +4,13 @@ import Operations
 import Sluice
 import TerminalText
 
-/// How operations are to be queued; for a batch the defaults of its lines.
+/// The options of an enqueue, and the defaults for the lines of a batch.
 package struct EnqueueFlags: ParsableArguments {
-    @Option(name: .shortAndLong, help: "The queue (default).")
+    @Option(name: .shortAndLong, help: "Enqueue into this queue (default).")
     var queue = Defaults.queue
     @Option(
         name: .shortAndLong,
-        help: "veryLow, low, normal, high or veryHigh.",
+        help: "Set the priority: veryLow, low, normal, high or veryHigh.",
         transform: { try OperationPriority(typed: $0) }
     )
     var priority = OperationPriority.normal
@@ -21,24 +21,25 @@ package struct EnqueueFlags: ParsableArguments {
         transform: TimeText.parse
     )
     var at: Int64?
-    @Option(name: [.short, .customLong("tag")], help: "A label; may be repeated.")
+    @Option(name: [.short, .customLong("tag")], help: "Add a tag; may be repeated.")
     var tag: [String] = []
-    @Option(help: ArgumentHelp("An id, or any text: the same text is the same operation.", valueName: "key"))
+    @Option(help: ArgumentHelp("Set the id, or any text: the same text is the same operation.", valueName: "key"))
     var id: String?
-    @Option(help: "No longer start it after this time, for example 2h.", transform: DurationText.parse)
+    @Option(help: "Expire if not started within this time, for example 2h.", transform: DurationText.parse)
     var expires: Duration?
-    @Option(help: ArgumentHelp("How often it may run, 1 to 999 (5).", valueName: "n"))
+    @Option(help: ArgumentHelp("Run at most n times, 1 to 999 (5).", valueName: "n"))
     var attempts: Int?
     @Option(
-        help: "Longest time of one attempt, for example 30s (none for code, 1h for programs, http and downloads).",
+        help:
+            "Limit the time of one attempt, for example 30s (no limit for registered types, 1h for exec, http and download).",
         transform: DurationText.parse
     )
     var runTimeout: Duration?
-    @Flag(help: "The fast path: no record unless it fails or is cancelled.")
+    @Flag(help: "Keep no record unless the operation fails or is cancelled: faster.")
     var noTrack = false
     @Option(
         help: ArgumentHelp(
-            "Wait until wait:N replicas or the aof on disk have it, 5 s at most.",
+            "Wait up to 5 s for N replicas (wait:N) or the append-only file on disk (aof).",
             valueName: "none|wait:N|aof"
         ),
         transform: { try Durability(typed: $0) }
@@ -47,7 +48,7 @@ package struct EnqueueFlags: ParsableArguments {
 
     package init() {}
 
-    /// The same without the machinery of options, which costs at every access.
+    /// The options as plain values, because property wrappers cost time at each access.
     package var settings: EnqueueSettings {
         EnqueueSettings(
             queue: queue,

@@ -5,12 +5,12 @@ import TerminalText
 extension ColorChoice: ExpressibleByArgument {}
 extension TimeStyle: ExpressibleByArgument {}
 
-/// Options that every command takes, before or behind its name.
+/// Options that each command takes, before or after its name.
 package struct GlobalOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Redis: redis://, rediss://, unix://, redis+sentinel:// or redis+cluster:// URL.",
+            "Connect to this redis://, rediss://, unix://, redis+sentinel:// or redis+cluster:// URL.",
             valueName: "url"
         )
     )
@@ -19,19 +19,19 @@ package struct GlobalOptions: ParsableArguments {
     @Option(name: [.customShort("N"), .long], help: "The namespace.")
     var namespace: String?
 
-    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("What stdout gets.", valueName: "format"))
+    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Print stdout in this format.", valueName: "format"))
     var output: OutputFormat?
 
-    @Option(name: .long, help: ArgumentHelp("How times are shown.", valueName: "style"))
+    @Option(name: .long, help: ArgumentHelp("Print times in this style.", valueName: "style"))
     var time: TimeStyle?
 
-    @Option(name: .long, help: ArgumentHelp("When to use colour.", valueName: "when"))
+    @Option(name: .long, help: ArgumentHelp("Use colors: always, never or auto.", valueName: "when"))
     var color: ColorChoice?
 
-    @Flag(name: .long, help: "Draw in ASCII.")
+    @Flag(name: .long, help: "Use ASCII characters only.")
     var ascii = false
 
-    @Flag(name: .long, help: "No header line in tables.")
+    @Flag(name: .long, help: "Print tables without a header line.")
     var noHeaders = false
 
     @Flag(name: .long, help: "Print data and errors only.")
@@ -40,21 +40,21 @@ package struct GlobalOptions: ParsableArguments {
     @Flag(name: [.short, .long], help: "Say more.")
     var verbose = false
 
-    @Flag(name: .long, help: "Never ask; refuse what needs a confirmation.")
+    @Flag(name: .long, help: "Never ask; refuse commands that need a confirmation.")
     var noInput = false
 
-    @Flag(name: .long, help: "Refuse every change.")
+    @Flag(name: .long, help: "Refuse all changes.")
     var readOnly = false
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Keys that sign and encrypt operations, a file of mode 600.", valueName: "file")
+        help: ArgumentHelp("Sign and encrypt with the keys in this file of mode 600.", valueName: "file")
     )
     var keysFile: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Show *** for these (args.password,args.*.token,result.key).", valueName: "paths")
+        help: ArgumentHelp("Show *** for these values (args.password,args.*.token,result.key).", valueName: "paths")
     )
     var redact: String?
 
@@ -63,14 +63,14 @@ package struct GlobalOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Longest time to reach Redis (2s).", valueName: "duration"),
+        help: ArgumentHelp("Try to reach Redis for at most this time (2s).", valueName: "duration"),
         transform: DurationText.parse
     )
     var connectTimeout: Duration?
 
     package init() {}
 
-    /// Options that take a value as the next word, for what must be known before parsing.
+    /// Options that take a value as the next word. Needed before parsing.
     static let valueOptions: Set<String> = [
         "--redis", "-N", "--namespace", "-o", "--output", "--time", "--color", "--connect-timeout",
         "--keys-file", "--redact",

@@ -3,22 +3,31 @@ import BuiltinOperations
 import Foundation
 import Operations
 
-/// What surrounds the program of an `exec` operation.
+/// Folder, environment and input of the program of an `exec` operation.
 package struct ProgramFlags: ParsableArguments {
-    @Option(help: ArgumentHelp("Folder that the program runs in, on the worker's machine.", valueName: "folder"))
+    @Option(help: ArgumentHelp("Run the program in this folder of the worker's machine.", valueName: "folder"))
     var cwd: String?
     @Option(
         name: .customLong("env"),
-        help: ArgumentHelp("A variable for the program; NAME alone takes its value here.", valueName: "name=value")
+        help: ArgumentHelp(
+            "Set a variable for the program; NAME alone takes the value from here.",
+            valueName: "name=value"
+        )
     )
     var variables: [String] = []
     @Option(
         name: .customLong("stdin"),
-        help: ArgumentHelp("What the program reads: a file of UTF-8, up to 1 MiB; - is this stdin.", valueName: "file")
+        help: ArgumentHelp(
+            "Pass this UTF-8 file of up to 1 MiB as the program's stdin; - is this stdin.",
+            valueName: "file"
+        )
     )
     var input: String?
     @Option(
-        help: ArgumentHelp("A file of commands, one a line: words and quotes, no shell; - is stdin.", valueName: "file")
+        help: ArgumentHelp(
+            "Enqueue the commands in this file, one a line: words and quotes, no shell; - is stdin.",
+            valueName: "file"
+        )
     )
     var lines: String?
 
@@ -31,7 +40,7 @@ package struct ProgramFlags: ParsableArguments {
         )
         if let first = given.first, !hasProgram, lines == nil {
             throw .usage(
-                "\(first) is for programs, and there is none behind --",
+                "\(first) needs a program after --",
                 fix: "\(Program.name) enqueue \(first) … -- PROGRAM ARG.."
             )
         }
@@ -41,11 +50,11 @@ package struct ProgramFlags: ParsableArguments {
         }
     }
 
-    /// The arguments of `exec` with what was typed here.
+    /// Adds these options to the arguments of `exec`.
     ///
     /// - Parameters:
-    ///   - arguments: what was typed elsewhere.
-    ///   - environment: where the values of variables come from whose names stand alone.
+    ///   - arguments: the other arguments.
+    ///   - environment: has the values of variables that are given without a value.
     func added(
         to arguments: JSONObject,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -75,7 +84,7 @@ package struct ProgramFlags: ParsableArguments {
     ) throws(CLIError) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard ProgramEnvironment.isName(parts[0]) else {
-            throw .usage("--env: \(OperationsError.quoted(parts[0])) is no name of a variable", fix: "--env COLOR=red")
+            throw .usage("--env: \(OperationsError.quoted(parts[0])) is not a variable name", fix: "--env COLOR=red")
         }
         guard object[parts[0]] == nil else {
             throw .usage("--env: \(parts[0]) is given twice", fix: "drop one of them")
@@ -86,7 +95,7 @@ package struct ProgramFlags: ParsableArguments {
         object[parts[0]] = .string(value)
     }
 
-    /// A relative folder is meant as seen from here; the worker may be elsewhere.
+    /// Makes a folder absolute: it is relative to this process, not to the worker.
     private static func absolute(_ folder: String) -> String {
         let here = FileManager.default.currentDirectoryPath
         return folder.hasPrefix("/") ? folder : folder == "." ? here : "\(here)/\(folder)"

@@ -1,14 +1,14 @@
 import Operations
 import TerminalText
 
-/// An error as the command line reports it: what happened, what was tried, what to do.
+/// An error as the command line prints it: what happened, notes, and what to do.
 package struct CLIError: Error, Equatable, Sendable {
     package var status: ExitStatus
     /// What happened: one line.
     package var message: String
-    /// What was tried, or one line for each refused target.
+    /// Notes, such as what was tried, or a line for each refused target.
     package var notes: [String]
-    /// What to do; always the last line.
+    /// What to do: the last line.
     package var fix: String?
 
     package init(_ status: ExitStatus, _ message: String, notes: [String] = [], fix: String? = nil) {
@@ -26,13 +26,13 @@ extension CLIError: CustomStringConvertible {
 }
 
 extension CLIError {
-    /// The lines for people, without control characters.
+    /// The lines to print, without control characters.
     package var lines: [String] {
         ["error: " + SafeText.line(message)] + notes.map { "  " + SafeText.line($0) }
             + (fix.map { ["  try:  " + SafeText.line($0)] } ?? [])
     }
 
-    /// The object for programs.
+    /// The error as JSON.
     package var json: JSONValue {
         [
             "v": 1,

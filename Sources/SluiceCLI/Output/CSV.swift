@@ -8,13 +8,13 @@ enum CSV {
         return (showsHeader ? [header] : []) + table.rows.map { $0.map { cell(plain($0.text)) }.joined(separator: ",") }
     }
 
-    /// Numbers without the separators that they have for people.
+    /// The text of a number without separators.
     private static func plain(_ text: String) -> String {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ",") }
             ? text.replacing(",", with: "") : text
     }
 
-    /// One value: quoted where it must be, and not taken for a formula by a spreadsheet.
+    /// One value, quoted if necessary and protected against being read as a formula by a spreadsheet.
     static func cell(_ text: String) -> String {
         let safe = SafeText.line(text)
         let isFormula = safe.first.map { "=+-@".contains($0) } ?? false

@@ -1,9 +1,9 @@
 import Operations
 import TerminalText
 
-/// Prints what became of operations as it becomes known, and what went wrong at the end.
+/// Prints the outcome for each operation of a change as it becomes known, and errors at the end.
 struct ChangeReport {
-    /// So many lines a terminal gets; of more it gets a summary, unless -v asks for all.
+    /// The most lines on a terminal. Beyond it a terminal gets a summary, except with -v.
     private static let shownLines = 20
 
     private let invocation: Invocation
@@ -43,7 +43,7 @@ struct ChangeReport {
         invocation.console.print(TargetReport.table(rows), .csv, showsHeader: showsHeader)
     }
 
-    /// - Parameter early: why not all of it was done; nil = all of it was.
+    /// - Parameter early: why the change ended early; nil = it is complete.
     mutating func finish(early: CLIError? = nil) -> ExitStatus {
         let console = invocation.console
         console.clearStatus()

@@ -19,7 +19,7 @@ package final class Console: Sendable {
     package let isOutputTerminal: Bool
     package let isErrorTerminal: Bool
     package let isInputTerminal: Bool
-    /// No notes and no progress, only data and errors.
+    /// Whether notes and progress are left out.
     package let quiet: Bool
     private let handover = Mutex(Handover())
     private let status = Mutex(StatusLine())
@@ -47,15 +47,15 @@ package final class Console: Sendable {
 // MARK: - Output that fails
 
 extension Console {
-    /// What is known of stdout while a command changes something.
+    /// The state of stdout while a command changes something.
     private struct Handover {
         static let keptLines = 10
         var isUnderWay = false
-        /// What was done, if the command says it.
+        /// What the command has done so far.
         var account: String?
-        /// Why stdout takes no more; a reader that went away is no failure.
+        /// Why stdout cannot be written. A closed reader is no failure.
         var failure: Int32?
-        /// The first lines that stdout did not take.
+        /// The first lines that could not be written.
         var unwritten: [String] = []
         var unwrittenCount = 0
 
@@ -67,16 +67,16 @@ extension Console {
         }
     }
 
-    /// From here on the command changes something, and an output that fails must not stop it half-way: it is reported at the end.
+    /// Marks the start of changes. A failed output then must not stop the command halfway; it is reported at the end.
     package func beginHandingOver() { handover.withLock { $0.isUnderWay = true } }
 
-    /// Says what was done, for the report of an output that failed.
+    /// Notes what was done, for the report of a failed output.
     package func account(_ line: String) { handover.withLock { $0.account = line } }
 
-    /// From here on the command only shows something: an output that fails ends it.
+    /// Marks the end of changes. A failed output then ends the command.
     package func endHandingOver() { handover.withLock { $0.isUnderWay = false } }
 
-    /// What to report at the end of the command: stdout did not take everything.
+    /// The error to report at the end if stdout could not be written.
     package var outputError: CLIError? {
         handover.withLock { state in state.failure.map { Self.error($0, state) } }
     }
@@ -106,7 +106,7 @@ extension Console {
         exit(end.status.rawValue)
     }
 
-    /// Output is dropped, but for its first lines, once stdout took no more: what comes later would hide the gap.
+    /// Whether output is dropped because an earlier write failed: later output would hide the gap. The first lines are kept.
     private func isDropped(_ bytes: [UInt8]) -> Bool {
         handover.withLock { state in
             guard state.failure != nil else { return false }
@@ -130,23 +130,23 @@ extension Console {
         print(format == .jsonl ? json.serialized() : json.prettySerialized())
     }
 
-    /// A table: fitted to a terminal, whole in a pipe and with `wide`, or as comma-separated values.
+    /// Prints a table: fitted to a terminal, complete in a pipe and with `wide`, or as comma-separated values.
     package func print(_ table: Table, _ format: OutputFormat, showsHeader: Bool) {
         if format == .csv { return print(CSV.lines(table, showsHeader: showsHeader)) }
         let target = tableWidth(format).map { TableTarget.terminal(width: $0) } ?? .plain
         print(table.lines(for: target, style: output, showsHeader: showsHeader))
     }
 
-    /// To how many cells lines of tables are fitted; nil = they are whole.
+    /// The width to which tables are fitted; nil = complete lines.
     func tableWidth(_ format: OutputFormat) -> Int? { isOutputTerminal && format != .wide ? width : nil }
 
-    /// Bytes as they are, for results that somebody redirects to a file.
+    /// Writes bytes unchanged, for results that are redirected to a file.
     package func write(_ bytes: [UInt8]) {
         clearStatus()
         guard !isDropped(bytes) else { return }
         guard let written = Self.writeAll(bytes, to: STDOUT_FILENO) else { return }
         let code = errno
-        // A line of which a part was written is not written.
+        // A partly written line counts as not written.
         let lineStart = bytes[..<written].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         outputFailed(code, bytes[lineStart...])
     }
@@ -161,7 +161,7 @@ extension Console {
         return Int(size.ws_col)
     }
 
-    /// - Returns: nil if all was written; else how many bytes were, and `errno` says why not all.
+    /// - Returns: nil if all bytes were written; otherwise how many were, with the reason in `errno`.
     private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int? {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -189,22 +189,22 @@ private func unistdWrite(_ descriptor: Int32, _ base: UnsafeRawPointer?, _ count
 // MARK: - Everything else
 
 extension Console {
-    /// Something a person wants to know.
+    /// Prints a note to stderr, unless quiet.
     package func note(_ line: String) {
         guard !quiet else { return }
         writeError(line)
     }
 
-    /// A question; the answer is typed on the same line.
+    /// Prints a question. The answer is typed on the same line.
     package func ask(_ question: String) {
         clearStatus()
         _ = Self.writeAll(Array(SafeText.line(question).utf8), to: STDERR_FILENO)
     }
 
-    /// A line of a log: written whatever else is quiet.
+    /// Writes a log line, even if quiet.
     package func log(_ line: String) { writeError(line) }
 
-    /// Says what is missing in what was shown.
+    /// Warns about nodes whose queues are missing in the output.
     package func warn(_ absent: [AbsentNode]) { for node in absent { warn(node.sentence) } }
 
     package func warn(_ line: String) { writeError(errors.paint("warning:", .warning) + " " + line) }
@@ -216,7 +216,7 @@ extension Console {
         writeError(lines.joined(separator: "\n"))
     }
 
-    /// A line that the next one replaces, on a terminal only, at most ten times a second.
+    /// Shows a line that the next one replaces, only on a terminal and at most ten times a second.
     package func showStatus(_ line: String) {
         guard isErrorTerminal, !quiet else { return }
         let now = ContinuousClock.now

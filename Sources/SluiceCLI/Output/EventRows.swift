@@ -2,10 +2,10 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Transitions as lines, in columns of fixed width because what comes later is not known.
+/// Transitions as lines, in columns of fixed width because later rows are not known.
 struct EventRows: Sendable {
     let format: OutputFormat
-    /// Cells of a line; nil = as many as it needs.
+    /// The width of a line; nil = no limit.
     let width: Int?
 
     var header: [String] {

@@ -1,4 +1,4 @@
-/// Every exit status of the command line, in one place; `sluice help exit-codes` prints this table.
+/// The exit statuses of the command line. `sluice help exit-codes` prints them.
 package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
     case done = 0
     case dead = 1
@@ -20,23 +20,23 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
     package var meaning: String {
         switch self {
         case .done: "done (and, for wait and --wait, everything finished)"
-        case .dead: "the work is dead: its attempts are used up; doctor: there is an error"
-        case .cancelled: "the work was cancelled or expired"
+        case .dead: "the operation is dead: its attempts are used up; doctor: there is an error"
+        case .cancelled: "the operation was cancelled or expired"
         case .notFound: "not found: an operation, queue or worker is unknown"
         case .timedOut: "--timeout passed"
-        case .refused: "refused: the state forbids it, it was not confirmed, or --read-only"
-        case .partly: "several targets: some done, some refused; or --scan-limit left some out"
-        case .usage: "usage: an argument or input is wrong, nothing was done"
+        case .refused: "refused: not possible in this state, not confirmed, or --read-only"
+        case .partly: "several targets: some done, some refused; or --scan-limit was reached"
+        case .usage: "usage: an argument or input is wrong; nothing was done"
         case .unreachable: "Redis cannot be reached"
         case .bug: "a bug in this program"
-        case .unwritten: "stdout cannot be written; what was done, and what was not written, is on stderr"
-        case .replaced: "worker --stuck replace: an operation was stuck, start the worker again"
+        case .unwritten: "stdout cannot be written; stderr says what was done"
+        case .replaced: "worker --stuck replace: an operation was stuck; start the worker again"
         case .denied:
             "Redis denied user, password or permission, or its TLS certificate is not trusted (other host, expired, unknown)"
         case .badConfiguration: "the configuration is wrong, or the namespace has another protocol than this program"
         case .interrupted: "interrupted (Ctrl-C)"
         case .terminated:
-            "terminated (SIGTERM; 0 for what runs until it is stopped: a worker that has drained, stat, events)"
+            "terminated by SIGTERM (0 for commands that run until they are stopped: a drained worker, stat, events)"
         }
     }
 
@@ -49,7 +49,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
 }
 
 extension ExitStatus {
-    /// The status for several targets: the only one there is, or 6 if something was done and something was not.
+    /// The status for several targets: the common one, or 6 if some were done and some were not.
     package static func of(_ statuses: some Sequence<ExitStatus>) -> ExitStatus {
         var firstProblem: ExitStatus?
         var someDone = false

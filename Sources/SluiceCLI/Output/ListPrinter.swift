@@ -1,9 +1,9 @@
 import Operations
 
-/// Prints pages of operations as one list. Into a pipe each page is printed as it comes, so that a list of any length takes little memory.
+/// Prints pages of operations as one list. In a pipe each page is printed at once, so that a list of any length needs little memory.
 struct ListPrinter {
     private let invocation: Invocation
-    /// What a terminal gets at the end, in columns that fit all of it.
+    /// The rows for a terminal, printed at the end in columns that fit all rows.
     private var kept: [OperationDetail] = []
     private var array: JSONArrayPrinter?
     private var isFirst = true
@@ -27,7 +27,7 @@ struct ListPrinter {
     }
 
     /// - Parameters:
-    ///   - cursor: where the list goes on; nil = this was all.
+    ///   - cursor: where the list continues; nil = this was all.
     ///   - absent: nodes of a cluster whose queues were left out.
     mutating func finish(cursor: String?, absent: [AbsentNode] = []) {
         array?.finish(["cursor": JSONValue(cursor), "absentNodes": AbsentNode.json(absent)])
@@ -48,7 +48,7 @@ struct ListPrinter {
     }
 }
 
-/// Prints an object with one long array, a part of it at a time. Nothing is printed before the first part is known.
+/// Prints an object with one long array, part by part. Nothing is printed before the first part is known.
 struct JSONArrayPrinter {
     private let name: String
     private let console: Console
@@ -71,7 +71,7 @@ struct JSONArrayPrinter {
         console.write(begin + elements.map { $0.serialized() }.joined(separator: separator))
     }
 
-    /// Ends the array, and the object with some more members.
+    /// Ends the array, and the object with further members.
     mutating func finish(_ members: KeyValuePairs<String, JSONValue> = [:]) {
         let end = isEmpty ? head + "]" : isPretty ? "\n  ]" : "]"
         let more = members.map { name, value in

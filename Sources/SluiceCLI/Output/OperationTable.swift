@@ -3,7 +3,7 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// Operations as rows.
+/// A table of operations.
 struct OperationTable {
     private let operations: [OperationDetail]
     private let invocation: Invocation
@@ -17,7 +17,7 @@ struct OperationTable {
 
     var table: Table {
         let length = invocation.console.isOutputTerminal ? ShortID.length(for: operations.map(\.id)) : .max
-        // An id that is cut short names nothing, so other columns go first.
+        // A shortened id cannot be used, so other columns are shortened first.
         var table = Table([
             TableColumn("ID", minimumWidth: min(length, OperationID.characterCount) + 1),
             TableColumn("STATE", minimumWidth: 11), TableColumn("PRI", dropPriority: 3),
@@ -37,10 +37,10 @@ struct OperationTable {
         return table
     }
 
-    /// Comma-separated values; what a spreadsheet would take for a formula is quoted.
+    /// Comma-separated values, protected against being read as formulas by a spreadsheet.
     var csv: [String] { csv(showsHeader: true) }
 
-    /// - Parameter showsHeader: false for what follows a page before.
+    /// - Parameter showsHeader: false for pages after the first.
     func csv(showsHeader: Bool) -> [String] {
         let header = "id,state,priority,name,queue,attempt,maxAttempts,enqueuedAt,error"
         return (showsHeader && invocation.options.showsHeader ? [header] : [])

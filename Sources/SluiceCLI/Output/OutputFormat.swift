@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// What stdout gets.
+/// The format of stdout.
 package enum OutputFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
-    /// Columns for people, fitted to the terminal.
+    /// Columns, fitted to the terminal.
     case table
     /// All columns.
     case wide

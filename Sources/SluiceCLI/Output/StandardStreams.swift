@@ -7,11 +7,11 @@
 #endif
 
 enum StandardStreams {
-    /// Opens those of stdin, stdout and stderr that the caller has closed. Otherwise the next file or connection gets their number, and
-    /// output goes into it.
+    /// Opens stdin, stdout and stderr if the caller has closed them. Otherwise the next file or connection would get their number, and output
+    /// would go into it.
     static func occupy() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
-            // The lowest free number is this one. What is written to stdout or stderr fails, as it would without this.
+            // This is the lowest free number. Writing to it fails, as it would if it were closed.
             _ = open("/dev/null", O_RDONLY)
         }
     }

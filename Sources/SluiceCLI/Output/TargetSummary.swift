@@ -1,10 +1,10 @@
 import TerminalText
 
-/// What became of targets, counted by kind. Its size does not grow with their number.
+/// The outcomes of targets, counted by kind. Its size does not depend on their number.
 package struct TargetSummary: Sendable {
-    /// So many that were refused are listed one by one; of more, each kind is counted.
+    /// Up to so many refused targets are listed one by one. Beyond it, each kind is counted.
     private static let listed = 10
-    /// So many of a kind are named.
+    /// How many ids of a kind are named.
     private static let named = 3
 
     private struct Kind: Sendable {

@@ -1,10 +1,10 @@
-/// Rewrites what people may type into what the argument parser understands.
+/// Rewrites command lines into a form that the argument parser supports.
 ///
-/// 1. Options before the verb go behind it: `sluice --redis URL list` is `sluice list --redis URL`.
-/// 2. An optional value after `=` becomes an option of its own: `--wait=10s` is `--wait --wait-timeout=10s`.
-/// 3. A program behind `--` becomes one option a word, since a second list of arguments cannot be declared: behind
-///    `enqueue`, `-- ls -l` is `--program-word=:ls --program-word=:-l` (the colon, because a value may be empty).
-/// 4. A negated term of a query, which looks like an option, gets another sign: `-tag:test` is `!tag:test`.
+/// 1. Options before the verb move after it: `sluice --redis URL list` becomes `sluice list --redis URL`.
+/// 2. An optional value after `=` becomes an option of its own: `--wait=10s` becomes `--wait --wait-timeout=10s`.
+/// 3. Each word of a program after `--` becomes an option, because the parser supports only one list of arguments. After `enqueue`, `-- ls -l`
+///    becomes `--program-word=:ls --program-word=:-l` (with a colon, because a value may be empty).
+/// 4. A negated term of a query, which looks like an option, gets another sign: `-tag:test` becomes `!tag:test`.
 /// 5. An unknown verb is an error with a suggestion.
 package struct CommandLineRewriter: Sendable {
     /// The verbs and the verbs below them.
@@ -14,15 +14,15 @@ package struct CommandLineRewriter: Sendable {
         package init(_ names: [String: Verbs] = [:]) { self.names = names }
     }
 
-    /// Flags with an optional value, and the hidden option that takes it.
+    /// Flags with an optional value, and the hidden option for that value.
     private static let optionalValues = ["--wait": "--wait-timeout", "--burst": "--burst-mode"]
 
-    /// The verb that takes a program behind `--`, and the hidden option that takes its words.
+    /// The verb that takes a program after `--`, and the hidden option for its words.
     private static let programVerb = "enqueue"
     private static let programOption = "--program-word"
 
     package let verbs: Verbs
-    /// Global options that take a value, which is not to be taken for a verb.
+    /// Global options with a value, which must not be taken for a verb.
     package let valueOptions: Set<String>
 
     package init(verbs: Verbs, valueOptions: Set<String>) {
@@ -45,7 +45,7 @@ package struct CommandLineRewriter: Sendable {
         var rest = words[...]
         while let word = rest.first {
             if word.hasPrefix("-") && word != "-" {
-                // Behind a complete verb everything stays where it is; help and version belong where they stand.
+                // After a complete verb nothing moves. Help and version stay where they are.
                 if level.names.isEmpty || Self.isForParser(word) { break }
                 options.append(rest.removeFirst())
                 if valueOptions.contains(word), let value = rest.popFirst() { options.append(value) }

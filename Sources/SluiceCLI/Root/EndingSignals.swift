@@ -9,17 +9,17 @@ package enum EndingSignals {
     /// Those that the parent has the program ignore: `nohup` SIGHUP, a script SIGINT and SIGQUIT of what it starts in the background.
     package static let ignoredAtStart = Set((all + unspecific).filter(isIgnored))
 
-    /// Called before the program changes what a signal does.
+    /// Installs handlers in process 1 of a container. Called before the program changes any signal's action.
     ///
-    /// Process 1 of a container has no default actions: the kernel drops every signal that it does not handle, and `docker stop` would
-    /// kill it after ten seconds. There a handler ends the program with the status that a shell gives to a program that a signal ended.
+    /// Process 1 has no default actions: the kernel drops each signal that it does not handle, and `docker stop` would kill it after ten
+    /// seconds. The handlers end the program with the status that a shell reports for that signal.
     static func prepare() {
         _ = ignoredAtStart
         guard getpid() == 1 else { return }
         for number in all where !ignoredAtStart.contains(number) { signal(number) { _exit(128 + $0) } }
     }
 
-    /// For a verb that runs until it is stopped: SIGTERM ends it at once with status 0, because that is its regular end.
+    /// Makes SIGTERM end the process with status 0. For verbs that run until they are stopped.
     static func terminateWithSuccess() {
         guard !ignoredAtStart.contains(SIGTERM) else { return }
         signal(SIGTERM) { _ in _exit(ExitStatus.done.rawValue) }

@@ -6,7 +6,7 @@ import RedisClient
 import TerminalText
 import WorkerRuntime
 
-/// Makes of any error what the command line reports.
+/// Converts any error to a `CLIError`.
 package enum ErrorTranslation {
     package static func report(_ error: any Error, settings: Settings?) -> CLIError {
         switch error {
@@ -20,7 +20,7 @@ package enum ErrorTranslation {
             CLIError(
                 .bug,
                 "unexpected: \(String(describing: error))",
-                fix: "report this with the command that was given"
+                fix: "report this error with the command"
             )
         }
     }
@@ -36,7 +36,7 @@ package enum ErrorTranslation {
             status,
             error.message,
             notes: isOptional
-                ? ["to work all the same, and lose operations when the memory is full: --allow-eviction"] : [],
+                ? ["--allow-eviction works all the same, and loses operations when the memory is full"] : [],
             fix: error.fix
         )
     }
@@ -64,7 +64,7 @@ package enum ErrorTranslation {
                 .denied,
                 "Redis denied: \(message)",
                 notes: origin,
-                fix: command ?? "user and password in the URL, and the user's rights (ACL LOG)"
+                fix: command ?? "check user and password in the URL, and the user's permissions (redis-cli ACL LOG)"
             )
         case .untrusted:
             return CLIError(.denied, error.message, notes: origin, fix: certificate(settings))
@@ -92,7 +92,7 @@ package enum ErrorTranslation {
         return (String(message[..<range.lowerBound]), String(message[range.upperBound...]))
     }
 
-    /// Messages of the model end in what to do, behind a colon.
+    /// Splits a message of the model into what happened and, after the colon, what to do.
     private static func usage(_ message: String) -> CLIError {
         for verb in ["use", "store", "drop", "enqueue"] {
             guard let range = message.range(of: ": \(verb) ", options: .backwards) else { continue }
@@ -102,10 +102,10 @@ package enum ErrorTranslation {
     }
 
     private static func report(_ error: EmbeddedRedisError) -> CLIError {
-        CLIError(.unreachable, error.message, fix: "\(Program.name) redis status, or a Redis of your own: --redis URL")
+        CLIError(.unreachable, error.message, fix: "\(Program.name) redis status, or use another Redis: --redis URL")
     }
 
-    /// A command that shows whether the address answers.
+    /// A command that tests whether the address answers.
     private static func reach(_ settings: Settings?) -> String {
         guard let endpoint = settings?.redis.content else { return "\(Program.name) redis status" }
         return switch endpoint.address {
@@ -116,7 +116,7 @@ package enum ErrorTranslation {
         }
     }
 
-    /// A command that shows the server's certificate and who has signed it.
+    /// A command that shows the server's certificate and its issuer.
     private static func certificate(_ settings: Settings?) -> String {
         guard let endpoint = settings?.redis.content, let host = endpoint.firstHost else { return reach(settings) }
         let file = endpoint.tls?.caCertificateFile.map { " -CAfile " + ShellWords.quoted($0) } ?? ""

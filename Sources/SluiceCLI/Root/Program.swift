@@ -13,7 +13,7 @@ package enum Program {
         return name.isEmpty ? "sluice" : name
     }()
 
-    /// The command that was given, quoted for a shell, with another option behind its other options. Passwords of addresses are hidden.
+    /// The command line, quoted for a shell, with an option added. Passwords in URLs are hidden.
     package static func command(_ arguments: [String], adding option: String? = nil) -> String {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let words = arguments[..<end] + (option.map { [$0] } ?? []) + arguments[end...]

@@ -6,7 +6,7 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// `sluice` itself: the short help and one line about how things stand.
+/// `sluice` without a verb: the short help and a status line.
 package struct RootCommand: Verb {
     /// The commands of the running program besides those of every program, which `SluiceMain.run(adding:)` sets.
     @TaskLocal package static var added: [any Verb.Type] = []
@@ -22,9 +22,9 @@ package struct RootCommand: Verb {
                   \(Program.name) list
                   \(Program.name) cancel --all
 
-                Options go before or behind the command. Without --redis, SLUICE_REDIS_URL or REDIS_URL a private redis-server is started and shared by your commands.
+                Write options before or after the command. Without --redis, SLUICE_REDIS_URL or REDIS_URL your commands start and share a private redis-server.
                 Exit status: \(Program.name) help exit-codes
-                Operations that every worker knows, and their arguments: \(Program.name) help built-ins
+                Built-in operations and their arguments: \(Program.name) help built-ins
                 """,
             version: "sluice \(Program.version)",
             subcommands: [
@@ -57,7 +57,7 @@ extension RootCommand {
     }
 }
 
-/// What can be said at once, without starting anything and without waiting long.
+/// The status line, found without starting anything and without a long wait.
 private struct StatusLine {
     private static let patience: Duration = .milliseconds(500)
     private let invocation: Invocation
@@ -68,7 +68,7 @@ private struct StatusLine {
         get async {
             let settings = invocation.settings
             if settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil {
-                return "status: the embedded Redis does not run; it is started when it is needed"
+                return "status: the embedded Redis does not run; a command that needs it starts it"
             }
             var quick = invocation.settings
             quick.connectTimeout.content = min(Self.patience, quick.connectTimeout.content)

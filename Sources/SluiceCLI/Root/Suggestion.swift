@@ -1,6 +1,6 @@
-/// Finds what somebody may have meant.
+/// Suggests a similar word for a mistyped one.
 package enum Suggestion {
-    /// The candidate nearest to a word, if it is near enough to be a slip of the finger.
+    /// The candidate nearest to a word; nil if none is near enough to be a typing error.
     package static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
         let limit = max(1, word.count / 3)
         let rated = candidates.map { (candidate: $0, distance: distance(word.lowercased(), $0.lowercased())) }
@@ -10,7 +10,7 @@ package enum Suggestion {
         return best?.candidate
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
+    /// The number of insertions, deletions, replacements and swaps of neighbors between two words.
     package static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left.unicodeScalars.prefix(64))
         let right = Array(right.unicodeScalars.prefix(64))

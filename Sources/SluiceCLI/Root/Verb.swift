@@ -4,13 +4,13 @@ import ArgumentParser
 package protocol Verb: ParsableCommand, Sendable {
     var global: GlobalOptions { get }
 
-    /// Finds what is wrong with the arguments, before anything is done. (What `validate` throws, ArgumentParser rewrites.)
+    /// Checks the arguments before anything is done. (Not `validate`, whose errors ArgumentParser rewrites.)
     func check() throws
 
-    /// Does it.
+    /// Runs the command.
     ///
-    /// - Returns: the status to exit with.
-    /// - Throws: whatever went wrong; `ErrorTranslation` makes a message and a status of it.
+    /// - Returns: the exit status.
+    /// - Throws: any error; `ErrorTranslation` converts it to a message and a status.
     func perform(_ invocation: Invocation) async throws -> ExitStatus
 }
 

@@ -2,7 +2,7 @@ import Operations
 import Sluice
 import TerminalText
 
-/// A change of operations: of those that are named, or of all that a query finds.
+/// A change of operations that are named, or of all that a query finds.
 struct Change: Sendable {
     let invocation: Invocation
     let client: SluiceClient
@@ -10,20 +10,20 @@ struct Change: Sendable {
     let verb: String
     /// `cancelled`
     let participle: String
-    /// A query finds only what has a record.
+    /// Whether a query finds only operations with a record.
     let needsRecord: Bool
-    /// Changes operations of a queue, at most 500, and says what became of each.
+    /// Changes up to 500 operations of a queue, and returns the outcome of each.
     let apply: @Sendable ([OperationID], String) async throws -> [TargetReport.Row]
-    /// What becomes of a reference that leads to no operation; nil = it is unknown.
+    /// Applies the change to a reference for which there is no record; nil = the operation is unknown.
     var applyToMissing: @Sendable (IDReference) async throws -> TargetReport.Row? = { _ in nil }
-    /// Waits for those whose change is under way, since an instant; nil = there is no need to.
+    /// Waits for operations whose change is requested; nil = no wait. Takes the start of the wait.
     var wait: (@Sendable ([TargetReport.Row], ContinuousClock.Instant) async throws -> [TargetReport.Row])?
 
-    /// Rows of which the change is under way wait for it.
+    /// Whether the change of a row is requested but not done.
     private func isUnderWay(_ row: TargetReport.Row) -> Bool { wait != nil && row.outcome == "requested" }
 }
 
-// MARK: - Those that are named
+// MARK: - Named operations
 
 extension Change {
     func run(_ references: [IDReference]) async throws -> ExitStatus {
@@ -41,7 +41,7 @@ extension Change {
         }
     }
 
-    /// In the order of the references.
+    /// The rows, in the order of the references.
     private func rows(_ targets: ArraySlice<(IDReference, Locator.Finding)>) async throws -> [TargetReport.Row] {
         var changed: [Location: TargetReport.Row] = [:]
         let places = targets.compactMap { if case .found(let place) = $0.1 { place } else { nil } }
@@ -64,10 +64,10 @@ extension Change {
     }
 }
 
-// MARK: - All that a query finds
+// MARK: - Operations of a query
 
 extension Change {
-    /// - Parameter states: those that count where the query names none.
+    /// - Parameter states: the states to search if the query names none.
     func run(_ selection: Selection, in states: [OperationState], isConfirmed: Bool) async throws -> ExitStatus {
         let query = try await selection.query(in: states, client)
         let walk = try await ChangeWalk(
@@ -101,9 +101,9 @@ extension Change {
     private func cutShort(_ result: ChangeWalk.Result, _ limit: Int) -> CLIError {
         CLIError(
             .partly,
-            "stopped after \(QuantityText.grouped(result.scanned)) operations that were looked at; there are more",
+            "stopped after examining \(QuantityText.grouped(result.scanned)) operations; there are more",
             notes: ["from: --scan-limit \(limit)"],
-            fix: "drop --scan-limit, which covers all"
+            fix: "drop --scan-limit to examine all"
         )
     }
 }
@@ -112,12 +112,16 @@ extension Change {
 
 extension Change {
     private func interrupted(_ status: ExitStatus) -> CLIError {
-        CLIError(status, "interrupted; what is not listed is unchanged", fix: Program.command(invocation.arguments))
+        CLIError(
+            status,
+            "interrupted; operations that are not listed are unchanged",
+            fix: Program.command(invocation.arguments)
+        )
     }
 
-    /// Runs the body, which hands over rows as they become known, and reports them, also if it fails in the middle.
+    /// Runs the body, which passes rows as they become known, and reports them even if the body fails.
     ///
-    /// - Parameter body: returns why not all of it was done; nil = all of it was.
+    /// - Parameter body: returns why the change ended early; nil = it is complete.
     private func reported(
         since begun: ContinuousClock.Instant,
         _ interruption: Interruption,

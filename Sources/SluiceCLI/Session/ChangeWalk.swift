@@ -2,11 +2,11 @@ import Operations
 import Sluice
 import SluiceMonitor
 
-/// Finds what a query means and what existed when the walk began, in chunks, also while operations move from state to state.
+/// Finds the operations of a query that existed when the walk began, in chunks, even while operations change their states.
 ///
-/// Numbers of the sequence say what existed. A pass walks the places of a queue in the order in which operations go through them, so what
-/// moves on meanwhile is met later in the same pass. What moves back, or slips out of a page, is met in the next pass. Passes end with one
-/// that finds nothing more while nothing moved, or with the third in a row that finds nothing more in a busy queue.
+/// Sequence numbers show which operations existed. A pass walks the places of a queue in the order in which operations go through them, so an
+/// operation that moves forward is found later in the same pass. One that moves back, or out of a page, is found in the next pass. The walk ends
+/// after a pass that finds nothing new while nothing moved, or, in a busy queue, after three such passes in a row.
 struct ChangeWalk: Sendable {
     private static let page = 200
     private static let quietPasses = 3
@@ -17,19 +17,19 @@ struct ChangeWalk: Sendable {
 
     let client: SluiceClient
     let query: OperationQuery
-    /// What is found needs a record: an untracked operation that waits has none, and cannot be addressed.
+    /// Whether operations need a record. A waiting untracked operation has none and cannot be addressed.
     let needsRecord: Bool
-    /// Most operations to look at; nil = all.
+    /// Most operations to examine; nil = all.
     let scanLimit: Int?
-    /// Asked before each page.
+    /// Called before each page; true ends the walk.
     let stop: @Sendable () -> Bool
-    /// The queues that the query means, with the highest number of each when the walk began.
+    /// The queues of the query, with the highest sequence number of each when the walk began.
     private let queues: [(name: String, sequence: Int64)]
 
     struct Result: Sendable {
         var found = 0
         var scanned = 0
-        /// There are more than were to be looked at.
+        /// Whether the walk ended at the scan limit.
         var isCutShort = false
         var isStopped = false
         fileprivate var isOver: Bool { isCutShort || isStopped }
@@ -48,15 +48,19 @@ struct ChangeWalk: Sendable {
         self.scanLimit = scanLimit
         self.stop = stop
         let snapshot = try await client.snapshot(executingRows: 0)
-        // A change that leaves out a part of what was asked for would look like success.
+        // A change that leaves out some queues would look like success.
         if let node = snapshot.absent.first(where: { !query.queues(of: $0.queues).isEmpty }) {
-            throw CLIError(.unreachable, node.sentence, fix: "name queues of other nodes, or wait for this one")
+            throw CLIError(
+                .unreachable,
+                node.sentence,
+                fix: "name queues of other nodes with queue:NAME, or wait for this node"
+            )
         }
         let meant = Set(query.queues(of: snapshot.queues.map(\.queue)))
         queues = snapshot.queues.filter { meant.contains($0.queue) }.map { ($0.queue, $0.sequence) }
     }
 
-    /// The same walk, which ends early when `stop` says so.
+    /// Copies a walk, with another closure that can end it early.
     private init(_ walk: ChangeWalk, stop: @escaping @Sendable () -> Bool) {
         (client, query, needsRecord, scanLimit) = (walk.client, walk.query, walk.needsRecord, walk.scanLimit)
         (queues, self.stop) = (walk.queues, stop)
@@ -64,7 +68,7 @@ struct ChangeWalk: Sendable {
 
     func stopping(when stop: @escaping @Sendable () -> Bool) -> ChangeWalk { ChangeWalk(self, stop: stop) }
 
-    /// Counts what one pass finds.
+    /// Counts the operations that one pass finds.
     func count() async throws -> Result {
         var result = Result()
         for queue in queues where !result.isOver {
@@ -74,7 +78,7 @@ struct ChangeWalk: Sendable {
         return result
     }
 
-    /// Finds all of it, each once.
+    /// Finds all operations, each once.
     ///
     /// - Parameter body: called with the queue and at most 500 ids, while the walk waits.
     func run(_ body: (String, [OperationID]) async throws -> Void) async throws -> Result {
@@ -98,7 +102,7 @@ struct ChangeWalk: Sendable {
         try await client.broker.snapshot(queue: queue, executingRows: 0).eventSequence
     }
 
-    /// - Parameter scannedBefore: how many were looked at in other queues: each pass looks at the same ones again.
+    /// - Parameter scannedBefore: how many were examined in other queues. Each pass examines the same ones again.
     private func pass(
         _ queue: (name: String, sequence: Int64),
         _ handled: inout SequenceSet,
@@ -143,7 +147,7 @@ struct ChangeWalk: Sendable {
     }
 }
 
-/// Numbers of a sequence, 64 in a word: those that follow each other take little memory.
+/// A set of sequence numbers, 64 in a word, so that consecutive numbers need little memory.
 struct SequenceSet: Sendable {
     private var words: [Int64: UInt64] = [:]
 

@@ -5,7 +5,7 @@ import RedisClient
 import Sluice
 import TerminalText
 
-/// Reaches the Redis that the settings name.
+/// Connects to the Redis of the settings.
 enum Connector {
     /// - Throws: `OperationsError` or `EmbeddedRedisError`.
     @Sendable
@@ -23,7 +23,7 @@ enum Connector {
         )
     }
 
-    /// The server's address; without one the embedded server, started and said if it does not run.
+    /// The endpoint of the settings, or that of the embedded server, which is started if it does not run.
     static func endpoint(_ invocation: Invocation) async throws -> RedisEndpoint {
         if let endpoint = invocation.settings.redis.content { return endpoint }
         let server = EmbeddedRedis()

@@ -1,11 +1,11 @@
 import Operations
 import TerminalText
 
-/// The line that shows how far a wait is.
+/// The progress line of a wait.
 package struct EndProgress: Sendable {
     package var ended: Int
     package var total: Int
-    /// What is stored about those that have not ended, or about the first of many.
+    /// Details of the operations that have not ended, or of the first of many.
     package var open: [OperationDetail]
     package var rate: EndRate
 
@@ -28,7 +28,7 @@ package struct EndProgress: Sendable {
                 + "\(QuantityText.bar(fraction, ascii: style.usesASCII)) \(counts)"
         ]
         if let perSecond = rate.perSecond { parts += [Self.text(perSecond)] + eta }
-        // Counts of the first of many would be taken for counts of all.
+        // Counts of only some operations would look like counts of all.
         if ended + open.count >= total { parts += states }
         if let running = executing.first(where: { !($0.progress?.message ?? "").isEmpty }) {
             parts.append(

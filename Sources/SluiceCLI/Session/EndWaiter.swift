@@ -1,12 +1,12 @@
 import Operations
 import Sluice
 
-/// Waits until operations ended, and meanwhile says how far they are.
+/// Waits until operations have ended, and shows progress meanwhile.
 package struct EndWaiter: Sendable {
     package let client: SluiceClient
     package let console: Console
 
-    /// At most this many of the operations that have not ended are read for the progress line.
+    /// The most open operations to read for the progress line.
     private static let shownOperations = 50
 
     package init(_ client: SluiceClient, console: Console) {
@@ -14,9 +14,9 @@ package struct EndWaiter: Sendable {
         self.console = console
     }
 
-    /// Waits for all of the operations, or for one of them.
+    /// Waits for all operations, or for one of them.
     ///
-    /// - Returns: what is stored about each at the end, in order; nil where there is no such operation.
+    /// - Returns: the details of each at the end, in order; nil if there is no such operation.
     package func wait(for targets: [Location], timeout: Duration?, any: Bool = false) async throws -> [OperationDetail?]
     {
         let parts = any ? targets.map { [$0] } : Array(Dictionary(grouping: targets, by: \.queue).values)
@@ -40,7 +40,7 @@ package struct EndWaiter: Sendable {
         return try await read(targets)
     }
 
-    /// What is stored about the operations now, in order.
+    /// Reads the current details of the operations, in order.
     package func read(_ targets: [Location]) async throws -> [OperationDetail?] {
         var found: [Location: OperationDetail] = [:]
         for (queue, locations) in Dictionary(grouping: targets, by: \.queue) {
@@ -51,7 +51,7 @@ package struct EndWaiter: Sendable {
         return targets.map { found[$0] }
     }
 
-    /// On a terminal a line that moves; elsewhere a line every ten seconds in which something changed.
+    /// Shows progress: on a terminal in one changing line, elsewhere as a line every ten seconds if something changed.
     private func report(_ tally: EndTally) async {
         guard !console.quiet else { return }
         let interval: Duration = console.isErrorTerminal ? .milliseconds(300) : .seconds(10)
@@ -74,7 +74,7 @@ package struct EndWaiter: Sendable {
 }
 
 extension ExitStatus {
-    /// The status for operations that were waited for.
+    /// The exit status for operations in these states.
     package static func ofEnds(_ states: some Sequence<OperationState>) -> ExitStatus {
         var status = ExitStatus.done
         for state in states {

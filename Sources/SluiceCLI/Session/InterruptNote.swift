@@ -1,12 +1,12 @@
 import Dispatch
 import Foundation
 
-/// What Ctrl-C says while a command only waits: the work itself goes on.
+/// Prints a note when Ctrl-C ends a command that only waits: the operations continue.
 final class InterruptNote {
     private let source: any DispatchSourceSignal
     private let former = signal(SIGINT, SIG_IGN)
 
-    /// Says the note and ends the process at SIGINT, until this is dropped.
+    /// Prints the note and ends the process at SIGINT, until this object is released.
     init(_ note: String, on console: Console) {
         source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global(qos: .userInteractive))
         source.setEventHandler {

@@ -2,17 +2,17 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Ctrl-C and SIGTERM while a command changes many operations: the call that is under way ends, and the command says what was done. A
-/// second signal ends the process at once.
+/// Handles Ctrl-C and SIGTERM while a command changes many operations: the current call ends, and the command reports what was done. A second
+/// signal ends the process at once.
 final class Interruption {
     private static let signals = [SIGINT: ExitStatus.interrupted, SIGTERM: ExitStatus.terminated]
 
-    /// What came first; nil = nothing.
+    /// The first signal; nil = none.
     final class Received: Sendable {
         private let state = Mutex<(first: ExitStatus?, action: (@Sendable () -> Void)?)>((nil, nil))
         var status: ExitStatus? { state.withLock { $0.first } }
 
-        /// Calls this once something came, at once if it came before.
+        /// Calls the closure when a signal has come, at once if one came before.
         func whenReceived(_ action: @escaping @Sendable () -> Void) {
             let isReceived = state.withLock { state in
                 state.action = action
@@ -35,12 +35,12 @@ final class Interruption {
     private var sources:
         [(number: Int32, former: (@convention(c) (Int32) -> Void)?, source: any DispatchSourceSignal)] = []
 
-    /// Listens until this is dropped. What the parent has the program ignore stays ignored.
+    /// Handles signals until this object is released. Signals that the parent process has set to be ignored stay ignored.
     init() {
         for (number, status) in Self.signals where !EndingSignals.ignoredAtStart.contains(number) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
             source.setEventHandler { [received] in received.note(status) }
-            // Before the source, which on Linux installs a handler of its own: SIG_IGN after it would drop every signal.
+            // SIG_IGN comes before the source, which on Linux installs a handler: afterwards it would drop all signals.
             sources.append((number, signal(number, SIG_IGN), source))
             source.resume()
         }

@@ -4,18 +4,18 @@ import Operations
 import Sluice
 import WorkerRuntime
 
-/// One run of the command line: its arguments, streams and settings, and the way to Redis.
+/// One run of the command line: arguments, streams, settings, and the connection to Redis.
 package struct Invocation: Sendable {
     package let arguments: [String]
     package let console: Console
     package let settings: Settings
     package let options: Shown
-    /// Connects when a command needs it; commands that read nothing never do.
+    /// Connects to Redis. Only called by commands that need it.
     package let connector: @Sendable (Invocation) async throws -> SluiceClient
     /// Adds the program's own operations to a worker's registry.
     package let register: @Sendable (inout OperationRegistry) -> Void
 
-    /// How to show data.
+    /// Options of the output.
     package struct Shown: Sendable {
         package var showsHeader: Bool
         package var verbose: Bool
@@ -25,18 +25,18 @@ package struct Invocation: Sendable {
 
     package func connect() async throws -> SluiceClient { try await connector(self) }
 
-    /// A line for each of many operations; people who look at a terminal get a summary unless they ask for more.
+    /// Whether to print a line for each of many operations. A terminal gets a summary, except with -v.
     package var listsAll: Bool { options.verbose || !console.isOutputTerminal }
 
-    /// What the keys of the settings make of operations; nil = there are no keys.
+    /// Signs and encrypts with the keys of the settings; nil = no keys.
     package var seal: (any EnvelopeSeal)? {
         settings.keys.content.map { OperationSeal($0, namespace: settings.namespace.content) }
     }
 
-    /// With what operations are shown.
+    /// The keys and the redaction with which operations are shown.
     package var view: PayloadView { PayloadView(seal: seal, redaction: settings.redaction.content) }
 
-    /// The same with other settings.
+    /// Returns a copy with other settings.
     package func with(_ settings: Settings) -> Invocation {
         Invocation(
             arguments: arguments,
@@ -81,16 +81,16 @@ package struct Invocation: Sendable {
 // MARK: - Confirmation
 
 extension Invocation {
-    /// Above this many operations a confirmation is the number, typed.
+    /// For more operations than this, the user confirms by typing the number.
     private static let typedConfirmation = 100
 
-    /// Asks before something that cannot be taken back.
+    /// Asks for confirmation of a change that cannot be undone.
     ///
     /// - Parameters:
     ///   - question: what is about to happen.
-    ///   - count: how many operations it concerns.
-    ///   - isConfirmed: `-y` was given.
-    /// - Throws: `.refused` if the answer is no, or nobody can answer: with the command to give then.
+    ///   - count: how many operations will change.
+    ///   - isConfirmed: whether `-y` was given.
+    /// - Throws: `.refused` if the answer is no, or if there is no terminal to ask on; with the command that confirms.
     package func confirm(_ question: String, count: Int, isConfirmed: Bool) throws(CLIError) {
         guard !isConfirmed else { return }
         let fix = Program.command(arguments, adding: "-y")

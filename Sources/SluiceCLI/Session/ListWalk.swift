@@ -2,7 +2,7 @@ import Foundation
 import Operations
 import Sluice
 
-/// Walks the places of a query page by page: each state's place in each queue.
+/// Reads the places of a query page by page: each state's place in each queue.
 struct ListWalk: Sendable {
     private static let page = 200
 
@@ -10,9 +10,9 @@ struct ListWalk: Sendable {
     let query: OperationQuery
     /// Most operations to find.
     let limit: Int
-    /// Most operations to look at.
+    /// Most operations to examine.
     let scanLimit: Int
-    /// Leaves out the queues of a cluster's nodes that are away, and names them.
+    /// Whether to leave out and report the queues of cluster nodes that cannot be reached.
     var leavesOutAbsent = false
 
     struct Result: Sendable {
@@ -20,14 +20,14 @@ struct ListWalk: Sendable {
         var scanned = 0
         /// Nodes whose queues were left out.
         var absent: [AbsentNode] = []
-        /// Where to go on; nil = this was all.
+        /// Where the list continues; nil = this was all.
         var next: Position?
-        /// There are more than were to be looked at.
+        /// Whether the walk ended at the scan limit.
         var isCutShort: Bool { next != nil && isScanned }
         fileprivate var isScanned = false
     }
 
-    /// A place, a page of it, and how much of that page is done.
+    /// A place, a page in it, and how much of that page is done.
     struct Position: Codable, Sendable, Equatable {
         var state: OperationState
         var queue: String
@@ -35,7 +35,7 @@ struct ListWalk: Sendable {
         var skip: Int
     }
 
-    /// - Parameter show: called with what each page has of it, in order.
+    /// - Parameter show: called with the matching operations of each page, in order.
     func run(from start: Position?, _ show: ([OperationDetail]) -> Void) async throws -> Result {
         var result = Result()
         var queues = query.queues(of: try await client.broker.queues())
@@ -48,7 +48,10 @@ struct ListWalk: Sendable {
             return result
         }
         guard let index = places.firstIndex(where: { $0.state == start.state && $0.queue == start.queue }) else {
-            throw CLIError.usage("the cursor belongs to another query", fix: "the same query as before, or no --cursor")
+            throw CLIError.usage(
+                "the cursor belongs to another query",
+                fix: "repeat the query of the cursor, or drop --cursor"
+            )
         }
         try await walk([start] + places[(index + 1)...], into: &result, show)
         return result
@@ -108,7 +111,7 @@ extension ListWalk.Position {
     init(text: String) throws(CLIError) {
         guard let data = Data(base64Encoded: text), let position = try? JSONDecoder().decode(Self.self, from: data)
         else {
-            throw .usage("--cursor cannot be read", fix: "the text that the page before ended with")
+            throw .usage("--cursor cannot be read", fix: "copy the cursor from the last line of the previous page")
         }
         self = position
     }

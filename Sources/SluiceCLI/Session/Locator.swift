@@ -1,7 +1,7 @@
 import Operations
 import Sluice
 
-/// Where an operation is.
+/// The queue and the id of an operation.
 package struct Location: Hashable, Sendable {
     package var queue: String
     package var id: OperationID
@@ -12,22 +12,22 @@ package struct Location: Hashable, Sendable {
     }
 }
 
-/// Finds operations that were named by id or by the end of one.
+/// Finds operations by id, by the end of an id, or by the text of an `--id`.
 package struct Locator: Sendable {
     package enum Finding: Sendable, Equatable {
         case found(Location)
         case notFound
-        /// Several operations end so.
+        /// The ids of several operations end like this.
         case ambiguous([Location])
     }
 
-    /// How many of each long place are looked through for the end of an id.
+    /// How many operations of each long place are searched for the end of an id.
     package static let newest = 10_000
     package let client: SluiceClient
 
     package init(_ client: SluiceClient) { self.client = client }
 
-    /// Finds each of the references, in order. A full id behind its queue is taken as it is.
+    /// Finds the references, in order. `QUEUE/ID` with a full id needs no search.
     package func find(_ references: [IDReference]) async throws -> [Finding] {
         let taken = references.map(\.location)
         if !taken.contains(nil) { return taken.map { .found($0!) } }
@@ -35,7 +35,7 @@ package struct Locator: Sendable {
         let meanings = references.map { $0.location == nil ? $0.meanings : [] }
         let away = try await client.broker.absentNodes(of: queues).flatMap(\.queues)
         var places = try await look(for: meanings, in: queues.filter { !away.contains($0) })
-        // What is not where there is an answer may be where there is none: that is waited for, and fails.
+        // An operation that is not on the nodes that answer may be on another node. The search waits for that node, and fails.
         let open = meanings.filter { !$0.isEmpty && !$0.contains { places[$0] != nil } }
         if !away.isEmpty, !open.isEmpty { places.merge(try await look(for: open, in: away)) { $0.union($1) } }
         return zip(taken, meanings).map { location, meanings in
@@ -43,7 +43,7 @@ package struct Locator: Sendable {
         }
     }
 
-    /// Where what references may mean leads to. Ends of ids are looked for only where no whole id is found.
+    /// Finds the possible meanings of references. Ends of ids are searched for only if no full id is found.
     private func look(for meanings: [[IDReference]], in queues: [String]) async throws -> [IDReference: Set<Location>] {
         var places = try await findRecords(Set(meanings.joined()).filter { $0.id != nil }, queues: queues)
         let open = meanings.filter { !$0.contains { places[$0] != nil } }.joined().filter { $0.id == nil }
@@ -51,7 +51,7 @@ package struct Locator: Sendable {
         return places
     }
 
-    /// Looks for records in all queues at once. An id may be in several, as each queue has its own.
+    /// Searches all queues at once for records. The same id may be in several queues.
     private func findRecords(
         _ references: Set<IDReference>,
         queues: [String]
@@ -83,7 +83,7 @@ extension Locator.Finding {
 }
 
 extension IDReference {
-    /// Where it is, if that needs no look: a full id behind its queue.
+    /// The location of a full id with its queue, which needs no search.
     fileprivate var location: Location? {
         guard let queue, case .full(let id) = part else { return nil }
         return Location(queue: queue, id: id)
@@ -157,7 +157,7 @@ extension MonitorBroker {
         return known
     }
 
-    /// Details of any number of operations, in calls of a bounded size.
+    /// Reads the details of any number of operations, in calls of bounded size.
     package func allDetails(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
         var all: [OperationDetail?] = []
         for start in stride(from: 0, to: ids.count, by: Defaults.batch) {

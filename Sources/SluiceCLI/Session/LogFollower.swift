@@ -2,7 +2,7 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Prints log lines of an operation, those that are there and those that come.
+/// Prints existing and new log lines of an operation.
 struct LogFollower: Sendable {
     private static let page = 500
     private static let pause: Duration = .milliseconds(250)
@@ -15,12 +15,12 @@ struct LogFollower: Sendable {
         self.invocation = invocation
     }
 
-    /// Prints the lines that are there.
+    /// Prints the existing lines.
     ///
     /// - Parameters:
     ///   - from: the number of the first line.
-    ///   - last: only that many of the newest; nil = all.
-    /// - Returns: the number of the line that would come next.
+    ///   - last: the number of newest lines to print; nil = all.
+    /// - Returns: the number of the next line.
     @discardableResult
     func print(_ location: Location, from: Int = 0, last: Int? = nil) async throws -> Int {
         let (lines, next) = try await read(location, from..<Int.max)
@@ -28,12 +28,12 @@ struct LogFollower: Sendable {
         return next
     }
 
-    /// Prints the lines that are there, as one document in the format that was asked for.
+    /// Prints the existing lines as one document in the output format.
     func printAll(_ location: Location, last: Int?) async throws {
         try await printAll(location, [0..<Int.max], last: last)
     }
 
-    /// Prints the lines with these numbers, as far as they are there.
+    /// Prints the existing lines with these numbers.
     func printAll(_ location: Location, _ ranges: [Range<Int>], last: Int?) async throws {
         var lines: [LogLine] = []
         for range in ranges { lines += try await read(location, range).lines }
@@ -56,7 +56,7 @@ struct LogFollower: Sendable {
         ["v": 1, "at": OperationJSON.time(line.at ?? 0), "line": .string(String(decoding: line.text, as: UTF8.self))]
     }
 
-    /// - Returns: the lines that are there, and the number of the one that would come next.
+    /// - Returns: the existing lines, and the number of the next line.
     private func read(_ location: Location, _ range: Range<Int>) async throws -> (lines: [LogLine], next: Int) {
         var next = range.lowerBound
         var kept: [LogLine] = []
@@ -74,11 +74,11 @@ struct LogFollower: Sendable {
         return (kept, next)
     }
 
-    /// Prints lines until the operation ended and all of them are shown.
+    /// Prints lines until the operation has ended and all lines are printed.
     func follow(_ location: Location, last: Int? = nil) async throws {
         var next = try await print(location, last: last)
         while true {
-            // The state is read before the lines: nothing is written after the end.
+            // The state is read before the lines, because no line is written after the end.
             let detail = try await client.broker.details([location.id], queue: location.queue).first.flatMap { $0 }
             next = try await print(location, from: next)
             guard let detail, !detail.state.isTerminal else { return }
@@ -95,7 +95,7 @@ struct LogFollower: Sendable {
         }
     }
 
-    /// A pipe gets what the operation wrote and nothing else, unless it asks for more with `-o wide`.
+    /// The text of a line. A pipe gets only what the operation wrote, and with `-o wide` also the time.
     private func text(_ line: LogLine) -> String {
         let text = SafeText.log(line.text)
         guard invocation.console.isOutputTerminal || invocation.format == .wide else { return text }

@@ -3,15 +3,15 @@ import Sluice
 import SluiceMonitor
 
 extension SluiceClient {
-    /// The whole namespace, read now.
+    /// Reads the whole namespace.
     func snapshot(executingRows: Int) async throws -> NamespaceSnapshot {
         let start = ContinuousClock.now
         return try await broker.namespaceSnapshot(executingRows: executingRows) { ContinuousClock.now - start }
     }
 
-    /// One queue that is known.
+    /// Checks that a queue exists.
     ///
-    /// - Throws: `CLIError` with `.notFound` and what may have been meant.
+    /// - Throws: `CLIError` with `.notFound` and a similar name, if there is one.
     func knownQueue(_ queue: String) async throws {
         let known = try await broker.queues()
         guard known.contains(queue) else { throw CLIError.unknownQueue(queue, known: known) }

@@ -2,13 +2,13 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Whether somebody will run what is enqueued.
+/// Checks whether a worker will run enqueued operations.
 struct QueueCheck: Sendable {
     private let client: SluiceClient
 
     init(_ client: SluiceClient) { self.client = client }
 
-    /// Refuses a queue that has no worker and was never used: mostly a slip of the finger.
+    /// Throws for a queue that has no worker and was never used, which is probably a typing error.
     func requireUsed(_ queue: String) async throws {
         let known = try await client.broker.queues()
         guard !known.contains(queue) else { return }
@@ -16,17 +16,17 @@ struct QueueCheck: Sendable {
             .refused,
             "queue \"\(queue)\" has no worker and has never been used",
             notes: Suggestion.nearest(to: queue, among: known).map { ["did you mean \"\($0)\"?"] } ?? [],
-            fix: "enqueue anyway: drop --strict"
+            fix: "drop --strict to enqueue anyway"
         )
     }
 
-    /// Says which operations no live worker handles. They wait until one comes.
+    /// Warns about operations that no live worker handles. They wait for such a worker.
     ///
-    /// They are enqueued: if Redis cannot be asked about workers, that is no failure of it.
+    /// If the workers cannot be read, this only warns, because the operations are enqueued.
     func warn(_ operations: [(queue: String, name: String)], console: Console) async {
         guard !console.quiet else { return }
         do { try await warnings(operations, console) } catch {
-            console.warn("enqueued, but workers cannot be looked up: \(SafeText.line("\(error)"))")
+            console.warn("enqueued, but the workers cannot be read: \(SafeText.line("\(error)"))")
         }
     }
 

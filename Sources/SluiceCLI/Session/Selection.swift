@@ -3,50 +3,50 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Operations named on the command line, or found by a query.
+/// Operations that are named on the command line or found by a query.
 package struct Selection: ParsableArguments {
     @OptionGroup package var targets: Targets
     @Option(
         name: [.customShort("w"), .customLong("where")],
-        help: ArgumentHelp("All that a query finds: 'state:dead name:Send* tag:v1*'.", valueName: "query")
+        help: ArgumentHelp("Select by a query: 'state:dead name:Send* tag:v1*'.", valueName: "query")
     )
     var query: [String] = []
-    @Option(name: .shortAndLong, help: "All with exactly this tag; may be repeated, then with any of them.")
+    @Option(name: .shortAndLong, help: "Select by exactly this tag; may be repeated for any of several tags.")
     var tag: [String] = []
     @Option(
         help: ArgumentHelp(
-            "Most operations that -w and -t look at: all unless given (wait: 100,000).",
+            "Examine at most n operations for -w and -t (all; wait: 100,000).",
             valueName: "count"
         )
     )
     var scanLimit: Int?
 
-    /// Most operations that a command looks at which only reads, unless it was told otherwise.
+    /// The default of `--scan-limit` for commands that only read.
     static let readingLimit = 100_000
 
     package init() {}
 
-    /// True if -w or -t was given.
+    /// Whether -w or -t was given.
     package var isQuery: Bool { !query.isEmpty || !tag.isEmpty }
 
-    /// Refuses what makes no sense together.
+    /// Throws for options that exclude each other.
     package func check() throws(CLIError) {
-        guard scanLimit ?? 1 > 0 else { throw .usage("a limit is at least 1", fix: "--scan-limit 100000") }
+        guard scanLimit ?? 1 > 0 else { throw .usage("--scan-limit is at least 1", fix: "--scan-limit 100000") }
         guard isQuery else { return }
         guard targets.ids.isEmpty else { throw .usage("ids exclude -w and -t", fix: "drop one of them") }
         _ = try parsed()
     }
 
-    /// The query, with the tags as one more term.
+    /// The query, with the tags as a term.
     func parsed() throws(CLIError) -> OperationQuery {
         var parsed = try OperationQuery(parsing: query)
         if !tag.isEmpty { parsed.terms.append(.tags(tag)) }
         return parsed
     }
 
-    /// What -w and -t ask for, with the ids of the workers that are named.
+    /// The query of -w and -t, with ids in place of names of workers.
     ///
-    /// - Parameter states: those that count where the query names none.
+    /// - Parameter states: the states to search if the query names none.
     func query(in states: [OperationState], _ client: SluiceClient) async throws -> OperationQuery {
         var query = try parsed()
         if !query.terms.contains(where: { $0.field == .state }) {
@@ -56,9 +56,9 @@ package struct Selection: ParsableArguments {
         return query
     }
 
-    /// Looks for what has a record, for a command that only reads.
+    /// Finds operations with a record, for a command that only reads.
     ///
-    /// - Returns: where they are, and the line that says that there are more; nil = these are all.
+    /// - Returns: the locations, and a note if the scan limit was reached; nil = these are all.
     func find(_ client: SluiceClient, _ console: Console) async throws -> (locations: [Location], more: String?) {
         let query = try await query(in: OperationState.allCases, client)
         let walk = ListWalk(client: client, query: query, limit: .max, scanLimit: scanLimit ?? Self.readingLimit)
@@ -70,6 +70,6 @@ package struct Selection: ParsableArguments {
         console.note("\(QuantityText.grouped(found.count)) match")
         guard result.isCutShort else { return (found, nil) }
         let scanned = QuantityText.grouped(result.scanned)
-        return (found, "\(scanned) operations were looked at, and there are more: take them in with --scan-limit")
+        return (found, "\(scanned) operations were examined, and there are more: raise --scan-limit")
     }
 }

@@ -3,7 +3,7 @@ import Operations
 import RedisClient
 import TerminalText
 
-/// What a command runs with, and where each value comes from: flag, then environment, then default.
+/// The settings of a command, each from a flag, the environment or a default, in this order.
 package struct Settings: Sendable {
     package enum Origin: Sendable, Equatable, CustomStringConvertible {
         case flag(String)
@@ -28,7 +28,7 @@ package struct Settings: Sendable {
         }
     }
 
-    /// nil = the embedded server.
+    /// The endpoint; nil = the embedded server.
     package var redis: Value<RedisEndpoint?>
     package var namespace: Value<String>
     package var connectTimeout: Value<Duration>
@@ -36,7 +36,7 @@ package struct Settings: Sendable {
     package var time: Value<TimeStyle>
     package var readOnly: Value<Bool>
     package var noInput: Value<Bool>
-    /// nil = operations are neither signed nor encrypted.
+    /// The keys; nil = operations are neither signed nor encrypted.
     package var keys: Value<OperationKeys?>
     package var redaction: Value<Redaction>
 
@@ -74,7 +74,7 @@ package struct Settings: Sendable {
         if hidesAll { redaction.origin = hiding.origin }
     }
 
-    /// Reads one setting after the other.
+    /// Reads settings.
     private struct Source {
         let environment: [String: String]
 
@@ -86,7 +86,7 @@ package struct Settings: Sendable {
             return Value(content: nil, origin: .builtIn)
         }
 
-        /// A file on the command line counts before whatever the environment says.
+        /// Reads the keys. A file on the command line has precedence over the environment.
         func keys(_ flag: String?) throws(CLIError) -> Value<OperationKeys?> {
             let inEnvironment = [OperationKeys.fileVariable, OperationKeys.variable].first {
                 environment[$0].map { !$0.isEmpty } ?? false
@@ -100,7 +100,7 @@ package struct Settings: Sendable {
                     .badConfiguration,
                     error.message,
                     notes: ["from: \(origin)"],
-                    fix: "\(Program.name) config keys FILE makes one; chmod 600 FILE"
+                    fix: "\(Program.name) config keys FILE (makes a new file), or chmod 600 FILE"
                 )
             }
         }
@@ -125,7 +125,7 @@ package struct Settings: Sendable {
             parse: (String) -> Content?
         ) throws(CLIError) -> Value<Content> {
             if let flag {
-                // Options that have no type of their own are checked like what the environment says.
+                // Options without a type of their own are checked like environment variables.
                 if let text = flag as? String, parse(text) == nil { throw wrong(text, flagName, .usage) }
                 return Value(content: flag, origin: .flag(flagName))
             }

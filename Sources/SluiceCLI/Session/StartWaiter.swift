@@ -2,9 +2,9 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Waits until operations have started, by looking again whenever something has happened in their queues.
+/// Waits until operations have started. Reads them again after each event in their queues.
 struct StartWaiter: Sendable {
-    /// An event may be lost.
+    /// The longest time between two reads, because an event may be lost.
     private static let longest: Duration = .seconds(2)
     private let client: SluiceClient
 
@@ -15,7 +15,7 @@ struct StartWaiter: Sendable {
         self.console = console
     }
 
-    /// - Returns: what is stored about each operation that still exists.
+    /// - Returns: the details of each operation that still exists.
     func wait(for targets: [Location], timeout: Duration?, any: Bool) async throws -> [OperationDetail] {
         let deadline = timeout.map { ContinuousClock.now + $0 }
         let reader = EndWaiter(client, console: console)
@@ -50,11 +50,11 @@ struct StartWaiter: Sendable {
 }
 
 extension OperationDetail {
-    /// A worker has begun to run it, now or before.
+    /// Whether a worker has started it.
     var hasStarted: Bool { record.startedAt > 0 }
 }
 
-/// Which of the operations have started.
+/// Prints which operations have started.
 struct StartReport {
     private let details: [OperationDetail]
     private let any: Bool
@@ -66,7 +66,7 @@ struct StartReport {
 
     private var status: ExitStatus {
         if any, details.contains(where: \.hasStarted) { return .done }
-        // What ended without having started was cancelled, or expired.
+        // An operation that ended without a start was cancelled or has expired.
         if details.contains(where: { !$0.hasStarted && $0.state.isTerminal }) { return .cancelled }
         return details.allSatisfy(\.hasStarted) ? .done : .timedOut
     }

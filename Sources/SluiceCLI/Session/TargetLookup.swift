@@ -2,7 +2,7 @@ import Operations
 import Sluice
 
 extension Locator {
-    /// Finds the references, and reads what is stored about each; those that lead to no operation are thrown as one error.
+    /// Finds the references and reads their details. References without an operation are thrown as one error.
     package func details(_ references: [IDReference]) async throws -> [OperationDetail] {
         let findings = try await find(references)
         var rows: [TargetReport.Row] = []

@@ -3,16 +3,19 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Operations named on the command line.
+/// Operations that are named on the command line.
 package struct Targets: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("Ids, ends of ids, texts of --id, or QUEUE/ID; - reads them from stdin.", valueName: "id")
+        help: ArgumentHelp(
+            "Ids, last characters of ids, texts of --id, or QUEUE/ID; - reads them from stdin.",
+            valueName: "id"
+        )
     )
     var ids: [String] = []
 
     package init() {}
 
-    /// The references, each once; `-` stands for the lines of stdin.
+    /// The references without duplicates. `-` reads lines of stdin.
     package func references() throws(CLIError) -> [IDReference] {
         var texts: [String] = []
         for id in ids { texts += id == "-" ? try Self.words(of: InputFile.read("-", limit: .max - 1)) : [id] }
@@ -30,17 +33,17 @@ package struct Targets: ParsableArguments {
     }
 }
 
-/// What became of each target, for output and exit status.
+/// The outcomes of targets, for output and exit status.
 package struct TargetReport: Sendable {
     package struct Row: Sendable {
         package var reference: String
         package var location: Location?
         package var status: ExitStatus
-        /// What happened: `cancelled`, `already finished 3m ago`.
+        /// The outcome: `cancelled`, `already finished 3m ago`.
         package var text: String
-        /// For programs.
+        /// The outcome for programs.
         package var outcome: String
-        /// What happened, as it is the same for many: `already finished`.
+        /// The kind of outcome, to count: `already finished`.
         package var kind: String
         package var detail: OperationDetail?
 
@@ -64,7 +67,7 @@ package struct TargetReport: Sendable {
     }
 
     package var rows: [Row]
-    /// What was to be done, as a participle: `cancelled`.
+    /// The change as a participle: `cancelled`.
     package var participle: String
     package var namespace: String
     package var fix: String?
@@ -80,7 +83,7 @@ package struct TargetReport: Sendable {
         TargetSummary(rows).error(participle: participle, namespace: namespace, fix: fix)
     }
 
-    /// Rows that were done, for programs that read columns.
+    /// A table of successful rows, for programs that read columns.
     static func table(_ rows: [Row]) -> Table {
         var table = Table(["ID", "QUEUE", "OUTCOME", "MESSAGE"].map { TableColumn($0) })
         for row in rows {
@@ -106,7 +109,7 @@ extension TargetReport.Row {
         ]
     }
 
-    /// The row of a reference that leads to no single operation.
+    /// Makes the row of a reference that does not name exactly one operation.
     package init?(_ finding: Locator.Finding, of reference: IDReference) {
         switch finding {
         case .found: return nil
@@ -129,9 +132,11 @@ extension CLIError {
         CLIError(
             .notFound,
             "no operation \(reference) (namespace \"\(namespace)\")",
-            notes: ["searched: executing, due, dead, newest \(Locator.newest) of each other place"],
+            notes: [
+                "searched: executing, due and dead operations, and the newest \(Locator.newest) of each other place"
+            ],
             fix:
-                "the full id (\(Program.name) list -o id); an untracked operation has a record only once it failed or was cancelled"
+                "use the full id (\(Program.name) list -o id); an untracked operation has a record only if it failed or was cancelled"
         )
     }
 }

@@ -2,7 +2,7 @@ import Operations
 import Sluice
 import SluiceMonitor
 
-/// The workers that can be named: those of the namespace, and those that were lost within 24 h.
+/// Finds workers by name: those of the namespace, and those that were lost within 24 h.
 struct WorkerLookup: Sendable {
     enum Found: Sendable {
         case present(WorkerSummary)
@@ -11,7 +11,7 @@ struct WorkerLookup: Sendable {
 
     private let workers: [WorkerSummary]
     private let lost: [LostSummary]
-    /// Nodes of a cluster whose workers are not known.
+    /// Cluster nodes that do not answer, whose workers are unknown.
     private let absent: [AbsentNode]
 
     init(workers: [WorkerSummary], lost: [LostSummary] = [], absent: [AbsentNode] = []) {
@@ -20,7 +20,7 @@ struct WorkerLookup: Sendable {
         self.absent = absent
     }
 
-    /// Reads the workers, and the lost ones too.
+    /// Reads the workers, including lost ones.
     init(_ snapshot: NamespaceSnapshot, _ client: SluiceClient) async throws {
         let queues = snapshot.queues.map(\.queue)
         self.init(
@@ -30,7 +30,7 @@ struct WorkerLookup: Sendable {
         )
     }
 
-    /// The worker that a text names: its name, its id, or the end of its id as tables print it. A lost one counts if no other has the name.
+    /// Finds a worker by its name, its id, or the end of its id as in tables. A lost worker is found if no other one has the name.
     ///
     /// - Throws: `CLIError` with `.usage` and all candidates if there are several, with `.notFound` if there is none,
     ///   with `.unreachable` if it may be known on a node that does not answer.
@@ -53,7 +53,7 @@ struct WorkerLookup: Sendable {
         )
     }
 
-    /// The ids of the workers that a value of a query means. An id is taken as it is, since a snapshot names not all of many workers.
+    /// The ids of the workers that a query's value names. An id needs no search, because a snapshot does not list all of many workers.
     func ids(_ value: String) throws(CLIError) -> [String] {
         if let id = OperationID(value) { return [id.description] }
         if value.hasSuffix("*") {
@@ -76,13 +76,13 @@ struct WorkerLookup: Sendable {
             .usage,
             "\(OperationsError.quoted(text)) names \(candidates.count) workers",
             notes: candidates,
-            fix: "the id, or the last \(IDReference.shortest) or more characters of it"
+            fix: "use the id, or its last \(IDReference.shortest) or more characters"
         )
     }
 }
 
 extension OperationQuery {
-    /// Puts the ids of workers in the place of what the query calls them.
+    /// Replaces names of workers in the query by ids.
     ///
     /// - Throws: `CLIError` if a value names no worker, or several.
     mutating func resolveWorkers(_ client: SluiceClient) async throws {

@@ -3,9 +3,9 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Sends the operations of a file in bulk, in the order of its lines.
+/// Enqueues the operations of a file in bulk, in the order of its lines.
 struct BatchEnqueue: Sendable {
-    /// Operations between two looks at the progress; each queue's part goes in as few calls as possible.
+    /// Operations between two updates of the progress. Each queue's part is sent in as few calls as possible.
     private static let window = 20 * Defaults.batch
 
     let verb: EnqueueVerb
@@ -15,7 +15,7 @@ struct BatchEnqueue: Sendable {
         let console = invocation.console
         var (requests, errors) = try await verb.surroundings.lines == nil ? read(path) : readCommands(path)
         guard !requests.isEmpty else {
-            let fix = verb.surroundings.lines == nil ? "one JSON object a line" : "one command a line"
+            let fix = verb.surroundings.lines == nil ? "write one JSON object a line" : "write one command a line"
             throw CLIError.usage("\(InputFile.name(path)) has no operations", fix: fix)
         }
         if let seal = invocation.seal { try check(requests, errors) { try $0.check(sealedBy: seal) } }
@@ -49,7 +49,7 @@ struct BatchEnqueue: Sendable {
         return (try file.read(Array(try handle.readToEnd() ?? Data())), file.errors)
     }
 
-    /// - Throws: what `body` finds, with the line.
+    /// - Throws: the error of `body`, with the line.
     private func check(
         _ requests: [EnqueueRequest],
         _ errors: LineErrors,
@@ -62,7 +62,7 @@ struct BatchEnqueue: Sendable {
         }
     }
 
-    /// Makes delays of times, once the server's clock is known, of all before the first is sent.
+    /// Converts all start times to delays by the server's clock, before the first operation is sent.
     private func resolve(
         _ requests: inout [EnqueueRequest],
         _ errors: LineErrors,
@@ -76,7 +76,7 @@ struct BatchEnqueue: Sendable {
         }
     }
 
-    /// What is in Redis.
+    /// The operations that are in Redis.
     private struct HandedOver {
         var count = 0
         var created = 0
@@ -128,13 +128,13 @@ struct BatchEnqueue: Sendable {
         var report = ErrorTranslation.report(error, settings: invocation.settings)
         let next = min(sent + Self.window, count)
         report.notes += [
-            "the first \(sent) operations are enqueued; of numbers \(sent + 1) to \(next) some may be; the rest is not",
-            "with an \"id\" in each line the whole batch can be sent again: what is there already stays as it is",
+            "the first \(sent) operations are enqueued; of numbers \(sent + 1) to \(next) some may be; the others are not",
+            "with an \"id\" in each line the whole batch can be sent again: operations that exist stay unchanged",
         ]
         return report
     }
 
-    /// Some of the operations, so that of neighbours that are alike there is one.
+    /// The operations without neighbors of the same kind.
     private func kinds(
         of requests: [EnqueueRequest],
         atMost most: Int,
@@ -173,7 +173,7 @@ extension BatchEnqueue {
                 .json
             )
         }
-        let note = existed == 0 ? "" : ", \(QuantityText.grouped(existed)) were there already"
+        let note = existed == 0 ? "" : ", \(QuantityText.grouped(existed)) existed already"
         invocation.console.note(
             "\(QuantityText.grouped(done.created)) enqueued in \(DurationText.precise(time))\(note)"
         )
@@ -192,7 +192,7 @@ extension BatchEnqueue {
         if large > 0 {
             invocation.console.warn(
                 "\(QuantityText.grouped(large)) have more than \(QuantityText.bytes(Defaults.operationWarningBytes)) of arguments, "
-                    + "which travel with every hand-out; better store them elsewhere"
+                    + "which are sent with each claim; store them elsewhere and pass their address"
             )
         }
         let kinds = kinds(of: requests, atMost: 10_000) { $0.queue == $1.queue && $0.name == $1.name }

@@ -17,26 +17,26 @@ package struct CancelVerb: Verb {
                   \(Program.name) cancel --queue mail -y
                   \(Program.name) cancel --all -y --wait
 
-                -t takes a tag as it is; in -w 'tag:v1*' the * stands for anything at the end.
-                A waiting operation ends at once; a running one is told, and --wait waits until it stopped.
-                -w and -t cover all that exists when the cancel begins, also what moves meanwhile.
-                Exit status: 0 cancelled (also if it was before), 3 unknown, 4 not stopped in time, 5 it had already ended, 6 some of several, \
+                -t compares a tag as it is; in -w 'tag:v1*' the * matches anything at the end.
+                A waiting operation ends at once. A running one gets a cancel request, and --wait waits until it has stopped.
+                -w and -t cover all operations that exist when the cancel begins, even if they change their state meanwhile.
+                Exit status: 0 cancelled now or before, 3 unknown, 4 not stopped in time, 5 already ended, 6 some of several, \
                 or --scan-limit was reached.
                 """
         )
     }
 
-    /// How long `--wait` waits when it says nothing else.
+    /// How long `--wait` waits without a value.
     static let defaultWait: Duration = .seconds(30)
 
     @OptionGroup package var selection: Selection
-    @Option(name: .shortAndLong, help: "With ids: the queue that they are in. Alone: everything in it now.")
+    @Option(name: .shortAndLong, help: "With ids: find them in this queue. Alone: cancel everything in it now.")
     var queue: String?
-    @Flag(help: "Everything in all queues of the namespace now.")
+    @Flag(help: "Cancel everything in all queues of the namespace now.")
     var all = false
-    @Option(help: "For people; kept with the operations.")
+    @Option(help: "Store this reason with the operations.")
     var reason = ""
-    @Flag(help: ArgumentHelp("Wait until the running ones stopped (--wait=10s; 30s).", valueName: "duration"))
+    @Flag(help: ArgumentHelp("Wait until running operations have stopped (--wait=10s; 30s).", valueName: "duration"))
     var wait = false
     @Option(help: .hidden, transform: DurationText.parse)
     var waitTimeout: Duration?

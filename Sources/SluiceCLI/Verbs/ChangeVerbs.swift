@@ -6,15 +6,15 @@ package struct RetryVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "retry",
-            abstract: "Run dead, cancelled or expired operations again, retrying and scheduled ones now.",
+            abstract: "Run dead, cancelled or expired operations again, and retrying or scheduled ones now.",
             discussion: """
                 EXAMPLES
                   \(Program.name) retry 7QK2MX
                   \(Program.name) retry -w 'state:dead name:Send*'
                   \(Program.name) list -o id --limit 200 state:dead tag:test | \(Program.name) retry -
 
-                Errors and log stay; the attempts of what had ended begin anew. A query without a state leaves out what is scheduled:
-                somebody has chosen its time.
+                Errors and log stay. The attempts of an ended operation begin at 1. A query without a state leaves out scheduled
+                operations, whose time a producer has chosen.
                 """
         )
     }
@@ -29,7 +29,7 @@ package struct RetryVerb: Verb {
     package func check() throws { try selection.check() }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        // Without a state in the query, what is scheduled keeps its time, which a producer has chosen.
+        // Without a state in the query, scheduled operations keep their time, which a producer has chosen.
         let states: [OperationState] = [.dead, .cancelled, .expired, .retrying]
         return try await Change.run(invocation, "retry", "retried", selection, in: states, isConfirmed: yes) {
             client,
@@ -44,7 +44,7 @@ package struct RemoveVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rm",
-            abstract: "Remove operations that do not run, with result, errors and log.",
+            abstract: "Remove operations that are not running, with result, errors and log.",
             discussion: """
                 EXAMPLES
                   \(Program.name) rm 7QK2MX
@@ -75,9 +75,9 @@ package struct RemoveVerb: Verb {
 }
 
 extension Change {
-    /// Runs a verb that reports its outcomes as `rm` and `retry` do.
+    /// Runs `rm` or `retry`.
     ///
-    /// - Parameter states: those in which a query looks where it names none.
+    /// - Parameter states: the states to search if the query names none.
     fileprivate static func run(
         _ invocation: Invocation,
         _ verb: String,

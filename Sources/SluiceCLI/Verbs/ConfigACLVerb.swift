@@ -8,22 +8,22 @@ package struct ConfigACLVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "acl",
-            abstract: "Print the least rights of a Redis user for each role, as lines of an ACL file.",
+            abstract: "Print the minimal permissions of a Redis user for each role, as lines of an ACL file.",
             discussion: """
                 EXAMPLES
                   \(Program.name) config acl -N shop
                   \(Program.name) config acl worker --user shop-worker -N shop >> users.acl
 
-                producer enqueues, waits, cancels and retries by id; worker runs operations; monitor only looks; operator cancels, retries, pauses, removes and runs doctor. A producer that waits for the append-only file (enqueue --durability aof, Redis 7.2) needs +waitaof as well. Replace PASSWORD in each line (or the word >PASSWORD by #SHA256), then ACL LOAD. The same words go behind ACL SETUSER.
+                Roles: a producer enqueues, waits, cancels and retries by id; a worker runs operations; a monitor only reads; an operator cancels, retries, pauses, removes and runs doctor. A producer that waits for the append-only file (enqueue --durability aof, Redis 7.2) also needs +waitaof. Replace PASSWORD in each line (or the word >PASSWORD by #SHA256), then run ACL LOAD. ACL SETUSER takes the same words.
 
-                To keep out whoever names no user: user default off ~* &* +@all. It has to keep its rights: Redis replays its append-only file as this user (7.0 does), and skips without a word what a user without rights may not do.
+                To refuse clients without a user, add: user default off ~* &* +@all. Keep the permissions of this user: Redis 7.0 replays its append-only file as this user, and silently skips commands that the user may not run.
                 """
         )
     }
 
-    @Argument(help: "producer, worker, monitor or operator; all of them unless given.")
+    @Argument(help: "producer, worker, monitor or operator (all).")
     var roles: [RedisRole] = []
-    @Option(name: .long, help: "The user's name, for one role (sluice-ROLE).")
+    @Option(name: .long, help: "Name the user of the role (sluice-ROLE).")
     var user: String?
     @OptionGroup package var global: GlobalOptions
 
@@ -32,7 +32,7 @@ package struct ConfigACLVerb: Verb {
     package func check() throws {
         guard let user else { return }
         guard roles.count == 1 else {
-            throw CLIError.usage("--user names the user of one role", fix: "config acl worker --user NAME")
+            throw CLIError.usage("--user needs one role", fix: "\(Program.name) config acl worker --user NAME")
         }
         guard NameRule.allows(user) else {
             throw CLIError.usage("a user has 1 to 128 letters, digits, '.', '_' or '-'", fix: "--user sluice-worker")

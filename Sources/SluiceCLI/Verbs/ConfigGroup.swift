@@ -21,20 +21,20 @@ package struct ConfigShowVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
-            abstract: "Show every setting and default; --origin says where each comes from.",
+            abstract: "Show all settings and defaults; --origin shows where each comes from.",
             discussion: """
                 EXAMPLES
                   \(Program.name) config show --origin
                   SLUICE_REDIS_URL=redis://10.0.0.5/0 \(Program.name) config show
 
-                A flag counts before the environment (SLUICE_REDIS_URL, REDIS_URL, SLUICE_NAMESPACE, SLUICE_OUTPUT, SLUICE_TIME,
-                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS, SLUICE_REDACT, SLUICE_HIDE_ARGS), the environment before the
-                default. Of SLUICE_KEYS_FILE and SLUICE_KEYS one may be set. Passwords and keys are not shown.
+                A flag has precedence over the environment (SLUICE_REDIS_URL, REDIS_URL, SLUICE_NAMESPACE, SLUICE_OUTPUT, SLUICE_TIME,
+                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS, SLUICE_REDACT, SLUICE_HIDE_ARGS), and the environment over
+                the default. Set SLUICE_KEYS_FILE or SLUICE_KEYS, not both. Passwords and keys are not shown.
                 """
         )
     }
 
-    @Flag(help: "Say where each value comes from.")
+    @Flag(help: "Show where each value comes from.")
     var origin = false
     @OptionGroup package var global: GlobalOptions
 
@@ -59,7 +59,7 @@ package struct ConfigShowVerb: Verb {
     }
 }
 
-/// Settings of this command, then every default and limit of the product.
+/// The settings of this command, then all defaults and limits of Sluice.
 struct SettingsTable {
     struct Entry {
         var name: String

@@ -10,20 +10,20 @@ package struct DoctorVerb: Verb {
         CommandConfiguration(
             commandName: "doctor",
             abstract:
-                "Look for anything that is wrong: lost or doubled operations, counters, leases, settings of Redis.",
+                "Find errors: lost or doubled operations, wrong counters, leases, settings of Redis.",
             discussion: """
                 EXAMPLES
                   \(Program.name) doctor
                   \(Program.name) doctor --deep -o json | jq '.findings[] | select(.severity == "error")'
 
-                It changes nothing, and may run at any time. Without --deep it looks at 100,000 keys and 20,000 entries of each place at most. Exit status: 0, or 1 if there is an error (with --strict also for a warning).
+                doctor changes nothing and may run at any time. Without --deep it examines at most 100,000 keys and 20,000 entries of each place. Exit status: 0, or 1 if there is an error (with --strict also for a warning).
                 """
         )
     }
 
-    @Flag(help: "Look at everything, however much it is.")
+    @Flag(help: "Examine all keys and entries.")
     var deep = false
-    @Flag(help: "Exit with 1 for warnings, too.")
+    @Flag(help: "Exit with 1 for warnings as well.")
     var strict = false
     @OptionGroup package var global: GlobalOptions
 
@@ -42,7 +42,7 @@ package struct DoctorVerb: Verb {
     private func examine(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
         guard let broker = client.broker as? any Doctor.Broker else {
-            throw CLIError(.bug, "this broker cannot be examined")
+            throw CLIError(.bug, "this broker does not support doctor")
         }
         let start = ContinuousClock.now
         let console = invocation.console
@@ -85,7 +85,7 @@ package struct DoctorVerb: Verb {
     }
 }
 
-/// What `doctor` prints: `docs/schema/doctor.json`.
+/// The output of `doctor`: `docs/schema/doctor.json`.
 struct DoctorReport {
     let chart: Chart
     let coverage: Doctor.Coverage
@@ -175,7 +175,7 @@ struct DoctorReport {
         ]
     }
 
-    /// Of a cluster: the sum or the worst of all masters, and what differs in the order of their slots.
+    /// Facts about the server. For a cluster: the sum or the worst of all masters; other facts in the order of their slots.
     private var server: JSONValue {
         let first = servers.first
         return [
@@ -213,7 +213,7 @@ struct DoctorReport {
 }
 
 extension ServerAudit {
-    /// Of all databases: `db0:keys=12,expires=3,…`.
+    /// The number of keys in all databases, from `db0:keys=12,expires=3,…`.
     fileprivate var keyCount: Int {
         info.filter { $0.key.hasPrefix("db") }
             .compactMap { $0.value.firstMatch(of: /^keys=(\d+)/).flatMap { Int($0.1) } }

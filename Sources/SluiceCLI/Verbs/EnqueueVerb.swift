@@ -25,38 +25,45 @@ package struct EnqueueVerb: Verb {
                   id=$(\(Program.name) enqueue sleep seconds:=60 --in 10m -o id)
                   \(Program.name) enqueue --batch operations.jsonl
 
-                k=text is a string, k:=json any JSON, k=@file the text of a file. Behind -- stands a program and its arguments,
-                an exec operation: no shell; workers run it only with --allow exec. It reads nothing unless --stdin gives it something.
-                Built-in operations and their arguments, and what programs get of the worker's environment: \(Program.name) help built-ins
-                --lines takes one command a line. Words are separated by spaces; '…', "…" and \\ quote as in a shell; $, *, |, > and ; mean
-                nothing (for those: sh -c '…'). Empty lines and lines that begin with # are skipped. --cwd, --env and --stdin are for each.
-                --durability that is not reached in time is a warning, not a failure: the operation is stored.
-                A batch has one JSON object a line: name, and as needed args, queue, priority, in, at, tags, id, expires, attempts,
-                runTimeout, track. All lines of both are checked before the first is sent.
+                k=text is a string, k:=json any JSON, k=@file the text of a file.
+                After -- write a program and its arguments: an exec operation, without a shell. Only workers with --allow exec run it.
+                Its stdin is empty unless --stdin is given.
+                Built-in operations, their arguments and the environment of programs: \(Program.name) help built-ins
+                --lines reads one command a line. Spaces separate words; '…', "…" and \\ quote as in a shell; $, *, |, > and ; have no
+                special meaning (for those: sh -c '…'). Empty lines and lines that begin with # are skipped. --cwd, --env and --stdin
+                apply to each command.
+                If --durability is not reached in time, that is a warning and not a failure: the operation is stored.
+                --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, id, expires, attempts,
+                runTimeout, track. All lines of a file are checked before the first operation is sent.
                 """
         )
     }
 
-    @Argument(help: ArgumentHelp("The operation's name, then its arguments.", valueName: "name k=v"))
+    @Argument(help: ArgumentHelp("Name of the operation, then its arguments.", valueName: "name k=v"))
     var words: [String] = []
-    /// What stands behind `--`; see `CommandLineRewriter`.
+    /// The words after `--`; see `CommandLineRewriter`.
     @Option(name: .customLong("program-word"), help: .hidden, transform: { String($0.dropFirst()) })
     var program: [String] = []
-    @Option(help: ArgumentHelp("All arguments as one JSON value; - reads it from stdin.", valueName: "json"))
+    @Option(help: ArgumentHelp("Pass all arguments as one JSON value; - reads it from stdin.", valueName: "json"))
     var args: String?
-    @Option(help: ArgumentHelp("A file of operations, one JSON object a line; - reads stdin.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Enqueue the operations in this file, one JSON object a line; - reads stdin.",
+            valueName: "file"
+        )
+    )
     var batch: String?
     @OptionGroup var surroundings: ProgramFlags
     @OptionGroup var how: EnqueueFlags
-    @Flag(help: ArgumentHelp("Wait until it ended (--wait=10s: at most so long); the exit status says how."))
+    @Flag(help: ArgumentHelp("Wait for the end (--wait=10s: at most this long); the exit status shows the outcome."))
     var wait = false
     @Option(help: .hidden, transform: DurationText.parse)
     var waitTimeout: Duration?
-    @Flag(help: "Wait, and print its log meanwhile.")
+    @Flag(help: "Wait for the end, and print the log meanwhile.")
     var follow = false
-    @Flag(help: "Refuse (5) if the queue was never used and no worker serves it.")
+    @Flag(help: "Refuse (exit 5) if the queue was never used and no worker serves it.")
     var strict = false
-    @Flag(help: "Check everything, enqueue nothing.")
+    @Flag(help: "Check everything, but enqueue nothing.")
     var dryRun = false
     @OptionGroup package var global: GlobalOptions
 
@@ -65,23 +72,23 @@ package struct EnqueueVerb: Verb {
     package func check() throws {
         let name = Program.name
         guard batch == nil || (words.isEmpty && program.isEmpty && args == nil) else {
-            throw CLIError.usage("--batch takes all operations from the file", fix: "\(name) enqueue --batch FILE")
+            throw CLIError.usage("--batch reads all operations from the file", fix: "\(name) enqueue --batch FILE")
         }
         guard surroundings.lines == nil || (batch == nil && words.isEmpty && program.isEmpty && args == nil) else {
-            throw CLIError.usage("--lines takes all commands from the file", fix: "\(name) enqueue --lines FILE")
+            throw CLIError.usage("--lines reads all commands from the file", fix: "\(name) enqueue --lines FILE")
         }
         guard hasFile || !words.isEmpty || !program.isEmpty else {
             throw CLIError.usage("nothing to enqueue", fix: "\(name) enqueue NAME k=v, or \(name) enqueue -- PROGRAM")
         }
-        guard !follow || !hasFile else { throw CLIError.usage("--follow shows one log", fix: "--wait instead") }
+        guard !follow || !hasFile else { throw CLIError.usage("--follow shows one log", fix: "use --wait") }
         guard !hasFile || how.id == nil else {
-            throw CLIError.usage("--id names one operation", fix: "--batch, and \"id\" in each of its lines")
+            throw CLIError.usage("--id names one operation", fix: "use --batch with an \"id\" in each line")
         }
         try surroundings.check(hasProgram: isProgram && args == nil)
         try settings.check()
     }
 
-    /// For one operation, or for the lines of a file.
+    /// The settings for one operation, or for the lines of a file.
     var settings: EnqueueSettings {
         var settings = how.settings
         settings.isAwaited = wait || follow
@@ -103,7 +110,7 @@ package struct EnqueueVerb: Verb {
         let new = try request.resolved(serverTime: try await request.serverTime(client))
         let reference = try await client.enqueue([new], queue: request.queue, durability: how.durability)[0]
         invocation.console.account("\(reference.id) is enqueued in queue \(request.queue)")
-        // What writes into the pipe may have been slower than this command.
+        // The writer of the pipe may be slower than this command, so stdin is checked again.
         if losesInput, !hasWarned { _ = UnreadInput.warn(invocation.console) }
         return try await SingleEnqueue(verb: self, invocation: invocation, client: client).finish(reference, request)
     }
@@ -122,20 +129,20 @@ package struct EnqueueVerb: Verb {
         guard !program.isEmpty else { return try Self.name(words[0]) }
         guard words.isEmpty || words[0] == "exec" || words[0].contains("=") else {
             throw .usage(
-                "both the operation \"\(words[0])\" and a program behind --",
+                "both the operation \"\(words[0])\" and a program after -- are given",
                 fix: "\(Program.name) enqueue [options] -- PROGRAM ARG.."
             )
         }
         return "exec"
     }
 
-    /// A command in one word stands where a shell would take it.
+    /// Checks the name. A whole command in one word is probably meant as a program.
     private static func name(_ word: String) throws(CLIError) -> String {
         guard !NameRule.allows(word), word.contains(where: { $0 == " " || $0 == "/" }) else { return word }
         let isForShell = word.contains { "|&;<>()$`\\\"'*?~#{}[]".contains($0) }
         let command = "-- " + (isForShell ? "sh -c \(ShellWords.quoted(word))" : word)
         throw .usage(
-            "\(OperationsError.quoted(word)) is a command, and no operation name; did you mean \"\(command)\"?",
+            "\(OperationsError.quoted(word)) is a command, not an operation name; did you mean \"\(command)\"?",
             fix: "\(Program.name) enqueue \(command)"
         )
     }
@@ -144,7 +151,7 @@ package struct EnqueueVerb: Verb {
         let pairs = words.filter { program.isEmpty || $0 != "exec" }.dropFirst(program.isEmpty ? 1 : 0)
         if let args {
             guard pairs.isEmpty, program.isEmpty else {
-                throw .usage("--args is all arguments", fix: "drop --args, or the other arguments")
+                throw .usage("--args and k=v arguments exclude each other", fix: "drop --args, or the other arguments")
             }
             return try Self.json(args)
         }

@@ -6,22 +6,22 @@ package struct EventsVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "events",
-            abstract: "Print transitions as they happen.",
+            abstract: "Print changes of operations as they happen.",
             discussion: """
                 EXAMPLES
                   \(Program.name) events
                   \(Program.name) events -q mail
                   \(Program.name) events -o table
 
-                Without -o, and with -o jsonl, a line is a JSON object; -o table, wide and csv print one transition a line, -o id only
-                the ids. Each object has the numbers from..to of its queue; a gap means that messages were lost (they are hints, not a log).
-                A queue that is made while this runs is listened to within a second. SIGTERM ends it at once with exit status 0.
-                A user who may not subscribe gets exit status 77 and the missing rule.
+                Without -o, and with -o jsonl, each line is a JSON object; -o table, wide and csv print one change a line, -o id only
+                the ids. Each object has the numbers from..to of its queue. A gap means that messages were lost: they are no log.
+                Events of a new queue are printed within a second. SIGTERM ends the command at once with exit status 0.
+                Without permission to subscribe, the exit status is 77, and the error has the missing rule.
                 """
         )
     }
 
-    @Option(name: .shortAndLong, help: "Only this queue; may be repeated.")
+    @Option(name: .shortAndLong, help: "Print only this queue; may be repeated.")
     var queue: [String] = []
     @OptionGroup package var global: GlobalOptions
 
@@ -29,7 +29,7 @@ package struct EventsVerb: Verb {
 
     package func check() throws {
         guard global.output != .json else {
-            throw CLIError.usage("events have no end to close an array at", fix: "\(Program.name) events -o jsonl")
+            throw CLIError.usage("events never end, so they are no JSON array", fix: "\(Program.name) events -o jsonl")
         }
     }
 
@@ -51,7 +51,7 @@ package struct EventsVerb: Verb {
         return .done
     }
 
-    /// Listens to all queues, also to those that are made later. Nobody announces a new one, so it is looked for.
+    /// Listens to all queues, including new ones. New queues are not announced, so the list is read again and again.
     private func everything(_ client: SluiceClient, _ print: @escaping @Sendable (EventBatch) -> Void) async throws {
         try await withThrowingDiscardingTaskGroup { group in
             var known: Set<String> = []
@@ -68,7 +68,7 @@ package struct EventsVerb: Verb {
         }
     }
 
-    /// A Redis that is away for a while must not end a command that only listens.
+    /// Reads the list of queues. An outage of Redis must not end a command that only listens.
     private func queues(_ client: SluiceClient, isFirst: Bool) async throws -> [String] {
         if isFirst { return try await client.broker.queues() }
         return (try? await client.broker.queues()) ?? []

@@ -8,7 +8,7 @@ package struct ListVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "list",
-            abstract: "List operations: what runs first, what is over last.",
+            abstract: "List operations: executing ones first, ended ones last.",
             discussion: """
                 EXAMPLES
                   \(Program.name) list
@@ -17,36 +17,36 @@ package struct ListVerb: Verb {
                   \(Program.name) list -t nightly
                   \(Program.name) list -o id state:executing tag:nightly | \(Program.name) cancel -
 
-                Fields: state, queue, name, tag, priority, worker. A comma means or, - in front means not, * stands for anything at
-                the end: 'tag:v1*' finds v10-prod too, -t 'v1*' only what has the tag v1*. A worker is named as tables print it: by its
-                name, its id or the end of its id.
+                Fields: state, queue, name, tag, priority, worker. A comma means or, a leading - means not, and * at the end of a value
+                matches anything: 'tag:v1*' also finds v10-prod, -t 'v1*' finds only the tag v1*. Name a worker by its name, its id or
+                the end of its id.
 
-                On a terminal list shows a page; into a pipe or a file it writes all, page by page.
+                On a terminal, list shows one page. In a pipe or a file it writes all operations.
                 """,
             aliases: ["ls"]
         )
     }
 
-    @Argument(help: ArgumentHelp("Which ones: FIELD:VALUE..", valueName: "query"))
+    @Argument(help: ArgumentHelp("Select operations by FIELD:VALUE..", valueName: "query"))
     var query: [String] = []
-    @Option(name: .shortAndLong, help: "Those with exactly this tag; may be repeated, then with any of them.")
+    @Option(name: .shortAndLong, help: "Select by exactly this tag; may be repeated for any of several tags.")
     var tag: [String] = []
-    @Option(help: "Most operations to show: 50 on a terminal, all in a pipe unless given.")
+    @Option(help: "Show at most n operations (50 on a terminal, all in a pipe).")
     var limit: Int?
-    @Option(help: "Go on where the page before ended.")
+    @Option(help: "Continue after the previous page.")
     var cursor: String?
-    @Option(help: "Most operations to look at: 100,000 on a terminal, all in a pipe unless given.")
+    @Option(help: "Examine at most n operations (100,000 on a terminal, all in a pipe).")
     var scanLimit: Int?
     @OptionGroup package var global: GlobalOptions
 
-    /// Operations that a terminal gets at once.
+    /// The size of a page on a terminal.
     private static let page = 50
 
     package init() {}
 
     package func check() throws {
         guard limit ?? 1 > 0, scanLimit ?? 1 > 0 else {
-            throw CLIError.usage("a limit is at least 1", fix: "--limit 50")
+            throw CLIError.usage("--limit and --scan-limit are at least 1", fix: "--limit 50")
         }
         _ = try parsed()
         _ = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
@@ -79,12 +79,12 @@ package struct ListVerb: Verb {
         return .done
     }
 
-    /// What was not shown, in the last line of stderr.
+    /// Prints how to see more, as the last line of stderr.
     private func tell(_ result: ListWalk.Result, _ console: Console) {
         if let next = result.next, result.isCutShort {
             let (found, scanned) = (QuantityText.grouped(result.found), QuantityText.grouped(result.scanned))
             console.note(
-                "\(found) match of \(scanned) looked at, and there are more: --scan-limit, or --cursor \(next.text)"
+                "\(found) of \(scanned) examined operations match, and there are more: --scan-limit, or --cursor \(next.text)"
             )
         } else if let next = result.next {
             console.note("more: --cursor \(next.text)")

@@ -14,19 +14,19 @@ package struct LogsVerb: Verb {
                   \(Program.name) logs 7QK2MX --attempt 2
                   \(Program.name) logs 7QK2MX -o json
 
-                A terminal gets the time before each line; a pipe gets the lines alone, with -o wide also their times.
-                -o json prints an array, -o jsonl an object a line; -f has no end to close an array at, and takes -o jsonl.
+                On a terminal each line has its time; in a pipe only with -o wide.
+                -o json prints an array, -o jsonl an object a line. -f takes -o jsonl only, because an array needs an end.
                 """
         )
     }
 
-    @Argument(help: "Id, end of an id, text of an --id, or QUEUE/ID.")
+    @Argument(help: "Id, last characters of an id, text of an --id, or QUEUE/ID.")
     var id: String
-    @Flag(name: .shortAndLong, help: "Go on until the operation ended.")
+    @Flag(name: .shortAndLong, help: "Print new lines until the operation has ended.")
     var follow = false
-    @Option(name: [.customShort("n"), .long], help: "Only the newest lines.")
+    @Option(name: [.customShort("n"), .long], help: "Print only the n newest lines.")
     var lines: Int?
-    @Option(help: "Only the lines of this attempt.")
+    @Option(help: "Print only the lines of this attempt.")
     var attempt: Int?
     @OptionGroup package var global: GlobalOptions
 
@@ -35,11 +35,11 @@ package struct LogsVerb: Verb {
     package func check() throws {
         guard lines.map({ $0 >= 0 }) ?? true else { throw CLIError.usage("-n is negative", fix: "-n 100") }
         guard !follow || global.output != .json else {
-            throw CLIError.usage("-f prints lines as they come, and an array has an end", fix: "-f -o jsonl")
+            throw CLIError.usage("-f cannot print a JSON array, which needs an end", fix: "-f -o jsonl")
         }
         guard attempt.map({ $0 > 0 }) ?? true else { throw CLIError.usage("attempts begin at 1", fix: "--attempt 1") }
         guard attempt == nil || !follow else {
-            throw CLIError.usage("-f follows what is written now, --attempt shows what was", fix: "drop one of them")
+            throw CLIError.usage("-f and --attempt exclude each other", fix: "drop one of them")
         }
     }
 
@@ -69,7 +69,7 @@ package struct LogsVerb: Verb {
 }
 
 extension OperationDetail {
-    /// The numbers of an attempt's log lines; several ranges if an operator let it begin anew.
+    /// The numbers of an attempt's log lines: several ranges if an operator's retry started the attempts again.
     func lines(of attempt: Int) -> [Range<Int>] {
         let ends = logStarts.dropFirst().map(\.line) + [Int.max]
         return zip(logStarts, ends).filter { $0.0.attempt == attempt }.map { $0.0.line..<$0.1 }

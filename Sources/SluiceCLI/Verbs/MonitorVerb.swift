@@ -15,22 +15,22 @@ package struct MonitorVerb: Verb {
                   \(Program.name) monitor --once
                   \(Program.name) monitor --until-idle
 
-                Keys: j k move, Enter opens, c cancels, P pauses the queue, ? says all of them, q quits.
-                Without a terminal, or with --once, it prints one snapshot. With --until-idle it ends when nothing
-                waits and nothing runs; without a terminal it then prints what runs at each interval.
+                Keys: j k move, Enter opens, c cancels, P pauses the queue, ? shows all keys, q quits.
+                Without a terminal, or with --once, monitor prints one snapshot. With --until-idle it ends when no operation
+                waits or runs; without a terminal it then prints the running operations at each interval.
                 """
         )
     }
 
-    @Option(name: .shortAndLong, help: "Time between two readings (250ms to 60s).", transform: DurationText.parse)
+    @Option(name: .shortAndLong, help: "Read Redis at this interval, 250ms to 60s.", transform: DurationText.parse)
     var interval: Duration = .seconds(1)
     @Flag(help: "Print one snapshot and end.")
     var once = false
-    @Flag(help: "End when nothing waits and nothing runs.")
+    @Flag(help: "End when no operation waits or runs.")
     var untilIdle = false
     @OptionGroup package var global: GlobalOptions
 
-    /// As many as one reading brings of each queue.
+    /// Rows of executing operations to read for each queue.
     private static let executingRows = 200
 
     package init() {}
@@ -72,14 +72,14 @@ package struct MonitorVerb: Verb {
         )
         let status = await Monitor.run(client.broker, on: terminal, options: options)
         if untilIdle, status == ExitStatus.done.rawValue {
-            // The screen is gone; what it came to stays.
+            // The screen is cleared, so a summary is printed.
             let snapshot = try await client.snapshot(executingRows: 0)
             invocation.console.print(StatLine(snapshot, rates: Rates()).summary)
         }
         return ExitStatus(rawValue: status) ?? .terminated
     }
 
-    /// The live view where there is no terminal: what runs, at each interval.
+    /// Prints the running operations at each interval, without a terminal.
     private func follow(_ client: SluiceClient, _ invocation: Invocation) async throws {
         let console = invocation.console
         let stream = SnapshotStream(client.broker, interval: interval, executingRows: Self.executingRows)

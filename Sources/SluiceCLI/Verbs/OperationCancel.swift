@@ -2,14 +2,14 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Cancels operations that are named, or that a query finds.
+/// Cancels operations that are named or found by a query.
 struct OperationCancel: Sendable {
     let client: SluiceClient
     let invocation: Invocation
     let reason: String
-    /// The queue that all of those that are named are in, if it was said.
+    /// The queue of all named operations, if given.
     let queue: String?
-    /// How long to wait until those that run have stopped; nil = not at all.
+    /// How long to wait until running operations have stopped; nil = no wait.
     let waitLimit: Duration?
 
     func run(_ references: [IDReference]) async throws -> ExitStatus {
@@ -17,7 +17,7 @@ struct OperationCancel: Sendable {
         return try await change(storesIntent: queue != nil).run(references)
     }
 
-    /// Cancels what a query finds; what is still in a lane without a record is dropped when it is to start.
+    /// Cancels the operations that a query finds.
     func run(_ selection: Selection, isConfirmed: Bool) async throws -> ExitStatus {
         let states = OperationState.allCases.filter { !$0.isTerminal }
         return try await change(storesIntent: true).run(selection, in: states, isConfirmed: isConfirmed)
@@ -43,17 +43,17 @@ struct OperationCancel: Sendable {
     private func rows(_ ids: [OperationID], in queue: String, storesIntent: Bool) async throws -> [TargetReport.Row] {
         let request = CancelRequest(reason: reason, by: SluiceClient.identity, storesIntent: storesIntent)
         let outcomes = try await client.broker.cancel(ids, request: request, queue: queue)
-        // Only programs get what is stored now.
+        // Only JSON has the current details.
         let details = invocation.format.isJSON ? try await client.broker.allDetails(ids, queue: queue) : []
         return zip(ids, outcomes).enumerated().map { index, pair in
             row(Location(queue: queue, id: pair.0), pair.1, details.indices.contains(index) ? details[index] : nil)
         }
     }
 
-    /// An id without a record may be that of an untracked operation: one that runs in any queue, or waits in the queue that was said.
+    /// Cancels an id without a record, which may be that of an untracked operation: it runs in any queue, or waits in the given queue.
     private func cancelUntracked(_ reference: IDReference) async throws -> TargetReport.Row? {
         let queues = try await client.broker.queues()
-        // What may be the misspelt end of an id is not remembered.
+        // A text that may be a mistyped end of an id is not stored.
         let storesIntent = queue != nil && reference.meanings.allSatisfy { $0.id != nil }
         for meaning in reference.meanings {
             guard let id = meaning.id else { continue }
@@ -85,8 +85,10 @@ struct OperationCancel: Sendable {
             row.text = "\(row.kind) \(TimeText.relative(endedAt, now: invocation.localNow))"
             (row.outcome, row.status) = ("alreadyEnded", .refused)
         case .unknown(intentStored: true):
-            (row.text, row.outcome) = ("not here yet; it will be dropped when it is to start", "intentStored")
-            row.kind = "to be dropped when they are to start"
+            (row.text, row.outcome) = (
+                "not found yet; the cancel is stored and takes effect when it is claimed", "intentStored"
+            )
+            row.kind = "not found yet; the cancel is stored"
         case .unknown(intentStored: false):
             (row.text, row.outcome, row.status) = ("is unknown", "unknown", .notFound)
             row.kind = row.outcome
@@ -113,7 +115,7 @@ extension OperationCancel {
         }
     }
 
-    /// An untracked operation has no record before it stopped, so the wait looks again until the time is up.
+    /// Waits for the end of one operation. An untracked one has no record before it stops, so this reads again until the time is up.
     private func end(
         of running: [Location],
         deadline: ContinuousClock.Instant

@@ -2,7 +2,7 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Cancels everything that is in queues now.
+/// Cancels all operations that are in queues now.
 struct QueueCancel: Sendable {
     let client: SluiceClient
     let invocation: Invocation
@@ -12,7 +12,7 @@ struct QueueCancel: Sendable {
         var queue: String
         var waiting: Int
         var executing: Int
-        /// What still runs of it.
+        /// How many of its operations still run.
         var left: Int
     }
 
@@ -62,7 +62,7 @@ struct QueueCancel: Sendable {
         return cancelled
     }
 
-    /// Waits until nothing runs any more that was handed out before; what starts later has a higher fence.
+    /// Waits until no operation runs that was claimed before the cancel. Later ones have a higher fence.
     ///
     /// - Returns: how many still run when the time is up.
     private func wait(_ queue: String, deadline: ContinuousClock.Instant) async throws -> Int {
@@ -82,7 +82,7 @@ struct QueueCancel: Sendable {
 }
 
 extension QueueCancel {
-    /// The fences of all that run.
+    /// The fences of all running operations.
     private func fences(_ queue: String) async throws -> [Int64] {
         var fences: [Int64] = []
         var cursor: String?
@@ -126,7 +126,7 @@ extension QueueCancel {
     private func lines(_ cancelled: [Cancelled], time: Duration, waited: Bool) -> [String] {
         cancelled.map { queue in
             var line = "\(queue.queue): \(queue.waiting) waiting cancelled, \(queue.executing) executing "
-            line += waited ? "stopped" : "told to stop"
+            line += waited ? "stopped" : "asked to stop"
             return waited && queue.executing > 0 ? line + " in \(DurationText.precise(time))" : line
         }
     }

@@ -54,7 +54,10 @@ package struct QueueListVerb: Verb {
 
 package struct QueueShowVerb: Verb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "show", abstract: "Show one queue: counts, totals, what runs, workers.")
+        CommandConfiguration(
+            commandName: "show",
+            abstract: "Show one queue: counts, totals, running operations, workers."
+        )
     }
 
     @Argument(help: "The queue.") var queue: String
@@ -88,7 +91,7 @@ package struct QueuePauseVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "pause",
-            abstract: "Stop handing out operations of queues; what runs goes on.",
+            abstract: "Pause queues: no operation of them is started. Running operations continue.",
             discussion: """
                 EXAMPLES
                   \(Program.name) queue pause mail
@@ -98,7 +101,7 @@ package struct QueuePauseVerb: Verb {
     }
 
     @Argument(help: "The queues.") var queues: [String]
-    @Option(name: .customLong("for"), help: "Resume by itself after this time.", transform: DurationText.parse)
+    @Option(name: .customLong("for"), help: "Resume automatically after this time.", transform: DurationText.parse)
     var duration: Duration?
     @OptionGroup package var global: GlobalOptions
 
@@ -113,7 +116,7 @@ package struct QueuePauseVerb: Verb {
 
 package struct QueueResumeVerb: Verb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "resume", abstract: "Hand out operations of paused queues again.")
+        CommandConfiguration(commandName: "resume", abstract: "Resume paused queues.")
     }
 
     @Argument(help: "The queues.") var queues: [String]
@@ -158,7 +161,7 @@ private struct QueueSwitch: Sendable {
     }
 }
 
-/// A queue as an object of its own.
+/// Makes the JSON object of a queue.
 enum QueueJSON {
     static func object(_ snapshot: QueueSnapshot) -> JSONValue {
         guard let members = StatsJSON.queue(snapshot).objectValue?.members else { return .null }

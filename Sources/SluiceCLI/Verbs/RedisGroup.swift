@@ -10,10 +10,10 @@ package struct RedisGroup: ParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "redis",
-            abstract: "Start, stop or look at the embedded Redis.",
+            abstract: "Start, stop or show the embedded Redis.",
             discussion: """
-                Commands that name no Redis share a private redis-server on a unix socket in your state folder. It is started when
-                it is needed and goes on until it is stopped; its data is in an append-only file and is there again after a start.
+                Commands without a Redis URL share a private redis-server on a unix socket in your state folder. The first command that
+                needs it starts it, and it runs until it is stopped. Its data is kept in an append-only file.
                 """,
             subcommands: [RedisStatusVerb.self, RedisStartVerb.self, RedisStopVerb.self, RedisScriptVerb.self]
         )
@@ -26,7 +26,7 @@ package struct RedisStatusVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "status",
-            abstract: "Say whether it runs, and where. Exit status 3 if it does not."
+            abstract: "Show whether the server runs, and where. Exit status 3 if it does not run."
         )
     }
 
@@ -44,7 +44,7 @@ package struct RedisStatusVerb: Verb {
 
 package struct RedisStartVerb: Verb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "start", abstract: "Start it, if it does not run.")
+        CommandConfiguration(commandName: "start", abstract: "Start the server if it does not run.")
     }
 
     @OptionGroup package var global: GlobalOptions
@@ -60,7 +60,7 @@ package struct RedisStartVerb: Verb {
 
 package struct RedisStopVerb: Verb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "stop", abstract: "Stop it; its data stays.")
+        CommandConfiguration(commandName: "stop", abstract: "Stop the server; its data stays.")
     }
 
     @OptionGroup package var global: GlobalOptions

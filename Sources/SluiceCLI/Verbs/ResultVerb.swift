@@ -6,18 +6,18 @@ package struct ResultVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "result",
-            abstract: "Print the stored result of an operation, as it is: JSON.",
+            abstract: "Print the stored result of an operation, which is JSON.",
             discussion: """
                 EXAMPLES
                   \(Program.name) result 7QK2MX
                   \(Program.name) result 7QK2MX | jq .sha256
 
-                Exit status: 1 dead, 2 cancelled or expired, 5 it has not ended.
+                Exit status: 1 dead, 2 cancelled or expired, 5 not ended.
                 """
         )
     }
 
-    @Argument(help: "Id, end of an id, text of an --id, or QUEUE/ID.")
+    @Argument(help: "Id, last characters of an id, text of an --id, or QUEUE/ID.")
     var id: String
     @OptionGroup package var global: GlobalOptions
 
@@ -36,7 +36,7 @@ package struct ResultVerb: Verb {
         }
         let report = EndReport([detail])
         if let error = report.error { throw error }
-        // Escapes make it safe for a terminal; a program reads the same value.
+        // Escapes make it safe for a terminal. A program reads the same value.
         let result = detail.result(invocation.view) ?? []
         if !result.isEmpty { invocation.console.print(OperationJSON.json(result).serialized()) }
         return .done

@@ -8,7 +8,7 @@ package struct ShowVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
-            abstract: "Show all that is known of operations.",
+            abstract: "Show all details of operations.",
             discussion: """
                 EXAMPLES
                   \(Program.name) show 7QK2MX
@@ -52,7 +52,7 @@ package struct ShowVerb: Verb {
     }
 }
 
-/// An operation for people, one fact a line.
+/// The details of an operation, one a line.
 struct OperationCard {
     private let detail: OperationDetail
     private let invocation: Invocation
@@ -105,11 +105,11 @@ struct OperationCard {
         return facts + cancel
     }
 
-    /// What followed, where the attempt's number does not say it.
+    /// What followed a failed attempt, unless the attempt's number shows it.
     private static func verdict(_ attempt: FailedAttempt) -> String {
         switch attempt.failure.verdict {
         case .discarded: "; discarded: no longer wanted"
-        case .final: "; dead: another attempt is pointless"
+        case .final: "; dead: the error is not retryable"
         default: ""
         }
     }
@@ -137,7 +137,7 @@ struct OperationCard {
         return [("cancel", trace.reason.isEmpty ? text : text + ": " + trace.reason)]
     }
 
-    /// In the style that was asked for; relative ones with the exact time, since there is space.
+    /// A time in the given style. A relative time has the exact one after it, because there is room.
     private func time(_ milliseconds: Int64) -> String {
         let style = invocation.settings.time.content
         let text = TimeText.format(milliseconds, style, now: invocation.localNow)

@@ -2,7 +2,7 @@ import Operations
 import Sluice
 import TerminalText
 
-/// What follows the enqueue of one operation: output, warnings, waiting.
+/// Handles output, warnings and the wait after the enqueue of one operation.
 struct SingleEnqueue: Sendable {
     let verb: EnqueueVerb
     let invocation: Invocation
@@ -10,14 +10,14 @@ struct SingleEnqueue: Sendable {
 
     func finish(_ reference: OperationReference, _ request: EnqueueRequest) async throws -> ExitStatus {
         let name = request.name
-        if !reference.isNew { invocation.console.note("\(reference.id) is there already; nothing was changed") }
+        if !reference.isNew { invocation.console.note("\(reference.id) exists already; nothing was changed") }
         verb.how.durability.warn(unconfirmed: reference.isConfirmed == false ? 1 : 0, invocation.console)
         let waits = verb.wait || verb.follow
         announce(reference, name, waits: waits)
         let bytes = request.operation.envelope.count
         if bytes > Defaults.operationWarningBytes {
             invocation.console.warn(
-                "\(QuantityText.bytes(bytes)) of arguments travel with every hand-out; better store them elsewhere"
+                "\(QuantityText.bytes(bytes)) of arguments are sent with each claim; store them elsewhere and pass their address"
             )
         }
         await QueueCheck(client).warn([(request.queue, name)], console: invocation.console)
@@ -26,7 +26,7 @@ struct SingleEnqueue: Sendable {
         return try await wait(reference)
     }
 
-    /// With `--follow` stdout is the log, and with JSON and `--wait` it is the operation as it ended.
+    /// Prints the id, except if stdout has the log (`--follow`), or the ended operation (JSON and `--wait`).
     private func announce(_ reference: OperationReference, _ name: String, waits: Bool) {
         let console = invocation.console
         if invocation.format.isJSON {
@@ -53,7 +53,7 @@ struct SingleEnqueue: Sendable {
         let location = Location(queue: reference.queue, id: reference.id)
         let follower = verb.follow ? Task { try await LogFollower(client, invocation).follow(location) } : nil
         let waiter = EndWaiter(client, console: invocation.console)
-        let goesOn = "it goes on; wait for it: \(Program.name) wait \(location.id)"
+        let goesOn = "the operation continues; wait for it: \(Program.name) wait \(location.id)"
         let interrupt = InterruptNote(goesOn, on: invocation.console)
         let detail = try await waiter.wait(for: [location], timeout: verb.waitTimeout)[0]
         if detail?.state.isTerminal ?? true { try await follower?.value } else { follower?.cancel() }
@@ -69,7 +69,7 @@ struct SingleEnqueue: Sendable {
 }
 
 extension Durability {
-    /// Says which are stored and not confirmed.
+    /// Warns about operations that are stored but not confirmed.
     func warn(unconfirmed open: Int, _ console: Console) {
         guard open > 0 else { return }
         let who =

@@ -8,25 +8,25 @@ package struct StatVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "stat",
-            abstract: "Print a line of numbers again and again.",
+            abstract: "Print a line of statistics every interval.",
             discussion: """
                 EXAMPLES
                   \(Program.name) stat
                   \(Program.name) stat -i 5s -o jsonl
 
-                in/s and out/s are the growth of the stored totals between two readings. Without -n it runs until it is stopped:
-                SIGTERM ends it at once with exit status 0.
+                in/s and out/s are the growth of the stored totals between two lines. Without -n, stat runs until it is stopped; SIGTERM
+                ends it at once with exit status 0.
                 """
         )
     }
 
-    @Option(name: .shortAndLong, help: "Time between two lines.", transform: DurationText.parse)
+    @Option(name: .shortAndLong, help: "Print a line at this interval.", transform: DurationText.parse)
     var interval: Duration = .seconds(1)
-    @Option(name: [.customShort("n"), .long], help: "End after so many lines.")
+    @Option(name: [.customShort("n"), .long], help: "End after n lines.")
     var count: Int?
     @OptionGroup package var global: GlobalOptions
 
-    /// On a terminal only.
+    /// Lines between two headers, on a terminal only.
     private static let linesPerHeader = 20
 
     package init() {}
@@ -58,6 +58,6 @@ package struct StatVerb: Verb {
     }
 
     private func header(_ client: SluiceClient) -> String {
-        "namespace \(client.namespace), every \(DurationText.exact(interval)); fail = to be tried again"
+        "namespace \(client.namespace), every \(DurationText.exact(interval)); fail = failed and to be retried"
     }
 }

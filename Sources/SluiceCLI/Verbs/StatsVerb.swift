@@ -7,7 +7,7 @@ package struct StatsVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "stats",
-            abstract: "Show the numbers of the namespace: queues, what runs, workers.",
+            abstract: "Show statistics of the namespace: queues, running operations, workers.",
             discussion: """
                 EXAMPLES
                   \(Program.name) stats
@@ -27,7 +27,7 @@ package struct StatsVerb: Verb {
         return .done
     }
 
-    /// The stats object or the tables, as the format says; `monitor --once` prints the same.
+    /// Prints the stats object or tables, depending on the format. `monitor --once` uses it as well.
     static func print(_ snapshot: NamespaceSnapshot, of client: SluiceClient, _ invocation: Invocation) {
         let console = invocation.console
         defer { console.warn(snapshot.absent) }

@@ -8,7 +8,7 @@ package struct WaitVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "wait",
-            abstract: "Wait until operations ended.",
+            abstract: "Wait until operations have ended.",
             discussion: """
                 EXAMPLES
                   \(Program.name) wait 7QK2MX
@@ -17,10 +17,10 @@ package struct WaitVerb: Verb {
                   \(Program.name) wait 7QK2MX --for started
                   \(Program.name) list -o id state:executing | \(Program.name) wait --any -
 
-                On a terminal stderr shows how many have ended, their rate and the time that is left; at the end stdout has a summary, and with
+                On a terminal, stderr shows how many have ended, the rate and the remaining time. At the end stdout has a summary, and with
                 -v or in a pipe a line for each operation.
                 Exit status: 0 all finished (--for started: all have started), 1 one is dead, 2 one was cancelled or expired, 4 the
-                time is up, 6 all that were looked at finished, and --scan-limit left some out.
+                time is up, 6 all examined operations finished, but --scan-limit was reached.
                 """
         )
     }
@@ -28,12 +28,12 @@ package struct WaitVerb: Verb {
     @OptionGroup package var selection: Selection
     @Option(
         name: .customLong("for"),
-        help: "started, or terminal (finished is the same: the exit status says how they ended)."
+        help: "Wait until started, or terminal (finished is the same: the exit status shows how they ended)."
     )
     var goal = Goal.terminal
-    @Option(help: "Longest time to wait, for example 5m; without it there is no limit.", transform: DurationText.parse)
+    @Option(help: "Wait at most this long, for example 5m (no limit).", transform: DurationText.parse)
     var timeout: Duration?
-    @Flag(help: "Return when one of them ended.")
+    @Flag(help: "Return when one of the operations has ended.")
     var any = false
     @OptionGroup package var global: GlobalOptions
 
@@ -74,12 +74,12 @@ package struct WaitVerb: Verb {
         return EndReport(details, any: any, timeout: timeout, time: .now - start).print(invocation)
     }
 
-    /// - Returns: what to wait for, and the line that says that there are more; nil = these are all.
+    /// - Returns: the operations, and a note if the scan limit was reached; nil = these are all.
     private func targets(
         _ client: SluiceClient,
         _ console: Console
     ) async throws -> (locations: [Location], more: String?) {
-        // Only what has a record can be waited for.
+        // Only operations with a record can be awaited.
         if selection.isQuery { return try await selection.find(client, console) }
         let references = try selection.targets.references()
         guard !references.isEmpty else { throw CLIError.usage("nothing to wait for", fix: "\(Program.name) wait ID") }
@@ -87,12 +87,12 @@ package struct WaitVerb: Verb {
     }
 }
 
-/// How operations ended that were waited for.
+/// Prints how awaited operations ended.
 package struct EndReport: Sendable {
     package let details: [OperationDetail]
     package let any: Bool
     package let timeout: Duration?
-    /// How long it was waited; nil = not measured.
+    /// How long the wait took; nil = not measured.
     package let time: Duration?
 
     package init(_ details: [OperationDetail], any: Bool = false, timeout: Duration? = nil, time: Duration? = nil) {
@@ -135,7 +135,7 @@ package struct EndReport: Sendable {
         return status
     }
 
-    /// What went wrong, with a line for each of the first ten.
+    /// The error, with a line for each of the first ten operations.
     package var error: CLIError? {
         guard status != .done else { return nil }
         let problems = details.filter { $0.state != .finished && (!any || $0.state.isTerminal) }

@@ -19,79 +19,94 @@ package struct WorkerVerb: Verb {
                   \(Program.name) worker --allow exec --pass-env DATABASE_URL,'AWS_*'
                   \(Program.name) worker --burst
 
-                The first SIGTERM or Ctrl-C claims no more and lets what runs end within the drain time-out; what does not is given
-                back, and the attempt is not counted. The second one gives everything back now. SIGQUIT, SIGUSR1 and SIGUSR2 do the same.
-                SIGHUP (the terminal closes) begins the drain, and a second SIGHUP changes nothing; under nohup SIGHUP is ignored.
+                SIGNALS
+                The first SIGTERM or Ctrl-C starts the drain: the worker claims no more, and running operations may end within the drain
+                timeout. The others are given back, and their attempt does not count. A second signal gives everything back at once.
+                SIGQUIT, SIGUSR1 and SIGUSR2 do the same. SIGHUP (the terminal closes) starts the drain, and a second SIGHUP has no
+                effect; under nohup SIGHUP is ignored.
+
+                QUEUES AND LIMITS
                 -q takes names, weights (mail:3,default), reserved slots (mail=8) or all queues ('*').
-                --max-operations and --max-rss end the worker as the first SIGTERM does, with exit 0 and a line that says why: start it
-                again with what starts it.
-                A Redis with a maxmemory and another maxmemory-policy than noeviction is refused (exit 78) unless --allow-eviction; if that
-                changes while the worker runs, it warns.
-                --health PORT answers GET /live (the process answers) and GET /ready (200 if within 10 s Redis has answered and a claim
-                was made or waited for, or all slots are busy; else, and while it drains, 503); --health FILE writes the same as JSON every
-                2 s: who reads it
-                compares "time".
-                --processes starts this worker several times, restarts what dies (ever later if it dies soon), hands back at once what a dead
-                process ran, and passes signals on. --max-operations and --max-rss are for each process, --health is for all of them.
-                --handler runs a program for a name: arguments as JSON on standard input, result as JSON on standard output, log on standard
-                error; another exit code than 0 is a failed attempt. It may write JSON lines to descriptor 3: {"progress":0.5,"message":"…"},
-                {"checkpoint":…} (the next run finds it in SLUICE_CHECKPOINT), {"error":"…","then":"retry|dead|discard","after":30}.
-                Programs of exec and --handler get these variables of the worker: \(ProgramEnvironment.standard.joined(separator: ", ")),
-                and those that --pass-env names (DATABASE_URL, or AWS_* for all that begin so); with --allow exec, producers can read them.
-                SLUICE_OPERATION_ID, _NAME, SLUICE_ATTEMPT, _DELIVERY, _FENCE and _QUEUE are set. A cancel is SIGTERM to its process group,
-                then SIGKILL; no program outlives its worker.
-                An operation that reaches its time limit or is cancelled is told to end. If it has not after --cancel-grace and a second, it is
-                stuck: it is dead (error "stuck"; cancelled, if it was), its later writes are refused, and with --stuck free its slot is free
-                while its body goes on. --stuck replace also drains the worker and ends it with exit 75: --processes, or what else starts it,
-                starts a fresh one. If stuck operations hold every thread, it exits at once and what it held is handed back.
-                --allow takes exec (programs that the producer names), http (requests) and download (url to file); their arguments:
+                --max-operations and --max-rss end the worker like the first SIGTERM, with exit 0 and the reason in the log. Start it again
+                with your service manager.
+                --burst ends when no operation is ready, executing or due within 1 s; --burst=all also waits for scheduled and retrying ones.
+                A worker refuses to start (exit 78) if Redis has a maxmemory and the maxmemory-policy is not noeviction, except with
+                --allow-eviction. If that changes later, the worker warns.
+
+                HEALTH
+                --health PORT answers GET /live (200 while the process answers) and GET /ready: 200 if, within 10 s, Redis has answered and
+                a claim was made or waited for, or if all slots are busy; otherwise, and during the drain, 503. --health FILE writes the same
+                as JSON every 2 s; the reader has to compare "time" with the clock.
+
+                PROCESSES
+                --processes starts this worker several times and passes signals on. A dead process is restarted (with growing pauses if it
+                dies soon), and its operations are handed back at once. --max-operations and --max-rss apply to each process, --health to all.
+
+                PROGRAMS
+                --allow takes exec (programs that the producer names), http (requests) and download (URL to file); their arguments:
                 \(Program.name) help built-ins
-                --burst ends when nothing is ready or executing and nothing is due within 1 s; --burst=all also waits for what is
-                scheduled or retrying.
+                --handler runs a program for a name: arguments as JSON on stdin, result as JSON on stdout, log on stderr. An exit code other
+                than 0 is a failed attempt. The program may write JSON lines to descriptor 3: {"progress":0.5,"message":"…"},
+                {"checkpoint":…} (passed to the next run in SLUICE_CHECKPOINT), {"error":"…","then":"retry|dead|discard","after":30}.
+                Programs get these variables of the worker: \(ProgramEnvironment.standard.joined(separator: ", ")),
+                and those that --pass-env names (DATABASE_URL, or AWS_* as a prefix). With --allow exec, producers can read them.
+                SLUICE_OPERATION_ID, _NAME, SLUICE_ATTEMPT, _DELIVERY, _FENCE and _QUEUE are set. A cancel sends SIGTERM to the program's
+                process group, then SIGKILL. No program outlives its worker.
+
+                STUCK OPERATIONS
+                An operation at its time limit or with a cancel request has to end. If it has not ended after --cancel-grace and one second,
+                it is stuck: it becomes dead (error "stuck") or cancelled, and its later writes are refused. With --stuck free, its slot is
+                free while its body still runs. With --stuck replace, the worker also drains and exits with 75, and --processes or your
+                service manager starts a new one. If stuck operations hold all threads, it exits at once, and its operations are handed back.
                 """
         )
     }
 
-    @Option(name: [.customShort("c"), .customLong("slots")], help: "Operations at the same time.")
+    @Option(name: [.customShort("c"), .customLong("slots")], help: "Run up to this many operations at the same time.")
     var slots = Defaults.slots
-    @Option(name: .shortAndLong, help: "Queues to serve (default).")
+    @Option(name: .shortAndLong, help: "Serve these queues (default).")
     var queue: [String] = []
-    @Option(help: "A label for people; host and process number without it.")
+    @Option(help: "Show this label for the worker (host and process id).")
     var name: String?
-    @Option(help: ArgumentHelp("What may reach outside: exec, http, download.", valueName: "names"))
+    @Option(help: ArgumentHelp("Allow built-in operations: exec, http, download.", valueName: "names"))
     var allow: [String] = []
     @Option(help: ArgumentHelp("Run a program for the operations of a name.", valueName: "name=program"))
     var handler: [String] = []
     @Option(
-        help: ArgumentHelp("Pass these variables on to programs; PREFIX* for all that begin so.", valueName: "names")
+        help: ArgumentHelp("Pass these variables to programs; PREFIX* passes all with a prefix.", valueName: "names")
     )
     var passEnv: [String] = []
-    @Option(help: "Longest time to wait for what runs when stopping (30s).", transform: DurationText.parse)
+    @Option(help: "When stopping, wait this long for running operations (30s).", transform: DurationText.parse)
     var drainTimeout = Defaults.drainTimeout
-    @Option(help: "How long a cancelled operation may take to end (10s).", transform: DurationText.parse)
+    @Option(help: "Give a cancelled operation this time to end (10s).", transform: DurationText.parse)
     var cancelGrace = Defaults.cancelGrace
-    @Option(help: "What follows a stuck operation: free its slot, or replace the process (exit 75).")
+    @Option(help: "If an operation is stuck, free its slot, or replace the process (exit 75).")
     var stuck = StuckPolicy.free
-    @Option(help: ArgumentHelp("End after so many runs, for a fresh process to take over.", valueName: "n"))
+    @Option(help: ArgumentHelp("End after n runs.", valueName: "n"))
     var maxOperations: Int?
     @Option(
-        help: ArgumentHelp("The same when a heartbeat finds more resident memory (500M, 2G).", valueName: "size"),
+        help: ArgumentHelp("End when a heartbeat finds more resident memory (500M, 2G).", valueName: "size"),
         transform: SizeText.parse
     )
     var maxRss: Int64?
-    @Flag(help: "End when there is nothing to do (--burst=all: also nothing scheduled or retrying).")
+    @Flag(help: "End when the queues are empty (--burst=all: also of scheduled and retrying operations).")
     var burst = false
     @Option(help: .hidden)
     var burstMode: String?
-    @Option(help: "text or json, to stderr.", transform: { try LogFormat(typed: $0) })
+    @Option(help: "Write the log to stderr as text or json.", transform: { try LogFormat(typed: $0) })
     var logFormat = LogFormat.text
-    @Option(help: ArgumentHelp("Work as so many processes, restarted when they die; -c is for each.", valueName: "p"))
+    @Option(help: ArgumentHelp("Run p processes and restart those that die; -c is for each.", valueName: "p"))
     var processes: Int?
     @Option(help: .hidden)
     var supervised: String?
-    @Option(help: ArgumentHelp("Tell its health: a FILE, a PORT (on 127.0.0.1) or ADDRESS:PORT.", valueName: "where"))
+    @Option(
+        help: ArgumentHelp(
+            "Serve health checks on PORT (of 127.0.0.1) or ADDRESS:PORT, or write them to FILE.",
+            valueName: "where"
+        )
+    )
     var health: String?
-    @Flag(help: "Work also on a Redis that throws operations away when its memory is full.")
+    @Flag(help: "Work even if Redis deletes operations when its memory is full.")
     var allowEviction = false
     @Option(help: .hidden, transform: DurationText.parse)
     var watchInterval = Duration.seconds(60)
@@ -99,7 +114,7 @@ package struct WorkerVerb: Verb {
     var lease = Defaults.lease
     @OptionGroup package var global: GlobalOptions
 
-    /// More is a slip.
+    /// A larger number is probably a mistake.
     private static let mostProcesses = 256
 
     package init() {}
@@ -114,7 +129,7 @@ package struct WorkerVerb: Verb {
             throw CLIError.usage("--processes is \(processes): use 1 to \(Self.mostProcesses)", fix: "--processes 4")
         }
         if let supervised, OperationID(supervised) == nil {
-            throw CLIError.usage("--supervised takes an id, and only a supervisor uses it", fix: "--processes 4")
+            throw CLIError.usage("--supervised is for processes that --processes starts", fix: "--processes 4")
         }
         do { try workerConfiguration().validate() } catch let error as WorkerError {
             throw CLIError.usage(error.message, fix: "\(Program.name) worker --help")
@@ -138,7 +153,7 @@ package struct WorkerVerb: Verb {
         return try await run.run(processes: processes)
     }
 
-    /// The program's own operations first: one that has a built-in's name replaces it.
+    /// Registers the program's own operations first: one with the name of a built-in operation replaces it.
     private func registry(_ invocation: Invocation, allowed: Set<String>) throws(CLIError) -> OperationRegistry {
         var registry = OperationRegistry()
         invocation.register(&registry)
@@ -152,7 +167,10 @@ package struct WorkerVerb: Verb {
         for handler in builtins where !names.contains(handler.name) { registry.register(handler) }
         for option in try HandlerOption.all(handler) {
             guard !names.contains(option.name) else {
-                throw .usage("--handler: \"\(option.name)\" is an operation of this program", fix: "another name")
+                throw .usage(
+                    "--handler: \"\(option.name)\" is an operation of this program",
+                    fix: "choose another name"
+                )
             }
             registry.register(
                 BuiltinOperations.program(
@@ -169,7 +187,7 @@ package struct WorkerVerb: Verb {
     private func warnOfMissingVariables(_ invocation: Invocation) {
         guard supervised == nil else { return }
         for name in ProgramEnvironment.missing(passEnv) {
-            invocation.console.warn("--pass-env \(name): the worker has no such variable, so programs do not get it")
+            invocation.console.warn("--pass-env \(name): this variable is not set, so programs do not get it")
         }
     }
 
@@ -196,7 +214,7 @@ package struct WorkerVerb: Verb {
         let known = BuiltinOperations.restricted.sorted()
         let near = Suggestion.nearest(to: unknown, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
         throw .usage(
-            "--allow knows no \(OperationsError.quoted(unknown))\(near)",
+            "--allow: \(OperationsError.quoted(unknown)) is not a built-in operation\(near)",
             fix: "--allow " + known.joined(separator: ",")
         )
     }

@@ -21,21 +21,21 @@ package struct WorkersListVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "ls",
-            abstract: "List the workers of the namespace, and those that were lost lately.",
+            abstract: "List the workers of the namespace, including lost ones.",
             discussion: """
                 EXAMPLES
                   \(Program.name) workers ls                 the workers, and the newest 10 that were lost within 24 h
                   \(Program.name) workers ls --lost          all that were lost within 24 h, at most 1,000 of a queue
                   \(Program.name) workers ls --lost -o jsonl | jq 'select(.dead > 0)'
 
-                LOST is a worker whose lease has lapsed, until another worker has handed back what it held. Then it is in the history, with \
-                what became of its operations: handed back to run elsewhere, dead because they were lost too often, or cancelled.
+                A worker is LOST from the end of its lease until another worker has handed back its operations. Then it is in the history, \
+                with the outcome of its operations: handed back to run elsewhere, dead because they were lost too often, or cancelled.
                 """,
             aliases: ["list"]
         )
     }
 
-    /// So many lost workers stand below the others.
+    /// How many lost workers are listed below the others.
     private static let newest = 10
 
     @Flag(name: .long, help: "List lost workers only, all of the last 24 h.") var lost = false
@@ -46,7 +46,7 @@ package struct WorkersListVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
         let snapshot = try await client.snapshot(executingRows: 0)
-        // One more than is shown tells whether there are more. The formats for programs list lost workers only if they are asked for.
+        // One more than is shown, to see whether there are more. Formats for programs list lost workers only with --lost.
         let limit = lost ? Defaults.lostWorkersKept : Self.newest + 1
         let queues = snapshot.queues.map(\.queue)
         let history = try await client.broker.lostWorkers(queues: queues, limit: limit)
@@ -63,9 +63,9 @@ package struct WorkersListVerb: Verb {
     }
 }
 
-/// What `workers ls` prints.
+/// The output of `workers ls`.
 private struct WorkersReport {
-    /// nil = only the lost ones were asked for.
+    /// The workers; nil with `--lost`.
     var workers: [WorkerSummary]?
     var lost: [LostSummary]
     var hasMore: Bool
@@ -99,7 +99,7 @@ private struct WorkersReport {
                 let table = SnapshotText.table(workers)
                 console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
             }
-            // Two tables are no CSV.
+            // CSV has one table only.
             if lost.isEmpty || invocation.format == .csv { return }
             console.print("")
         } else if lost.isEmpty {
@@ -120,11 +120,11 @@ package struct WorkersShowVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
-            abstract: "Show one worker and what it runs, or what became of one that was lost within 24 h."
+            abstract: "Show a worker and its running operations, or the outcome of one that was lost within 24 h."
         )
     }
 
-    @Argument(help: "Name of the worker, its id, or the last 6 or more characters of its id.") var worker: String
+    @Argument(help: "Name or id of the worker, or the last 6 or more characters of the id.") var worker: String
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -174,7 +174,7 @@ package struct WorkersShowVerb: Verb {
     }
 }
 
-/// Workers as JSON objects: `docs/schema/worker.json`.
+/// Makes JSON objects of workers: `docs/schema/worker.json`.
 enum WorkerJSON {
     static func object(_ worker: WorkerSummary, _ executing: [ExecutingSummary]? = nil) -> JSONValue {
         let info = worker.info
@@ -210,7 +210,7 @@ enum WorkerJSON {
         return .object(object)
     }
 
-    /// A lost worker: `docs/schema/lost-worker.json`.
+    /// Makes the object of a lost worker: `docs/schema/lost-worker.json`.
     static func object(_ worker: LostSummary) -> JSONValue {
         let info = worker.info
         return [

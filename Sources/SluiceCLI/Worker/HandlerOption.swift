@@ -5,18 +5,18 @@ import Operations
 /// A program that runs the operations of a name: `--handler NAME=PROGRAM`.
 struct HandlerOption: Equatable {
     let name: String
-    /// Absolute, so that neither a later PATH nor another folder changes what is run.
+    /// The absolute path, so that a change of PATH or folder does not change the program.
     let program: String
 
     /// - Parameters:
-    ///   - text: as it was typed. A program with a slash is a path, another one is looked for.
-    ///   - path: the folders to look in, as in PATH.
+    ///   - text: `NAME=PROGRAM`. A program with a slash is a path; another one is searched for.
+    ///   - path: the folders to search, as in PATH.
     /// - Throws: `.usage` for a wrong form or name, `.badConfiguration` for a program that cannot be run.
     init(parsing text: String, path: String) throws(CLIError) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, !parts[1].isEmpty else {
             throw .usage(
-                "--handler \(OperationsError.quoted(text)) names no program",
+                "--handler \(OperationsError.quoted(text)) has no program",
                 fix: "--handler \(parts[0].isEmpty ? "NAME" : parts[0])=PROGRAM"
             )
         }
@@ -27,7 +27,7 @@ struct HandlerOption: Equatable {
             )
         }
         guard !BuiltinOperations.names.contains(parts[0]) else {
-            throw .usage("--handler: \"\(parts[0])\" is a built-in operation", fix: "another name")
+            throw .usage("--handler: \"\(parts[0])\" is a built-in operation", fix: "choose another name")
         }
         name = parts[0]
         program = try Self.locate(parts[1], path)
@@ -73,9 +73,9 @@ struct HandlerOption: Equatable {
 }
 
 extension HandlerOption {
-    /// All that were typed.
+    /// Parses all values of the option.
     ///
-    /// - Throws: as for one, and `.usage` for a name that comes twice.
+    /// - Throws: as for one, and `.usage` for a duplicate name.
     static func all(_ texts: [String]) throws(CLIError) -> [HandlerOption] {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ProgramSearch.defaultPath
         var options: [HandlerOption] = []

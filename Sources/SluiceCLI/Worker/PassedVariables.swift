@@ -3,24 +3,24 @@ import Foundation
 import Operations
 
 extension ProgramEnvironment {
-    /// Reads what was typed behind `--pass-env`.
+    /// Parses the values of `--pass-env`.
     ///
-    /// - Parameter texts: each has names with commas between them.
-    /// - Throws: `.usage` for what is no name.
+    /// - Parameter texts: comma-separated names.
+    /// - Throws: `.usage` for a text that is not a name.
     init(typed texts: [String]) throws(CLIError) {
         let names = texts.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
         for name in names where !Self.isPattern(name) {
             let variable = name.prefix { $0 != "=" }
             let fix = Self.isName(variable) ? String(variable) : "DATABASE_URL,'AWS_*'"
             throw .usage(
-                "--pass-env: \(OperationsError.quoted(name)) is no name of a variable; its value comes from the worker's environment",
+                "--pass-env: \(OperationsError.quoted(name)) is not a variable name; the value comes from the worker's environment",
                 fix: "--pass-env \(fix)"
             )
         }
         self.init(passing: names)
     }
 
-    /// Names, not beginnings of names, that a worker was told to pass on and does not have.
+    /// The names (not prefixes) to pass that are not set in the environment.
     static func missing(
         _ texts: [String],
         in environment: [String: String] = ProcessInfo.processInfo.environment

@@ -3,7 +3,7 @@ import Logging
 import Operations
 import TerminalText
 
-/// How a worker's log is written.
+/// The format of a worker's log.
 package enum LogFormat: String, CaseIterable, Sendable {
     /// `12:04:31.204 info  finished  queue=mail operation.name=SendEmail`
     case text
@@ -11,7 +11,7 @@ package enum LogFormat: String, CaseIterable, Sendable {
     case json
 }
 
-/// Writes log lines to stderr; whatever they contain, no control character reaches the terminal.
+/// Writes log lines to stderr, without control characters.
 package struct StderrLogHandler: LogHandler {
     package var logLevel: Logger.Level
     package var metadata: Logger.Metadata = [:]
@@ -53,7 +53,7 @@ package struct StderrLogHandler: LogHandler {
         return line
     }
 
-    /// Quoted where a space would make two words of it.
+    /// Quotes a text with spaces.
     private static func quoted(_ text: String) -> String {
         let safe = SafeText.line(text)
         return safe.isEmpty || safe.contains(" ") ? "\"" + safe.replacing("\"", with: "\\\"") + "\"" : safe

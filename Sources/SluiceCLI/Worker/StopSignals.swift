@@ -3,32 +3,32 @@ import Foundation
 import ServiceLifecycle
 import Synchronization
 
-/// The signals that end a worker: the first begins the drain, the second gives everything back now, the third ends the process.
+/// Handles the signals that end a worker: the first starts the drain, the second gives everything back, the third ends the process.
 ///
-/// A terminal that closes sends SIGHUP several times (the kernel and the shell each do), so only one that comes first counts.
+/// The kernel and the shell each send SIGHUP when a terminal closes, so SIGHUP counts only as the first signal.
 final class StopSignals: Service {
-    /// Everything that would end the process if the worker did not listen to it, except for what its parent has it ignore. A worker
-    /// listens to SIGINT and SIGTERM all the same: a script has its background programs ignore SIGINT.
+    /// All signals that would end the process, except those that the parent process has set to be ignored. SIGINT and SIGTERM are handled in
+    /// any case, because a shell script sets SIGINT to be ignored in background programs.
     static let heard = (EndingSignals.all + EndingSignals.unspecific).filter {
         [SIGINT, SIGTERM].contains($0) || !EndingSignals.ignoredAtStart.contains($0)
     }
-    /// A worker that was told twice is gone after this time, whatever hangs.
+    /// After the second signal the process ends within this time, even if something hangs.
     private static let patience: DispatchTimeInterval = .milliseconds(1_900)
 
     private struct State {
         var received: [Int32] = []
-        /// What the first and the second signal do; nil while there is no worker yet.
+        /// The actions of the first and the second signal; nil before there is a worker.
         var actions: (drain: @Sendable () -> Void, abandon: @Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
 
-    /// Listens from now on. Until there is a worker, a signal ends the process: nothing is to be drained.
+    /// Handles signals from now on. Before there is a worker, a signal ends the process, because there is nothing to drain.
     init() {
         for number in Self.heard {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
-            // The source keeps itself and this object; both are needed until the process ends.
+            // The source keeps itself and this object alive until the process ends.
             source.setEventHandler { [self] in
                 withExtendedLifetime(source) { arrived(number) }
             }
@@ -36,19 +36,19 @@ final class StopSignals: Service {
         }
     }
 
-    /// There is a worker now.
+    /// Sets the actions of a worker.
     func attach(drain: @escaping @Sendable () -> Void, abandon: @escaping @Sendable () -> Void) {
         state.withLock { $0.actions = (drain, abandon) }
     }
 
-    /// The status to exit with: a drain that was allowed to end is a success.
+    /// The exit status. A completed drain is a success.
     var status: ExitStatus {
         let received = state.withLock { $0.received }
         guard received.count > 1, let last = received.last else { return .done }
         return last == SIGINT ? .interrupted : .terminated
     }
 
-    /// Stays until the worker has ended: the second signal comes while it drains.
+    /// Runs until the worker has ended, because the second signal comes during the drain.
     func run() async throws { try? await gracefulShutdown() }
 
     private func arrived(_ number: Int32) {

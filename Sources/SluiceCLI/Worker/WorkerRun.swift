@@ -10,21 +10,21 @@ import TerminalText
 import WorkerRuntime
 import SluiceWorker
 
-/// A worker process: its connections, what it can run, its signals.
+/// A worker process: connections, registered operations, signals.
 struct WorkerRun: Sendable {
     let invocation: Invocation
     let configuration: WorkerConfiguration
     let registry: OperationRegistry
     let logFormat: LogFormat
     let logLevel: Logger.Level
-    /// How often the settings of Redis are looked at.
+    /// How often the settings of Redis are checked.
     let watchInterval: Duration
-    /// Where the worker tells its health.
+    /// Where the worker publishes its health.
     let healthTarget: HealthTarget?
-    /// The id that a supervisor has chosen for this process; nil = there is none.
+    /// The id that a supervisor has chosen for this process; nil = no supervisor.
     let supervised: WorkerID?
 
-    /// Works until it is stopped or its burst is over.
+    /// Runs until it is stopped or its burst is over.
     func run() async throws -> ExitStatus {
         let signals = StopSignals()
         try await tryToConnect()
@@ -56,7 +56,7 @@ struct WorkerRun: Sendable {
         )
     }
 
-    /// Works as several processes, until it is stopped or their burst is over.
+    /// Runs as several processes until it is stopped or their burst is over.
     func run(processes: Int) async throws -> ExitStatus {
         let signals = StopSignals()
         try await tryToConnect()
@@ -81,7 +81,7 @@ struct WorkerRun: Sendable {
         }
     }
 
-    /// Tells the health meanwhile, where that is wanted.
+    /// Publishes the health meanwhile, if requested.
     private func telling(
         _ health: @escaping @Sendable () -> WorkerHealth,
         while body: () async throws -> ExitStatus
@@ -95,7 +95,7 @@ struct WorkerRun: Sendable {
         return try outcome.get()
     }
 
-    /// A supervisor that is gone cannot say that all should end.
+    /// Drains the worker when its supervisor has ended, which then cannot stop it.
     private func heed(_ worker: Worker) {
         Leash.watch {
             logger.warning("the supervisor has ended")
@@ -112,8 +112,8 @@ struct WorkerRun: Sendable {
         )
     }
 
-    /// Whoever starts a worker wants to know at once that its Redis is not there. It waits for it all the same, as it does when
-    /// Redis goes away later: on a start of the whole machine nobody says which comes first. A burst has nothing to wait for.
+    /// Tries to connect, and warns if Redis cannot be reached. The worker then waits for Redis, because at the start of a machine Redis may
+    /// come later. A burst does not wait.
     private func tryToConnect() async throws {
         do { await (try invocation.connect()).close() } catch {
             let report = ErrorTranslation.report(error, settings: invocation.settings)
@@ -139,7 +139,7 @@ struct WorkerRun: Sendable {
         signals.attach {
             if logFormat == .text {
                 console.note(
-                    "draining, up to \(drain); once more (Ctrl-C) gives everything back now, the try is not counted"
+                    "draining, up to \(drain); a second Ctrl-C gives everything back now, without counting the attempt"
                 )
             }
             worker.stopProcess()
@@ -169,7 +169,7 @@ extension WorkerRun {
         return Logger(label: "sluice.worker") { _ in handler }
     }
 
-    /// What it is and does; for people in words, in a JSON log as its first entry.
+    /// Prints what the worker is and does: as text, or in a JSON log as its first entry.
     private func banner(_ endpoint: String, _ id: WorkerID) {
         let namespace = invocation.settings.namespace.content
         let drain = DurationText.short(configuration.drainTimeout)

@@ -63,7 +63,7 @@ extension CommandLineTests {
             let limited = try await sluice("list", "-t", "y", "--scan-limit", "300", "-o", "id")
             #expect(limited.code == 0 && limited.output.split(separator: "\n").count == 300)
             let last = try #require(limited.errors.split(separator: "\n").last)
-            #expect(last.hasPrefix("300 match of 300 looked at, and there are more"), "\(last)")
+            #expect(last.hasPrefix("300 of 300 examined operations match, and there are more"), "\(last)")
             let page = try await sluice.json("list", "--limit", "700")
             let cursor = try #require(page["cursor"]?.stringValue)
             #expect(try await sluice.lines("list", "--cursor", cursor, "-o", "id").count == 30)
@@ -71,7 +71,7 @@ extension CommandLineTests {
 
             let waited = try await sluice("wait", "-t", "y", "--scan-limit", "300", "--timeout", "10ms")
             #expect(waited.code == 4)
-            #expect(waited.errors.split(separator: "\n").last?.hasPrefix("300 operations were looked at") == true)
+            #expect(waited.errors.split(separator: "\n").last?.hasPrefix("300 operations were examined") == true)
 
             let arguments = ["cancel", "-"]
             let environment = sluice.environment(for: arguments)

@@ -77,7 +77,7 @@ extension CommandLineTests {
             try await sluice.lines("enqueue", "--batch", path, "-q", "bulk")
             #expect(
                 try await sluice.lines("cancel", "--queue", "bulk", "-y") == [
-                    "bulk: 6000 waiting cancelled, 0 executing told to stop"
+                    "bulk: 6000 waiting cancelled, 0 executing asked to stop"
                 ]
             )
             let after = try await sluice.enqueue("noop", "-q", "bulk")

@@ -58,7 +58,7 @@ extension CommandLineTests {
             let good = try script("good", "#!/bin/sh\n")
             let flat = try script("flat", "#!/bin/sh\n", mode: 0o644)
             let wrong: [(code: Int32, words: [String], message: String)] = [
-                (64, ["mail"], #""mail" names no program"#), (64, ["mail="], #""mail=" names no program"#),
+                (64, ["mail"], #""mail" has no program"#), (64, ["mail="], #""mail=" has no program"#),
                 (64, ["=\(good)"], #""" is no operation name"#), (64, ["a b=\(good)"], #""a b" is no operation name"#),
                 (64, ["exec=\(good)"], #""exec" is a built-in"#), (64, ["noop=\(good)"], #""noop" is a built-in"#),
                 (64, ["a=\(good)", "a=\(good)"], #""a" is given twice"#),

@@ -5,9 +5,9 @@ import Logging
 import WorkerRuntime
 import Synchronization
 
-/// Tells a worker's health as long as it runs: looks every two seconds, and writes the file if there is one.
+/// Publishes a worker's health while it runs: checks it every two seconds and writes the file, or serves the port.
 ///
-/// It has a thread of its own, and the port an event loop: bodies that never yield must not make a worker look dead.
+/// The file has a thread of its own and the port an event loop, because bodies that never yield must not make a worker look dead.
 final class HealthPost: Sendable {
     private static let interval: DispatchTimeInterval = .seconds(2)
 
@@ -24,9 +24,9 @@ final class HealthPost: Sendable {
         self.health = health
     }
 
-    /// Begins.
+    /// Starts.
     ///
-    /// - Throws: `CLIError` with `.badConfiguration` if the file cannot be written, or the port not be opened.
+    /// - Throws: `CLIError` with `.badConfiguration` if the file cannot be written or the port cannot be opened.
     func start() async throws {
         switch target {
         case .file(let path):
@@ -35,13 +35,13 @@ final class HealthPost: Sendable {
                     .badConfiguration,
                     "the health file \(path) cannot be written",
                     notes: ["\(error)"],
-                    fix: "--health with the path of a regular file in a folder that exists and may be written"
+                    fix: "--health FILE with a regular file in an existing, writable folder"
                 )
             }
         case .port(let host, let number):
             let health = health
             let opened = try await HealthServer.start(host: host, port: number) { HealthReport(health()) }
-            logger.info("health is told at http://\(opened.address)/live and /ready")
+            logger.info("serving health checks at http://\(opened.address)/live and /ready")
             server.withLock { $0 = opened }
         }
         let thread = Thread { [self] in run() }
@@ -50,7 +50,7 @@ final class HealthPost: Sendable {
         thread.start()
     }
 
-    /// Ends it; the file goes, so that nobody takes the word of a worker that is no more.
+    /// Stops, and removes the file so that it does not show the health of an ended worker.
     func stop() async {
         isEnding.signal()
         await withCheckedContinuation { continuation in
@@ -80,12 +80,12 @@ final class HealthPost: Sendable {
     private func tick() throws {
         switch target {
         case .file(let path): try write(to: path)
-        // Asking keeps the answer fresh for those who ask more rarely.
+        // A regular check keeps the state fresh between rare requests.
         case .port: _ = health()
         }
     }
 
-    /// As a whole or not at all: to a file beside it, which then takes its name.
+    /// Writes the file atomically: to another file, which is then renamed.
     private func write(to path: String) throws {
         try PartialFile.replace(path, with: Array(HealthReport(health()).json.utf8))
     }

@@ -3,7 +3,7 @@ import Operations
 import TerminalText
 import WorkerRuntime
 
-/// What is told about a worker's health. That it is told at all means that the process lives.
+/// The report about a worker's health. Its existence shows that the process lives.
 struct HealthReport: Sendable {
     var health: WorkerHealth
     /// Milliseconds since 1970 by this machine's clock.

@@ -4,11 +4,11 @@ import NIOPosix
 
 /// Answers `GET /live` with 200, and `GET /ready` with 200 or 503; both with the report as JSON. One request a connection.
 final class HealthServer: Sendable {
-    /// Pending connections; there are few who ask.
+    /// The number of pending connections. Few clients connect.
     private static let backlog: Int32 = 64
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
-    /// Where it listens.
+    /// The address and port.
     let address: String
 
     private init(group: MultiThreadedEventLoopGroup, channel: any Channel, host: String) {
@@ -45,7 +45,7 @@ final class HealthServer: Sendable {
             throw CLIError(
                 .badConfiguration,
                 "--health cannot listen on \(host) port \(port): \(error)",
-                fix: "--health with a free port of this machine, 0 for any"
+                fix: "--health PORT with a free port of this machine, or 0 for any"
             )
         }
     }
@@ -61,7 +61,7 @@ private final class HealthHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Whoever says nothing for so long is sent away.
+    /// An idle connection is closed after this time.
     private static let patience: TimeAmount = .seconds(5)
     private let report: @Sendable () -> HealthReport
     private var request: HTTPRequestHead?

@@ -1,6 +1,6 @@
 import TerminalText
 
-/// Where a worker tells its health: a file, or a port that answers HTTP.
+/// Where a worker publishes its health: a file, or a port with HTTP.
 enum HealthTarget: Equatable, Sendable {
     case file(path: String)
     case port(host: String, number: Int)

@@ -1,6 +1,6 @@
 import Operations
 
-/// The arguments of a supervisor's children: its own, without those that are for itself.
+/// The arguments of a supervisor's children: its own, without those for the supervisor.
 enum ChildArguments {
     private static let own = ["--processes", "--health"]
 

@@ -2,9 +2,9 @@ import Foundation
 import Operations
 import WorkerRuntime
 
-/// What the processes of a supervisor say about their health: a file each in a folder that only they see.
+/// The health of a supervisor's processes: a file of each in a private folder.
 struct HealthBoard: Sendable {
-    /// A word that is older does not count: who gave it hangs, or is no more.
+    /// An older file does not count, because its process hangs or has ended.
     private static let patienceMilliseconds: Int64 = 10_000
     let folder: URL
 
@@ -19,7 +19,7 @@ struct HealthBoard: Sendable {
 
     func remove() { try? FileManager.default.removeItem(at: folder) }
 
-    /// The sum: ready if one of them is, because then what is ready in the queues is claimed.
+    /// The health of all processes: ready if one of them is ready, because that one claims ready operations.
     func health(of workers: [WorkerID], count: Int) -> WorkerHealth {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let words = workers.map { worker in
@@ -32,9 +32,9 @@ struct HealthBoard: Sendable {
     static func read(_ text: String, now: Int64) -> WorkerHealth {
         guard let object = try? JSONValue(parsing: text), let isReady = object["ready"]?.boolValue,
             let time = object["time"]?.stringValue.flatMap(milliseconds)
-        else { return WorkerHealth(isReady: false, reason: "it says nothing yet") }
+        else { return WorkerHealth(isReady: false, reason: "no report yet") }
         guard abs(now - time) <= patienceMilliseconds else {
-            return WorkerHealth(isReady: false, reason: "it has said nothing for \((now - time) / 1000) s")
+            return WorkerHealth(isReady: false, reason: "no report for \((now - time) / 1000) s")
         }
         return WorkerHealth(isReady: isReady, reason: object["reason"]?.stringValue ?? "")
     }

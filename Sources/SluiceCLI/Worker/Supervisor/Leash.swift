@@ -15,7 +15,7 @@ package enum Leash {
         return ends[0]
     }
 
-    /// In a worker: calls `body` once the supervisor has ended.
+    /// Calls a closure when the supervisor has ended. Used in a worker.
     static func watch(_ body: @escaping @Sendable () -> Void) {
         let thread = Thread {
             var byte: UInt8 = 0

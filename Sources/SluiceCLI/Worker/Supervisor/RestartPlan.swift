@@ -1,31 +1,31 @@
 import WorkerRuntime
 
-/// What a supervisor does when one of its processes has ended: decided here, done there.
+/// Decides what a supervisor does when one of its processes has ended.
 struct RestartPlan: Sendable {
     enum Step: Sendable, Equatable {
         case restart(after: Duration)
-        /// Nothing is to be done by this process any more.
+        /// Do not start the process again.
         case done
-        /// The others would end the same way: all of it ends with this status.
+        /// End all processes with this status, because the others would end the same way.
         case fail(ExitStatus)
     }
 
-    /// Whoever lived for so long is restarted at once.
+    /// A process that lived this long is restarted at once.
     static let steady: Duration = .seconds(10)
     private static let first: Duration = .milliseconds(100)
     private static let longest: Duration = .seconds(30)
 
     let burst: WorkerConfiguration.Burst
-    /// Ends so far after a short life, one after the other.
+    /// How many processes in a row ended after a short life.
     private var failures = 0
     private var isFirstLife = true
 
     init(burst: WorkerConfiguration.Burst) { self.burst = burst }
 
     /// - Parameters:
-    ///   - end: how it ended.
-    ///   - lifetime: how long it had lived.
-    ///   - isStopping: the supervisor was told to stop.
+    ///   - end: how the process ended.
+    ///   - lifetime: how long it lived.
+    ///   - isStopping: whether the supervisor is stopping.
     mutating func step(after end: WorkerProcess.End, lifetime: Duration, isStopping: Bool) -> Step {
         defer { isFirstLife = false }
         if isStopping { return .done }

@@ -7,17 +7,17 @@ import TerminalText
 import WorkerRuntime
 import Synchronization
 
-/// Runs a worker as several processes: starts them, restarts those that end, hands back at once what a dead one held, and passes
-/// on what it is told itself.
+/// Runs a worker as several processes: starts them, restarts those that end, hands back the operations of a dead one at once, and passes
+/// signals on.
 final class Supervisor: Sendable {
-    /// How long to wait for programs of a killed worker to be gone, which takes their guards milliseconds.
+    /// How long to wait until programs of a killed worker have ended, in milliseconds. Their guards usually need a few.
     private static let patienceForGuards = 10_000
-    /// Tries to hand back; after that a sweep does it, once the lease has lapsed.
+    /// How often to try to hand back. After that, a sweep does it when the lease has lapsed.
     private static let tries = 5
 
     private struct State {
         var processes: [Int: WorkerProcess] = [:]
-        /// What a slot waits for before it starts its next process.
+        /// The pauses before the next start, by slot.
         var pauses: [Int: Task<Void, Never>] = [:]
         var isStopping = false
         var failure: ExitStatus?
@@ -30,11 +30,11 @@ final class Supervisor: Sendable {
     private let logger: Logger
     private let board: HealthBoard?
     private let leash: Int32
-    /// Children of this process that are no workers.
+    /// Children of this process that are not workers.
     private let others: Set<pid_t>
     private let state = Mutex(State())
 
-    /// - Parameter arguments: as they were given to this process.
+    /// - Parameter arguments: the arguments of this process.
     init(
         count: Int,
         configuration: WorkerConfiguration,
@@ -54,7 +54,7 @@ final class Supervisor: Sendable {
         OrphanedGuards.adopt()
     }
 
-    /// Works until it is stopped, or there is nothing left to do.
+    /// Runs until it is stopped, or until all processes have ended for good.
     ///
     /// - Returns: the status of a process that could not work at all; nil if there was none.
     func run() async -> ExitStatus? {
@@ -64,7 +64,7 @@ final class Supervisor: Sendable {
         return state.withLock { $0.failure }
     }
 
-    /// What the first and the second signal do: each process hears them as if it had been told itself.
+    /// The actions of the first and the second signal, which are passed to each process.
     func stop() {
         let (processes, pauses) = state.withLock { state in
             state.isStopping = true
@@ -80,7 +80,7 @@ final class Supervisor: Sendable {
         return board.health(of: workers, count: count)
     }
 
-    // MARK: One after the other
+    // MARK: Running
 
     /// Keeps one process running.
     private func keep(_ slot: Int) async {
@@ -107,7 +107,7 @@ final class Supervisor: Sendable {
         await handing?.value
     }
 
-    /// Under the lock, so that nobody takes a process for an orphan that is not noted yet.
+    /// Starts a process under the lock, so that a process that is not noted yet is not taken for an orphan.
     private func start(_ slot: Int) -> WorkerProcess? {
         let worker = WorkerID()
         let arguments = ChildArguments.make(from: arguments, worker: worker, health: board?.path(of: worker))
@@ -145,10 +145,10 @@ final class Supervisor: Sendable {
         logger.log(level: end == .exited(code: 0) ? .info : .warning, "a worker process has ended", metadata: facts)
     }
 
-    // MARK: What a dead one held
+    // MARK: Operations of a dead process
 
-    /// Its process is gone for certain, so nobody has to wait for its lease. What it ran goes to another one only when the programs
-    /// that it had started are gone, too.
+    /// Hands back the operations of a dead process without waiting for its lease. First waits until the programs that it had started have
+    /// ended as well.
     private func handBack(_ process: WorkerProcess) async {
         await waitForPrograms()
         for attempt in 1...Self.tries {
@@ -157,7 +157,7 @@ final class Supervisor: Sendable {
                 return
             } catch {
                 logger.warning(
-                    "what a dead worker held could not be handed back",
+                    "the operations of a dead worker could not be handed back",
                     metadata: ["worker": "\(process.worker)", "error": "\(error)"]
                 )
                 if attempt < Self.tries { try? await Task.sleep(for: .seconds(1)) }
@@ -173,7 +173,7 @@ final class Supervisor: Sendable {
         } while sum.more
         guard sum.recovered + sum.dead > 0 else { return }
         logger.warning(
-            "handed back what a dead worker held",
+            "handed back the operations of a dead worker",
             metadata: [
                 "worker": "\(worker)", "queue": "\(queue)", "recovered": "\(sum.recovered)", "dead": "\(sum.dead)",
             ]
@@ -194,7 +194,9 @@ final class Supervisor: Sendable {
                 continuation.resume(returning: areGone)
             }
         }
-        if !areGone { logger.warning("programs of a dead worker do not end; what it ran is handed back all the same") }
+        if !areGone {
+            logger.warning("programs of a dead worker do not end; its operations are handed back all the same")
+        }
     }
 
     private var known: Set<pid_t> { others.union(state.withLock { $0.processes.values.map(\.pid) }) }

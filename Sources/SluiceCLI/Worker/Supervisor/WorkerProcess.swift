@@ -18,7 +18,7 @@ package final class WorkerProcess: Sendable {
     }
 
     private struct State {
-        /// Set when it was collected: from then on its number may belong to somebody else.
+        /// How the process ended. Set when it is reaped: afterwards the pid may belong to another process.
         var end: End?
         var waiter: CheckedContinuation<End, Never>?
     }
@@ -61,7 +61,7 @@ package final class WorkerProcess: Sendable {
         }
     }
 
-    /// Blocks until it has ended, and lets go of its number only together with the note that it has.
+    /// Blocks until the process has ended. Reaps it and notes the end in one step.
     private func collect() {
         var info = siginfo_t()
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
@@ -77,7 +77,7 @@ package final class WorkerProcess: Sendable {
         waiter?.resume(returning: end)
     }
 
-    /// In a group of its own: a terminal's Ctrl-C is for the supervisor, which tells its children what it means.
+    /// Starts the process in a group of its own: a terminal's Ctrl-C is for the supervisor, which passes it on.
     private static func spawn(_ arguments: [String], _ leash: Int32, _ isSilent: Bool) throws(CLIError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -97,7 +97,7 @@ package final class WorkerProcess: Sendable {
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
-        // Ignored here, they would be ignored there, until it listens to them.
+        // Signals that are ignored here would be ignored in the child until it handles them.
         for number in StopSignals.heard { sigaddset(&signals, number) }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         let words = ([CommandLine.arguments.first ?? Program.name] + arguments).map { strdup($0) }
@@ -105,7 +105,7 @@ package final class WorkerProcess: Sendable {
         var pid: pid_t = 0
         let code = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, words + [nil], environ)
         guard code == 0 else {
-            throw CLIError(.bug, "no worker process can be started: \(String(cString: strerror(code)))")
+            throw CLIError(.bug, "cannot start a worker process: \(String(cString: strerror(code)))")
         }
         return pid
     }
