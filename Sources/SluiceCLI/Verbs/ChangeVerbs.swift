@@ -13,7 +13,7 @@ package struct RetryVerb: Verb {
                   \(Program.name) retry -w 'state:dead name:Send*'
                   \(Program.name) list -o id --limit 200 state:dead tag:test | \(Program.name) retry -
 
-                Errors and log stay. The attempts of an ended operation begin at 1. A query without a state leaves out scheduled
+                Errors and log stay. The attempts of an ended operation begin at 1. A query without a state leaves out scheduled \
                 operations, whose time a producer has chosen.
                 """
         )

@@ -27,8 +27,8 @@ package struct ConfigShowVerb: Verb {
                   \(Program.name) config show --origin
                   SLUICE_REDIS_URL=redis://10.0.0.5/0 \(Program.name) config show
 
-                A flag has precedence over the environment (SLUICE_REDIS_URL, REDIS_URL, SLUICE_NAMESPACE, SLUICE_OUTPUT, SLUICE_TIME,
-                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS, SLUICE_REDACT, SLUICE_HIDE_ARGS), and the environment over
+                A flag has precedence over the environment (SLUICE_REDIS_URL, REDIS_URL, SLUICE_NAMESPACE, SLUICE_OUTPUT, SLUICE_TIME, \
+                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS, SLUICE_REDACT, SLUICE_HIDE_ARGS), and the environment over \
                 the default. Set SLUICE_KEYS_FILE or SLUICE_KEYS, not both. Passwords and keys are not shown.
                 """
         )

@@ -15,10 +15,10 @@ package struct ConfigKeysVerb: Verb {
                   \(Program.name) enqueue SendEmail to=a@example.org --keys-file sluice.keys
                   SLUICE_KEYS_FILE=sluice.keys \(Program.name) worker
 
-                The file has mode 600 and lines "sign ID KEY" and "encrypt ID KEY". The first key of a role signs or encrypts; all keys
+                The file has mode 600 and lines "sign ID KEY" and "encrypt ID KEY". The first key of a role signs or encrypts; all keys \
                 verify and decrypt. Each command reads it by --keys-file or SLUICE_KEYS_FILE; SLUICE_KEYS holds such lines itself.
                 A worker with a sign key never runs an operation that none of its keys signed: the operation becomes dead, with the reason.
-                To change a key: add the new line below the old one for all workers, then put it first for all producers, and remove
+                To change a key: add the new line below the old one for all workers, then put it first for all producers, and remove \
                 the old line when no operation that it signed is left.
                 """
         )

@@ -26,14 +26,14 @@ package struct EnqueueVerb: Verb {
                   \(Program.name) enqueue --batch operations.jsonl
 
                 k=text is a string, k:=json any JSON, k=@file the text of a file.
-                After -- write a program and its arguments: an exec operation, without a shell. Only workers with --allow exec run it.
+                After -- write a program and its arguments: an exec operation, without a shell. Only workers with --allow exec run it. \
                 Its stdin is empty unless --stdin is given.
                 Built-in operations, their arguments and the environment of programs: \(Program.name) help built-ins
-                --lines reads one command a line. Spaces separate words; '…', "…" and \\ quote as in a shell; $, *, |, > and ; have no
-                special meaning (for those: sh -c '…'). Empty lines and lines that begin with # are skipped. --cwd, --env and --stdin
+                --lines reads one command a line. Spaces separate words; '…', "…" and \\ quote as in a shell; $, *, |, > and ; have no \
+                special meaning (for those: sh -c '…'). Empty lines and lines that begin with # are skipped. --cwd, --env and --stdin \
                 apply to each command.
                 If --durability is not reached in time, that is a warning and not a failure: the operation is stored.
-                --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, id, expires, attempts,
+                --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, id, expires, attempts, \
                 runTimeout, track. All lines of a file are checked before the first operation is sent.
                 """
         )

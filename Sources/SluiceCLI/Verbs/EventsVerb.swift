@@ -13,9 +13,9 @@ package struct EventsVerb: Verb {
                   \(Program.name) events -q mail
                   \(Program.name) events -o table
 
-                Without -o, and with -o jsonl, each line is a JSON object; -o table, wide and csv print one change a line, -o id only
+                Without -o, and with -o jsonl, each line is a JSON object; -o table, wide and csv print one change a line, -o id only \
                 the ids. Each object has the numbers from..to of its queue. A gap means that messages were lost: they are no log.
-                Events of a new queue are printed within a second. SIGTERM ends the command at once with exit status 0.
+                Events of a new queue are printed within a second. SIGTERM ends the command at once with exit status 0. \
                 Without permission to subscribe, the exit status is 77, and the error has the missing rule.
                 """
         )

@@ -17,8 +17,8 @@ package struct ListVerb: Verb {
                   \(Program.name) list -t nightly
                   \(Program.name) list -o id state:executing tag:nightly | \(Program.name) cancel -
 
-                Fields: state, queue, name, tag, priority, worker. A comma means or, a leading - means not, and * at the end of a value
-                matches anything: 'tag:v1*' also finds v10-prod, -t 'v1*' finds only the tag v1*. Name a worker by its name, its id or
+                Fields: state, queue, name, tag, priority, worker. A comma means or, a leading - means not, and * at the end of a value \
+                matches anything: 'tag:v1*' also finds v10-prod, -t 'v1*' finds only the tag v1*. Name a worker by its name, its id or \
                 the end of its id.
 
                 On a terminal, list shows one page. In a pipe or a file it writes all operations.

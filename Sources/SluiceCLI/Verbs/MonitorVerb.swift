@@ -16,7 +16,7 @@ package struct MonitorVerb: Verb {
                   \(Program.name) monitor --until-idle
 
                 Keys: j k move, Enter opens, c cancels, P pauses the queue, ? shows all keys, q quits.
-                Without a terminal, or with --once, monitor prints one snapshot. With --until-idle it ends when no operation
+                Without a terminal, or with --once, monitor prints one snapshot. With --until-idle it ends when no operation \
                 waits or runs; without a terminal it then prints the running operations at each interval.
                 """
         )

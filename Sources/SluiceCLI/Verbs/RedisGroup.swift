@@ -12,7 +12,7 @@ package struct RedisGroup: ParsableCommand {
             commandName: "redis",
             abstract: "Start, stop or show the embedded Redis.",
             discussion: """
-                Commands without a Redis URL share a private redis-server on a unix socket in your state folder. The first command that
+                Commands without a Redis URL share a private redis-server on a unix socket in your state folder. The first command that \
                 needs it starts it, and it runs until it is stopped. Its data is kept in an append-only file.
                 """,
             subcommands: [RedisStatusVerb.self, RedisStartVerb.self, RedisStopVerb.self, RedisScriptVerb.self]

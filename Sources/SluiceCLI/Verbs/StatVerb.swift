@@ -14,7 +14,7 @@ package struct StatVerb: Verb {
                   \(Program.name) stat
                   \(Program.name) stat -i 5s -o jsonl
 
-                in/s and out/s are the growth of the stored totals between two lines. Without -n, stat runs until it is stopped; SIGTERM
+                in/s and out/s are the growth of the stored totals between two lines. Without -n, stat runs until it is stopped; SIGTERM \
                 ends it at once with exit status 0.
                 """
         )

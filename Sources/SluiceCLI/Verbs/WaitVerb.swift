@@ -17,9 +17,9 @@ package struct WaitVerb: Verb {
                   \(Program.name) wait 7QK2MX --for started
                   \(Program.name) list -o id state:executing | \(Program.name) wait --any -
 
-                On a terminal, stderr shows how many have ended, the rate and the remaining time. At the end stdout has a summary, and with
+                On a terminal, stderr shows how many have ended, the rate and the remaining time. At the end stdout has a summary, and with \
                 -v or in a pipe a line for each operation.
-                Exit status: 0 all finished (--for started: all have started), 1 one is dead, 2 one was cancelled or expired, 4 the
+                Exit status: 0 all finished (--for started: all have started), 1 one is dead, 2 one was cancelled or expired, 4 the \
                 time is up, 6 all examined operations finished, but --scan-limit was reached.
                 """
         )

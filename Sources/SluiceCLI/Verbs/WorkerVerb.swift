@@ -20,43 +20,43 @@ package struct WorkerVerb: Verb {
                   \(Program.name) worker --burst
 
                 SIGNALS
-                The first SIGTERM or Ctrl-C starts the drain: the worker claims no more, and running operations may end within the drain
-                timeout. The others are given back, and their attempt does not count. A second signal gives everything back at once.
-                SIGQUIT, SIGUSR1 and SIGUSR2 do the same. SIGHUP (the terminal closes) starts the drain, and a second SIGHUP has no
+                The first SIGTERM or Ctrl-C starts the drain: the worker claims no more, and running operations may end within the drain \
+                timeout. The others are given back, and their attempt does not count. A second signal gives everything back at once. \
+                SIGQUIT, SIGUSR1 and SIGUSR2 do the same. SIGHUP (the terminal closes) starts the drain, and a second SIGHUP has no \
                 effect; under nohup SIGHUP is ignored.
 
                 QUEUES AND LIMITS
                 -q takes names, weights (mail:3,default), reserved slots (mail=8) or all queues ('*').
-                --max-operations and --max-rss end the worker like the first SIGTERM, with exit 0 and the reason in the log. Start it again
+                --max-operations and --max-rss end the worker like the first SIGTERM, with exit 0 and the reason in the log. Start it again \
                 with your service manager.
                 --burst ends when no operation is ready, executing or due within 1 s; --burst=all also waits for scheduled and retrying ones.
-                A worker refuses to start (exit 78) if Redis has a maxmemory and the maxmemory-policy is not noeviction, except with
+                A worker refuses to start (exit 78) if Redis has a maxmemory and the maxmemory-policy is not noeviction, except with \
                 --allow-eviction. If that changes later, the worker warns.
 
                 HEALTH
-                --health PORT answers GET /live (200 while the process answers) and GET /ready: 200 if, within 10 s, Redis has answered and
-                a claim was made or waited for, or if all slots are busy; otherwise, and during the drain, 503. --health FILE writes the same
+                --health PORT answers GET /live (200 while the process answers) and GET /ready: 200 if, within 10 s, Redis has answered and \
+                a claim was made or waited for, or if all slots are busy; otherwise, and during the drain, 503. --health FILE writes the same \
                 as JSON every 2 s; the reader has to compare "time" with the clock.
 
                 PROCESSES
-                --processes starts this worker several times and passes signals on. A dead process is restarted (with growing pauses if it
+                --processes starts this worker several times and passes signals on. A dead process is restarted (with growing pauses if it \
                 dies soon), and its operations are handed back at once. --max-operations and --max-rss apply to each process, --health to all.
 
                 PROGRAMS
-                --allow takes exec (programs that the producer names), http (requests) and download (URL to file); their arguments:
+                --allow takes exec (programs that the producer names), http (requests) and download (URL to file); their arguments: \
                 \(Program.name) help built-ins
-                --handler runs a program for a name: arguments as JSON on stdin, result as JSON on stdout, log on stderr. An exit code other
-                than 0 is a failed attempt. The program may write JSON lines to descriptor 3: {"progress":0.5,"message":"…"},
+                --handler runs a program for a name: arguments as JSON on stdin, result as JSON on stdout, log on stderr. An exit code other \
+                than 0 is a failed attempt. The program may write JSON lines to descriptor 3: {"progress":0.5,"message":"…"}, \
                 {"checkpoint":…} (passed to the next run in SLUICE_CHECKPOINT), {"error":"…","then":"retry|dead|discard","after":30}.
-                Programs get these variables of the worker: \(ProgramEnvironment.standard.joined(separator: ", ")),
-                and those that --pass-env names (DATABASE_URL, or AWS_* as a prefix). With --allow exec, producers can read them.
-                SLUICE_OPERATION_ID, _NAME, SLUICE_ATTEMPT, _DELIVERY, _FENCE and _QUEUE are set. A cancel sends SIGTERM to the program's
+                Programs get these variables of the worker: \(ProgramEnvironment.standard.joined(separator: ", ")), \
+                and those that --pass-env names (DATABASE_URL, or AWS_* as a prefix). With --allow exec, producers can read them. \
+                SLUICE_OPERATION_ID, _NAME, SLUICE_ATTEMPT, _DELIVERY, _FENCE and _QUEUE are set. A cancel sends SIGTERM to the program's \
                 process group, then SIGKILL. No program outlives its worker.
 
                 STUCK OPERATIONS
-                An operation at its time limit or with a cancel request has to end. If it has not ended after --cancel-grace and one second,
-                it is stuck: it becomes dead (error "stuck") or cancelled, and its later writes are refused. With --stuck free, its slot is
-                free while its body still runs. With --stuck replace, the worker also drains and exits with 75, and --processes or your
+                An operation at its time limit or with a cancel request has to end. If it has not ended after --cancel-grace and one second, \
+                it is stuck: it becomes dead (error "stuck") or cancelled, and its later writes are refused. With --stuck free, its slot is \
+                free while its body still runs. With --stuck replace, the worker also drains and exits with 75, and --processes or your \
                 service manager starts a new one. If stuck operations hold all threads, it exits at once, and its operations are handed back.
                 """
         )
