@@ -1,8 +1,8 @@
-# Shared by the scripts here: steps with their times, and the system packages that Sluice needs.
+# Shared functions of the scripts: steps with their times, and the installation of system packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# step "What is done" command…   prints what is done before, and how long it took after
+# step TITLE command…   prints the title, runs the command and prints how long it took
 step() {
     local what=$1 begin=$SECONDS
     shift
@@ -16,7 +16,7 @@ step() {
     fi
 }
 
-# install PACKAGE…   installs those Debian packages that are missing
+# install PACKAGE…   installs missing Debian packages
 install() {
     local missing=() package
     for package in "$@"; do
@@ -31,8 +31,8 @@ install() {
     [ "$(id -u)" -eq 0 ] || sudo=sudo
     echo "installing: ${missing[*]}"
     $sudo apt-get update -qq
-    # Debian starts a system-wide Redis when the package is installed. Sluice starts its own, so that one stays off: without
-    # an init system nothing is started, and with one this policy keeps it from starting.
+    # Debian starts a system-wide Redis after the installation. Sluice starts its own, so RUNLEVEL=1 keeps Debian's from starting. Without an
+    # init system it does not start anyway.
     $sudo env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
@@ -41,4 +41,10 @@ require_swift() {
         echo "error: swift is not in PATH; get Swift 6.2 or newer from https://www.swift.org/install/linux/" >&2
         return 1
     }
+}
+
+# release_build   builds the programs of scripts/quickstart
+release_build() {
+    swift build -c release --product sluice
+    swift build -c release --product image-run
 }

@@ -15,7 +15,7 @@ struct RandomStepsTests {
     func randomSteps() async throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = environment["SLUICE_SEED"].flatMap { UInt64($0) }
-        let steps = environment["SLUICE_STEPS"].flatMap { Int($0) } ?? (seed == nil ? 50_000 : Self.stepsOfRun)
+        let steps = environment["SLUICE_STEPS"].flatMap { Int($0) } ?? (seed == nil ? 25_000 : Self.stepsOfRun)
         let runs = seed == nil ? max(1, steps / Self.stepsOfRun) : 1
         let first = seed ?? UInt64.random(in: 1...1_000_000)
         print("random steps: \(steps) in \(runs) runs, the first with SLUICE_SEED=\(first)")

@@ -24,6 +24,8 @@ struct ShortWayTests {
 /// The same steps by two brokers, of which one always goes the long way.
 private struct PairedRun {
     private static let queue = "ways"
+    /// Of its own: KEYS goes through everything that a server has.
+    private let server: TestServer
     private let worker = WorkerID("worker")
     private let short: ClockedBroker
     private let long: ClockedBroker
@@ -38,13 +40,15 @@ private struct PairedRun {
 
     init(seed: UInt64) async throws {
         chance = SeededGenerator(seed: seed)
-        short = try await ClockedBroker(queue: Self.queue, scriptEdit: Self.counting)
-        long = try await ClockedBroker(queue: Self.queue, scriptEdit: Self.withoutShortWays)
+        server = try TestServer.start()
+        short = try await ClockedBroker(queue: Self.queue, endpoint: server.endpoint, scriptEdit: Self.counting)
+        long = try await ClockedBroker(queue: Self.queue, endpoint: server.endpoint, scriptEdit: Self.withoutShortWays)
     }
 
     func close() {
         short.close()
         long.close()
+        server.stop()
     }
 
     // MARK: Scripts

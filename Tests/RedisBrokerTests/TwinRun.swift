@@ -2,12 +2,15 @@ import Foundation
 import Operations
 import RedisClient
 import BrokerModel
+import TestSupport
 
 @testable import RedisBroker
 
 /// The in-memory broker and the Redis broker side by side.
 struct TwinRun {
     private let queue = "steps"
+    /// Of its own: a step that flushes scripts would have all other tests load theirs again.
+    private let server: TestServer
     private let model: InMemoryBroker
     private let clocked: ClockedBroker
     private let redisLayout: RedisLayout
@@ -21,7 +24,8 @@ struct TwinRun {
 
     /// - Parameter scriptEdit: breaks a rule in the scripts.
     init(seed: UInt64, scriptEdit: (@Sendable (String) -> String)? = nil) async throws {
-        clocked = try await ClockedBroker(queue: queue, scriptEdit: scriptEdit)
+        server = try TestServer.start()
+        clocked = try await ClockedBroker(queue: queue, endpoint: server.endpoint, scriptEdit: scriptEdit)
         model = InMemoryBroker(time: .manual(clocked.clock))
         steps = RandomSteps(seed: seed, workers: 3)
         redisLayout = RedisLayout(clocked, queue: queue, workers: steps.workers)
@@ -32,6 +36,7 @@ struct TwinRun {
     func close() {
         redisLayout.close()
         clocked.close()
+        server.stop()
     }
 
     /// The last 30 steps, the failing one last.

@@ -204,7 +204,10 @@ struct ClusterLinkTests {
             let victim = try cluster.node(for: keys[0])
             let areAway = try keys.map { try cluster.node(for: $0) === victim }
             victim.crash()
-            try await eventually("the link has noticed") { try await link.absences(of: keys)[0] != nil }
+            // The first reason is the connection that ended, the next one the try that was refused.
+            try await eventually("the link has noticed, and has tried again") {
+                try await link.absences(of: keys)[0]?.error.message.contains("refused") == true
+            }
             // A link that has tried nothing yet waits for its first try only.
             try await withLink(cluster.endpointOfAll) { fresh in
                 for link in [link, fresh] {

@@ -146,14 +146,25 @@ package final class TestCluster: Sendable {
     }
 }
 
-/// A loopback port that nobody listens on, below 50000 and with the one 10000 above it free too (the cluster's bus).
+/// A free loopback port in the range of this test process, with the port 10000 above it free too (the cluster's bus).
 package func freePort() throws -> Int {
     for _ in 0..<100 {
-        let port = Int.random(in: 20_000..<30_000)
+        let port = Int.random(in: ports)
         if canBind(port), canBind(port + 10_000) { return port }
     }
-    throw CommandFailed(description: "no free loopback port found")
+    throw CommandFailed(description: "no free loopback port found in \(ports)")
 }
+
+/// `SLUICE_TEST_PORTS=20000-22499`: test processes that run at the same time have ranges of their own, so that none takes the port of a
+/// server that another one restarts.
+private let ports: ClosedRange<Int> = {
+    guard let text = ProcessInfo.processInfo.environment["SLUICE_TEST_PORTS"] else { return 20_000...29_999 }
+    let bounds = text.split(separator: "-").compactMap { Int($0) }
+    guard bounds.count == 2, bounds[0] < bounds[1], bounds[1] < 50_000 else {
+        fatalError("SLUICE_TEST_PORTS is a range like 20000-22499, not \(text)")
+    }
+    return bounds[0]...bounds[1]
+}()
 
 private func canBind(_ port: Int) -> Bool {
     #if os(Linux)

@@ -43,10 +43,12 @@ struct DrainTests {
         try await second.stop()
     }
 
-    @Test("gives everything back at once when it is told twice, also bodies that do not listen, within two seconds")
+    @Test("gives everything back within two seconds after the second stop, even if bodies ignore it")
     func abandons() async throws {
         let gate = Gate()
-        let harness = Harness(configuration: .quick(drain: .seconds(60)), handlers: [holding(gate, isDeaf: true)])
+        // A lease that a slow machine does not let lapse: then another worker would have the operation.
+        let configuration = WorkerConfiguration.quick(lease: .seconds(60), drain: .seconds(60))
+        let harness = Harness(configuration: configuration, handlers: [holding(gate, isDeaf: true)])
         harness.start()
         let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
@@ -70,7 +72,7 @@ struct DrainTests {
         let harness = Harness(
             broker: broker,
             connection: { _ in mute },
-            configuration: .quick(drain: .seconds(60)),
+            configuration: .quick(lease: .seconds(60), drain: .seconds(60)),
             handlers: [holding(gate)]
         )
         harness.start()

@@ -6,8 +6,8 @@ import RedisClient
 import TestSupport
 import Testing
 
-/// All tests that start the built program, one after the other: they measure times, and each starts several processes.
-@Suite("Command line", .serialized, .nothingRefused, .timeLimit(.minutes(15)))
+/// The tests that start the built program.
+@Suite("Command line", .fewAtOnce, .timeLimit(.minutes(15)))
 enum CommandLineTests {}
 
 /// The built `sluice` in a namespace of its own, and a look at what it does that is faster than another process.

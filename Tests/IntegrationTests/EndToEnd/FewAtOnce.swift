@@ -2,7 +2,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Each of these tests runs a handful of processes, and some of them look at the time: only so many run at once.
+/// Each of these tests runs several processes, and some look at the time: only four tests run at once.
 struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
     private static let places = Places(4)
 
@@ -23,9 +23,9 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// The rights that `config acl` prints suffice: where tests run as those users, ACL LOG is empty after each.
+/// The permissions that `config acl` prints suffice: if tests run as these users, ACL LOG is empty after each test.
 ///
-/// An entry may be of another test that runs at the same time; it names the command or key and the connection.
+/// An entry may belong to another test that runs at the same time. It names the command or key and the connection.
 struct NothingRefused: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
@@ -45,7 +45,7 @@ private func expectNothingRefused() {
 }
 
 extension Trait where Self == NothingRefused {
-    /// Nothing may be refused to the users with least rights.
+    /// Redis may refuse nothing to the users with minimal permissions.
     static var nothingRefused: NothingRefused { NothingRefused() }
 }
 

@@ -1,0 +1,183 @@
+"""Runs the steps of scripts/test that mostly wait side by side, from a finished debug build.
+
+usage: python3 scripts/lanes.py [--release]
+  --release   also make the release build that scripts/quickstart needs, with the processor time that the tests leave
+
+Lanes run at the same time, the steps of a lane one after the other. A step's output goes to .build/test-logs and is printed whole if the
+step fails. The other steps go on, and the exit code is 1 at the end. Lanes share nothing: each has a folder for temporary files (and so
+for sockets) and a range of ports of its own.
+"""
+import argparse
+import atexit
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+root = pathlib.Path(__file__).resolve().parent.parent
+logs = root / ".build/test-logs"
+SLUICE = ".build/debug/sluice"
+PROGRESS = 60
+PORTS, PORTS_OF_A_LANE = 20_000, 2_500
+
+# Faults without a bound in seconds, or with a wide one. The others need a machine that does nothing else (scripts/faults runs all).
+FAULTS = (
+    "none,after-effect,reset,swallow,cut,overlap,redis-kill,redis-late,readonly,full,rolling,scripts,"
+    "threads,stuck,many,processes,durability,failover,late-replica,evict,clock"
+)
+
+
+# What a cluster changes is where keys are: which node gets a call, and what goes over several nodes. These suites say nothing about that, and
+# run without a cluster only. A new suite runs in both ways unless it is added here.
+NOT_ON_A_CLUSTER = {
+    "they use no Redis": ["ImageRun"],
+    "they start the servers or clusters that they need, in both ways the same": [
+        "AbsentNodeTests", "ClusterTests", "SilentServerTests", "RefusedSubscriptionTests", "DurabilityTests", "EmbeddedServerTests",
+    ],
+    "they are about arguments, output, programs or signals; all that they send are single enqueues": [
+        "UsageTests", "OutputFailureTests", "ProgramOptionsTests", "ExecTests", "HandlerTests", "WorkerSignalTests", "FirstProcessTests",
+        "KeysTests", "BadInputTests", "HostileTextTests", "UnreadableTests",
+    ],
+}
+
+
+class Step:
+    def __init__(self, title, *command, **environment):
+        self.title, self.command, self.environment = title, [str(word) for word in command], environment
+        self.log = logs / (re.sub(r"\W+", "-", title) + ".log")
+        self.begin = self.process = self.code = None
+
+    def run(self, shared, is_idle=False):
+        self.begin = time.monotonic()
+        with self.log.open("wb") as log:
+            # A session of its own, so that a signal reaches all that the step has started.
+            self.process = subprocess.Popen(
+                self.command, cwd=root, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                env=os.environ | shared | self.environment, preexec_fn=idle if is_idle else None,
+            )
+            self.code = self.process.wait()
+
+    def seconds(self):
+        return time.monotonic() - self.begin
+
+    def time(self):
+        return f"{self.seconds() // 60:.0f} min {self.seconds() % 60:02.0f} s"
+
+    def progress(self):
+        """For how long it runs, and the last that it said."""
+        lines = self.log.read_text(errors="replace").splitlines() or [""]
+        return f"{self.title} ({self.time()}): {lines[-1].strip()[:100]}"
+
+
+def idle():
+    """Only what the others leave. Linux divides the processors between sessions first, so the session gets the lowest weight, too."""
+    os.nice(19)
+    with contextlib.suppress(OSError):
+        pathlib.Path("/proc/self/autogroup").write_text("19")
+
+
+def tests(target, title="", *options, **environment):
+    command = [".build/debug/sluicePackageTests.xctest", "--testing-library", "swift-testing", "--filter", rf"^{target}\."]
+    return Step(f"Test {target}{title}", *command, *options, **environment)
+
+
+def skipping(suites):
+    names = [name for each in suites.values() for name in each]
+    return [word for name in names for word in ("--skip", rf"\b{name}\w*/")]
+
+
+# One target at a time in each lane: all tests of a process share two threads, and what waits for an event with a deadline must not stand
+# behind a hundred others.
+def lanes():
+    small = sorted(
+        path.name for path in (root / "Tests").glob("*Tests") if path.name not in ("IntegrationTests", "RedisBrokerTests")
+    )
+    return [
+        [
+            # Each program as the user of its role, with the permissions that `sluice config acl` prints; ACL LOG must be empty after each
+            # test. In the other steps programs are the default user.
+            tests("IntegrationTests", " with minimal permissions", SLUICE_TEST_USERS="1"),
+            Step("Faults", "scripts/faults", "--binary", SLUICE, "--only", FAULTS),
+            Step("Negative controls of the faults", "scripts/faults", "--binary", SLUICE, "--mutants"),
+        ],
+        [
+            *(tests(target) for target in small),
+            tests("RedisBrokerTests"),
+            tests("IntegrationTests", " on a Redis Cluster", *skipping(NOT_ON_A_CLUSTER), SLUICE_TEST_TOPOLOGY="cluster"),
+            Step("Instructions of an operation", "scripts/check-costs", SLUICE),
+            Step("Formal model", "scripts/model"),
+        ],
+    ]
+
+
+def run_lane(number, steps, failed):
+    folder = tempfile.mkdtemp(prefix=f"lane{number}.")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    ports = PORTS + number * PORTS_OF_A_LANE
+    shared = {"TMPDIR": folder, "SLUICE_TEST_PORTS": f"{ports}-{ports + PORTS_OF_A_LANE - 1}"}
+    for step in steps:
+        step.run(shared)
+        report(step, failed)
+
+
+def report(step, failed):
+    if step.code == 0:
+        text = f"== {step.title}: {step.time()}\n"
+    else:
+        failed.append(step.title)
+        text = f"\n{step.log.read_text(errors='replace')}\n== {step.title}: FAILED with {step.code} after {step.time()}\n"
+    # In one call, so that lines of two lanes do not mix.
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def stop(steps, number):
+    """As a terminal's Ctrl-C: everything that was started is ended."""
+    for step in steps:
+        if step.process and step.code is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(step.process.pid, signal.SIGTERM)
+    sys.exit(128 + number)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--release", action="store_true")
+    options = parser.parse_args()
+    logs.mkdir(parents=True, exist_ok=True)
+    failed, all_lanes = [], lanes()
+    work = [(run_lane, (number, lane, failed)) for number, lane in enumerate(all_lanes)]
+    if options.release:
+        build = Step("Release build", "bash", "-c", "source scripts/common.sh; release_build")
+        all_lanes.append([build])
+        work.append((lambda: (build.run({}, is_idle=True), report(build, failed)), ()))
+    steps = [step for lane in all_lanes for step in lane]
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: stop(steps, number))
+    threads = [threading.Thread(target=target, args=arguments, daemon=True) for target, arguments in work]
+    for thread in threads:
+        thread.start()
+    print(f"\n== {len(steps)} steps in {len(threads)} lanes; their output is in {logs.relative_to(root)}", flush=True)
+    told = time.monotonic()
+    while any(thread.is_alive() for thread in threads):
+        for thread in threads:
+            thread.join(0.5)
+        if time.monotonic() - told >= PROGRESS:
+            told = time.monotonic()
+            for step in steps:
+                if step.begin and step.code is None:
+                    print(f"   … {step.progress()}", flush=True)
+    unfinished = [step.title for step in steps if step.code is None]
+    if failed or unfinished:
+        sys.exit(f"error: failed: {', '.join(failed + unfinished)}")
+
+
+if __name__ == "__main__":
+    main()
