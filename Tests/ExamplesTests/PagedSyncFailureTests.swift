@@ -7,7 +7,7 @@ import Testing
 
 @testable import ContactSync
 
-// What goes wrong: what is told, and that nothing of it is stored.
+// Failures: each is reported, and nothing of it is stored.
 extension PagedSyncTests {
     private static let contact = Contact(id: "x", sequence: 6, name: "X")
     private static let lies = [
@@ -18,7 +18,7 @@ extension PagedSyncTests {
         Page(contacts: (6...11).map { Contact(id: "x", sequence: $0, name: "X") }, next: 11, hasNext: false),
     ]
 
-    @Test("A page that cannot be right is told and not stored", arguments: lies)
+    @Test("An invalid page is reported and not stored", arguments: lies)
     func lie(page: Page) async throws {
         let setup = try await PagedSyncSetup { request, _ in request.after == 5 ? SyncServer.reply(200, page) : nil }
         try await expectFailure(setup, "invalid: a page after 5: ")
@@ -43,7 +43,7 @@ extension PagedSyncTests {
         #expect(setup.site.requests.count == 1, "nothing of this is better the next time")
     }
 
-    @Test("A busy server is asked again, three times in all, and then it is told")
+    @Test("A busy server is asked three times, and then the failure is reported")
     func busy() async throws {
         let setup = try await PagedSyncSetup { _, _ in
             SyncServer.reply(503, Refusal(error: "too busy"), headers: ["Retry-After": "0"])
@@ -52,7 +52,7 @@ extension PagedSyncTests {
         #expect(setup.site.requests.count == 3)
     }
 
-    @Test("A server that is not there is told")
+    @Test("An unreachable server is reported")
     func unreachable() async throws {
         let setup = try await PagedSyncSetup()
         try await setup.server.stop()
@@ -61,7 +61,7 @@ extension PagedSyncTests {
         #expect(setup.failures.list.count == 1)
     }
 
-    @Test("A request that gets no answer meets its time limit, 30 s unless said otherwise, and it is told")
+    @Test("A request without an answer ends at its time limit, 30 s by default, and the failure is reported")
     func timeout() async throws {
         #expect(Synchronizer.requestTimeout == .seconds(30))
         let setup = try await PagedSyncSetup { _, _ in

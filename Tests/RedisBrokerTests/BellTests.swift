@@ -110,7 +110,7 @@ struct BellTests {
         #expect(answer.rang && answer.claim?.operations.map(\.id) == ids)
     }
 
-    @Test("that nobody heard of is found by asking: the wait was refused, the claim was not")
+    @Test("without an answer is found by asking: Redis refused the wait, but not the claim")
     func refused() async throws {
         let setup = try await Setup { server in
             _ = try server.ask(

@@ -10,7 +10,7 @@ import Testing
 /// What is known of a worker is kept for an hour after its last beat or its sweep. What comes later must not be believed.
 @Suite("A worker of whom nothing is known any more", .timeLimit(.minutes(15)))
 struct ForgottenWorkerTests {
-    @Test("is not told that its untracked operation is done, once somebody else has it")
+    @Test("gets no confirmation for its untracked operation when another worker has it")
     func late() async throws {
         let broker = try await ClockedBroker(queue: "bench")
         defer { broker.close() }

@@ -12,7 +12,7 @@ import Testing
 struct GroupCommitTests {
     private static let envelope = Array(#"{"name":"group"}"#.utf8)
 
-    @Test("share calls, and each task is told of its own operations")
+    @Test("share calls, and each task gets the answers about its own operations")
     func shared() async throws {
         let server = try TestServer.start()
         let broker = RedisBroker(server.endpoint, logger: silent)
@@ -57,7 +57,7 @@ struct GroupCommitTests {
                         }
                     }
                 }
-                for try await isRight in group { #expect(isRight, "each is told of its own") }
+                for try await isRight in group { #expect(isRight, "each task gets its own answers") }
             }
             #expect(try await broker.redis.snapshot(queue: "group", executingRows: 0).counts[.ready] == 2 * 57)
         }
@@ -136,7 +136,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("that nobody waits for any more are not repeated for ever")
+    @Test("without a waiting task are not repeated for ever")
     func givenUp() async throws {
         try await withProxy { proxy, broker in
             proxy.set(.loseReplies(count: .max, marker: #""group""#))

@@ -146,7 +146,8 @@ struct OperationQueryTests {
     @Test(
         "Unknown fields and states are refused with what may have been meant",
         arguments: [
-            ("stat:dead", "did you mean \"state\"?"), ("state:raedy", "did you mean \"ready\"?"), ("dead", "not a term"),
+            ("stat:dead", "did you mean \"state\"?"), ("state:raedy", "did you mean \"ready\"?"),
+            ("dead", "not a term"),
             ("queue:", "no value"), ("priority:urgent", "unknown priority"),
         ]
     )

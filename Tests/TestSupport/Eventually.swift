@@ -5,7 +5,7 @@ package struct NotInTime: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Waits until a condition holds. The one way in which tests wait for something that announces itself to nobody. The limit is for
+/// Waits until a condition holds. The only way in which tests wait for something that sends no notification. The limit is for
 /// what never comes: a busy machine may be slow.
 /// - Throws: ``NotInTime`` when it did not hold within the time, else what the condition throws.
 package func eventually(
@@ -71,7 +71,7 @@ package func untilCancelled() async throws {
     throw CancellationError()
 }
 
-/// Together with `takeTime` the only place in which tests let time pass. A server's start or another process's output is announced to nobody, so it has to
+/// Together with `takeTime` the only place in which tests let time pass. A server's start or another process's output sends no notification, so it has to
 /// be looked for; the pauses grow, so that looking does not keep a busy machine from getting there.
 private struct Pace {
     private static let first: Duration = .milliseconds(1)

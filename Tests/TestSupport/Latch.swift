@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Closed until somebody opens it, for good; tasks and threads wait at it.
+/// Closed until it is opened for good. Tasks and threads wait for it.
 package final class Latch: Sendable {
     private struct State {
         var isOpen = false

@@ -109,7 +109,7 @@ package final class Program: Sendable {
 /// A child, and those who wait for its end.
 private final class Running: Sendable {
     struct State {
-        /// Set when it was collected: from then on its number may belong to somebody else.
+        /// Set when the child was reaped: afterwards its pid may belong to another process.
         var code: CInt?
         var waiters: [CheckedContinuation<CInt, Never>] = []
     }

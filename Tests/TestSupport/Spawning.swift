@@ -67,7 +67,7 @@ enum Spawning {
         return pid
     }
 
-    /// Blocks until a child has ended, and leaves it a zombie, so that nobody else gets its number.
+    /// Blocks until a child has ended, and leaves it as a zombie, so that its pid is not reused.
     static func awaitEnd(of pid: pid_t) {
         var info = siginfo_t()
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}

@@ -55,7 +55,7 @@ package enum TestRedis: Sendable {
     /// A URL for what comes as this role, if roles count.
     package func url(as role: TestUsers.Role) -> String { TestUsers.url(url, as: role) }
 
-    /// For somebody whose password may be seen.
+    /// A URL with this user and password, which are visible in it.
     package func url(user: String, password: String) -> String {
         url.replacingOccurrences(of: "://", with: "://\(user):\(password)@")
     }
@@ -68,7 +68,7 @@ package enum TestRedis: Sendable {
         }
     }
 
-    /// Sends commands, each to whoever has its key, from a thread that may block; error replies stay in their places.
+    /// Sends commands, each to the server that has its key, from a thread that may block. Error replies stay in their places.
     @discardableResult
     package func ask(_ commands: RedisCommand...) throws -> [RedisValue] {
         let link = RedisLink(

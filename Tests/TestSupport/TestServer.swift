@@ -37,7 +37,7 @@ package final class TestServer: Sendable {
         package static let durable = Options(["appendonly yes", "appendfsync always"])
     }
 
-    /// One per test process. Tests keep apart by namespaces; nobody flushes, reconfigures or stops it.
+    /// The server of a test process. Tests use namespaces of their own, and never flush, reconfigure or stop it.
     package static let shared: TestServer = {
         do { return try TestServer.start() } catch { fatalError("the tests need redis-server: \(error)") }
     }()

@@ -2,7 +2,7 @@ import Foundation
 import RedisClient
 import Synchronization
 
-/// The users with least rights that `sluice config acl` prints, in every test server: with `SLUICE_TEST_USERS=1`.
+/// The users with minimal permissions that `sluice config acl` prints, in each test server, with `SLUICE_TEST_USERS=1`.
 ///
 /// Then each program of a test comes as the role that its command is for, what a test does itself comes as `tester`, and who
 /// names no user is not let in. What Redis refuses stands in its ACL LOG, which has to be empty: ``refusals()``.
@@ -21,7 +21,7 @@ package enum TestUsers {
         do { printed = try run(program, ["config", "acl", "-N", namespace]) } catch { fatalError("no users: \(error)") }
         let rules = printed.replacing(namespace, with: "*").replacing(">PASSWORD", with: ">\(password)")
         return [
-            // It keeps its rights, although nobody can come as it: Redis 7.0 replays its append-only file as this user.
+            // It keeps its permissions although no client can log in as it: Redis 7.0 replays its append-only file as this user.
             "user default off ~* &* +@all", "user \(tester) on >\(password) ~* &* +@all",
             // For replicas, which carry their master's users.
             "masteruser \(tester)", "masterauth \(password)",

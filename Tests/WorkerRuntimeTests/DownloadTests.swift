@@ -252,7 +252,7 @@ final class DownloadTests {
         try await harness.stop()
     }
 
-    @Test("fails where nobody listens, and where there is no folder")
+    @Test("fails if no server listens, and if there is no folder")
     func nothingThere() async throws {
         let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 0")] }
         let unreachable = try await fetch("http://127.0.0.1:1/")

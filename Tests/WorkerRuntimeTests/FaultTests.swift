@@ -62,7 +62,7 @@ struct FaultTests {
         try await harness.stop()
     }
 
-    @Test("is told when it no longer owns what it has ended: nothing is stored, and its log says so")
+    @Test("notices that it no longer owns an operation that it has ended: nothing is stored, and its log says so")
     func staleCompletion() async throws {
         let clock = ManualClock()
         let broker = InMemoryBroker(time: .manual(clock))
@@ -96,7 +96,7 @@ struct FaultTests {
         try await harness.stop()
     }
 
-    @Test("ends locally what Redis gave to somebody else")
+    @Test("ends an operation locally that Redis gave to another worker")
     func lost() async throws {
         let clock = ManualClock()
         let broker = InMemoryBroker(time: .manual(clock))
@@ -202,7 +202,7 @@ struct FaultTests {
     }
 
     @Test(
-        "charges nobody with a lapse: a body that could not get its fence is given back, and its next run is the same attempt"
+        "does not count a lapsed lease: a body that could not get its fence is given back, and its next run is the same attempt"
     )
     func lapsedFence() async throws {
         let gate = Gate()

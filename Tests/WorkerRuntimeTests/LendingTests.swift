@@ -78,7 +78,7 @@ struct LendingTests {
         #expect(queue.slots.parts[0].reserved == 1 && queue.slots.parts[0].borrowed == 0)
     }
 
-    @Test("stay with the claim where operations are long, or nobody knows")
+    @Test("stay with the claim if operations are long, or their duration is unknown")
     func long() throws {
         for duration in [nil, Duration.milliseconds(20)] {
             var queue = queue()

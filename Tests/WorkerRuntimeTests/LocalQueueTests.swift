@@ -194,7 +194,7 @@ struct LocalQueueTests {
         #expect(queue.members[0].lease.mustAsk)
     }
 
-    @Test("settles an operation once, whoever tries it again")
+    @Test("settles an operation only once, even if asked twice")
     func settlesOnce() {
         var queue = queue()
         queue.take(claimed(1...1), 0, ties: .none)

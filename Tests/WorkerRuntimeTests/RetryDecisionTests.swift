@@ -207,7 +207,7 @@ extension OperationContext {
         func write(_ content: Report.Content) {}
     }
 
-    /// A run that nobody listens to.
+    /// A run without a listener.
     fileprivate static var unheard: OperationContext {
         let envelope = OperationEnvelope(name: "none")
         let claimed = ClaimedOperation(

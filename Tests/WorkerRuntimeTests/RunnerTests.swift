@@ -17,7 +17,7 @@ struct RunnerTests {
         return HeldOperation(ClaimedOperation(fence: fence, header: header, envelope: []), queue: 0, ties: .none)
     }
 
-    @Test("are on their way while somebody waits: one, or as many as have come and not ended")
+    @Test("are started while operations wait: one, or as many as have come and not ended")
     func onTheirWay() {
         var line = StartLine()
         var called: [Int] = [line.callRunners()]

@@ -223,7 +223,7 @@ struct RunningTests {
         harness.start()
         try await harness.ended()
         let snapshot = try await harness.broker.snapshot(queue: "default", executingRows: 0)
-        // What was claimed ahead and did not get on goes back, on a machine that stands still for a while.
+        // On a machine that is frozen for a while, operations that were claimed ahead and did not start go back.
         let started = try #require(snapshot.totals["started"]) - (snapshot.totals["returned"] ?? 0)
         #expect(snapshot.totals["finished"] == 5000 && started == 5000)
         #expect(snapshot.counts[.executing] == 0)

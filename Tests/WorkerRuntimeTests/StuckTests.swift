@@ -6,7 +6,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("An operation that does not end when it is told to", .timeLimit(.minutes(5)))
+@Suite("An operation that does not end after a cancel", .timeLimit(.minutes(5)))
 struct StuckTests {
     private func stubborn(_ gate: Gate, policy: StuckPolicy = .free) -> Harness<InMemoryBroker> {
         var configuration = WorkerConfiguration.quick(slots: 1, grace: .milliseconds(50))
@@ -78,7 +78,7 @@ struct StuckTests {
         try await harness.stop()
     }
 
-    @Test("is told of once, as dead")
+    @Test("is reported once, as dead")
     func told() async throws {
         let gate = Gate()
         let told = Mutex<[OperationState]>([])

@@ -69,7 +69,7 @@ extension CommandLineTests {
             try await eventually("the program runs") {
                 FileManager.default.fileExists(atPath: file)
             }
-            // A guard that cannot act yet: whoever does not wait for it starts the second run beside the first program.
+            // A guard that is frozen: a supervisor that does not wait for it would start the second run beside the first program.
             let worker = try await process(of: id)
             let guardian = try #require(try children(of: worker).first)
             #expect(kill(guardian, SIGSTOP) == 0)
@@ -141,7 +141,7 @@ extension CommandLineTests {
             #expect(await supervisor.outcome().code == 0)
         }
 
-        @Test("--health is told once, for all of them")
+        @Test("--health is served once, for all processes")
         func health() async throws {
             let supervisor = try await start("--health", "0")
             let port = try #require(

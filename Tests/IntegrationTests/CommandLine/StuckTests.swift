@@ -26,7 +26,7 @@ extension CommandLineTests {
             try await sluice.reaches("dead", id)
             #expect(try await error(id)?.contains(#""type":"stuck""#) == true)
             try await sluice.reaches("finished", try await sluice.enqueue("noop"))
-            try await eventually("the worker tells of it", within: .seconds(14)) {
+            try await eventually("the worker reports it", within: .seconds(14)) {
                 try await sluice.json("workers", "ls")["workers"]?.arrayValue?.first?["stuck"]?.intValue == 1
             }
             try await eventually("the body returns") {

@@ -73,7 +73,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("A monitor cannot write, also not by a script; a producer claims nothing; nobody sees another namespace")
+        @Test("A monitor cannot write, even by a script; a producer cannot claim; no user sees another namespace")
         func refusals() async throws {
             try await makeUsers()
             try await sluice(.producer, "enqueue", "noop", "--quiet")

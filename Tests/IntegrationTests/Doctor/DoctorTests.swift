@@ -113,7 +113,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "Every damage is found in its queue and named, a healthy queue beside them is not blamed, and the fixes mend them"
+            "Each damage is found in its queue, a healthy queue has no findings, and the proposed commands fix the damage"
         )
         func damages() async throws {
             var wards: [Ward] = []
@@ -156,7 +156,7 @@ extension CommandLineTests {
                 }
             }
             let rest = try await sluice("doctor", "--deep").output
-            Issue.record("the proposed commands do not mend what was found: \(rest)")
+            Issue.record("the proposed commands do not fix the findings: \(rest)")
         }
 
         @Test("Under load, with cancels and a dying worker, it never finds an error")
@@ -185,7 +185,9 @@ extension CommandLineTests {
             _ = await workers[1].outcome()
         }
 
-        @Test("It names what nobody serves, lost workers, and a queue without workers; text from elsewhere is escaped")
+        @Test(
+            "It names operations without a worker, lost workers, and a queue without workers; text from elsewhere is escaped"
+        )
         func service() async throws {
             let ward = try await Ward("mail", sluice.broker)
             let name = OperationEnvelope(name: "Send\u{1B}[31m").encoded()

@@ -76,7 +76,7 @@ struct BrokenRedisTests {
         for round in 1...2 {
             try await eventually("work goes on") { try installation.ledger.ends().count > round * 15 }
             server.crash()
-            // Longer than nothing: running operations end meanwhile, and nobody can be told.
+            // Long enough that running operations end meanwhile, and their ends cannot be sent.
             try await eventually("nothing runs any more") {
                 try installation.ledger.ends().count == installation.ledger.starts().count
             }
@@ -93,7 +93,7 @@ struct BrokenRedisTests {
     }
 
     @Test(
-        "Redis away for longer than a lease is nobody's death: what runs goes on and ends once, as its first delivery",
+        "An outage longer than a lease loses no worker: running operations continue and end once, as their first delivery",
         .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node")
     )
     func longOutage() async throws {
@@ -201,7 +201,7 @@ struct BrokenRedisTests {
         }
     }
 
-    /// Nothing in the records tells of what happened.
+    /// The records contain no trace of the fault.
     private func expectUntroubled(_ ids: [String], _ installation: Installation) async throws {
         for shown in try await installation.show(ids) {
             #expect(shown.errors.isEmpty)

@@ -127,7 +127,7 @@ struct ClusterTests {
         "While one master is away the others' queues work on, with their leases; a client's buffer keeps what is for the dead one"
     )
     func oneAway() async throws {
-        // Otherwise all nodes refuse everything as soon as one part of the slots has nobody.
+        // Otherwise all nodes refuse everything as soon as some slots have no node.
         let cluster = try TestCluster.start([
             "cluster-require-full-coverage no", "appendonly yes", "appendfsync always",
         ])

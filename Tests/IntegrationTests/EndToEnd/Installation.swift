@@ -13,7 +13,7 @@ final class Installation: Sendable {
     private let workerURL: String
 
     /// - Parameters:
-    ///   - redis: Nobody stops or reconfigures the shared one.
+    ///   - redis: the Redis to use. Tests never stop or reconfigure the shared one.
     ///   - url: How the programs reach it, if not directly.
     ///   - workerURL: How `worker(…)` reaches it, if not like the others.
     ///   - namespace: One of its own unless said.

@@ -21,7 +21,7 @@ struct UnreadableTests {
         )
     }
 
-    /// Ten good ones, in their middle one whose body is no JSON and one with a header of a version that nobody knows yet.
+    /// Ten good ones, and in their middle one whose body is not JSON and one with a header of an unknown version.
     private func enqueue(tracked: Bool) async throws -> (good: [OperationID], bad: [OperationID]) {
         let noop = OperationEnvelope(name: "noop").encoded()
         let first = (0..<5).map { _ in NewOperation(tracked: tracked, envelope: noop) }

@@ -89,14 +89,14 @@ struct BufferRefusalTests {
         }
         #expect(error.code == .refused)
         #expect(log.count(containing: "is lost") == 1)
-        // Whoever still waits is told, and what comes later goes in one call again.
+        // A waiting caller gets the error, and later operations are sent in one call again.
         let calls = store.calls
         store.state.withLock { $0.unwanted = nil }
         _ = try await buffer.enqueue(operations(1), queue: "q") { _ in }
         #expect(store.calls == calls + 1)
     }
 
-    @Test("A refusal is thrown to whoever still waits for it")
+    @Test("A refusal is thrown to a caller that still waits")
     func thrown() async throws {
         let buffer = buffer(operations: 100, patience: .seconds(30))
         let one = operations(1)
