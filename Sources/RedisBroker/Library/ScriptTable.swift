@@ -21,15 +21,16 @@ enum ScriptTable {
     private static func row(of name: ScriptName, _ script: RedisScript) -> String {
         let roles = name.entry.roles.map(\.rawValue).sorted()
         let cells = [
-            "`\(name.rawValue)`", purpose(script.source), roles.joined(separator: ", "),
+            "`\(name.rawValue)`", purpose(of: name), roles.joined(separator: ", "),
             keys(script.source).joined(separator: " "), script.commands.sorted().joined(separator: " "),
         ]
         return "| " + cells.joined(separator: " | ") + " |"
     }
 
     /// The first sentence of the file.
-    private static func purpose(_ source: String) -> String {
-        let comment = source.prefix { $0 != "\n" }.drop { $0 == "-" || $0 == " " }
+    private static func purpose(of name: ScriptName) -> String {
+        let line = String(decoding: name.entry.file().prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        let comment = line.drop { $0 == "-" || $0 == " " }
         return String(comment.prefix { $0 != "." && $0 != ":" })
     }
 

@@ -1,3 +1,4 @@
+-- in the base
 -- The defaults and limits that scripts need; Defaults.swift holds them too, and a test compares the two.
 local MAX_DELIVERIES = 3
 -- Over how long those are spread that were lost before and have one delivery left.
@@ -39,4 +40,3 @@ local RETENTION_LEAST_MS = 10000
 local AWAITED_MS = 60000
 -- How many of these a call passes over at most, besides as many as it may remove.
 local PASSED_AT_ONCE = 100
--- end of the base

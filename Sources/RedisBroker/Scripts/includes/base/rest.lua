@@ -1,3 +1,4 @@
+-- in the base
 -- What every script has that does not end on a fast path.
 -- Redis writes a Lua number with 17 digits of a double, slowly; text is taken as it is.
 local NOW = format('%d', now)
@@ -10,4 +11,3 @@ end
 
 -- What flush() calls first: an include that gathers puts here what writes it, once it has something.
 local at_end = {}
--- end of the base

@@ -1,3 +1,4 @@
+-- in the base
 -- What every script begins with, also one that ends on a short way. KEYS[1] is always the queue's key "{namespace/queue}:meta"; all
 -- other keys of the queue share its hash tag and are built here from the same prefix, so a script touches one slot.
 local call = redis.call
@@ -40,4 +41,3 @@ local function time36(ms)
     g < 10 and g + 48 or g + 87, h < 10 and h + 48 or h + 87, i < 10 and i + 48 or i + 87)
 end
 local NOW36 = time36(now)
--- end of the base

@@ -1,3 +1,4 @@
+-- in the base
 -- The shortest way of an idle worker's claim in a queue where nothing waits but one ordinary operation of the middle lane: it decides by
 -- reading alone, then does what the rest of the script would do. Everything else goes on to the rest.
 local worker, middle = ARGV[1], PREFIX .. 'lane:2'
@@ -29,4 +30,3 @@ if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and not find(ARGV[4], ' ', 1, true
     return { 'ok', fence - 1, -1, 0, answer }
   end
 end
--- end of the base

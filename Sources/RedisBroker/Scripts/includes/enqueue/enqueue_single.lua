@@ -1,3 +1,4 @@
+-- in the base
 -- The shortest way of the commonest call: one operation that is ready at once, never expires and has a usual size, of a producer whose
 -- call before this one was its own floor, too. It does what the rest of the script would do; a test compares what both leave.
 -- Everything else, and whatever is not valid, goes on to the rest.
@@ -33,4 +34,3 @@ if #ARGV == 6 and ARGV[5] == '1' and number == ARGV[3] and #number <= 15 and #op
     return answer
   end
 end
--- end of the base

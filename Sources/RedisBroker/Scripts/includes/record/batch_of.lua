@@ -1,3 +1,4 @@
+-- in the base
 -- include: record
 
 -- When, by whom and why the cancel of the whole queue came that ended what has this head: the first one that covers its sequence. Their

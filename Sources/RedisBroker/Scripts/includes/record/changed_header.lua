@@ -1,3 +1,4 @@
+-- in the base
 -- Headers that differ from another one in some fields. A changed revision makes references that were left behind stale.
 -- include: header
 

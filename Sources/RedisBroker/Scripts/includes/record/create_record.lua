@@ -1,3 +1,4 @@
+-- in the base
 -- include: record
 
 -- All or none: false if there is a record under one of the keys. `keys_and_records`: key, record, key, record, …

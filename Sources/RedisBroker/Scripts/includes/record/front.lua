@@ -1,3 +1,4 @@
+-- in the base
 -- What a producer sends: fronts, the first 27 characters of headers with delay and expiry as durations, and operations, each its id and its
 -- envelope.
 -- include: header

@@ -1,3 +1,4 @@
+-- in the base
 -- The first 64 characters of an element or record, from 1: version 1, flags 2, lane 3, revision 4, failed attempts 5–7, delivery 8–9, ready
 -- at 10–18, deadline 19–27, sequence 28–38, id 39–64. No file outside this folder knows a position, but the two fast paths.
 

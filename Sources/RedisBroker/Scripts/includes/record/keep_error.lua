@@ -1,3 +1,4 @@
+-- in the base
 -- include: keys
 -- include: limits
 

@@ -1,3 +1,4 @@
+-- in the base
 -- The keys of one operation. A record's key is the id alone: three bytes a key are eight in the server's memory, and no other key begins
 -- like an id.
 local function record_key(id) return PREFIX .. id end

@@ -1,3 +1,4 @@
+-- in the base
 -- A record is one string: header 1–64, state 65, ended 66–74, started 75–83, fence 84–94, number of its worker 95–98, enqueued 99–107,
 -- envelope 108…, from 1. While it waits for its time, the header's "ready at" is that time. Its head is all before the envelope.
 -- include: header

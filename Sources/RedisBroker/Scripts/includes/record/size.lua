@@ -1,3 +1,4 @@
+-- in the base
 -- include: record
 
 -- Bytes of a tracked operation's header and envelope.

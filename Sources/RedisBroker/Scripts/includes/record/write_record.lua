@@ -1,3 +1,4 @@
+-- in the base
 -- What changes a record. Every change of a state goes through write_head, and is made by a file of the folder lifecycle.
 -- include: create_record
 -- include: changed_header
