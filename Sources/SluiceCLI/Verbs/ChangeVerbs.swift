@@ -35,7 +35,7 @@ package struct RetryVerb: Verb {
             client,
             ids,
             queue in
-            try await client.broker.retry(ids, queue: queue)
+            try await client.retry(ids, queue: queue)
         }
     }
 }
@@ -69,7 +69,7 @@ package struct RemoveVerb: Verb {
             client,
             ids,
             queue in
-            try await client.broker.remove(ids, queue: queue)
+            try await client.remove(ids, queue: queue)
         }
     }
 }
@@ -85,7 +85,7 @@ extension Change {
         _ selection: Selection,
         in states: [OperationState],
         isConfirmed: Bool,
-        _ apply: @escaping @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeOutcome]
+        _ apply: @escaping @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeResult]
     ) async throws -> ExitStatus {
         try invocation.requireWritable()
         let references = try selection.targets.references()
@@ -110,7 +110,7 @@ extension Change {
 
     private static func row(
         _ location: Location,
-        _ outcome: ChangeOutcome,
+        _ outcome: ChangeResult,
         _ participle: String
     ) -> TargetReport.Row {
         let id = location.id.description

@@ -55,8 +55,7 @@ struct QueueCancel: Sendable {
     }
 
     private func cancel(_ queue: String, deadline: ContinuousClock.Instant?) async throws -> Cancelled {
-        let request = CancelRequest(reason: reason, by: SluiceClient.identity)
-        let (waiting, executing) = try await client.broker.cancelQueue(queue, request: request)
+        let (waiting, executing) = try await client.cancelQueue(queue, reason: reason)
         var cancelled = Cancelled(queue: queue, waiting: waiting, executing: executing, left: executing)
         if let deadline, executing > 0 { cancelled.left = try await wait(queue, deadline: deadline) }
         return cancelled
