@@ -12,11 +12,13 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
     /// The queue that it is in.
     public var queue: String { reference.queue }
 
-    /// Where it is now: in Redis, or in the client's buffer.
+    /// Where the operation is now: in Redis, or in the client's buffer.
     public var storage: EnqueueStorage { reference.storage }
 
-    /// Waits until it ended, and returns what its `main` returned. Waits without limit, also while no worker runs: after five seconds of
-    /// that the client's logger gets a warning. `value(timeout:)` has a limit.
+    /// Waits until the operation ends, and returns what its `main` returned.
+    ///
+    /// There is no limit, even while no worker runs: after five seconds without one, the client's logger gets a warning.
+    /// `value(timeout:)` has a limit.
     ///
     /// - Throws: `OperationsError` with `.dead` and the last stored error, `.cancelled` with the reason, or `.expired` if it ended so;
     ///   `.notFound` if it is beyond its retention; `.unavailable` if Redis cannot be reached; `DecodingError` if the stored
@@ -25,7 +27,7 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
         get async throws { try Body.decode(result: try await reference.result()) }
     }
 
-    /// Waits until it ended, but not longer than a time, and returns what its `main` returned.
+    /// Waits until the operation ends, for a limited time, and returns what its `main` returned.
     ///
     /// - Parameter timeout: longest time to wait; zero = look once. While Redis cannot be reached, the call takes up to five seconds more.
     /// - Returns: what its `main` returned.
@@ -35,10 +37,10 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
         try Body.decode(result: try await reference.result(timeout: timeout))
     }
 
-    /// What is stored about it, now and after every change, until it ended: states, and each progress. See `OperationReference.changes`.
+    /// The stored status now and after every change, until the operation ends. See `OperationReference.changes`.
     public var changes: AsyncStream<OperationStatus> { reference.changes }
 
-    /// What is stored about it, now and after every change, until it ended or a time is over. See
+    /// The stored status now and after every change, until the operation ends or a time is over. See
     /// `OperationReference.changes(timeout:)`.
     ///
     /// - Parameter timeout: longest time until it ends; zero = look once.
@@ -47,20 +49,25 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
         reference.changes(timeout: timeout)
     }
 
-    /// Where it stands now.
+    /// The stored status of the operation now.
+    ///
+    /// - Throws: `OperationsError` with `.notFound` or `.unavailable`.
+    public func status() async throws -> OperationStatus { try await reference.status() }
+
+    /// The state of the operation now.
     ///
     /// - Throws: `OperationsError` with `.notFound` or `.unavailable`.
     public func state() async throws -> OperationState { try await reference.state() }
 
-    /// How far it says it is; nil if it said nothing yet.
+    /// The progress that the operation last reported; nil if there is none.
     ///
     /// - Throws: `OperationsError` with `.notFound` or `.unavailable`.
     public func progress() async throws -> OperationProgress? { try await reference.progress() }
 
-    /// Asks to cancel it. Durable when this returns: a waiting operation has ended, a running one is told at once.
+    /// Cancels the operation. The cancel is stored when this returns: a waiting operation has ended, a running one gets the request at once.
     ///
     /// - Parameter reason: for people, kept with the operation.
-    /// - Returns: what the cancel met.
+    /// - Returns: what the cancel did.
     /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
     @discardableResult
     public func cancel(reason: String = "") async throws -> CancelResult { try await reference.cancel(reason: reason) }
@@ -73,7 +80,7 @@ extension SluiceClient {
     ///   - id: its id.
     ///   - type: its type, which must have the result's form.
     ///   - queue: the queue that it is in.
-    /// - Returns: the handle; whether there is such an operation turns out when it is used.
+    /// - Returns: the handle; its first call says whether there is such an operation.
     public func handle<Body: DistributedOperation>(
         _ id: OperationID,
         of type: Body.Type,

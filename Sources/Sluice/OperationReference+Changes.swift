@@ -1,13 +1,14 @@
 import Operations
 
 extension OperationReference {
-    /// What is stored about it, now and after every change, until it ended: states, and each progress.
+    /// The stored status now and after every change, until the operation ends: states, and each progress.
     ///
-    /// The first element comes at once. Every element was read from Redis, which notifies the client of each transition and of each progress
-    /// that a worker writes: at most four a second, the latest. A look each second makes up for a lost notification, and for more than
-    /// eight clients that follow one operation. Only what is replaced before it could be read is left out. While Redis cannot be reached
-    /// the stream waits. It ends after a terminal state, or when the operation is gone. It does not end while no worker runs: after
-    /// five seconds of that the client's logger gets a warning. `changes(timeout:)` has a limit, and says why it ends.
+    /// - The first element comes at once. The stream ends after a terminal state, or when the operation is gone.
+    /// - Every element was read from Redis. Redis notifies the client of each transition and of each progress that a worker writes, at
+    ///   most four a second. The client also reads once a second, in case a notification was lost or more than eight clients follow the
+    ///   operation. A status that is replaced before the client reads it is left out.
+    /// - While Redis cannot be reached, the stream waits. While no worker runs, it goes on: after five seconds, the client's logger gets a
+    ///   warning. `changes(timeout:)` has a limit, and says why it ends.
     public var changes: AsyncStream<OperationStatus> {
         AsyncStream { continuation in
             let task = Task {
@@ -18,7 +19,7 @@ extension OperationReference {
         }
     }
 
-    /// What is stored about it, now and after every change, until it ended or a time is over.
+    /// The stored status now and after every change, until the operation ends or a time is over.
     ///
     /// The elements are those of `changes`. The stream ends after a terminal state. It throws `OperationsError` with `.timedOut`, saying how
     /// the operation stands and whether a live worker serves its queue, if it has not ended by then; it goes on, and may be followed
@@ -77,7 +78,7 @@ extension OperationReference {
         }
     }
 
-    /// Tasks that say when to read: the broker's hints, and a tick; the last one ends it all.
+    /// Tasks that say when to read: at the broker's hints, and each second. The last task ends the stream.
     private func sources(
         of hints: AsyncStream<Void>.Continuation,
         until deadline: Deadline?

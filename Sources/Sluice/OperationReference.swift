@@ -12,7 +12,7 @@ public struct OperationReference: Sendable {
     /// confirmed.
     public private(set) var isConfirmed: Bool?
     package let client: SluiceClient
-    /// Where the client's buffer says what became of it, and its number there; nil = it went directly to Redis.
+    /// The outcome of the call that buffered it, and its number there; nil = it went directly to Redis.
     private let receipt: (EnqueueReceipt, index: Int)?
 
     init(
@@ -35,7 +35,7 @@ public struct OperationReference: Sendable {
         self.init(id: id, queue: queue, isTracked: isTracked, isNew: isNew, receipt: nil, client: client)
     }
 
-    /// Where it is now: in Redis, or in the buffer of the client that enqueued it (see `EnqueueBuffering`).
+    /// Where the operation is now: in Redis, or in the buffer of the client that enqueued it (see `EnqueueBuffering`).
     public var storage: EnqueueStorage {
         guard let (receipt, index) = receipt else { return .stored }
         switch receipt.outcome(index) {
@@ -45,7 +45,7 @@ public struct OperationReference: Sendable {
         }
     }
 
-    /// Waits until Redis has it. Returns at once unless it is in the client's buffer.
+    /// Waits until Redis has the operation. Returns at once unless it is in the client's buffer.
     ///
     /// - Parameter timeout: longest time to wait; nil = without limit, for as long as Redis is away.
     /// - Throws: `OperationsError` with `.timedOut` if it is still in the buffer then, where it stays; otherwise if it was refused after it
@@ -75,23 +75,23 @@ public struct OperationReference: Sendable {
         return reference
     }
 
-    /// What is stored about it now.
+    /// The stored status of the operation now.
     ///
     /// - Throws: `OperationsError` with `.notFound` for an operation that is untracked, was removed or is beyond its retention;
     ///   `.unavailable` if Redis cannot be reached.
     public func status() async throws -> OperationStatus { OperationStatus(try await detail()) }
 
-    /// Where it stands now.
+    /// The state of the operation now.
     ///
     /// - Throws: as `status()`.
     public func state() async throws -> OperationState { try await detail().state }
 
-    /// How far it says it is; nil if it said nothing yet.
+    /// The progress that the operation last reported; nil if there is none.
     ///
     /// - Throws: as `status()`.
     public func progress() async throws -> OperationProgress? { try await status().progress }
 
-    /// Waits until it ended, and returns the stored result: JSON, or nothing for an operation that returns `Void`.
+    /// Waits until the operation ends, and returns the stored result: JSON, or nothing for an operation that returns `Void`.
     ///
     /// While no live worker serves its queue, the client's logger gets a warning after five seconds.
     ///
@@ -127,10 +127,10 @@ public struct OperationReference: Sendable {
         }
     }
 
-    /// Asks to cancel it. Durable when this returns: a waiting operation has ended, a running one is told at once.
+    /// Cancels the operation. The cancel is stored when this returns: a waiting operation has ended, a running one gets the request at once.
     ///
     /// - Parameter reason: for people, kept with the operation.
-    /// - Returns: what the cancel met.
+    /// - Returns: what the cancel did.
     /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
     @discardableResult
     public func cancel(reason: String = "") async throws -> CancelResult {
@@ -144,7 +144,7 @@ public struct OperationReference: Sendable {
         return detail
     }
 
-    /// Says why it may have taken so long: how it stands, and whether a worker is there to run it.
+    /// The error of a wait that was too short: the state of the operation, and whether a worker is there to run it.
     func timedOut(_ deadline: Deadline) async -> OperationsError {
         let start = "operation \(id) has not ended after \(deadline.text)"
         guard let status = try? await status() else {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How far a running operation says it is.
+/// The progress that a running operation reported.
 public struct OperationProgress: Sendable, Equatable {
     /// 0 to 1.
     public let fraction: Double
@@ -13,17 +13,17 @@ public struct OperationProgress: Sendable, Equatable {
     }
 }
 
-/// What is stored about a tracked operation at one moment.
+/// The stored status of a tracked operation at one moment.
 public struct OperationStatus: Sendable, Equatable {
-    /// Where it stands.
+    /// The state of the operation.
     public let state: OperationState
     /// The number of its current or last run: 0 before the first.
     public let attempt: Int
     /// 1, plus the number of workers that were lost while they held this attempt.
     public let delivery: Int
-    /// What it last said about itself; nil if nothing.
+    /// The progress that the operation last reported; nil if there is none.
     public let progress: OperationProgress?
-    /// True once somebody asked to cancel it.
+    /// True once a cancel was requested.
     public let isCancelRequested: Bool
     /// Its last failed attempt; nil if none failed.
     public let lastFailure: OperationFailure?
@@ -39,7 +39,7 @@ public struct OperationStatus: Sendable, Equatable {
 }
 
 extension FailedAttempt {
-    /// The stored JSON as a value; what cannot be read becomes a failure that says so.
+    /// The stored JSON as a value. Unreadable JSON becomes a failure of type `unreadable`.
     package var failure: OperationFailure {
         if let failure = try? JSONDecoder().decode(OperationFailure.self, from: Data(error)) { return failure }
         return OperationFailure(

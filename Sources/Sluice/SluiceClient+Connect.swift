@@ -8,7 +8,7 @@ import RedisClient
 extension SluiceClient {
     /// Connects to a Redis (6.2 or newer) or Valkey server.
     ///
-    /// The connection mends itself from then on; calls wait for it for up to five seconds.
+    /// The connection comes back by itself from then on; calls wait for it for up to five seconds.
     ///
     /// - Parameters:
     ///   - url: `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for TLS with a verified certificate
@@ -21,7 +21,7 @@ extension SluiceClient {
     ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
     ///   - logger: gets a line when the connection is lost and found again, and when a task waits for operations of a queue that no live
     ///     worker serves.
-    /// - Returns: a client that has an answer from Redis; with a buffer also one that will have it.
+    /// - Returns: a client that Redis has answered. With a buffer, the client is returned even while Redis is away.
     /// - Throws: `OperationsError`: `.invalidOption` for a URL or a timeout and `.invalidName` for a namespace that cannot be one, `.unavailable`
     ///   if no server answers in time and nothing is to be buffered, `.denied` if Redis refuses user or
     ///   password, `.untrusted` if its certificate is not to be trusted, `.incompatible` if the namespace has another protocol than this
@@ -56,7 +56,7 @@ extension SluiceClient {
     ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
     ///   - logger: gets a line when the server was started, when the connection is lost and found again, and when a task waits for
     ///     operations of a queue that no live worker serves.
-    /// - Returns: a client that has an answer from Redis.
+    /// - Returns: a client that Redis has answered.
     /// - Throws: `OperationsError` with `.unavailable`, saying what to do, if no redis-server is installed or it cannot be started.
     public static func connectToEmbeddedServer(
         namespace: String = Defaults.namespace,
@@ -78,27 +78,36 @@ extension SluiceClient {
         )
     }
 
-    /// Connects to what the environment names: `SLUICE_REDIS_URL`, else `REDIS_URL`, else the embedded server; the namespace is
-    /// `SLUICE_NAMESPACE` or the default; keys come from what `SLUICE_KEYS_FILE` names, or are `SLUICE_KEYS`.
+    /// Connects to the server that the environment names: `SLUICE_REDIS_URL`, else `REDIS_URL`, else the embedded server.
+    ///
+    /// The namespace is `SLUICE_NAMESPACE` or the default. Keys come from the file that `SLUICE_KEYS_FILE` names, or from `SLUICE_KEYS`.
     ///
     /// - Parameters:
     ///   - environment: the variables.
+    ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
     ///   - logger: gets a line when the connection is lost and found again, and when a task waits for operations of a queue that no live
     ///     worker serves.
-    /// - Returns: a client that has an answer from Redis.
-    /// - Throws: as `connect(to:namespace:timeout:keys:logger:)` and `connectToEmbeddedServer(namespace:keys:logger:)`;
+    /// - Returns: a client that Redis has answered.
+    /// - Throws: as `connect(to:namespace:timeout:keys:buffering:logger:)` and
+    ///   `connectToEmbeddedServer(namespace:keys:buffering:logger:)`;
     ///   `OperationKeysError`.
     public static func connectFromEnvironment(
         _ environment: [String: String] = ProcessInfo.processInfo.environment,
+        buffering: EnqueueBuffering? = nil,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
         let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         let namespace = value("SLUICE_NAMESPACE") ?? Defaults.namespace
         let keys = try OperationKeys.fromEnvironment(environment)
         guard let url = value("SLUICE_REDIS_URL") ?? value("REDIS_URL") else {
-            return try await connectToEmbeddedServer(namespace: namespace, keys: keys, logger: logger)
+            return try await connectToEmbeddedServer(
+                namespace: namespace,
+                keys: keys,
+                buffering: buffering,
+                logger: logger
+            )
         }
-        return try await connect(to: url, namespace: namespace, keys: keys, logger: logger)
+        return try await connect(to: url, namespace: namespace, keys: keys, buffering: buffering, logger: logger)
     }
 
     package static func connect(

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a cancel met.
+/// What a cancel did to an operation.
 public enum CancelResult: Sendable, Equatable {
     /// It was waiting, and ended as cancelled.
     case cancelled
-    /// It runs; its worker has been told.
+    /// It runs; its worker has the cancel request.
     case requested(worker: String)
     /// It had ended before: as cancelled (nothing to do), or as finished, dead or expired (too late).
     case alreadyEnded(OperationState)
@@ -31,7 +31,7 @@ extension SluiceClient {
     ///   - ids: their ids.
     ///   - queue: the queue that they are in.
     ///   - reason: for people, kept with the operations.
-    /// - Returns: what the cancel met, in order.
+    /// - Returns: what the cancel did, in order.
     @discardableResult
     public func cancel(
         _ ids: [OperationID],
@@ -48,9 +48,9 @@ extension SluiceClient {
     /// - Parameters:
     ///   - queue: the queue's name.
     ///   - reason: for people, kept with the operations.
-    /// - Returns: how many were waiting, and how many run and have been told.
+    /// - Returns: how many were waiting, and how many run and have a cancel request.
     @discardableResult
-    public func cancelQueue(_ queue: String, reason: String = "") async throws -> (waiting: Int, executing: Int) {
+    public func cancel(queue: String, reason: String = "") async throws -> (waiting: Int, executing: Int) {
         try NameRule.check(queue, role: "queue")
         return try await broker.cancelQueue(queue, request: Self.cancelRequest(reason))
     }
@@ -58,12 +58,12 @@ extension SluiceClient {
     /// Cancels everything that is in any queue of the namespace at this moment.
     ///
     /// - Parameter reason: for people, kept with the operations.
-    /// - Returns: how many were waiting, and how many run and have been told, over all queues.
+    /// - Returns: how many were waiting, and how many run and have a cancel request, over all queues.
     @discardableResult
     public func cancelAll(reason: String = "") async throws -> (waiting: Int, executing: Int) {
         let queues = try await broker.queues()
         return try await withThrowingTaskGroup { group in
-            for queue in queues { group.addTask { try await cancelQueue(queue, reason: reason) } }
+            for queue in queues { group.addTask { try await cancel(queue: queue, reason: reason) } }
             return try await group.reduce((0, 0)) { ($0.0 + $1.waiting, $0.1 + $1.executing) }
         }
     }
@@ -128,7 +128,7 @@ extension SluiceClient {
         CancelRequest(reason: reason, by: identity)
     }
 
-    /// Who we are, as a label for people.
+    /// This user and host, as a label for people.
     package static let identity = "\(NSUserName())@\(ProcessInfo.processInfo.hostName)"
 }
 

@@ -22,23 +22,23 @@ public struct SluiceClient: Sendable {
     package let seal: (any EnvelopeSeal)?
     /// Keeps operations while Redis is away; nil = an enqueue throws then.
     let buffer: EnqueueBuffer?
-    /// Says in the log when a wait is in vain.
+    /// Logs a warning while a task waits for a queue that no live worker serves.
     let unserved: UnservedWatch
-    /// The server, for those that need connections of their own; nil = there is none, or it is the caller's business.
+    /// The server, for the connections of a worker; nil = the caller made the broker.
     package let endpoint: RedisEndpoint?
     /// What workers of this client use where there is no `endpoint`.
     package let workerBroker: any WorkerBroker & MonitorBroker
     private let onClose: @Sendable () async -> Void
 
-    /// A client of any broker, for tests and for those who connect by themselves.
+    /// A client of any broker, for tests and for programs that connect by themselves.
     ///
     /// - Parameters:
-    ///   - broker: does the work.
+    ///   - broker: the queue server.
     ///   - namespace: the namespace that the broker is bound to.
     ///   - keys: sign and encrypt what is enqueued.
     ///   - buffering: keep operations while the broker is away.
     ///   - unservedPatience: how long a wait takes until the client looks whether a live worker serves the queue.
-    ///   - logger: gets a line when operations begin to wait, and when they do no longer; and one when a wait is in vain.
+    ///   - logger: gets a line when buffering begins and ends, and when a task waits for a queue that no live worker serves.
     ///   - endpoint: the server, for workers of this client.
     ///   - onClose: what `close` does.
     package init(
@@ -61,16 +61,16 @@ public struct SluiceClient: Sendable {
         self.onClose = onClose
     }
 
-    /// Ends the connection. What was enqueued stays; calls after this throw.
+    /// Closes the connection. Enqueued operations stay in Redis; later calls throw.
     ///
-    /// With a buffer it first waits, for at most `EnqueueBuffering.closing`, until Redis has what is in it. What is left then is lost, and
-    /// the log says how much.
+    /// A client with a buffer first waits until Redis has the buffered operations, at most `EnqueueBuffering.closeTimeout`. Operations that
+    /// are left then are lost, and the log says how many.
     public func close() async {
         await buffer?.close()
         await onClose()
     }
 
-    /// Waits until Redis has what is in the client's buffer.
+    /// Waits until Redis has all operations of the client's buffer.
     ///
     /// - Parameter limit: longest time to wait; more than 100 years count as 100.
     /// - Returns: how many operations are still in the buffer; 0 without one.

@@ -42,7 +42,7 @@ public final class InMemorySluice: Sendable {
     ///   - keys: sign and encrypt what is enqueued, and verify and decrypt it.
     ///   - faults: calls of workers that get lost; nil = none.
     ///   - clock: the server's clock.
-    ///   - logger: gets what client and workers have to say.
+    ///   - logger: gets the log lines of client and workers.
     ///   - register: registers what can be run.
     public init(
         namespace: String = Defaults.namespace,

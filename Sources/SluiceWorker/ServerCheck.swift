@@ -13,7 +13,7 @@ package struct ServerCheck: Sendable, Equatable {
     var evictionPolicy: String
     /// Bytes; 0 = no limit.
     var maxMemory: Int64
-    /// Why the server does not say it.
+    /// Why the server does not answer INFO.
     var silence: String?
     /// Why the namespace is not one for this program.
     var incompatibility: String?
@@ -22,8 +22,7 @@ package struct ServerCheck: Sendable, Equatable {
 
     /// Asks the server, or each master of a cluster.
     ///
-    /// - Returns: what the one says that is the least safe; nil if one does not answer, or not to everybody: whoever works with it
-    ///   will find out more.
+    /// - Returns: the check of the least safe one; nil if one of them does not answer, or does not allow this user to connect.
     static func ask(_ endpoint: RedisEndpoint, namespace: String, timeout: Duration) async -> ServerCheck? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -63,7 +62,7 @@ package struct ServerCheck: Sendable, Equatable {
 
     private var mayEvict: Bool { !["", "noeviction"].contains(evictionPolicy) }
 
-    /// What is harmless as long as nobody sets a limit of memory.
+    /// What is harmless as long as there is no limit of memory.
     package var warning: String? {
         if let silence {
             return "it is not known whether Redis keeps operations when its memory is full: it refuses INFO "

@@ -4,8 +4,8 @@ import RedisBroker
 import RedisClient
 import WorkerRuntime
 
-/// Holds a server against what operations need, when a worker starts and from time to time while it runs: settings can be
-/// changed under it, and a Redis that was away at the start was not looked at yet.
+/// Checks that a server is safe for operations: when a worker starts, and from time to time while it runs, because settings can change
+/// and Redis may have been away at the start.
 package struct ServerWatch: Sendable {
     /// Between two tries to look at a server for the first time.
     private static let impatience: Duration = .seconds(1)
@@ -65,8 +65,8 @@ package struct ServerWatch: Sendable {
         }
     }
 
-    /// Warns whenever the server has become dangerous, until the task is cancelled. A worker that runs goes on: what it holds is
-    /// safest with it.
+    /// Warns whenever the server becomes dangerous, until the task is cancelled. A worker that runs goes on: the operations that it holds are
+    /// safest there.
     ///
     /// - Parameter refuse: called if a server that was away at the start turns out to be one on which nothing may start.
     func run(since first: ServerCheck?, refuse: @Sendable (WorkerError) -> Void) async {

@@ -6,7 +6,7 @@ import ServiceLifecycle
 import Synchronization
 @_exported import WorkerRuntime
 
-/// A worker in a program of one's own: a service that claims operations from Redis and runs them.
+/// A worker as a service of your program: it claims operations from Redis and runs them.
 ///
 /// ```swift
 /// let sluice = try await SluiceClient.connect(to: "redis://localhost:6379/0")
@@ -18,10 +18,12 @@ import Synchronization
 /// ).run()
 /// ```
 ///
-/// List the client before the worker: a group shuts services down in reverse order. A graceful shutdown makes the worker claim no more and
-/// wait for what runs, at most `WorkerConfiguration.drainTimeout`; what has not ended then is given back to its queue, and the attempt is
-/// not counted. A cancel of the task gives everything back at once. A process that dies loses nothing: after the lease other workers run
-/// what it held.
+/// List the client before the worker: a group shuts services down in reverse order.
+///
+/// - A graceful shutdown ends claiming and waits for what runs, at most `WorkerConfiguration.drainTimeout`. Operations that have not ended
+///   then are given back to their queue, and the attempt is not counted.
+/// - A cancel of the task gives everything back at once.
+/// - If the process dies, nothing is lost: after the lease, other workers run the operations that it held.
 ///
 /// A worker has its own connections to the client's server. If Redis goes away, the worker waits for it.
 public final class Worker: Service {
@@ -44,7 +46,7 @@ public final class Worker: Service {
     /// This incarnation of the worker, as `sluice workers ls` shows it.
     public var id: WorkerID { service.id }
 
-    /// Whether the worker would claim an operation that is ready now, and why. Suited for a readiness check; ask as often as you like.
+    /// Whether the worker would claim an operation that is ready now, and why. Suited for readiness checks, however often they ask.
     public var health: WorkerHealth { service.health() }
 
     /// True once a stuck operation has stopped the worker under `StuckPolicy.replace`. End the process then, and start a fresh one.
@@ -55,7 +57,7 @@ public final class Worker: Service {
     /// - Parameters:
     ///   - client: names the server, the namespace and the keys. The worker's connections are its own.
     ///   - configuration: queues, slots, limits of time; checked by `run()`.
-    ///   - logger: gets what the worker has to say.
+    ///   - logger: gets the log lines of the worker.
     ///   - register: registers what the worker can run. An operation of another name waits for another worker.
     public convenience init(
         client: SluiceClient,
@@ -81,7 +83,7 @@ public final class Worker: Service {
     ///   - registry: what can be run here.
     ///   - seal: verifies and decrypts operations; nil = there are no keys.
     ///   - watchInterval: how often the settings of Redis are looked at.
-    ///   - logger: gets what the worker has to say.
+    ///   - logger: gets the log lines of the worker.
     package init(
         _ source: Source,
         id: WorkerID = WorkerID(),
@@ -149,7 +151,7 @@ public final class Worker: Service {
     /// Begins a graceful shutdown; `run()` returns when it is over.
     public func stop() { service.stop() }
 
-    /// Gives everything back now; `run()` returns within two seconds, even if bodies go on.
+    /// Gives all operations back now. `run()` returns within two seconds, even if bodies go on.
     public func abandon() { service.abandon() }
 
     /// Begins a graceful shutdown of a process that is this worker and nothing else; see `WorkerService.stopProcess`.

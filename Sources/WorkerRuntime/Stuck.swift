@@ -2,12 +2,12 @@ import Foundation
 import Logging
 import Operations
 
-/// What becomes of a worker whose operation neither ends when it is told to nor within the grace. The operation itself is dead
-/// (error `stuck`), or cancelled if that is what it was told, and what its body still writes is refused.
+/// What becomes of a worker whose operation does not end within the grace after a cancel or its run timeout. The operation itself is
+/// cancelled, or dead (error `stuck`), and what its body still writes is refused.
 public enum StuckPolicy: String, Sendable, CaseIterable {
     /// Its slot is free again; its body goes on until it returns or the process ends.
     case free
-    /// The worker drains, so that a fresh process takes over: see `WorkerService.needsReplacement`. If it cannot, because stuck bodies
+    /// The worker drains, so that a fresh process takes over: see `needsReplacement` of the worker. If it cannot, because stuck bodies
     /// hold every thread, or because what else it runs does not end, the process exits with status 75.
     case replace
 }

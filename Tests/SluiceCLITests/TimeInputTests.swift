@@ -38,7 +38,7 @@ struct TimeInputTests {
     @Test("A client's durations without bounds throw or are limited")
     func client() async throws {
         let broker = InMemoryBroker()
-        let buffering = EnqueueBuffering(patience: Self.endless, closing: Self.endless)
+        let buffering = EnqueueBuffering(patience: Self.endless, closeTimeout: Self.endless)
         let client = SluiceClient(broker: broker, buffering: buffering)
         _ = try await client.enqueue(name: "n")
         #expect(await client.flush(within: Self.endless) == 0)

@@ -179,7 +179,7 @@ struct SharingTests {
         #expect(
             try QueueSelection(parsing: "mail:3,default,video=8,a:2=4")
                 == .named([
-                    QueueShare("mail", weight: 3), QueueShare("default"), QueueShare("video", reservedSlots: 8),
+                    QueueShare("mail", weight: 3), "default", QueueShare("video", reservedSlots: 8),
                     QueueShare("a", weight: 2, reservedSlots: 4),
                 ])
         )

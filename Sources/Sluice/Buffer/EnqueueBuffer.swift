@@ -30,7 +30,7 @@ final class EnqueueBuffer: Sendable {
     init(_ limits: EnqueueBuffering, logger: Logger, sink: @escaping Sink) {
         var limits = limits
         limits.patience = limits.patience.limited
-        limits.closing = limits.closing.limited
+        limits.closeTimeout = limits.closeTimeout.limited
         self.limits = limits
         self.sink = sink
         self.logger = logger
@@ -46,7 +46,7 @@ final class EnqueueBuffer: Sendable {
 
     /// Puts operations into the line and waits for Redis as long as the patience allows.
     ///
-    /// - Returns: where each of them is told what became of it.
+    /// - Returns: the outcome of each, once it is known.
     /// - Throws: `.bufferFull` if there is no room in time, `.unavailable` after `close`, or the refusal of Redis; `CancellationError`
     ///   if the task is cancelled while there is no room.
     func enqueue(_ operations: [NewOperation], queue: String, progress: (Int) -> Void) async throws -> EnqueueReceipt {
@@ -111,7 +111,7 @@ final class EnqueueBuffer: Sendable {
                 count == 1 ? "it was not enqueued" : "the first \(admitted) of \(count) were taken, the rest was not"
             throw OperationsError(
                 .bufferFull,
-                "Redis takes no operations and the buffer is full (\(limits.operations) operations or \(limits.bytes) bytes): \(sent)"
+                "Redis takes no operations and the buffer is full (\(limits.maxOperations) operations or \(limits.maxBytes) bytes): \(sent)"
             )
         }
         try? await Task.sleep(for: .milliseconds(5))
@@ -166,7 +166,7 @@ final class EnqueueBuffer: Sendable {
             noteAway(head, after: error)
             return true
         case .full, .denied, .untrusted, .incompatible:
-            // Whoever still waits is told; what was promised to be kept is kept.
+            // An enqueue that still waits throws; operations whose enqueue has returned stay.
             let refused = remove(head) { !$0.isUncertain && $0.receipt.refuse($0.index, error) }
             if refused.isEmpty { noteAway(head, after: error) }
             return refused.isEmpty
@@ -186,7 +186,7 @@ final class EnqueueBuffer: Sendable {
         if isNews { logger.warning("Redis takes no operations", metadata: ["error": "\(error.message)"]) }
     }
 
-    /// A refusal that no repeat changes is of the whole call: which one it means, each in a call of its own tells.
+    /// Redis refuses a whole call. Sending each operation in a call of its own shows which one is meant.
     private func refuse(_ head: [EnqueueLine.Entry], _ error: OperationsError) {
         guard head.count == 1 else {
             state.withLock { state in
@@ -244,7 +244,7 @@ final class EnqueueBuffer: Sendable {
     /// Admits nothing more, waits for what is in the line, and gives up the rest.
     func close() async {
         state.withLock { $0.isClosed = true }
-        _ = await flush(within: limits.closing)
+        _ = await flush(within: limits.closeTimeout)
         let lost = state.withLock { state in
             state.line.noteUncertain(state.underWay)
             return state.line.remove(amongFirst: state.line.count) { _ in true }

@@ -23,7 +23,7 @@ struct EnqueueLine {
     init(_ limits: EnqueueBuffering) { self.limits = limits }
 
     func hasRoom(for operation: NewOperation) -> Bool {
-        entries.count < limits.operations && byteCount + operation.elementByteCount <= limits.bytes
+        entries.count < limits.maxOperations && byteCount + operation.elementByteCount <= limits.maxBytes
     }
 
     mutating func append(_ entry: Entry) {

@@ -5,7 +5,7 @@ final class EnqueueReceipt: Sendable {
     private struct State {
         var outcomes: [Result<EnqueueOutcome, OperationsError>?]
         var open: Int
-        /// The call that made it has not returned: nobody has been told yet that these operations are buffered, so it may still fail.
+        /// The enqueue has not returned: its caller does not know yet that these operations are buffered, so it may still throw.
         var isAwaited = true
         var lastWaiter = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -34,7 +34,7 @@ final class EnqueueReceipt: Sendable {
         return waiters != nil
     }
 
-    /// - Returns: who waited for this to be the last one.
+    /// - Returns: the waiters, if this was the last outcome.
     private static func settle(
         _ index: Int,
         _ outcome: Result<EnqueueOutcome, OperationsError>,

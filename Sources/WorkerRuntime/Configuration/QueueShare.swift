@@ -22,7 +22,14 @@ public struct QueueShare: Sendable, Equatable {
     }
 }
 
-/// The queues of a worker.
+extension QueueShare: ExpressibleByStringLiteral {
+    /// A share of weight 1 without reserved slots.
+    ///
+    /// - Parameter name: the queue's name.
+    public init(stringLiteral name: String) { self.init(name) }
+}
+
+/// The queues of a worker: `["mail", "default"]`, `["mail", QueueShare("video", weight: 3)]`, or `.all`.
 public enum QueueSelection: Sendable, Equatable {
     /// Exactly these.
     case named([QueueShare])
@@ -60,4 +67,11 @@ public enum QueueSelection: Sendable, Equatable {
         }
         return value
     }
+}
+
+extension QueueSelection: ExpressibleByArrayLiteral {
+    /// Exactly these queues.
+    ///
+    /// - Parameter shares: the queues, each once.
+    public init(arrayLiteral shares: QueueShare...) { self = .named(shares) }
 }

@@ -22,9 +22,10 @@ public struct WorkerConfiguration: Sendable {
     public var lease: Duration
     /// How long a stopping worker waits for what it runs, 0 to 100 years.
     public var drainTimeout: Duration
-    /// How long an operation that was told to end may take before it is stuck, 0 to 100 years; a second more, for what enforces the grace itself.
+    /// How long an operation may take to end, after a cancel or its run timeout, before it is stuck: 0 to 100 years. The worker waits one
+    /// second longer, because programs are killed when the grace is over.
     public var cancelGrace: Duration
-    /// What then becomes of the worker.
+    /// What becomes of the worker when an operation is stuck.
     public var stuck: StuckPolicy
     /// When to end without being stopped.
     public var burst: Burst
@@ -43,15 +44,15 @@ public struct WorkerConfiguration: Sendable {
     ///   - slots: most operations that run at the same time, 1 to 10,000.
     ///   - lease: how long the worker is taken for alive after a heartbeat, 1 s to 1 h.
     ///   - drainTimeout: how long a stopping worker waits for what it runs, 0 to 100 years.
-    ///   - cancelGrace: how long an operation that was told to end may take, 0 to 100 years.
-    ///   - stuck: what becomes of the worker when one does not.
+    ///   - cancelGrace: how long an operation may take to end after a cancel or its run timeout, 0 to 100 years.
+    ///   - stuck: what becomes of the worker when an operation does not end within the grace.
     ///   - burst: when to end without being stopped.
     ///   - maxOperations: how many runs may end here before the worker drains and ends; nil = any number.
     ///   - maxResidentBytes: how much resident memory makes the worker drain and end, at least 16 MiB; nil = any.
     ///   - allowsEviction: works also on a Redis that throws operations away when its memory is full.
     public init(
         name: String? = nil,
-        queues: QueueSelection = .named([QueueShare(Defaults.queue)]),
+        queues: QueueSelection = [QueueShare(Defaults.queue)],
         slots: Int = Defaults.slots,
         lease: Duration = Defaults.lease,
         drainTimeout: Duration = Defaults.drainTimeout,

@@ -40,7 +40,7 @@ struct PythonProducerTests {
         #expect(try await installation.succeed("logs", kept[0]).contains(text))
     }
 
-    @Test("To a Redis without users it needs no credentials")
+    @Test("To a Redis without users it needs no credentials; a namespace of another protocol it refuses")
     func withoutCredentials() async throws {
         let redis = try TestRedis.start(withUsers: false)
         defer { redis.stop() }
@@ -52,6 +52,14 @@ struct PythonProducerTests {
         #expect(made.code == 0, "\(made.errors)")
         let lane = try redis.ask(RedisCommand("LLEN", "{plain/mail}:lane:2"))[0].int
         #expect(lane == 3 && made.output.split(whereSeparator: \.isNewline).count == 3)
+
+        try redis.ask(RedisCommand("SET", "{other:queues}:protocol", "2"))[0].expectSuccess()
+        let refused = try await produce(
+            [redis.servers[0].socketPath, "other", "mail", "noop", "{}"],
+            ["SLUICE_ENQUEUE_LUA": script]
+        )
+        #expect(refused.code == 1 && refused.errors.contains("namespace other has protocol 2"), "\(refused.errors)")
+        #expect(try redis.ask(RedisCommand("EXISTS", "other:queues"))[0].int == 0)
     }
 
     private func produce(_ arguments: [String], _ environment: [String: String]) async throws -> Program.Outcome {

@@ -44,7 +44,7 @@ struct UnreadableTests {
         let worker = WorkerService(
             broker: broker,
             registry: registry,
-            configuration: WorkerConfiguration(queues: .named([QueueShare("q")]), slots: 2, burst: .all),
+            configuration: WorkerConfiguration(queues: ["q"], slots: 2, burst: .all),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         try await worker.run()

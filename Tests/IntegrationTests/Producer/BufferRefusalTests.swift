@@ -43,7 +43,7 @@ struct BufferRefusalTests {
     private func buffer(operations: Int, patience: Duration = .milliseconds(50)) -> EnqueueBuffer {
         let log = log
         return EnqueueBuffer(
-            EnqueueBuffering(operations: operations, patience: patience),
+            EnqueueBuffering(maxOperations: operations, patience: patience),
             logger: Logger(label: "test") { _ in log },
             sink: { [store] in try store.enqueue($0, queue: $1) }
         )
