@@ -27,6 +27,10 @@ SLUICE = ".build/debug/sluice"
 PROGRESS = 60
 PORTS, PORTS_OF_A_LANE = 20_000, 2_500
 
+# Linux divides the processors between sessions first and between the processes of a session then: `nice` alone would leave the release build as
+# much as the tests.
+LOWEST_WEIGHT = "{ echo 19 >/proc/self/autogroup; } 2>/dev/null || true"
+
 # Faults without a bound in seconds, or with a wide one. The others need a machine that does nothing else (scripts/faults runs all).
 FAULTS = (
     "none,after-effect,reset,swallow,cut,overlap,redis-kill,redis-late,readonly,full,rolling,scripts,"
@@ -54,13 +58,13 @@ class Step:
         self.log = logs / (re.sub(r"\W+", "-", title) + ".log")
         self.begin = self.process = self.code = None
 
-    def run(self, shared, is_idle=False):
+    def run(self, shared):
         self.begin = time.monotonic()
         with self.log.open("wb") as log:
             # A session of its own, so that a signal reaches all that the step has started.
             self.process = subprocess.Popen(
                 self.command, cwd=root, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
-                env=os.environ | shared | self.environment, preexec_fn=idle if is_idle else None,
+                env=os.environ | shared | self.environment
             )
             self.code = self.process.wait()
 
@@ -74,13 +78,6 @@ class Step:
         """For how long it runs, and the last that it said."""
         lines = self.log.read_text(errors="replace").splitlines() or [""]
         return f"{self.title} ({self.time()}): {lines[-1].strip()[:100]}"
-
-
-def idle():
-    """Only what the others leave. Linux divides the processors between sessions first, so the session gets the lowest weight, too."""
-    os.nice(19)
-    with contextlib.suppress(OSError):
-        pathlib.Path("/proc/self/autogroup").write_text("19")
 
 
 def tests(target, title="", *options, **environment):
@@ -106,6 +103,7 @@ def lanes():
             tests("IntegrationTests", " with minimal permissions", SLUICE_TEST_USERS="1"),
             Step("Faults", "scripts/faults", "--binary", SLUICE, "--only", FAULTS),
             Step("Negative controls of the faults", "scripts/faults", "--binary", SLUICE, "--mutants"),
+            Step("JSON schemas", "scripts/check-schema", SLUICE),
         ],
         [
             *(tests(target) for target in small),
@@ -155,9 +153,9 @@ def main():
     failed, all_lanes = [], lanes()
     work = [(run_lane, (number, lane, failed)) for number, lane in enumerate(all_lanes)]
     if options.release:
-        build = Step("Release build", "bash", "-c", "source scripts/common.sh; release_build")
+        build = Step("Release build", "nice", "-n", "19", "bash", "-c", f"{LOWEST_WEIGHT}; source scripts/common.sh; release_build")
         all_lanes.append([build])
-        work.append((lambda: (build.run({}, is_idle=True), report(build, failed)), ()))
+        work.append((lambda: (build.run({}), report(build, failed)), ()))
     steps = [step for lane in all_lanes for step in lane]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: stop(steps, number))
