@@ -5,7 +5,7 @@ import signal
 import time
 
 from cluster import LEASE, RECOVERY, until
-from registry import Supervised, nobody_died, redelivered, running, scenario, while_holding
+from registry import Supervised, no_worker_died, redelivered, running, scenario, while_holding
 from wire import Claims
 
 
@@ -73,7 +73,7 @@ def claims(cluster):
     cluster.drain()
     starts = cluster.ledger.by_id()
     assert all(len(starts[id]) == 1 for id in ids), "a lost reply made an operation run twice"
-    nobody_died(cluster)
+    no_worker_died(cluster)
     late = [cluster.pace.took(at, max(at, starts[id][0].time)) for at, reply in reader.lost for id in ids if id in reply]
     assert late, f"none of {len(reader.lost)} lost replies handed out anything"
     return late
@@ -89,7 +89,7 @@ def overlap(cluster):
         cluster.worker(500, verb="test-worker", through_proxy=True)
     ids = cluster.enqueue(30_000 if cluster.is_long else 4000, name="test.spin", args={"seconds": 0, "ledger": str(cluster.ledger.path)})
     cluster.drain(300)
-    nobody_died(cluster)
+    no_worker_died(cluster)
     starts = cluster.ledger.by_id()
     twice = [id for id in ids if len(starts[id]) != 1]
     assert not twice, f"{len(twice)} operations ran twice, or never, after a lost reply"
@@ -119,5 +119,5 @@ def many(cluster):
             cluster.start_redis()
         cluster.drain(600)
     finished = sum(record["state"] == "finished" for record in cluster.records().values())
-    # Whose worker was killed three times is dead, and says so; with a few kills nobody may be.
+    # Whose worker was killed three times is dead, with the reason; a few kills must not make any dead.
     assert finished == operations or cluster.is_long, f"{operations - finished} of {operations} did not finish"

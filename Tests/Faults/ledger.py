@@ -1,4 +1,4 @@
-"""What really ran: operations append a line each to a file that no part of Sluice knows of."""
+"""The record of what really ran: each operation appends lines to a file that is independent of Sluice."""
 import collections
 import dataclasses
 
@@ -48,7 +48,7 @@ class Ledger:
 
 
 def findings(ledger, enqueued, records, may_return=False):
-    """What is wrong with a run: compares the ledger with what was enqueued and what Sluice recorded.
+    """The errors of a run: compares the ledger with the enqueued operations and with Sluice's records.
 
     A start is explained by a record that says so: deliveries 1 to the last one, once each, of the attempts 1 to the last one;
     `may_return`: operations were given back, so that the same delivery may have started again, under another fence.

@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a Redis on a unix socket that can be told to misbehave."""
+"""A TCP proxy in front of a Redis on a unix socket, which can inject faults."""
 import socket
 import struct
 import threading
@@ -19,7 +19,7 @@ class Proxy:
         self._mode = "pass"
         self.delay = 0.0
         self.cut_after = None
-        # Reads along, and says which replies vanish together with their connection; see wire.Claims.
+        # Parses the traffic, and decides which replies are lost together with their connection; see wire.Claims.
         self.reader = None
         self.connections = set()
         self.lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""What all scenarios are made of: their list, and what they wait for. Each gets a cluster of its own and returns times of recovery in
+"""The list of scenarios, and the waits that they share. Each scenario gets a cluster of its own and returns times of recovery in
 seconds.
 
 A scenario raises, or leaves operations that the ledger and the records do not explain, if something does not hold.
@@ -16,11 +16,11 @@ class Skipped(Exception):
 
 
 class TooSlow(Exception):
-    """What happened says nothing: the machine stood still. The scenario is run again."""
+    """The machine was frozen, so the run says nothing. The scenario is run again."""
 
 
 def scenario(code, what, bound=None, redis=(), may_return=False, loses=False, clock=False):
-    """bound: of recovery, in seconds; may_return: operations are given back, so that a delivery may start again under another fence;
+    """bound: limit of a recovery in seconds; may_return: operations are given back, so that a delivery may start again under another fence;
     loses: Redis itself forgets what it acknowledged; clock: Redis reads its time from a file."""
 
     def register(function):
@@ -37,7 +37,7 @@ def running(cluster, count):
 
 
 def first_start_elsewhere(cluster, ids, delivery=2):
-    """The instant at which each of the operations started again."""
+    """The times at which the operations started again, by id."""
     def again():
         return {line.id for line in cluster.ledger.starts() if line.delivery >= delivery and line.id in ids}
 
@@ -46,7 +46,7 @@ def first_start_elsewhere(cluster, ids, delivery=2):
 
 
 def redelivered(cluster, ids, since):
-    """The times from then until each was handed out again, by the clock of Redis; all of them have started, too."""
+    """The times from `since` until each operation was claimed again, by the clock of Redis. Waits until all have started."""
     first_start_elsewhere(cluster, ids)
     records = cluster.records(ids)
     return [cluster.pace.took(since, seconds(records[id]["startedAt"])) for id in ids]
@@ -57,25 +57,25 @@ def seconds(text):
 
 
 def while_holding(cluster, condition, what, seconds, lease=LEASE):
-    """Waits as long for the condition, and fails at once if a live worker is taken for dead."""
+    """Waits for the condition, and fails at once if a live worker is taken for dead."""
     def either():
-        nobody_died(cluster, lease)
+        no_worker_died(cluster, lease)
         return condition()
 
     until(either, what, seconds)
 
 
-def nobody_died(cluster, lease=LEASE):
-    """No live worker was taken for dead, unless the machine itself kept it from beating for as long as that takes."""
+def no_worker_died(cluster, lease=LEASE):
+    """Checks that no live worker was taken for dead, unless the machine delayed its heartbeats that long."""
     if cluster.total("recovered") == 0:
         return
     if (delay := cluster.pace.delay(0)) > lease / 2:
-        raise TooSlow(f"the machine stood still for {delay:.1f} s")
+        raise TooSlow(f"the machine was frozen for {delay:.1f} s")
     raise AssertionError("a live worker was taken for dead")
 
 
 class Supervised:
-    """Workers that are started anew when they die."""
+    """Workers that are restarted when they die."""
 
     def __init__(self, cluster, count, through_proxy=False):
         self.cluster, self.through_proxy = cluster, through_proxy

@@ -86,13 +86,13 @@ def measure(scenario, options):
 
 
 def steadily(scenario, options, number, row):
-    """A run on a machine that stands still for seconds says nothing: it is done again."""
+    """Repeats a run during which the machine was frozen for seconds, because it says nothing."""
     for _ in range(3):
         try:
             return once(scenario, options, number, row)
         except TooSlow as reason:
             print(f" again: {reason} …", end="", flush=True)
-    raise Skipped("the machine stands still again and again")
+    raise Skipped("the machine was frozen in three runs")
 
 
 def recovery(row):

@@ -6,7 +6,7 @@ import threading
 import time
 
 from cluster import LEASE, RECOVERY, until
-from registry import Supervised, first_start_elsewhere, nobody_died, redelivered, running, scenario
+from registry import Supervised, first_start_elsewhere, no_worker_died, redelivered, running, scenario
 
 
 @scenario("none", "nothing is broken")
@@ -94,7 +94,7 @@ def late(cluster):
     return times
 
 
-@scenario("burn", "all slots and a niced burner compute for three leases (ten in the long form): nobody is taken for dead")
+@scenario("burn", "all slots and a niced burner compute for three leases (ten in the long form): no worker is taken for dead")
 def burn(cluster):
     cluster.worker(4), cluster.worker(4)
     burners = [subprocess.Popen(["nice", "-n", "-5", "bash", "-c", "while :; do :; done"], stderr=subprocess.DEVNULL) for _ in range(2)]
@@ -106,7 +106,7 @@ def burn(cluster):
         for burner in burners:
             burner.kill()
             burner.wait()
-    nobody_died(cluster)
+    no_worker_died(cluster)
     assert len(cluster.ledger.starts()) == 8
 
 
@@ -124,7 +124,7 @@ def blackhole(cluster):
     resumed = cluster.pace.took(healed, time.time())
     cluster.drain()
     assert all(worker.poll() is None for worker in workers), "a worker ended"
-    nobody_died(cluster)
+    no_worker_died(cluster)
     assert len(cluster.ledger.starts()) == len(ids), f"{len(cluster.ledger.starts())} starts of {len(ids)} operations"
     return [resumed]
 

@@ -89,7 +89,7 @@ def evict(cluster):
     assert worker.poll() is None
 
 
-@scenario("clock", "the clock of Redis jumps ten minutes on and back again: nobody is taken for dead; a death after it is noticed in time",
+@scenario("clock", "the clock of Redis jumps ten minutes on and back again: no worker is taken for dead; a death after it is noticed in time",
           bound=RECOVERY, clock=True)
 def clock(cluster):
     victim = cluster.worker(4)

@@ -1,4 +1,4 @@
-"""Reads the protocol along on its way through a proxy, to lose the replies of claims and nothing else."""
+"""Parses the protocol in a proxy, to lose only the replies of claims."""
 import collections
 import hashlib
 import threading
@@ -6,7 +6,7 @@ import time
 
 
 def end_of(data, start=0):
-    """Where the message that begins at `start` ends; None = more is needed."""
+    """The end of the message that begins at `start`; None = more bytes are needed."""
     line = data.find(b"\r\n", start)
     if line < 0:
         return None
