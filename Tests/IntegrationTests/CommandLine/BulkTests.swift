@@ -25,7 +25,7 @@ extension CommandLineTests {
             let part = try await sluice("cancel", "-t", "y", "-y", "--scan-limit", "450", "-o", "id")
             #expect(part.code == 6)
             #expect(part.output.split(separator: "\n").count == 450)
-            #expect(part.errors.contains("stopped after 450"), "\(part.errors)")
+            #expect(part.errors.contains("stopped after examining 450"), "\(part.errors)")
             #expect(try await sluice.count(.cancelled) == 450)
             let rest = try await sluice("cancel", "-t", "y", "-y", "--scan-limit", "1550")
             #expect(rest.code == 0, "\(rest.errors)")

@@ -48,7 +48,7 @@ extension CommandLineTests {
             try await sluice.reaches("dead", id)
             let error = try await sluice.json("show", id)["error"]
             #expect(error?["type"]?.stringValue == "result" && error?["verdict"]?.stringValue == "final")
-            #expect(try await sluice.lines("show", id).contains { $0.contains("another attempt is pointless") })
+            #expect(try await sluice.lines("show", id).contains { $0.contains("the error is not retryable") })
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
         }

@@ -52,7 +52,7 @@ extension CommandLineTests {
             let end = await supervisor.outcome()
             #expect(end.code == 0, "\(end.errors)")
             #expect(end.errors.contains("end=\"signal 9\""), "\(end.errors)")
-            #expect(end.errors.contains("handed back what a dead worker held"), "\(end.errors)")
+            #expect(end.errors.contains("handed back the operations of a dead worker"), "\(end.errors)")
             #expect(try await infos().isEmpty)
         }
 

@@ -118,9 +118,9 @@ extension CommandLineTests {
         @Test(
             "What does not fit together is refused with the way out",
             arguments: [
-                (["enqueue", "noop", "--cwd", "/"], "--cwd is for programs"),
-                (["enqueue", "exec", "--args", #"{"argv":["a"]}"#, "--env", "A=b"], "--env is for programs"),
-                (["enqueue", "--batch", "-", "--stdin", "-"], "--stdin is for programs"),
+                (["enqueue", "noop", "--cwd", "/"], "--cwd needs a program after --"),
+                (["enqueue", "exec", "--args", #"{"argv":["a"]}"#, "--env", "A=b"], "--env needs a program after --"),
+                (["enqueue", "--batch", "-", "--stdin", "-"], "--stdin needs a program after --"),
                 (["enqueue", "--lines", "-", "--stdin", "-"], "both read stdin"),
                 (["enqueue", "--lines", "-", "--batch", "-"], "--lines reads all commands from the file"),
                 (["enqueue", "--lines", "-", "--", "true"], "--lines reads all commands from the file"),

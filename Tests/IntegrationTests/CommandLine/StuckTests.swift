@@ -108,7 +108,7 @@ extension CommandLineTests {
             supervisor.send(SIGTERM)
             let end = await supervisor.outcome()
             #expect(end.errors.contains("end=\"exit 75\""), "\(end.errors)")
-            #expect(end.errors.contains("handed back what a dead worker held"), "\(end.errors)")
+            #expect(end.errors.contains("handed back the operations of a dead worker"), "\(end.errors)")
         }
     }
 }
