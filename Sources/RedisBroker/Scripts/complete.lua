@@ -33,7 +33,7 @@ finish_untracked(left, last + 1, last + ids)
 for i = 1, tracked do
   local at = first_triple + 3 * i - 3
   outcomes[untracked + i] = held[i] and '1' or repeated(ARGV[at], ARGV[at + 1])
-  if held[i] then finish_tracked(ARGV[at + 1], ARGV[at + 2]) end
+  if held[i] then finish_tracked(ARGV[at + 1], held[i], ARGV[at + 2]) end
 end
 drop_cancel_requests(worker, FIRST, last, first_triple)
 add('executing', -(left + tracked_left))

@@ -10,13 +10,15 @@ if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and not find(ARGV[4], ' ', 1, true
   local lease = call('ZSCORE', PREFIX .. 'leases', worker)
   local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'epoch', 'number')
   local element = call('LINDEX', middle, '0')
-  local is_reference = byte(element, 2) ~= 48
+  local flags = byte(element, 2)
+  local is_reference = flags ~= 48
   local key = PREFIX .. sub(element, 39, 64)
   local answer = element
   if is_reference then answer = call('MGET', key)[1] end
   if lease and tonumber(lease) >= now and tonumber(about[1] or 0) <= tonumber(ARGV[2]) and about[2]
     and tonumber(m[1] or 0) >= tonumber(ARGV[4]) and not (m[2] or m[3] or m[4] or m[5])
-    and answer and sub(element, 19, 27) == ZERO9
+    -- Whatever has other flags goes the whole way.
+    and answer and flags <= 49 and sub(element, 19, 27) == ZERO9
     and (not is_reference or byte(answer, 65) == 114 and find(answer, element, 1, true) == 1) then
     -- A removing command first: operations must be handed out when Redis is full.
     call('LPOP', middle)

@@ -17,7 +17,8 @@ local function write_ended()
   end
 end
 
-local function note_end(id, state, at)
+-- What every end of an operation with a record comes through. `header`: its header or what begins with it; `at`: see finish.
+local function note_end(id, header, state, at)
   if not ended then
     ended = {}
     at_end[#at_end + 1] = write_ended
@@ -33,7 +34,7 @@ end
 -- counted and announced then; nil = it ends now.
 local function finish(id, head, state, failures, revision, ended_at)
   write_head(record_key(id), state .. (ended_at and time36(tonumber(ended_at)) or NOW36), changed_header(head, revision, failures))
-  note_end(id, state, ended_at)
+  note_end(id, head, state, ended_at)
   if ended_at then
     add(TOTAL_OF[state], -1)
   else

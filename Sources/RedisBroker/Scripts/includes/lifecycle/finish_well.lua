@@ -11,14 +11,14 @@ local function finish_untracked(n, first, last)
   add('finished', n)
 end
 
--- `result`: '' = none. Returns false if there is no record: an update never makes one.
-local function finish_tracked(id, result)
+-- `reference`: what the worker held; `result`: '' = none. Nothing happens if there is no record: an update never makes one.
+local function finish_tracked(id, reference, result)
   local key = record_key(id)
   if write_head(key, FINISHED) < HEAD then
     call('DEL', key)
     return
   end
   if result ~= '' then call('HSET', extras_key(id), 'result', result) end
-  note_end(id, 'f')
+  note_end(id, reference, 'f')
   event(id, 'f', false)
 end
