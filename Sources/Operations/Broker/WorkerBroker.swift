@@ -40,8 +40,8 @@ package protocol WorkerBroker: Sendable {
     /// Hands back what a lapsed worker held, and clears away the rest of a cancelled queue, one bounded step.
     func sweep(queue: String) async throws -> SweepReply
 
-    /// Hands back what a worker held, one bounded step, without waiting for its lease to lapse. Only for who knows that its process
-    /// has ended: what it still does is refused, but two of its operations' bodies could run at the same time.
+    /// Hands back what a worker held, one bounded step, without waiting for its lease to lapse. Call it only once the worker's process
+    /// has ended: Redis refuses what a live one still writes, but the body of an operation could run twice at the same time.
     func abandon(worker: WorkerID, queue: String) async throws -> SweepReply
 
     /// Gives up the worker's lease, once it holds nothing.
@@ -49,19 +49,19 @@ package protocol WorkerBroker: Sendable {
 
     // MARK: Waiting for work
 
-    /// Waits until something could be started in one of the queues. The caller then owns that queue's doorbell token: it claims
+    /// Waits until something could be started in one of the queues. The caller then owns that queue's wake-up token: it claims
     /// there, or puts the token back with `ring`.
     ///
-    /// - Returns: the queue that rang; nil after `timeout`. Throws `CancellationError` when the task is cancelled.
+    /// - Returns: the queue that has work; nil after `timeout`. Throws `CancellationError` when the task is cancelled.
     func waitForBell(queues: [String], timeout: Duration) async throws -> String?
 
-    /// Waits as `waitForBell` does, and claims where the wait ends, without another way there and back. The claim may happen however
+    /// Waits as `waitForBell` does, and claims where the wait ends, without a second round trip. The claim may happen however
     /// the wait ends. Cancelling the task ends the wait; the answer is returned all the same. In a cluster it only waits.
     ///
     /// If it throws, the token may have been taken and the claim may have happened: raise the epoch and reconcile.
     func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer
 
-    /// Puts a queue's doorbell token back.
+    /// Puts a queue's wake-up token back.
     func ring(queue: String) async throws
 
     // MARK: Cancels
@@ -70,14 +70,14 @@ package protocol WorkerBroker: Sendable {
     /// counts only after this has confirmed it.
     func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
 
-    /// Messages to this worker, for ever, whatever the connection does.
+    /// Messages to this worker. The stream does not end when the connection breaks.
     func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage>
 }
 
-/// A broker whose queues may be on several servers. One of these that is away must not keep a worker from beating for the queues of
+/// A broker whose queues may be on several servers. If one server is away, a worker still renews its leases on
 /// the others.
 package protocol SpreadBroker: WorkerBroker {
-    /// Whether they are.
+    /// Whether the queues are on several servers.
     var isSpread: Bool { get }
 
     /// Renews the leases of many queues at once. Blocks the calling thread as `beat(_:queue:)` does, and for no longer.
