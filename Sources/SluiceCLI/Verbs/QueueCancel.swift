@@ -55,7 +55,7 @@ struct QueueCancel: Sendable {
     }
 
     private func cancel(_ queue: String, deadline: ContinuousClock.Instant?) async throws -> Cancelled {
-        let (waiting, executing) = try await client.cancelQueue(queue, reason: reason)
+        let (waiting, executing) = try await client.cancel(queue: queue, reason: reason)
         var cancelled = Cancelled(queue: queue, waiting: waiting, executing: executing, left: executing)
         if let deadline, executing > 0 { cancelled.left = try await wait(queue, deadline: deadline) }
         return cancelled
