@@ -71,7 +71,7 @@ struct Drain: Sendable {
         let unclaimed = core.change { queue, _ -> [String] in
             queue.phase = .draining
             for index in queue.members.indices { queue.returnWaiting(index) }
-            return queue.members.filter(\.hasWork).map(\.share.name)
+            return queue.members.filter { $0.supply.state == .ready }.map(\.share.name)
         }
         core.logger.info("draining", metadata: ["running": "\(core.queue.withLock { $0.slots.running })"])
         core.bell.raise()

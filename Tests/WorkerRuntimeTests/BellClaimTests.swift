@@ -42,7 +42,7 @@ struct BellClaimTests {
     func fewAndFree() throws {
         var queue = queue()
         #expect(try begin(&queue).capacity == LocalQueue.mostAtBell)
-        queue.members[0].hasWork = true
+        queue.members[0].supply.expectWork()
         #expect(exchange(&queue)?.capacity == 8)
         var small = self.queue(slots: 1)
         #expect(try begin(&small).capacity == 1)
@@ -191,7 +191,7 @@ struct BellClaimTests {
     func oneOfSeveral() throws {
         var queue = queue()
         let asked = try begin(&queue)
-        queue.members[0].hasWork = true
+        queue.members[0].supply.expectWork()
         guard let sent = exchange(&queue) else {
             Issue.record("nothing was sent")
             return
@@ -199,7 +199,7 @@ struct BellClaimTests {
         queue.finish(sent, 0)
         queue.accept(claim(1...8, more: true, due: 50), 0, of: sent, ties: .none, now)
         _ = queue.accept(BellAnswer(claim: claim(nil, due: 70)), 0, of: asked, ties: .none, now)
-        #expect(queue.members[0].hasWork && queue.members[0].nextDue == now + .milliseconds(50))
+        #expect(queue.members[0].supply.state == .ready && queue.members[0].supply.nextDue == now + .milliseconds(50))
     }
 
     @Test("says the highest fence that its worker was given")

@@ -251,3 +251,8 @@ extension Lease {
         _ = renew(until: end, counted: 0, isExchanging: false, mayOwnMore: false, end)
     }
 }
+
+extension Supply {
+    /// A claim has found nothing.
+    mutating func runDry() { learn(Claim(status: .ok), expectsMore: false, .now) }
+}

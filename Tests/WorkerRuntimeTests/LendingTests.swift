@@ -108,7 +108,7 @@ struct LendingTests {
     @Test("are those of the own queue: what others have reserved stays theirs")
     func reserves() throws {
         var queue = queue([QueueShare("a"), QueueShare("b", reservedSlots: 1)])
-        queue.members[1].hasWork = false
+        queue.members[1].supply.runDry()
         _ = try exchange(&queue)
         #expect(queue.slots.parts[0].claiming == 1)
         queue.take(claimed(1...2), 0, ties: .none)

@@ -92,7 +92,7 @@ struct LocalQueueTests {
         queue.accept(Claim(status: .ok), 0, of: first, ties: .none, now)
         let bell = queue.beginAtBell(0, now)
         #expect(bell?.highestFence == 7)
-        queue.members[0].hasWork = true
+        queue.members[0].supply.expectWork()
         _ = queue.reconcile(
             Reconciliation(found: claimed(9...9), lost: [], more: false),
             epoch: queue.members[0].lease.epoch,
@@ -184,7 +184,7 @@ struct LocalQueueTests {
     @Test("asks what it owns when two beats in a row count another number, not after one")
     func mismatch() {
         var queue = queue()
-        queue.members[0].hasWork = false
+        queue.members[0].supply.runDry()
         queue.renew(0, until: now + .seconds(60), Self.quiet(inFlight: 1), now)
         #expect(!queue.members[0].lease.mustAsk)
         queue.renew(0, until: now + .seconds(60), Self.quiet(inFlight: 0), now)
@@ -237,7 +237,7 @@ struct LocalQueueTests {
     @Test("sends a further call only with much in it, and only so many at once")
     func severalCalls() {
         var queue = queue(ended: 1950)
-        queue.members[0].hasWork = false
+        queue.members[0].supply.runDry()
         let sent = (0..<4).map { _ in exchange(&queue) }
         let (counts, capacities) = (sent.map { $0?.ended.count ?? 0 }, sent.map { $0?.capacity ?? 0 })
         #expect(counts == [500, 500, 500, 0])
@@ -257,46 +257,27 @@ struct LocalQueueTests {
         #expect(exchange(&queue)?.ended.count == 200)
     }
 
-    @Test("sends more at once where calls travel long, fewer when that is over")
-    func longWay() {
-        var member = LocalQueue.Member(QueueShare("default"))
-        #expect(member.callsAtOnce == 3)
-        func note(_ milliseconds: Int, wasAlone: Bool = false) -> Int {
-            member.note(roundTrip: .milliseconds(milliseconds), wasAlone: wasAlone)
-            return member.callsAtOnce
-        }
-        #expect(note(4) == 6)
-        #expect(note(5) == 6)
-        #expect(note(2) == 4)
-        // Calls that wait for each other take longer, however near the server is.
-        for milliseconds in 3...20 { #expect(note(milliseconds) == 4) }
-        #expect(note(1, wasAlone: true) == 3)
-        #expect(note(5) == 3)
-        #expect(note(5, wasAlone: true) == 7)
-        #expect(note(40, wasAlone: true) == 8)
-    }
-
     @Test("sends one call alone after a heartbeat, and then several again")
     func probes() {
         var queue = queue(ended: 1950)
-        queue.members[0].hasWork = false
+        queue.members[0].supply.runDry()
         let beat = Self.quiet(inFlight: 1950)
         queue.renew(0, until: now + .seconds(60), beat, now)
         // Nothing is known yet that could be wrong.
         let first = exchange(&queue)
-        #expect(first?.isAlone == false)
-        queue.members[0].note(roundTrip: .milliseconds(8), wasAlone: false)
+        #expect(first?.isProbe == false)
+        queue.members[0].calls.note(roundTrip: .milliseconds(8), wasProbe: false)
         queue.renew(0, until: now + .seconds(60), beat, now)
         #expect(exchange(&queue) == nil)
         queue.finish(first, 0)
         let alone = exchange(&queue)
-        #expect(alone?.isAlone == true)
+        #expect(alone?.isProbe == true)
         #expect(exchange(&queue) == nil)
         // Also if it was not answered.
         queue.finish(alone, 0)
         let next = [exchange(&queue), exchange(&queue)]
         #expect(next.map { $0?.ended.count } == [500, 450])
-        #expect(next.allSatisfy { $0?.isAlone == false })
+        #expect(next.allSatisfy { $0?.isProbe == false })
     }
 
     @Test("asks what it owns only when no other call is under way, and sends nothing meanwhile")
@@ -345,7 +326,7 @@ struct LocalQueueTests {
         queue.accept(Claim(status: .ok, operations: claimed(2001...2002)), 0, of: second, ties: .none, now)
         queue.finish(first, 0)
         queue.accept(Claim(status: .ok, operations: claimed(2003...2003), more: true), 0, of: first, ties: .none, now)
-        #expect(!queue.members[0].hasWork)
+        #expect(queue.members[0].supply.state == .quiet)
         #expect(queue.takeLine().count + queue.members[0].waiting.count == 3)
 
         _ = rung.rang(0, now)
@@ -353,7 +334,7 @@ struct LocalQueueTests {
         rung.accept(Claim(status: .ok), 0, of: first, ties: .none, now)
         rung.finish(second, 0)
         rung.accept(Claim(status: .ok), 0, of: second, ties: .none, now)
-        #expect(rung.members[0].hasWork)
+        #expect(rung.members[0].supply.state == .ready)
     }
 
     @Test("claims very short operations ahead, long ones never")
@@ -399,7 +380,7 @@ struct LocalQueueTests {
         #expect(settle() == (10, false))
         #expect(queue.walks <= 20)
         for index in queue.members.indices {
-            queue.members[index].hasWork = false
+            queue.members[index].supply.runDry()
             queue.slots.revoke(index)
         }
         var walks = queue.walks

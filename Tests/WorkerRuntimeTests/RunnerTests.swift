@@ -69,7 +69,7 @@ struct RunnerTests {
         let first = core.queue.withLock { queue -> HeldOperation? in
             queue.add(QueueShare("default"))
             queue.members[0].lease.hold(until: now + .seconds(60))
-            queue.members[0].hasWork = false
+            queue.members[0].supply.runDry()
             queue.take(operations, 0)
             queue.fill(now)
             // So that none is made: what is in the line stays there.

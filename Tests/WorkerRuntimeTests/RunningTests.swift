@@ -178,7 +178,7 @@ struct RunningTests {
             }
         ])
         harness.start()
-        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.members.first?.hasWork == false } })
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.members.first?.supply.state == .quiet } })
         let late = try await harness.broker.put("note", delay: 4000)
         let enqueuedAt = ContinuousClock.now
         let early = try await harness.broker.put("note", delay: 150)

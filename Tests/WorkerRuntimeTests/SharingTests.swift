@@ -42,7 +42,7 @@ struct SharingTests {
     @Test("without work leave their slots to the others")
     func noWork() throws {
         var queue = try queue("a:3,b", slots: 8)
-        queue.members[0].hasWork = false
+        queue.members[0].supply.runDry()
         _ = queue.distribute(.now)
         #expect(queue.slots.parts.map(\.reserved) == [0, 8])
     }
@@ -50,10 +50,10 @@ struct SharingTests {
     @Test("with reserved slots keep them, and take free ones as well")
     func reserved() throws {
         var queue = try queue("a=3,b", slots: 8)
-        queue.members[0].hasWork = false
+        queue.members[0].supply.runDry()
         _ = queue.distribute(.now)
         #expect(queue.slots.parts.map(\.reserved) == [0, 5])
-        queue.members[0].hasWork = true
+        queue.members[0].supply.expectWork()
         _ = queue.distribute(.now)
         #expect(queue.slots.parts.map(\.reserved) == [3, 5])
     }
@@ -63,11 +63,11 @@ struct SharingTests {
         let now = Instant.now
         for (slots, after) in [(10, Duration.zero), (1, .milliseconds(99)), (1, .milliseconds(100))] {
             var queue = try queue("short,long", slots: slots)
-            queue.members[1].hasWork = false
+            queue.members[1].supply.runDry()
             queue.take(claimed(1000), 0, ties: .none)
             var running = queue.runAll(now)
             #expect(running.count == slots)
-            queue.members[1].hasWork = true
+            queue.members[1].supply.expectWork()
             queue.share.claims(1, now)
             for _ in 0..<500 where !running.isEmpty {
                 queue.end(running.removeFirst(), .finished(result: []), ranFor: .microseconds(10))
@@ -122,7 +122,7 @@ struct SharingTests {
     func stallOfOne() throws {
         let now = Instant.now
         var queue = try queue("a,b=1", slots: 2)
-        queue.members[1].hasWork = false
+        queue.members[1].supply.runDry()
         queue.take(claimed(3), 0, ties: .none)
         #expect(queue.runAll(now).map(\.fence) == [1])
         let later = now + .milliseconds(29_950)

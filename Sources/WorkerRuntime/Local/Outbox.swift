@@ -18,7 +18,7 @@ struct Outbox: Sendable {
     var fillsFurtherCall: Bool {
         guard let first = ended.first else { return false }
         return ended.count
-            >= (first.effort == 0 ? LocalQueue.Member.furtherCall : LocalQueue.Member.furtherCallOfTracked)
+            >= (first.effort == 0 ? Calls.leastInFurther : Calls.leastTrackedInFurther)
     }
 
     /// Adds an operation that was not sent before.

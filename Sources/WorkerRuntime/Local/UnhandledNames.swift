@@ -48,7 +48,7 @@ extension LocalQueue {
     /// There are unhandled operations with these names, which this worker knows.
     mutating func add(unhandled names: [String], _ index: Int) {
         members[index].unhandled.add(names)
-        members[index].hasWork = true
+        members[index].supply.expectWork()
     }
 }
 

@@ -31,7 +31,7 @@ struct DoorbellLoop: Sendable {
     func runOnce() async throws -> Bool {
         let names = core.queue.withLock { queue in
             let indexes = queue.bellQueues(.now)
-            for index in indexes { queue.members[index].isListening = true }
+            queue.listen(indexes)
             return indexes.map { queue.members[$0].share.name }
         }
         if names.isEmpty {

@@ -121,20 +121,20 @@ struct QueueLoop: Sendable {
         }
         // What took several calls says nothing of one.
         let isOneCall = parts.failures.messages.isEmpty && parts.returns.messages.isEmpty
-        accept(claim, of: exchange, sentAt, wasAlone: exchange.isAlone && isOneCall)
+        accept(claim, of: exchange, sentAt, wasProbe: exchange.isProbe && isOneCall)
     }
 
     private func accept(
         _ claim: Claim?,
         of exchange: LocalQueue.Exchange,
         _ sentAt: ContinuousClock.Instant,
-        wasAlone: Bool
+        wasProbe: Bool
     ) {
         core.note(claim, queue: name)
         let operations = core.hold(claim?.operations ?? [], index)
         core.change { queue, now in
             queue.finish(exchange, index)
-            queue.members[index].note(roundTrip: now - sentAt, wasAlone: wasAlone)
+            queue.members[index].calls.note(roundTrip: now - sentAt, wasProbe: wasProbe)
             if let claim { queue.accept(claim, index, of: exchange, operations, now) }
         }
     }

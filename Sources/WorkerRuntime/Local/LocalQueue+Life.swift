@@ -1,0 +1,255 @@
+import Operations
+
+/// An operation's way through this worker, from top to bottom: claim, run, complete.
+///
+/// 1. `fill` gives a free slot to the queue whose turn it is. An operation that waits starts in it, or the queue claims for it.
+/// 2. `nextStep` makes up a call: how many operations to claim, and what has ended. `QueueLoop` sends it.
+/// 3. `accept` takes what the answer brings. From here on this worker owns the operations.
+/// 4. `start` gives an operation its slot and a place in the line. An executor task takes it from there: `Executor` runs the body.
+/// 5. `end` frees the slot, and puts the end into the outbox.
+/// 6. `nextStep` makes up the next call, which carries the end and claims for the slot.
+/// 7. `confirm` forgets the operation: Redis has stored its end.
+///
+/// What else may happen is in `LocalQueue+Loss.swift`: lost answers, lapsed leases, cancel requests, operations that go back.
+extension LocalQueue {
+    // MARK: 1. A slot is given away
+
+    /// Gives every free slot away: what waits starts, and queues with work claim for the others.
+    ///
+    /// - Returns: the queues that have reserved slots to claim for.
+    @discardableResult
+    mutating func fill(_ now: Instant) -> [Int] {
+        let mayBorrow = somethingMayBorrow()
+        var claiming: [Int] = []
+        while let turn = useSlot(now, mayBorrow) {
+            if case .claim(let index) = turn { claiming.append(index) }
+        }
+        return claiming + distribute(now)
+    }
+
+    /// Starts the next of what waits, or reserves its slot for another queue with work.
+    ///
+    /// - Parameter mayBorrow: something that waits may borrow a slot.
+    /// - Returns: nil if nothing that waits may start.
+    mutating func useSlot(_ now: Instant, _ mayBorrow: Bool) -> FairShare.Turn? {
+        guard phase == .running, slots.free > 0 || mayBorrow else { return nil }
+        if let last = share.streakQueue, members[last].pace.isShort, canStart(last, now) {
+            start(last, now)
+            return .start(last)
+        }
+        walk()
+        let turn = share.next(slots, now) { wish($0, now) }
+        switch turn {
+        case nil: break
+        case .claim(let index): reserve(index, now)
+        case .start(let index):
+            share.beginStreak(index)
+            start(index, now)
+        }
+        return turn
+    }
+
+    /// Reserves free slots for queues with work.
+    ///
+    /// - Returns: the queues that have got some.
+    @discardableResult
+    mutating func distribute(_ now: Instant) -> [Int] {
+        guard phase == .running else { return [] }
+        var chosen: [Int] = []
+        while slots.free > 0, let index = nextInRotation(now) {
+            reserve(index, now)
+            if chosen.last != index, !chosen.contains(index) { chosen.append(index) }
+        }
+        return chosen
+    }
+
+    private mutating func nextInRotation(_ now: Instant) -> Int? {
+        walk()
+        return share.rotate { members[$0].phase(in: phase, now) == .claiming && slots.mayUse($0) }
+    }
+
+    private mutating func reserve(_ index: Int, _ now: Instant) {
+        slots.reserve(index)
+        share.claims(index, now)
+    }
+
+    private func wish(_ index: Int, _ now: Instant) -> FairShare.Wish {
+        if !members[index].waiting.isEmpty { return canStart(index, now) ? .start : .nothing }
+        guard phase(of: index, now) == .claiming, slots.mayUse(index) else { return .nothing }
+        return .claim(isShort: members[index].pace.isShort)
+    }
+
+    private func canStart(_ index: Int, _ now: Instant) -> Bool {
+        !members[index].waiting.isEmpty && members[index].lease.mayStart(now)
+            && (slots.mayUse(index) || mayBorrow(index))
+    }
+
+    /// An operation that waits may borrow a slot only where operations are very short, so that what the claim brings does not wait
+    /// for long.
+    private func mayBorrow(_ index: Int) -> Bool {
+        slots.parts[index].mayBorrow && members[index].pace.isShort
+    }
+
+    /// True if something waits that may borrow a slot.
+    mutating func somethingMayBorrow() -> Bool {
+        walk().contains { !members[$0].waiting.isEmpty && mayBorrow($0) }
+    }
+
+    // MARK: 2. A call goes out
+
+    /// True if the queue's loop has something to send. What was lost is cleared up, and Redis is asked, by one call at a time.
+    func hasCall(_ index: Int, _ now: Instant) -> Bool {
+        let isIdle = members[index].calls.isIdle
+        switch phase(of: index, now) {
+        case .unleased: return false
+        case .lapsed, .unsure, .repeating: return isIdle
+        case .draining, .claiming, .quiet, .paused:
+            let reserved = slots.parts[index].reserved
+            if isIdle { return !members[index].outbox.isEmpty || reserved > 0 }
+            return members[index].calls.allowFurther
+                && (reserved >= Calls.leastInFurther || members[index].outbox.fillsFurtherCall)
+        }
+    }
+
+    /// Decides the next call of a queue. Without a valid lease nothing is sent: what has ended waits for the next heartbeat.
+    mutating func nextStep(_ index: Int, _ now: Instant) -> Step {
+        guard hasCall(index, now) else { return .wait }
+        if members[index].lease.mustAsk {
+            members[index].calls.ask()
+            return .reconcile(known: Array(members[index].lease.held.keys), epoch: members[index].lease.epoch)
+        }
+        var exchange = Exchange(ended: members[index].outbox.takeBatch(), epoch: members[index].lease.epoch)
+        if !exchange.isRepeat { takeCapacity(index, for: &exchange) }
+        if exchange.ended.isEmpty && exchange.capacity == 0 { return .wait }
+        (exchange.number, exchange.isProbe) = members[index].calls.send(isRepeat: exchange.isRepeat)
+        exchange.wakes = members[index].supply.wakes
+        exchange.highestFence = members[index].lease.highestFence
+        if exchange.capacity > 0 { exchange.unhandled = members[index].unhandled.ask() }
+        return .exchange(exchange)
+    }
+
+    /// Slots to claim for. With completions the claim is free, so it is made also where nothing is known to be ready.
+    private mutating func takeCapacity(_ index: Int, for exchange: inout Exchange) {
+        guard phase == .running else { return }
+        let (isFused, hasWork) = (!exchange.ended.isEmpty, members[index].supply.state == .ready)
+        exchange.slots = slots.claimReserved(index, atMost: Defaults.batch)
+        if isFused && !hasWork {
+            exchange.slots += slots.claimFree(index, atMost: Defaults.batch - exchange.slots)
+        }
+        guard hasWork, isFused || exchange.slots > 0 else { return }
+        let claimedAhead =
+            members[index].waiting.count + slots.parts[index].borrowed + slots.parts[index].ahead
+        let free = members[index].pace.prefetch(slots: slots.count) - claimedAhead
+        exchange.ahead = min(max(0, free), Defaults.batch - exchange.slots)
+        slots.claimAhead(index, exchange.ahead)
+    }
+
+    // MARK: 3. Its answer
+
+    /// The claim of an exchange was answered.
+    ///
+    /// - Parameters:
+    ///   - exchange: the one that it went out with; nil = the last.
+    ///   - operations: what it has brought.
+    mutating func accept(
+        _ claim: Claim,
+        _ index: Int,
+        of exchange: Exchange? = nil,
+        _ operations: [HeldOperation],
+        _ now: Instant
+    ) {
+        if let exchange, claim.status == .ok, !claim.unhandledLeft {
+            members[index].unhandled.handled(exchange.unhandled)
+        }
+        let isNews = members[index].calls.isNews(exchange?.number ?? members[index].calls.lastSent)
+        if isNews || exchange == nil {
+            learn(claim, index, wokenMeanwhile: exchange.map { $0.wakes != members[index].supply.wakes } ?? false, now)
+        } else if claim.status == .staleEpoch {
+            raiseEpoch(index)
+        }
+        take(operations, index)
+        startClaimed(index, atMost: exchange?.slots ?? 0, now)
+    }
+
+    /// Notes what an answer says about the queue.
+    mutating func learn(_ claim: Claim, _ index: Int, wokenMeanwhile: Bool, _ now: Instant) {
+        let expectsMore = wokenMeanwhile || !members[index].unhandled.isEmpty
+        members[index].supply.learn(claim, expectsMore: expectsMore, now)
+        switch claim.status {
+        case .noLease: members[index].lease.refuse()
+        case .staleEpoch: raiseEpoch(index)
+        case .ok, .paused, .busy: break
+        }
+        if members[index].supply.state != .ready { slots.revoke(index) }
+    }
+
+    /// Adds operations that Redis has handed out. They wait for a slot, unless they end at once.
+    mutating func take(_ operations: [HeldOperation], _ index: Int) {
+        for operation in operations {
+            let (isNew, replaced) = members[index].lease.take(operation)
+            if !isNew { continue }
+            if let replaced {
+                _ = replaced.settleOnce()
+                _ = members[index].waiting.removeAll { $0 === replaced }
+            }
+            if let fault = operation.claimed.fault {
+                let failure = OperationFailure(malformed: operation.claimed, fault)
+                settle(operation, .failed(.dead, error: failure.encoded()))
+            } else if let reason = members[index].lease.takeEarlyCancel(operation.fence) {
+                _ = operation.cancel(reason: reason)
+                settle(operation, .failed(.cancelled, error: []))
+            } else {
+                members[index].waiting.append(operation)
+            }
+        }
+        if phase != .running { returnWaiting(index) }
+    }
+
+    // MARK: 4. An operation starts
+
+    /// Starts what has come in the slots for which it was claimed, before another queue is given them.
+    private mutating func startClaimed(_ index: Int, atMost count: Int, _ now: Instant) {
+        guard phase == .running, count > 0, members[index].lease.mayStart(now) else { return }
+        for _ in 0..<count where slots.mayUse(index) {
+            guard !members[index].waiting.isEmpty else { return }
+            start(index, now)
+        }
+    }
+
+    /// Gives the next operation of a queue a slot, and puts it into the line.
+    private mutating func start(_ index: Int, _ now: Instant) {
+        guard let operation = members[index].waiting.popFirst() else { return }
+        slots.start(index)
+        operation.takeSlot()
+        line.append(operation)
+        share.starts(index, now)
+    }
+
+    // MARK: 5. Its body has ended
+
+    /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first.
+    mutating func end(_ operation: HeldOperation, _ settlement: Settlement?, ranFor duration: Duration) {
+        slots.end(operation.queue, hasWaiting: !members[operation.queue].waiting.isEmpty)
+        members[operation.queue].pace.note(duration)
+        if let settlement { settle(operation, settlement) }
+    }
+
+    /// Puts an ended operation into the outbox, unless it was settled before.
+    mutating func settle(_ operation: HeldOperation, _ settlement: Settlement) {
+        guard operation.settleOnce() else { return }
+        members[operation.queue].outbox.add(operation, settlement)
+    }
+
+    // MARK: 7. Its end is stored
+
+    /// Redis has confirmed (or refused) these ends; it holds the operations no longer.
+    mutating func confirm(_ ended: [Ended], _ index: Int) { members[index].lease.confirm(ended) }
+
+    /// A call is over, whatever its outcome.
+    ///
+    /// - Parameter exchange: nil for the question what this worker owns.
+    mutating func finish(_ exchange: Exchange?, _ index: Int) {
+        members[index].calls.end(wasProbe: exchange?.isProbe ?? false)
+        if let exchange { slots.endClaim(index, slots: exchange.slots, ahead: exchange.ahead) }
+    }
+}

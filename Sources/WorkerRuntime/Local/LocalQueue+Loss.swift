@@ -1,0 +1,107 @@
+import Operations
+
+/// What may happen to an operation beside its usual way: its answer or its lease is lost, it is cancelled, or it goes back untried.
+extension LocalQueue {
+    // MARK: Lost answers
+
+    /// A part of an exchange was not answered: it goes first next time. After a claim whose outcome is unknown, Redis has to be
+    /// asked what it handed out.
+    mutating func unanswered(_ ended: [Ended], hadClaim: Bool, _ index: Int) {
+        members[index].outbox.putBack(ended)
+        if hadClaim { raiseEpoch(index) }
+    }
+
+    mutating func raiseEpoch(_ index: Int) {
+        members[index].supply.expectWork()
+        members[index].lease.raiseEpoch()
+    }
+
+    /// Redis and the worker agree again, unless it was asked before a lapse: such an answer says nothing about the time after.
+    ///
+    /// - Parameters:
+    ///   - epoch: the epoch it was asked with.
+    ///   - found: what the worker owns and did not know of.
+    /// - Returns: what the worker holds and Redis gave to another worker.
+    mutating func reconcile(_ answer: Reconciliation, epoch: Int, _ index: Int, found: [HeldOperation])
+        -> [HeldOperation]
+    {
+        members[index].lease.answered(epoch: epoch, more: answer.more)
+        take(found, index)
+        let lost = members[index].lease.lose(answer.lost)
+        // So that nothing is sent when their bodies end.
+        for operation in lost { _ = operation.settleOnce() }
+        let gone = Set(answer.lost)
+        _ = members[index].waiting.removeAll { gone.contains($0.fence) }
+        return lost
+    }
+
+    // MARK: Heartbeats
+
+    /// A heartbeat was answered.
+    mutating func renew(_ index: Int, until: Instant, _ reply: BeatReply, _ now: Instant) {
+        let mustAsk = members[index].lease.renew(
+            until: until,
+            counted: reply.inFlight,
+            isExchanging: !members[index].calls.isIdle,
+            mayOwnMore: members[index].wait == .claiming,
+            now
+        )
+        members[index].unhandled.seen = reply.newestUnhandled
+        members[index].calls.probe()
+        // Also after a pause, of whose end nothing else may say that unhandled ones can be claimed again.
+        if mustAsk || reply.startable || !members[index].unhandled.isEmpty {
+            members[index].supply.expectWork()
+        }
+    }
+
+    // MARK: Cancels
+
+    /// Finds the operation of a cancel request. Where its claim has not been answered yet, the request waits for it.
+    mutating func find(_ fence: Int64, _ index: Int, reason: String) -> HeldOperation? {
+        if let operation = members[index].lease.held[fence] { return operation }
+        members[index].lease.noteEarlyCancel(fence, reason: reason)
+        return nil
+    }
+
+    /// Ends an operation as cancelled that was not started; false if it was.
+    mutating func settleWaiting(_ operation: HeldOperation) -> Bool {
+        let withdrawn = members[operation.queue].waiting.removeAll { $0 === operation }
+        if withdrawn.isEmpty { return false }
+        settle(operation, .failed(.cancelled, error: []))
+        return true
+    }
+
+    // MARK: Giving back
+
+    /// Takes everything that has not started, to be given back.
+    mutating func returnWaiting(_ index: Int) {
+        for operation in members[index].waiting.removeAll() { settle(operation, .returned(.front)) }
+    }
+
+    /// Gives back what was claimed ahead and has not moved for a while, because what runs turned out to be long.
+    mutating func returnStalled(_ now: Instant) {
+        for index in members.indices {
+            guard let instant = stallsAt(index, now), instant <= now else { continue }
+            members[index].pace.forget()
+            returnWaiting(index)
+        }
+    }
+
+    /// When what a queue has claimed ahead is to be given back, unless something starts before; nil = there is nothing.
+    func stallsAt(_ index: Int, _ now: Instant) -> Instant? {
+        guard !members[index].waiting.isEmpty, members[index].lease.isValid(now) else { return nil }
+        return share.stallsAt(index)
+    }
+
+    // MARK: Stopping
+
+    /// As far as it knows: see `mayBeGivenMore`.
+    var holdsNothing: Bool {
+        members.allSatisfy {
+            $0.lease.held.isEmpty && ($0.calls.isIdle || $0.calls.underWay == .question)
+        }
+    }
+
+    /// The answer of a claim that waits for a wake-up token, or to the question what this worker owns, may still bring operations.
+    var mayBeGivenMore: Bool { members.contains { $0.wait == .claiming || $0.lease.mustAsk } }
+}

@@ -1,0 +1,60 @@
+import Operations
+
+/// What this worker knows of a queue's operations in Redis. A pure value.
+struct Supply: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    enum State: Sendable {
+        /// Something is believed to be ready.
+        case ready
+        /// Nothing is known to be ready: a wake-up token, a heartbeat or the next due time says more.
+        case quiet
+        /// The queue is paused, and nothing is claimed before a wake-up token or a heartbeat says more.
+        case paused
+    }
+
+    /// Ready at first: only a claim tells.
+    private(set) var state = State.ready
+    /// When the next scheduled or retrying operation is due.
+    private(set) var nextDue: Instant?
+    /// How many wake-up tokens were taken: what the answer to a call says about work that was sent before is older than the token.
+    private(set) var wakes = 0
+
+    /// Something may be ready, as a heartbeat, a due time or a lost answer says.
+    mutating func expectWork() { state = .ready }
+
+    /// A wake-up token was taken.
+    mutating func wake() {
+        state = .ready
+        wakes += 1
+    }
+
+    /// The next due time has come.
+    mutating func promote(_ now: Instant) {
+        guard let due = nextDue, due <= now else { return }
+        nextDue = nil
+        state = .ready
+    }
+
+    /// Notes what the latest answer says.
+    ///
+    /// - Parameter expectsMore: something else says that there is work: a wake-up token meanwhile, or unhandled operations.
+    mutating func learn(_ claim: Claim, expectsMore: Bool, _ now: Instant) {
+        nextDue = claim.nextDueMilliseconds.map { now + .milliseconds($0) }
+        switch claim.status {
+        // A claim promotes a bounded part of what is due: the next one goes on at once.
+        case .ok: state = claim.more || claim.nextDueMilliseconds == 0 || expectsMore ? .ready : .quiet
+        case .paused: state = .paused
+        case .staleEpoch: state = .ready
+        // These say nothing of the queue. Only a claim that waits for a wake-up token is refused as busy.
+        case .noLease, .busy: if state == .paused { state = .quiet }
+        }
+    }
+
+    /// Notes what one of several answers says, when it is not known which of them Redis gave last.
+    mutating func learnOneOfSeveral(_ claim: Claim, _ now: Instant) {
+        if claim.more || claim.nextDueMilliseconds == 0 { wake() }
+        guard let due = claim.nextDueMilliseconds.map({ now + .milliseconds($0) }) else { return }
+        nextDue = .earlier(due, nextDue)
+    }
+}

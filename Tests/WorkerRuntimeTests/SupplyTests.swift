@@ -1,0 +1,59 @@
+import Operations
+import Testing
+
+@testable import WorkerRuntime
+
+@Suite("What a worker knows of a queue's work", .timeLimit(.minutes(5)))
+struct SupplyTests {
+    private let now = ContinuousClock.now
+
+    private func supply(after claims: Claim..., expectsMore: Bool = false) -> Supply {
+        var supply = Supply()
+        for claim in claims { supply.learn(claim, expectsMore: expectsMore, now) }
+        return supply
+    }
+
+    @Test("is that something may be ready, until a claim has found nothing more")
+    func claims() {
+        #expect(Supply().state == .ready)
+        #expect(supply(after: Claim(status: .ok)).state == .quiet)
+        #expect(supply(after: Claim(status: .ok, more: true)).state == .ready)
+        #expect(supply(after: Claim(status: .ok, nextDueMilliseconds: 0)).state == .ready)
+        #expect(supply(after: Claim(status: .ok), expectsMore: true).state == .ready)
+        #expect(supply(after: Claim(status: .staleEpoch)).state == .ready)
+    }
+
+    @Test("is that the queue is paused, until an answer says otherwise")
+    func pauses() {
+        let paused = Claim(status: .paused)
+        #expect(supply(after: paused, expectsMore: true).state == .paused)
+        #expect(supply(after: paused, Claim(status: .noLease)).state == .quiet)
+        #expect(supply(after: paused, Claim(status: .ok, more: true)).state == .ready)
+        #expect(supply(after: Claim(status: .noLease)).state == .ready)
+        #expect(supply(after: Claim(status: .ok), Claim(status: .noLease)).state == .quiet)
+    }
+
+    @Test("changes when a wake-up token is taken, and when something is due")
+    func wakes() {
+        var supply = supply(after: Claim(status: .ok, nextDueMilliseconds: 50))
+        #expect(supply.nextDue == now + .milliseconds(50))
+        supply.promote(now + .milliseconds(49))
+        #expect(supply.state == .quiet)
+        supply.promote(now + .milliseconds(50))
+        #expect(supply.state == .ready && supply.nextDue == nil && supply.wakes == 0)
+        supply = self.supply(after: Claim(status: .paused))
+        supply.wake()
+        #expect(supply.state == .ready && supply.wakes == 1)
+    }
+
+    @Test("keeps what another answer says, where it is not known which one Redis gave last")
+    func oneOfSeveral() {
+        var supply = supply(after: Claim(status: .ok, more: true, nextDueMilliseconds: 50))
+        supply.learnOneOfSeveral(Claim(status: .ok, nextDueMilliseconds: 70), now)
+        #expect(
+            supply.state == .ready && supply.nextDue == now + .milliseconds(50) && supply.wakes == 0
+        )
+        supply.learnOneOfSeveral(Claim(status: .ok, nextDueMilliseconds: 0), now)
+        #expect(supply.nextDue == now && supply.wakes == 1)
+    }
+}
