@@ -38,7 +38,7 @@ extension LocalQueue {
             return .start(last)
         }
         walk()
-        let turn = share.next(slots, now) { wish($0, now) }
+        let turn = nextTurn(now)
         switch turn {
         case nil: break
         case .claim(let index): reserve(index, now)
@@ -73,6 +73,8 @@ extension LocalQueue {
         share.claims(index, now)
     }
 
+    private func nextTurn(_ now: Instant) -> FairShare.Turn? { share.next(slots, now) { wish($0, now) } }
+
     private func wish(_ index: Int, _ now: Instant) -> FairShare.Wish {
         if !members[index].waiting.isEmpty { return canStart(index, now) ? .start : .nothing }
         guard phase(of: index, now) == .claiming, slots.mayUse(index) else { return .nothing }
@@ -92,7 +94,8 @@ extension LocalQueue {
 
     /// True if something waits that may borrow a slot.
     mutating func somethingMayBorrow() -> Bool {
-        walk().contains { !members[$0].waiting.isEmpty && mayBorrow($0) }
+        for index in walk() where mayBorrow(index) && !members[index].waiting.isEmpty { return true }
+        return false
     }
 
     // MARK: 2. A call goes out
@@ -211,18 +214,21 @@ extension LocalQueue {
     private mutating func startClaimed(_ index: Int, atMost count: Int, _ now: Instant) {
         guard phase == .running, count > 0, members[index].lease.mayStart(now) else { return }
         for _ in 0..<count where slots.mayUse(index) {
-            guard !members[index].waiting.isEmpty else { return }
-            start(index, now)
+            guard start(index, now) else { return }
         }
     }
 
     /// Gives the next operation of a queue a slot, and puts it into the line.
-    private mutating func start(_ index: Int, _ now: Instant) {
-        guard let operation = members[index].waiting.popFirst() else { return }
+    ///
+    /// - Returns: false if nothing waits.
+    @discardableResult
+    private mutating func start(_ index: Int, _ now: Instant) -> Bool {
+        guard let operation = members[index].waiting.popFirst() else { return false }
         slots.start(index)
         operation.takeSlot()
         line.append(operation)
         share.starts(index, now)
+        return true
     }
 
     // MARK: 5. Its body has ended

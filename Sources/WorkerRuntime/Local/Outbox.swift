@@ -41,10 +41,13 @@ struct Outbox: Sendable {
     }
 
     private func countBatch() -> Int {
+        let (most, isRepeat) = (min(ended.count, Defaults.batch), isRepeat)
         var (bytes, effort, count) = (0, 0, 0)
-        while count < min(ended.count, Defaults.batch), ended[count].isRepeat == isRepeat {
-            bytes += ended[count].byteCount
-            effort += ended[count].effort
+        while count < most {
+            let next = ended[count]
+            if next.isRepeat != isRepeat { break }
+            bytes += next.byteCount
+            effort += next.effort
             if count > 0, bytes > Defaults.operationBytes || effort > Defaults.trackedBatch { break }
             count += 1
         }

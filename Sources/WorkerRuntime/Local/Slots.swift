@@ -131,9 +131,11 @@ struct Slots: Sendable {
 
     /// Changes one queue's slots, and the counts of the worker with them.
     private mutating func change(_ index: Int, _ body: (inout Part) -> Void) {
-        let (used, unusedOwn) = (parts[index].used, parts[index].unusedOwn)
-        body(&parts[index])
-        free += used - parts[index].used
-        kept += parts[index].unusedOwn - unusedOwn
+        var part = parts[index]
+        let (used, unusedOwn) = (part.used, part.unusedOwn)
+        body(&part)
+        free += used - part.used
+        kept += part.unusedOwn - unusedOwn
+        parts[index] = part
     }
 }
