@@ -59,6 +59,13 @@ extension RedisBroker {
         return try last.expectSuccess()
     }
 
+    /// What the question answers when a program connects. A node of a cluster that was named alone may not have the number; what is
+    /// wrong there is said by the calls that follow.
+    func checkFirstLook(_ answer: RedisValue) throws {
+        if let error = answer.error, error.code == .moved || error.code == .ask { return }
+        try checkProtocol(answer.expectSuccess())
+    }
+
     /// - Returns: false if the namespace has no number yet.
     /// - Throws: `OperationsError` with `.incompatible` if it has another one.
     @discardableResult

@@ -65,11 +65,11 @@ package final class RedisBroker: Broker, SpreadBroker {
     package func connect(within patience: Duration? = nil) async throws {
         var commands = [RedisCommand("PING")]
         if !isSpread { commands.append(NamespaceProtocol.question(namespace: namespace)) }
-        let answers = try await translated {
-            let replies = try await link.send(commands, deadline: patience)
-            return try replies.map { reply throws(RedisError) in try reply.expectSuccess() }
+        try await translated {
+            let answers = try await link.send(commands, deadline: patience)
+            try answers[0].expectSuccess()
+            if answers.count > 1 { try checkFirstLook(answers[1]) }
         }
-        if !isSpread, let found = answers.last { try checkProtocol(found) }
     }
 
     /// Ends all connections. Calls under way fail.
