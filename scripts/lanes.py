@@ -87,7 +87,7 @@ def tests(target, title="", *options, **environment):
 
 def skipping(suites):
     names = [name for each in suites.values() for name in each]
-    return [word for name in names for word in ("--skip", rf"\b{name}\w*/")]
+    return [word for name in names for word in ("--skip", rf"[./]{name}\w*/")]
 
 
 # One target at a time in each lane: all tests of a process share two threads, and what waits for an event with a deadline must not stand
