@@ -3,7 +3,7 @@ import RedisClient
 
 extension EmbeddedRedis {
     enum Answer {
-        case nobody
+        case notListening
         case alive(pid: Int32, version: String, isLoading: Bool)
     }
 
@@ -11,11 +11,11 @@ extension EmbeddedRedis {
     func ask() throws(EmbeddedRedisError) -> Answer {
         var patience = Patience(.seconds(2))
         while true {
-            guard access(place.socketPath, F_OK) == 0 else { return .nobody }
+            guard access(place.socketPath, F_OK) == 0 else { return .notListening }
             do {
                 return try askOnce()
             } catch {
-                if isRefused() { return .nobody }
+                if isRefused() { return .notListening }
                 // The server may be ending: then the next try is refused.
                 if patience.wait() { continue }
                 throw EmbeddedRedisError(

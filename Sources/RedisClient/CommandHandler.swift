@@ -263,16 +263,16 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
 
     private func closeIfDone() {
         guard isRetired, pending.isEmpty, recovery.calls.isEmpty, failure == nil else { return }
-        giveUp(RedisError(.closed, "the connection was given up for a new one"))
+        giveUp(RedisError(.closed, "the connection was replaced by a new one"))
     }
 
-    /// What a call is told that was written: its own missed deadline, else that the connection ended.
+    /// The error of a written call: its own missed deadline, or the end of the connection.
     private func lost(_ error: RedisError, isLate: Bool) -> RedisError {
         var lost = error
         if error.code == .timeout, !isLate {
             lost = RedisError(
                 .closed,
-                "the connection was given up because another command missed its deadline",
+                "the connection was closed because another command missed its deadline",
                 cause: error,
                 endpoint: endpoint
             )

@@ -166,7 +166,7 @@ struct MonitorViewTests {
             (9...14).map { grid.text(row: $0) }.joined(separator: "\n") == """
                  EXEC┌ Cancel encode.part7? ──────────────────────────────────────────────┐
                 ►…000│ 01KDZ9GN4R0000000000000008  queue video                            │  1/5
-                 …000│ It runs on h3-w2, which will be asked to stop.                     │  2/5
+                 …000│ It runs on h3-w2, which gets a cancel request.                     │  2/5
                  …000│ reason: (none)                                                     │  1/5
                      │ [y] yes   [N] no   [Tab] type a reason                             │
                      └────────────────────────────────────────────────────────────────────┘

@@ -2,14 +2,14 @@ import TerminalText
 /// A column of a list on the screen.
 struct ScreenColumn: Sendable {
     var title: String
-    /// The least width; a flexible column grows to its contents.
+    /// The minimum width. A flexible column grows with its content.
     var width: Int
     var alignment: TextAlignment
     /// Columns with higher numbers are left out first; 0 = never.
     var dropPriority: Int
-    /// True if it takes what its cells need of the space that is left.
+    /// Whether it grows into the remaining space, as far as its cells need.
     var isFlexible: Bool
-    /// True if the end of a text that does not fit says more than its beginning.
+    /// Whether to keep the end, and not the beginning, of a text that does not fit.
     var keepsEnd: Bool
 
     init(
@@ -29,7 +29,7 @@ struct ScreenColumn: Sendable {
     }
 }
 
-/// A list on the screen: rows of spans under a header, a marker before the selected one.
+/// A list on the screen: a header and rows of spans, with a marker before the selected row.
 struct ScreenList: Sendable {
     struct Row: Sendable {
         var cells: [[Span]]
@@ -39,7 +39,7 @@ struct ScreenList: Sendable {
     var columns: [ScreenColumn]
     var rows: [Row] = []
 
-    /// The columns that fit, and where each begins. The first cell of a line is the marker's.
+    /// The columns that fit, with their positions. The first cell of a line is for the marker.
     private func plan(width: Int) -> [(index: Int, x: Int, width: Int)] {
         var kept = Array(columns.indices)
         func need(_ kept: [Int]) -> Int { kept.reduce(0) { $0 + columns[$1].width } + kept.count }
@@ -63,11 +63,11 @@ struct ScreenList: Sendable {
         rows.map { row in row.cells[index].reduce(0) { $0 + $1.text.displayWidth } }.max() ?? 0
     }
 
-    /// Draws the header and as many rows as there is space for, so that the selected one is among them.
+    /// Draws the header and the rows that fit, including the selected one.
     ///
     /// - Parameters:
     ///   - y: the header's line; nil draws no header.
-    ///   - lines: lines for the rows.
+    ///   - lines: the number of lines for rows.
     func draw(on grid: inout Grid, headerAt y: Int?, rowsFrom top: Int, lines: Int, style: Style) {
         let plan = plan(width: grid.size.width)
         if let y {
@@ -109,7 +109,7 @@ struct ScreenList: Sendable {
 }
 
 extension [Span] {
-    /// The spans cut to a number of cells.
+    /// Cuts spans to a width.
     func truncated(toWidth width: Int, mark: String) -> [Span] {
         var left = width
         var result: [Span] = []
@@ -130,7 +130,7 @@ extension [Span] {
 }
 
 extension String {
-    /// The text cut at its beginning to a number of cells.
+    /// Cuts the beginning of a text so that it fits a width.
     func keepingEnd(toWidth width: Int, mark: String) -> String {
         guard displayWidth > width else { return self }
         var rest = self[...]

@@ -3,7 +3,7 @@ import Operations
 import TerminalText
 
 extension OperationDetail {
-    /// The name in its envelope, as it may be shown once made safe.
+    /// The name in its envelope, not escaped for a terminal.
     var displayName: String { (try? OperationEnvelope(record.envelope))?.name ?? "?" }
 }
 
@@ -24,7 +24,7 @@ extension MonitorView {
     }
 }
 
-/// One operation as lines.
+/// The lines of one operation.
 struct DetailText {
     private let pane: DetailPane
     private let executing: ExecutingSummary?
@@ -59,7 +59,7 @@ struct DetailText {
     }
 
     private var missing: String {
-        guard let executing else { return "not there (any more)" }
+        guard let executing else { return "does not exist (any more)" }
         return "runs on worker \(SafeText.line(executing.workerLabel)); untracked, so it has no record"
     }
 
@@ -159,7 +159,7 @@ struct DetailText {
             }
     }
 
-    /// A labelled text over as many lines as it needs, at most eight.
+    /// A text with a label, on up to eight lines.
     private func block(_ label: String, _ text: String, _ role: TextRole = .plain, suffix: String = "") -> [[Span]] {
         let room = max(10, width - 7)
         var rest = text[...]

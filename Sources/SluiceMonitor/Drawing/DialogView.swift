@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension MonitorView {
-    /// The question over the screen, in a box; on a screen too small for one, in its last line.
+    /// Draws the question in a box, or in the last line of a small screen.
     func drawDialog(on grid: inout Grid) {
         guard let dialog = model.dialog else { return }
         let (title, lines) = text(of: dialog)
@@ -58,7 +58,7 @@ extension MonitorView {
                     [
                         Span(
                             paused
-                                ? "Nothing more of it starts; the \(executing) running go on."
+                                ? "No more operations start; the \(executing) running ones continue."
                                 : "Waiting operations start again."
                         )
                     ],
@@ -70,13 +70,13 @@ extension MonitorView {
 
     private func consequence(_ address: OperationAddress) -> String {
         if let entry = model.executing(address) {
-            return "It runs on \(SafeText.line(entry.workerLabel)), which will be asked to stop."
+            return "It runs on \(SafeText.line(entry.workerLabel)), which gets a cancel request."
         }
         return model.detail?.detail?.state == .executing
-            ? "Its worker will be asked to stop." : "It has not started and will end at once."
+            ? "Its worker gets a cancel request." : "It has not started and ends at once."
     }
 
-    /// Which keys do what.
+    /// Draws the help: all keys.
     func drawHelp(on grid: inout Grid) {
         var lines = [
             "1 3 4, Tab     overview, queues, workers", "j k, arrows    move; g G first and last; PgUp PgDn by ten",
@@ -89,7 +89,7 @@ extension MonitorView {
             ]
         }
         lines += [
-            "p              freeze what is shown, and go on", "r              read again now",
+            "p              freeze the screen, and continue", "r              read again now",
             "Ctrl-L         draw again", "q              back, quit; Ctrl-C quits always", "",
             "live: newer than three intervals; STALE: older; DISCONNECTED: the last",
             "try failed. – is unknown, which is not zero.",
