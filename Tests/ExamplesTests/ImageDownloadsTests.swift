@@ -51,7 +51,7 @@ private final class FakeSite: Sendable {
     }
 }
 
-@Suite("Image downloads", .timeLimit(.minutes(1)))
+@Suite("Image downloads", .timeLimit(.minutes(5)))
 struct ImageDownloadsTests {
     private static let icon = Icon(data: Data("icon".utf8))
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import thumbnail_pipeline
 
-@Suite("Thumbnail pipeline", .timeLimit(.minutes(1)))
+@Suite("Thumbnail pipeline", .timeLimit(.minutes(5)))
 struct ThumbnailPipelineTests {
     @Test("The program ends with 0, and all that it claims holds, for any number of pictures", arguments: [6, 31])
     func program(pictures: Int) async throws {

@@ -19,7 +19,7 @@ struct Resize: DistributedOperation {
     }
 }
 
-@Suite("An operation of one's own, tested without Redis", .timeLimit(.minutes(1)))
+@Suite("An operation of one's own, tested without Redis", .timeLimit(.minutes(5)))
 struct ResizeTests {
     let sluice = InMemorySluice { $0.register(Resize.self) }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("Dependencies of local operations", .timeLimit(.minutes(1)))
+@Suite("Dependencies of local operations", .timeLimit(.minutes(5)))
 struct DependencyTests {
     @Test("A failed dependency cancels its dependents, and theirs, unless their policy says otherwise")
     func failurePolicies() async throws {
