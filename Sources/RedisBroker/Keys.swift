@@ -51,6 +51,14 @@ struct Keys: Sendable {
     /// What keys and channels of the namespace's queues begin with, for access rules.
     var prefixPattern: String { "{\(namespace)/*" }
 
+    private static let kindsOfQueue: Set = [
+        "meta", "totals", "bell", "leases", "scheduled", "retrying", "expiring", "graves", "intents", "awaited",
+        "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost",
+    ]
+
+    /// What the keys of a queue are called, behind their prefix; of records only what they have besides.
+    static let kinds = kindsOfQueue.union(["x", "errors", "log", "inflight", "cancelling", "grave"])
+
     /// What a key of this namespace is; nil for a key of somebody else.
     func classify(_ key: String) -> (queue: String, kind: KeyAudit.Key.Kind)? {
         guard let queue = queue(of: key), key.hasPrefix(prefix(queue)) else { return nil }
@@ -65,10 +73,7 @@ struct Keys: Sendable {
             case "inflight": .inFlight(worker: about)
             case "cancelling": .orders(worker: about)
             case "grave": .grave(number: String(about.prefix { $0 != ":" }))
-            case "meta", "totals", "bell", "leases", "scheduled", "retrying", "expiring", "graves", "intents",
-                "awaited",
-                "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost":
-                .queue
+            case let kind where Self.kindsOfQueue.contains(kind): .queue
             default: .unknown
             }
         return (queue, kind)

@@ -5,6 +5,7 @@
 /// the locals that this one uses and that belong to the function around it one by one; those further out cost it nothing.
 struct ScriptAssembler {
     typealias Line = ArraySlice<UInt8>
+    private static let comment = Array("-- ".utf8)
     private static let include = Array("-- include: ".utf8)
     private static let inTheBase = Array("-- in the base".utf8)
     static let endOfBase = Array("-- end of the base".utf8)
@@ -17,8 +18,10 @@ struct ScriptAssembler {
 
     func source(of script: ScriptName) -> String {
         var assembler = self
-        let body = assembler.expand(script.entry.file())
-        return Self.nest(ScriptPruner.prune(assembler.base + [Self.endOfBase[...]] + body))
+        let lines = assembler.expand(script.entry.file())
+        let header = lines.prefix { $0.starts(with: Self.comment) }
+        let rest = lines.dropFirst(header.count)
+        return Self.nest(header + ScriptPruner.prune(assembler.base + [Self.endOfBase[...]] + rest))
     }
 
     /// The lines of a file, with those of its includes that are not in the base.

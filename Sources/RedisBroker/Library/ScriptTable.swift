@@ -35,9 +35,8 @@ enum ScriptTable {
     }
 
     private static func keys(_ source: String) -> [String] {
-        let named = source.matches(of: /PREFIX \.\. '([a-z]+)/).map { String($0.1) }
-        let records = source.contains("PREFIX .. id") ? ["id"] : []
-        return Set(named + records + ["meta", "totals"].filter { source.contains($0.uppercased() + ",") }).sorted()
+        let words = source.matches(of: /'([a-z]+):?'/).map { String($0.1) }.filter(Keys.kinds.contains)
+        return Set(words + ["meta"] + (source.contains("PREFIX .. id") ? ["id"] : [])).sorted()
     }
 }
 
