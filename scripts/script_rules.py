@@ -11,7 +11,7 @@ failures = []
 # Two fast paths do what the rest of their scripts does, without its functions; ShortWayTests compares what both leave.
 FAST_PATHS = {"enqueue_single", "claim_single"}
 # A place where operations are: a command that changes one belongs to a file of the folder lifecycle.
-PLACES = r"(lane:|scheduled|retrying|expiring|ended:|inflight:|grave|unhandled)"
+PLACES = r"(lane:|scheduled|retrying|expiring|ended:|inflight:|batch|unhandled)"
 WRITING = r"(RPUSH|LPUSH|LPOP|RPOP|ZADD|ZREM\w*|ZPOPMIN|ZINCRBY|HDEL|HSET|RENAME|DEL|UNLINK)"
 
 

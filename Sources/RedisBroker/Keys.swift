@@ -52,12 +52,12 @@ struct Keys: Sendable {
     var prefixPattern: String { "{\(namespace)/*" }
 
     private static let kindsOfQueue: Set = [
-        "meta", "totals", "bell", "leases", "scheduled", "retrying", "expiring", "graves", "intents", "awaited",
+        "meta", "totals", "bell", "leases", "scheduled", "retrying", "expiring", "batches", "intents", "awaited",
         "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost",
     ]
 
     /// What the keys of a queue are called, behind their prefix; of records only what they have besides.
-    static let kinds = kindsOfQueue.union(["x", "errors", "log", "inflight", "cancelling", "grave"])
+    static let kinds = kindsOfQueue.union(["x", "errors", "log", "inflight", "cancelling", "batch"])
 
     /// What a key of this namespace is; nil for a key of somebody else.
     func classify(_ key: String) -> (queue: String, kind: KeyAudit.Key.Kind)? {
@@ -72,7 +72,7 @@ struct Keys: Sendable {
             case "x", "errors", "log": .operation(id: about)
             case "inflight": .inFlight(worker: about)
             case "cancelling": .orders(worker: about)
-            case "grave": .grave(number: String(about.prefix { $0 != ":" }))
+            case "batch": .batch(number: String(about.prefix { $0 != ":" }))
             case let kind where Self.kindsOfQueue.contains(kind): .queue
             default: .unknown
             }

@@ -36,7 +36,7 @@ extension RedisBroker: BrokerAudit {
         return PlaceAudit(
             cursor: fields[0].string.flatMap { $0 == "0" ? nil : $0 },
             looked: fields[1].int ?? 0,
-            ghosts: fields[2].int ?? 0,
+            stale: fields[2].int ?? 0,
             findings: fields[3].findings(queue),
             live: fields.dropFirst(4).compactMap(\.string)
         )
@@ -169,14 +169,14 @@ extension RedisBroker {
         )
     }
 
-    package func wrongGhosts(counter: Int, lanes: Int, queue: String) -> AuditFinding {
+    package func wrongStaleCount(counter: Int, lanes: Int, queue: String) -> AuditFinding {
         AuditFinding(
             code: "counter",
             queue: queue,
-            subject: "ghosts",
+            subject: "stale",
             detail:
                 "the counter says \(counter) left behind, the lanes have \(lanes): the number of ready ones is wrong",
-            repair: "HINCRBY '\(keys.totals(queue))' ghosts \(lanes - counter)"
+            repair: "HINCRBY '\(keys.totals(queue))' stale \(lanes - counter)"
         )
     }
 
@@ -218,7 +218,7 @@ extension QueueAudit {
         for (place, size) in zip(places, values) { sizes[place] = size }
         let rest = Array(values.dropFirst(places.count))
         guard rest.count == 3 else { return }
-        (graves, intents, awaited) = (rest[0], rest[1], rest[2])
+        (batches, intents, awaited) = (rest[0], rest[1], rest[2])
     }
 }
 

@@ -67,7 +67,7 @@ extension QueueSnapshot {
         counts[.executing] = Int(totals["executing"] ?? 0)
         counts[.blocked] = 0
         self.totals["executing"] = nil
-        self.totals["ghosts"] = nil
+        self.totals["stale"] = nil
         // Counted as cancelled.
         self.totals["clearing"] = nil
         unhandledCount = Int(totals["unhandled"] ?? 0)

@@ -98,7 +98,7 @@ package struct BenchVerb: Verb {
                 let known = Measurement.Group.allCases.map(\.rawValue)
                 let near = Suggestion.nearest(to: word, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
                 throw .usage(
-                    "--only knows no \(OperationsError.quoted(word))\(near)",
+                    "--only \(OperationsError.quoted(word)) is not a group\(near)",
                     fix: "--only " + known.joined(separator: ",")
                 )
             }

@@ -87,7 +87,7 @@ package struct ServerWatch: Sendable {
         } else if let warning = server.warning {
             logger.warning("\(warning)")
         } else if !wasSafe {
-            logger.debug("Redis keeps what it is given (maxmemory-policy \(server.evictionPolicy))")
+            logger.debug("Redis does not evict keys (maxmemory-policy \(server.evictionPolicy))")
         }
     }
 }

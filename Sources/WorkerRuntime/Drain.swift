@@ -25,9 +25,9 @@ final class StopRequest: Sendable {
         signal.raise()
     }
 
-    /// A fresh process is to take over: nothing else changes if this one stops already.
+    /// Drains this worker so that a new process can replace it. Does nothing if a stop was requested before.
     ///
-    /// - Returns: true the first time.
+    /// - Returns: whether this call requested the drain.
     func replace() -> Bool {
         let isFirst = state.withLock { state in
             guard state.kind == .none else { return false }

@@ -18,7 +18,7 @@ struct StuckFailure: OperationFailing, CustomStringConvertible {
     var failureType: String { "stuck" }
     var isRetryable: Bool { false }
     var description: String {
-        "stuck: it was told to end and did not within \(grace.formatted(.units(allowed: [.minutes, .seconds, .milliseconds]))); "
+        "stuck: it was requested to end and did not within \(grace.formatted(.units(allowed: [.minutes, .seconds, .milliseconds]))); "
             + "its body may still run, so there is no other attempt"
     }
 }
@@ -42,7 +42,7 @@ extension WorkerCore {
         let settlement = settlement(of: operation, failure)
         guard let (reportsAreBusy, startedAt) = operation.giveUp(settlement) else { return }
         logger.warning(
-            "stuck: it was told to end and has not within the grace; it is given up on, its body goes on",
+            "stuck: the operation did not end within the grace after its cancel; its slot is freed, its body goes on",
             metadata: operation.metadata(["grace": "\(configuration.cancelGrace)", "policy": "\(configuration.stuck)"])
         )
         tally.stuck.wrappingAdd(1, ordering: .relaxed)

@@ -154,7 +154,7 @@ package final class WorkerService: Service {
             core.queue.withLock { queue in shares.forEach { queue.add($0) } }
             return add(shares.map(\.name))
         }
-        var refusal = RefusalNotes(core.logger, "new queues are not found")
+        var refusal = RefusalNotes(core.logger, "new queues are not found", over: "new queues are found again")
         while !Task.isCancelled {
             let known = Set(core.queueNames)
             var found: [String]?

@@ -19,10 +19,10 @@ struct Conservation {
         for (id, detail) in operations {
             let expected = detail.map { Self.expected($0) }
             var real = places[id] ?? []
-            // References left behind in a lane or a grave are no places; nor is an older grave's set for what was retried out of it.
+            // References left behind in a lane or a batch are no places; nor is an older batch's set for what was retried out of it.
             real.removeAll { Self.canBeLeftBehind($0) && $0 != expected }
-            if real.count > 1, real.allSatisfy(Self.isGrave) { real = [real[0]] }
-            if real.isEmpty, Self.isBuriedReady(detail), places[id]?.contains(.graveSet(.ready)) == true { continue }
+            if real.count > 1, real.allSatisfy(Self.isBatch) { real = [real[0]] }
+            if real.isEmpty, Self.isInBatchReady(detail), places[id]?.contains(.batchSet(.ready)) == true { continue }
             if real.isEmpty, !isComplete, detail?.record.state.isTerminal == true { continue }
             if real != (expected.map { [$0] } ?? []) {
                 return "\(id) is \(detail.map { "\($0.record.state)" } ?? "removed"), but lies in \(real)"
@@ -32,34 +32,34 @@ struct Conservation {
     }
 
     /// Ready, in a cancelled queue: it may have been unhandled.
-    private static func isBuriedReady(_ detail: OperationDetail?) -> Bool {
+    private static func isInBatchReady(_ detail: OperationDetail?) -> Bool {
         detail.map { $0.state == .cancelled && $0.record.state == .ready } ?? false
     }
 
-    private static func isGrave(_ place: Place) -> Bool {
+    private static func isBatch(_ place: Place) -> Bool {
         switch place {
-        case .grave, .graveSet, .untrackedInGrave: true
+        case .batch, .batchSet, .untrackedInBatch: true
         case .lane, .untrackedInLane, .set, .inFlight, .ended: false
         }
     }
 
     private static func canBeLeftBehind(_ place: Place) -> Bool {
         if case .lane = place { return true }
-        return isGrave(place)
+        return isBatch(place)
     }
 
     private static func expected(_ detail: OperationDetail) -> Place? {
         let (state, header) = (detail.record.state, detail.record.header)
-        let isBuried = detail.state == .cancelled && state != .cancelled
+        let isInBatch = detail.state == .cancelled && state != .cancelled
         switch state {
         // Of a cancelled queue, it is not known whether it was unhandled.
         case .ready where detail.isUnhandled: return .set(.ready)
         case .ready:
-            return isBuried
-                ? .grave(revision: header.revision, sequence: header.sequence)
+            return isInBatch
+                ? .batch(revision: header.revision, sequence: header.sequence)
                 : .lane(revision: header.revision, sequence: header.sequence)
         case .executing: return .inFlight
-        case .scheduled, .retrying: return isBuried ? .graveSet(state) : .set(state)
+        case .scheduled, .retrying: return isInBatch ? .batchSet(state) : .set(state)
         case .finished, .dead, .cancelled, .expired: return .ended(state)
         case .blocked: return nil
         }
@@ -70,8 +70,8 @@ struct Conservation {
         for (id, list) in places where list.count > 1 {
             let counted = list.filter { place in
                 switch place {
-                case .untrackedInLane, .untrackedInGrave, .inFlight, .ended: true
-                case .lane, .set, .grave, .graveSet: false
+                case .untrackedInLane, .untrackedInBatch, .inFlight, .ended: true
+                case .lane, .set, .batch, .batchSet: false
                 }
             }
             if counted.count > 1 { return "\(id) lies in \(counted)" }

@@ -90,9 +90,9 @@ struct RedisLayout {
           if place == 'unhandled:' and call('HLEN', names) ~= 2 * #all then put('names left') end
         end
         unhandled('unhandled:', P .. 'unhandled', P .. 'unhandled:names')
-        for i, grave in ipairs(call('LRANGE', P .. 'graves', 0, -1)) do
-          local g = P .. 'grave:' .. string.match(grave, '^%d+') .. ':'
-          local place = 'grave:' .. (i - 1) .. ':'
+        for i, batch in ipairs(call('LRANGE', P .. 'batches', 0, -1)) do
+          local g = P .. 'batch:' .. string.match(batch, '^%d+') .. ':'
+          local place = 'batch:' .. (i - 1) .. ':'
           for n = 0, 4 do lane(place .. 'lane:' .. n, g .. 'lane:' .. n) end
           set(place .. 'scheduled', g .. 'scheduled')
           set(place .. 'retrying', g .. 'retrying')
@@ -115,7 +115,7 @@ struct RedisLayout {
         local m = call('HMGET', KEYS[1], 'watcher', 'next', 'sequence', 'fence', 'leaseFloor', 'outageUntil')
         if m[1] then put('watcher', m[1], m[2]) end
         if call('LLEN', P .. 'bell') > 0 then put('bell') end
-        put('counters', m[3] or '0', m[4] or '0', call('HGET', P .. 'totals', 'ghosts') or '0', m[5] or '0', m[6] or '0')
+        put('counters', m[3] or '0', m[4] or '0', call('HGET', P .. 'totals', 'stale') or '0', m[5] or '0', m[6] or '0')
         local lost = call('ZRANGE', P .. 'lost', 0, -1, 'WITHSCORES')
         for i = 1, #lost, 2 do
           local numbers = string.match(call('HGET', P .. 'lost:about', lost[i]), '^%d+ %d+ %d+ %d+ %d+')

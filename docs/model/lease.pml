@@ -4,7 +4,7 @@
  *
  * -D breaks one rule each, and must make the search find an error: NO_FENCE NO_INFLIGHT NO_SWEEPER NO_RECONCILE NO_EPOCH
  * NO_SELF_FENCE NO_HOLD NO_LAPSE_EPOCH NO_ORDER NO_OUTBOX NO_CAP NO_FLOOR ABANDON_ALIVE ABANDON_KEEPS_LEASE NO_FENCE_MARK
- * NO_SEQUENCE_MARK NO_BURIED.
+ * NO_SEQUENCE_MARK NO_BATCH.
  */
 
 #ifndef OPS
@@ -58,15 +58,15 @@ mtype = { nothing, waiting, running, over };                              /* wha
 
 /* ---- Redis ---- */
 byte lane[OPS];           /* references or elements that may be claimed */
-byte ghosts[OPS];         /* references left behind in a lane, of an older revision */
-byte ghostCount;          /* the total that the scripts keep */
+byte stale[OPS];         /* references left behind in a lane, of an older revision */
+byte staleCount;          /* the total that the scripts keep */
 bool isDelayed[OPS];      /* in the set of retrying operations */
 byte endings[OPS];        /* entries in the sets of ended operations; an untracked one that finished has left */
 mtype state[OPS];         /* of the record */
 byte failed[OPS];         /* attempts that failed */
 byte delivery[OPS];
 bool intent[OPS];         /* a cancel for an operation without a record */
-byte grave[OPS];          /* what the cancel of the whole queue has renamed away: references and elements */
+byte batch[OPS];          /* what the cancel of the whole queue has renamed away: references and elements */
 bool isBelow[OPS];        /* its sequence is not above cancelledSequence */
 bool isGap;               /* nobody has beaten for so long that a lease may have lapsed: the next beat notices */
 bool isFloor;             /* leaseFloor has not passed: nobody is taken for dead */
@@ -120,8 +120,8 @@ bool wasAsked[OPS];       /* a cancel was answered "requested" or "cancelled" */
 /* Scratch, outside the state: whatever uses it is one d_step, so that nothing reads a value left by another branch. */
 hidden byte i, j, held, proof, fence, wasRemoved, wasOrdered;
 
-/* It waits in the grave: it counts as cancelled, and nobody has cleared it away yet. */
-#define IS_BURIED(o) (grave[o] > 0 && isBelow[o] && (state[o] == ready || state[o] == retrying || state[o] == untracked))
+/* It waits in the batch: it counts as cancelled, and nobody has cleared it away yet. */
+#define IN_BATCH(o) (batch[o] > 0 && isBelow[o] && (state[o] == ready || state[o] == retrying || state[o] == untracked))
 
 /* An operation is in exactly one place, and a record says which. */
 inline check() {
@@ -132,10 +132,10 @@ inline check() {
                 held = held + (inflight[0].fence[j] != 0 && inflight[0].op[j] == i);
                 held = held + (inflight[1].fence[j] != 0 && inflight[1].op[j] == i)
             }
-            assert(lane[i] + held + isDelayed[i] + endings[i] + IS_BURIED(i) == 1);
-            assert(state[i] != ready || lane[i] + IS_BURIED(i) == 1);
+            assert(lane[i] + held + isDelayed[i] + endings[i] + IN_BATCH(i) == 1);
+            assert(state[i] != ready || lane[i] + IN_BATCH(i) == 1);
             assert(state[i] != executing || held == 1);
-            assert(state[i] != retrying || isDelayed[i] + IS_BURIED(i) == 1);
+            assert(state[i] != retrying || isDelayed[i] + IN_BATCH(i) == 1);
             assert((state[i] != finished && state[i] != dead && state[i] != cancelled) || endings[i] == 1);
             assert(delivery[i] <= MAX_DELIVERIES && failed[i] <= MAX_ATTEMPTS)
         }
@@ -145,15 +145,15 @@ inline check() {
             assert(inflight[i].fence[0] == 0 || inflight[i].fence[1] == 0)
         }
         held = 0;
-        for (i : 0 .. OPS - 1) { held = held + ghosts[i] }
-        assert(held == ghostCount)
+        for (i : 0 .. OPS - 1) { held = held + stale[i] }
+        assert(held == staleCount)
     }
 }
 
 #if OPS > 1
-#define SOMETHING_READY (lane[0] + lane[1] + ghosts[0] + ghosts[1] > 0)
+#define SOMETHING_READY (lane[0] + lane[1] + stale[0] + stale[1] > 0)
 #else
-#define SOMETHING_READY (lane[0] + ghosts[0] > 0)
+#define SOMETHING_READY (lane[0] + stale[0] > 0)
 #endif
 
 /* ---- Parts of scripts ---- */
@@ -280,9 +280,9 @@ inline handOut(me, itsOp, heard) {
 }
 
 /* A reference of an older revision is dropped. */
-inline takeGhost(itsOp) {
-    ghosts[itsOp]--;
-    ghostCount--
+inline takeStale(itsOp) {
+    stale[itsOp]--;
+    staleCount--
 }
 
 /* The order within the lanes does not matter here, so a claim may take any. */
@@ -303,10 +303,10 @@ inline doClaim(me, itsEpoch, heard) {
     :: else ->
         if
         :: lane[0] > 0 -> handOut(me, 0, heard)
-        :: ghosts[0] > 0 -> takeGhost(0)
+        :: stale[0] > 0 -> takeStale(0)
 #if OPS > 1
         :: lane[1] > 0 -> handOut(me, 1, heard)
-        :: ghosts[1] > 0 -> takeGhost(1)
+        :: stale[1] > 0 -> takeStale(1)
 #endif
         :: !SOMETHING_READY
         fi
@@ -388,18 +388,18 @@ inline handBack(me) {
 inline doCancel(itsOp) {
     d_step {
         if
-#ifdef NO_BURIED
+#ifdef NO_BATCH
         :: isBelow[itsOp] && (state[itsOp] == ready || state[itsOp] == retrying) ->
             if
-            :: state[itsOp] == ready -> ghostCount++
+            :: state[itsOp] == ready -> staleCount++
             :: else
             fi;
             endAs(itsOp, cancelled)
 #endif
         :: state[itsOp] == ready && !isBelow[itsOp] ->
             lane[itsOp]--;
-            ghosts[itsOp]++;
-            ghostCount++;
+            stale[itsOp]++;
+            staleCount++;
             endAs(itsOp, cancelled);
             wasAsked[itsOp] = true
         :: state[itsOp] == retrying && !isBelow[itsOp] ->
@@ -409,7 +409,7 @@ inline doCancel(itsOp) {
         :: state[itsOp] == untracked && lane[itsOp] == 1 ->
             intent[itsOp] = true;
             wasAsked[itsOp] = true
-        :: lane[itsOp] + isDelayed[itsOp] + endings[itsOp] + IS_BURIED(itsOp) == 0 ->
+        :: lane[itsOp] + isDelayed[itsOp] + endings[itsOp] + IN_BATCH(itsOp) == 0 ->
             wasAsked[itsOp] = true;
 #ifndef NO_ORDER
             for (i : 0 .. WORKERS - 1) {
@@ -421,7 +421,7 @@ inline doCancel(itsOp) {
                 }
             }
 #endif
-        :: else                                      /* it has ended, or lies in the grave */
+        :: else                                      /* it has ended, or lies in the batch */
         fi;
         i = 0
     }
@@ -431,14 +431,14 @@ inline doCancel(itsOp) {
 inline doWipe() {
     d_step {
         for (i : 0 .. OPS - 1) {
-            grave[i] = grave[i] + lane[i] + ghosts[i] + isDelayed[i];
+            batch[i] = batch[i] + lane[i] + stale[i] + isDelayed[i];
             lane[i] = 0;
-            ghosts[i] = 0;
+            stale[i] = 0;
             isDelayed[i] = false;
             isBelow[i] = true;
             wasAsked[i] = wasAsked[i] || endings[i] == 0
         }
-        ghostCount = 0;
+        staleCount = 0;
         for (i : 0 .. WORKERS - 1) {
             for (j : 0 .. ROOM - 1) {
                 inflight[i].isBelow[j] = (inflight[i].fence[j] != 0)
@@ -455,7 +455,7 @@ inline doWipe() {
 #define SEQUENCE_MARK(o) isBelow[o]
 #endif
 
-/* Clears one reference or element of the grave away; one that an operator has made ready again meanwhile is not meant. */
+/* Clears one reference or element of the batch away; one that an operator has made ready again meanwhile is not meant. */
 inline doBury(itsOp) {
     d_step {
         if
@@ -463,16 +463,16 @@ inline doBury(itsOp) {
         :: (state[itsOp] == ready || state[itsOp] == retrying) && SEQUENCE_MARK(itsOp) -> endAs(itsOp, cancelled)
         :: else
         fi;
-        grave[itsOp]--
+        batch[itsOp]--
     }
 }
 
-/* An operator's retry: a new revision, so references left behind stay ghosts. */
+/* An operator's retry: a new revision, so references left behind stay stale. */
 inline doRetry(itsOp) {
     d_step {
         if
         :: endings[itsOp] > 0 -> endings[itsOp]--
-        :: else                                      /* in the grave */
+        :: else                                      /* in the batch */
         fi;
         isBelow[itsOp] = false;                      /* a new sequence */
         lane[itsOp]++;
@@ -753,9 +753,9 @@ end:
 #endif
 #if WIPES > 0
     :: atomic { wipes > 0 -> wipes--; doWipe(); check() }
-    :: atomic { grave[0] > 0 -> doBury(0); check() }
+    :: atomic { batch[0] > 0 -> doBury(0); check() }
 #if OPS > 1
-    :: atomic { grave[1] > 0 -> doBury(1); check() }
+    :: atomic { batch[1] > 0 -> doBury(1); check() }
 #endif
 #endif
     :: atomic { cancels > 0 -> cancels--; doCancel(0); check() }
@@ -763,7 +763,7 @@ end:
     :: atomic { cancels > 0 -> cancels--; doCancel(1); check() }
 #endif
     :: atomic {
-        retries > 0 && (state[0] == cancelled || state[0] == dead || (state[0] != untracked && IS_BURIED(0))) ->
+        retries > 0 && (state[0] == cancelled || state[0] == dead || (state[0] != untracked && IN_BATCH(0))) ->
             retries--; doRetry(0); check()
         }
     od
@@ -820,9 +820,9 @@ proctype Judge() {
         assert(endings[0] == 1);
 #if OPS > 1
         assert(endings[1] == 1);
-        assert(grave[1] == 0);
+        assert(batch[1] == 0);
 #endif
-        assert(grave[0] == 0);
+        assert(batch[0] == 0);
         assert(HASH_SIZE(0) + HASH_SIZE(1) == 0)
 }
 

@@ -196,7 +196,7 @@ extension BrokerBench {
             let reply = try await broker.sweep(queue: queue)
             sum.recovered += reply.recovered
             sum.dead += reply.dead
-            sum.buried += reply.buried
+            sum.cleared += reply.cleared
             sum.more = reply.more
         } while sum.more
         return sum

@@ -264,7 +264,7 @@ extension BrokerConformance {
             let before = try await bench.existing(tracked[0])
             try bench.expect(before.cancel?.reason, "all of it", "the reason before")
             try bench.expect(try bench.beat(worker).sweepDue, true, "a sweep is due")
-            try bench.expect(try await bench.sweepAll().buried, 6, "buried operations")
+            try bench.expect(try await bench.sweepAll().cleared, 6, "cleared operations")
             try bench.expect(try bench.beat(worker).sweepDue, false, "a sweep is due after it")
             for id in tracked {
                 let detail = try await bench.existing(id)

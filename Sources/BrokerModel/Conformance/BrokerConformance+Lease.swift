@@ -263,8 +263,8 @@ extension BrokerConformance {
             try await bench.enqueueUntracked(large: 25)
             _ = try await bench.cancelQueue()
             let first = try await bench.broker.sweep(queue: bench.queue)
-            try bench.expect(first, SweepReply(buried: 3, more: true), "the first pass")
-            try bench.expect(try await bench.sweepAll().buried, 22, "cleared away by the rest")
+            try bench.expect(first, SweepReply(cleared: 3, more: true), "the first pass")
+            try bench.expect(try await bench.sweepAll().cleared, 22, "cleared away by the rest")
         },
     ]
 }

@@ -219,7 +219,7 @@ extension QueueModel {
         guard let record = operations[element.id]?.record, record.state == .ready,
             record.header.revision == element.header.revision, record.header.sequence == element.header.sequence
         else {
-            ghosts -= 1
+            stale -= 1
             return false
         }
         if element.header.expiresAt > 0 {

@@ -26,7 +26,7 @@ extension QueueModel {
 
     /// The first cancel of the whole queue that covers the operation: that which ended it.
     func queueCancel(of record: OperationRecord) -> CancelIntent? {
-        graves.first { $0.sequence >= record.header.sequence }?.cancel ?? queueCancel
+        batches.first { $0.sequence >= record.header.sequence }?.cancel ?? queueCancel
     }
 
     /// Takes a waiting operation out of its place; its reference stays in its lane.
@@ -73,8 +73,8 @@ extension QueueModel {
     mutating func cancelAll(_ request: CancelRequest) -> (waiting: Int, executing: Int) {
         let waiting = readyCount + scheduled.count + retrying.count
         let intent = CancelIntent(at: now, by: request.by, reason: request.reason)
-        graves.append(
-            Grave(
+        batches.append(
+            CancelledBatch(
                 sequence: sequence,
                 cancel: intent,
                 lanes: lanes,
@@ -86,7 +86,7 @@ extension QueueModel {
         unhandled = [:]
         lanes = [Lane](repeating: Lane(), count: lanes.count)
         (scheduled, retrying, expiring) = (ScoredSet(), ScoredSet(), ScoredSet())
-        ghosts = 0
+        stale = 0
         (cancelledSequence, cancelledFence) = (sequence, fence)
         queueCancel = intent
         add("cancelled", waiting)
@@ -95,7 +95,7 @@ extension QueueModel {
         return (waiting, executingCount)
     }
 
-    var readyCount: Int { lanes.reduce(0) { $0 + $1.count } - ghosts + unhandledCount }
+    var readyCount: Int { lanes.reduce(0) { $0 + $1.count } - stale + unhandledCount }
     var executingCount: Int { workers.values.reduce(0) { $0 + $1.inFlight.count } }
 }
 

@@ -9,9 +9,9 @@ package struct QueueLayout: Sendable {
         case set(OperationState)
         case inFlight
         case ended(OperationState)
-        case grave(revision: Int, sequence: Int64)
-        case untrackedInGrave
-        case graveSet(OperationState)
+        case batch(revision: Int, sequence: Int64)
+        case untrackedInBatch
+        case batchSet(OperationState)
     }
 
     /// One line per thing: where it is, then what it is. A test writes the same of Redis, so that a difference between the two shows as a
@@ -29,7 +29,7 @@ package struct QueueLayout: Sendable {
     package var hasCancelledBatches: Bool {
         places.contains { entry in
             switch entry.place {
-            case .grave, .untrackedInGrave, .graveSet: true
+            case .batch, .untrackedInBatch, .batchSet: true
             case .lane, .untrackedInLane, .set, .inFlight, .ended: false
             }
         }
@@ -59,12 +59,12 @@ extension QueueModel {
 
     fileprivate func layout(_ names: [WorkerID], endedRows: Int, after last: QueueLayout) -> QueueLayout {
         var layout = last.emptied()
-        for (number, lane) in lanes.enumerated() { layout.add(lane, "lane:\(number)", inGrave: false) }
+        for (number, lane) in lanes.enumerated() { layout.add(lane, "lane:\(number)", inBatch: false) }
         layout.add(scheduled, "scheduled", .set(.scheduled))
         layout.add(retrying, "retrying", .set(.retrying))
         layout.add(expiring, "expiring", nil)
-        layout.add(unhandled, "unhandled:", inGrave: false)
-        for (number, grave) in graves.enumerated() { layout.add(grave, "grave:\(number):") }
+        layout.add(unhandled, "unhandled:", inBatch: false)
+        for (number, batch) in batches.enumerated() { layout.add(batch, "batch:\(number):") }
         for name in names { layout.add(workers[name.description] ?? HeldOperations(), name.description) }
         layout.load = layout.places.count
         for state in Self.terminal {
@@ -85,7 +85,7 @@ extension QueueModel {
         if let watcher { layout.text += "watcher \(watcher.worker) \(watcher.due)\n" }
         if hasToken { layout.text += "bell\n" }
         layout.hasToken = hasToken
-        layout.text += "counters \(sequence) \(fence) \(ghosts) \(leaseFloor) \(outageUntil)\n"
+        layout.text += "counters \(sequence) \(fence) \(stale) \(leaseFloor) \(outageUntil)\n"
         for worker in lostInOrder {
             layout.text += "lost \(worker.worker) \(worker.lostAt) \(worker.beatAt)"
             layout.text += " \(worker.handedBack) \(worker.dead) \(worker.cancelled) \(worker.recoveredAt)\n"
@@ -94,13 +94,13 @@ extension QueueModel {
 }
 
 extension QueueLayout {
-    fileprivate mutating func add(_ lane: Lane, _ name: String, inGrave: Bool) {
+    fileprivate mutating func add(_ lane: Lane, _ name: String, inBatch: Bool) {
         for (position, element) in lane.elements.enumerated() {
             let header = element.header
             let (revision, sequence) = (header.revision, header.sequence)
             let tracked: Place =
-                inGrave ? .grave(revision: revision, sequence: sequence) : .lane(revision: revision, sequence: sequence)
-            places.append((header.id, header.tracked ? tracked : inGrave ? .untrackedInGrave : .untrackedInLane))
+                inBatch ? .batch(revision: revision, sequence: sequence) : .lane(revision: revision, sequence: sequence)
+            places.append((header.id, header.tracked ? tracked : inBatch ? .untrackedInBatch : .untrackedInLane))
             add("\(name) \(position) ", element)
         }
     }
@@ -152,16 +152,16 @@ extension QueueLayout {
         }
     }
 
-    fileprivate mutating func add(_ grave: Grave, _ name: String) {
-        for (number, lane) in grave.lanes.enumerated() { add(lane, "\(name)lane:\(number)", inGrave: true) }
-        add(grave.scheduled, name + "scheduled", .graveSet(.scheduled))
-        add(grave.retrying, name + "retrying", .graveSet(.retrying))
-        add(grave.unhandled, name + "unhandled:", inGrave: true)
+    fileprivate mutating func add(_ batch: CancelledBatch, _ name: String) {
+        for (number, lane) in batch.lanes.enumerated() { add(lane, "\(name)lane:\(number)", inBatch: true) }
+        add(batch.scheduled, name + "scheduled", .batchSet(.scheduled))
+        add(batch.retrying, name + "retrying", .batchSet(.retrying))
+        add(batch.unhandled, name + "unhandled:", inBatch: true)
     }
 
-    fileprivate mutating func add(_ sets: [String: UnhandledSet], _ name: String, inGrave: Bool) {
+    fileprivate mutating func add(_ sets: [String: UnhandledSet], _ name: String, inBatch: Bool) {
         for (own, unhandled) in sets.sorted(by: { $0.key < $1.key }) {
-            add(unhandled.set, name + own, inGrave ? .graveSet(.ready) : .set(.ready))
+            add(unhandled.set, name + own, inBatch ? .batchSet(.ready) : .set(.ready))
         }
     }
 

@@ -22,7 +22,7 @@ extension QueueModel {
         return BeatReply(
             inFlight: workers[worker]?.inFlight.count ?? 0,
             startable: isStartable,
-            sweepDue: lapsedWorker != nil || !graves.isEmpty,
+            sweepDue: lapsedWorker != nil || !batches.isEmpty,
             cancels: cancelling.sorted { $0.key < $1.key }.map { CancelOrder(fence: $0.key, reason: $0.value.reason) },
             cancelledThroughFence: cancelledFence,
             newestUnhandled: newestUnhandled,
@@ -89,7 +89,7 @@ extension QueueModel {
 // MARK: - Sweeping
 
 extension QueueModel {
-    /// One call serves one lapsed worker (at most 200 operations and about 256 KiB, the oldest first) or, if there is none, one grave.
+    /// One call serves one lapsed worker (at most 200 operations and about 256 KiB, the oldest first) or, if there is none, one batch.
     ///
     /// Only a beat notices that the broker was away or its clock was set: a sweep that comes before it takes nobody for dead.
     mutating func sweep() -> SweepReply {
@@ -97,9 +97,9 @@ extension QueueModel {
         if let worker = lapsedWorkerNow {
             recoverAll(of: worker, reply: &reply)
         } else {
-            reply.buried = bury()
+            reply.cleared = clearBatch()
         }
-        reply.more = lapsedWorkerNow != nil || !graves.isEmpty
+        reply.more = lapsedWorkerNow != nil || !batches.isEmpty
         return reply
     }
 
@@ -212,25 +212,25 @@ extension QueueModel {
         ).encoded()
     }
 
-    /// Clears away at most 200 elements, and about 256 KiB, of the oldest grave: of its first lane that has any, else of its sets. Untracked ones
-    /// vanish, tracked ones become cancelled records. References left behind count as buried too.
-    private mutating func bury() -> Int {
-        guard var grave = graves.first else { return 0 }
+    /// Clears away at most 200 elements, and about 256 KiB, of the oldest batch: of its first lane that has any, else of its sets. Untracked ones
+    /// vanish, tracked ones become cancelled records. References left behind count as cleared away, too.
+    private mutating func clearBatch() -> Int {
+        guard var batch = batches.first else { return 0 }
         var ids: [OperationID] = []
-        let number = grave.exhume(limit: Self.sweepLimit, into: &ids)
-        if number == 0 { graves.removeFirst() } else { graves[0] = grave }
+        let number = batch.takeNext(limit: Self.sweepLimit, into: &ids)
+        if number == 0 { batches.removeFirst() } else { batches[0] = batch }
         for id in ids {
             guard let record = operations[id]?.record, record.state.isWaiting,
-                record.header.sequence <= grave.sequence
+                record.header.sequence <= batch.sequence
             else { continue }
             revise(id)
-            buryRecord(id, cancel: grave.cancel)
+            clearRecord(id, cancel: batch.cancel)
         }
         return number
     }
 
-    /// The cancel of the queue has counted and announced it already.
-    private mutating func buryRecord(_ id: OperationID, cancel: CancelIntent) {
+    /// Neither counts the operation nor sends an event for it: the cancel of the queue did both.
+    private mutating func clearRecord(_ id: OperationID, cancel: CancelIntent) {
         if operations[id]?.cancel == nil { operations[id]?.cancel = cancel }
         operations[id]?.unhandledName = nil
         operations[id]?.record.state = .cancelled
@@ -240,9 +240,9 @@ extension QueueModel {
     }
 }
 
-extension Grave {
+extension CancelledBatch {
     /// Takes elements out; returns their number, and the ids of tracked ones.
-    fileprivate mutating func exhume(limit: Int, into ids: inout [OperationID]) -> Int {
+    fileprivate mutating func takeNext(limit: Int, into ids: inout [OperationID]) -> Int {
         if let lane = lanes.firstIndex(where: { !$0.isEmpty }) {
             var (number, bytes) = (0, 0)
             while number < limit, bytes < QueueModel.replyBytes, let element = lanes[lane].popFirst() {

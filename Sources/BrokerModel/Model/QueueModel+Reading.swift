@@ -21,8 +21,8 @@ extension QueueModel {
     /// A cancel of the whole queue shows in each operation that it concerns, before it is written to its record.
     private func trace(of stored: StoredOperation, state: OperationState) -> CancelTrace? {
         let isTold = state == .executing && stored.record.fence <= cancelledFence
-        let isBuried = state == .cancelled && stored.record.state != .cancelled
-        let ofQueue = isBuried ? queueCancel(of: stored.record) : isTold ? queueCancel : nil
+        let isInBatch = state == .cancelled && stored.record.state != .cancelled
+        let ofQueue = isInBatch ? queueCancel(of: stored.record) : isTold ? queueCancel : nil
         guard let intent = stored.cancel ?? ofQueue else { return nil }
         return CancelTrace(
             requestedAt: intent.at,
@@ -70,7 +70,7 @@ extension QueueModel {
             .ready: readyCount, .scheduled: scheduled.count, .retrying: retrying.count, .executing: executingCount,
         ]
         for state in OperationState.allCases where state.isTerminal { counts[state] = ended[state]?.count ?? 0 }
-        counts[.cancelled, default: 0] += graves.reduce(0) { $0 + count(of: $1) }
+        counts[.cancelled, default: 0] += batches.reduce(0) { $0 + count(of: $1) }
         return counts
     }
 
@@ -166,7 +166,7 @@ extension QueueModel {
         case .scheduled: scheduled.entries.compactMap { detail($0.id) }
         case .retrying: retrying.entries.compactMap { detail($0.id) }
         case .blocked: []
-        case .cancelled: graves.reversed().flatMap(rows) + endedRows(.cancelled)
+        case .cancelled: batches.reversed().flatMap(rows) + endedRows(.cancelled)
         case .finished, .dead, .expired: endedRows(state)
         }
     }
@@ -177,7 +177,7 @@ extension QueueModel {
 
     /// What a cancel of the whole queue ended and no sweep has cleared away: each place from its tail. What was removed or retried since then
     /// is none of it.
-    private func rows(of batch: Grave) -> [OperationDetail] {
+    private func rows(of batch: CancelledBatch) -> [OperationDetail] {
         let elements = batch.lanes.reversed().flatMap { $0.elements.reversed() }
         return elements.compactMap { row(of: $0, state: .cancelled, fence: 0) }
             + rows(of: batch.scheduled, .scheduled, through: batch.sequence)
@@ -190,7 +190,7 @@ extension QueueModel {
     }
 
     /// How many rows a batch has.
-    private func count(of batch: Grave) -> Int {
+    private func count(of batch: CancelledBatch) -> Int {
         func count(_ set: ScoredSet, _ stored: OperationState) -> Int {
             set.entries.count { counts($0.id, stored, through: batch.sequence) }
         }

@@ -56,7 +56,7 @@ extension QueueModel {
     /// A ready operation leaves its place: the set of its name, or its lane, where its reference stays behind.
     mutating func leaveReady(_ id: OperationID) {
         guard let name = operations[id]?.unhandledName else {
-            ghosts += 1
+            stale += 1
             return
         }
         operations[id]?.unhandledName = nil

@@ -47,7 +47,7 @@ struct QueueModel {
     /// Deadlines of tracked operations that were not started yet.
     var expiring = ScoredSet()
     var ended: [OperationState: ScoredSet] = [:]
-    var graves: [Grave] = []
+    var batches: [CancelledBatch] = []
     /// Unhandled operations by name.
     var unhandled: [String: UnhandledSet] = [:]
     /// The number of the newest set of unhandled operations.
@@ -75,7 +75,7 @@ struct QueueModel {
     var eventSequence: Int64 = 0
     var totals: [String: Int64] = [:]
     /// References left in lanes whose operation has gone elsewhere.
-    var ghosts = 0
+    var stale = 0
 
     // Control
     var paused = false
@@ -111,7 +111,7 @@ struct StoredOperation {
     var logStarts: [LogStart] = []
     /// Lines that were dropped, so that line numbers stay valid.
     var logBase = 0
-    /// The name under which it waits for a worker that knows it.
+    /// The operation's name while it is unhandled, else nil. It waits until a worker that has registered this name claims it.
     var unhandledName: String?
 
     init(record: OperationRecord) { self.record = record }
@@ -133,7 +133,7 @@ struct HeldOperations {
 }
 
 /// The waiting operations of a cancelled queue, until a sweep has cleared them away.
-struct Grave {
+struct CancelledBatch {
     var sequence: Int64
     var cancel: CancelIntent
     var lanes: [Lane]

@@ -63,7 +63,7 @@ private struct Download {
         var request = HTTPClientRequest(url: arguments.address.url)
         request.headers.add(name: "User-Agent", value: "sluice")
         if let header = arguments.address.authorization { request.headers.add(name: "Authorization", value: header) }
-        // Not compressed, so that length and checksum are the file's.
+        // Ask the server not to compress. Otherwise Content-Length is that of the compressed data, and the checksum is of something else.
         request.headers.add(name: "Accept-Encoding", value: "identity")
         let limit = Int64(Defaults.externalRunTimeout.inSeconds)
         let response = try await HTTPConnections.shared.execute(request, timeout: .seconds(limit))

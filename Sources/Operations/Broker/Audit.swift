@@ -35,7 +35,7 @@ package protocol BrokerAudit: Sendable {
     func lostReady(_ id: OperationID, head: [UInt8], queue: String) -> AuditFinding
 
     /// What to say of a queue whose count of references left behind is wrong.
-    func wrongGhosts(counter: Int, lanes: Int, queue: String) -> AuditFinding
+    func wrongStaleCount(counter: Int, lanes: Int, queue: String) -> AuditFinding
 
     /// What to say of a queue that has keys, but that the namespace does not know.
     func unknownQueue(_ queue: String) -> AuditFinding
@@ -73,7 +73,7 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
     /// Cancels that a worker was told of.
     case orders(worker: String)
     /// What is left of a cancelled queue.
-    case grave(String)
+    case batch(String)
 
     package var description: String {
         switch self {
@@ -85,7 +85,7 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
         case .ended(let state): "ended:\(String(UnicodeScalar(state.code)))"
         case .inFlight(let worker): "inflight:\(worker)"
         case .orders(let worker): "cancelling:\(worker)"
-        case .grave(let number): "grave:\(number)"
+        case .batch(let number): "batch:\(number)"
         }
     }
 }
@@ -133,7 +133,7 @@ package struct QueueAudit: Sendable {
     package var sizes: [AuditPlace: Int] = [:]
     /// Numbers of the sets of unhandled operations.
     package var unhandled: [String] = []
-    package var graves = 0
+    package var batches = 0
     package var intents = 0
     package var awaited = 0
     package var workers: [Worker] = []
@@ -151,15 +151,15 @@ package struct PlaceAudit: Sendable {
     package var cursor: String?
     package var looked: Int
     /// References that were left behind.
-    package var ghosts: Int
+    package var stale: Int
     package var findings: [AuditFinding]
     /// Of lanes: ids whose reference counts.
     package var live: [String]
 
-    package init(cursor: String?, looked: Int, ghosts: Int, findings: [AuditFinding], live: [String]) {
+    package init(cursor: String?, looked: Int, stale: Int, findings: [AuditFinding], live: [String]) {
         self.cursor = cursor
         self.looked = looked
-        self.ghosts = ghosts
+        self.stale = stale
         self.findings = findings
         self.live = live
     }
@@ -183,7 +183,7 @@ package struct KeyAudit: Sendable {
             case operation(id: String)
             case inFlight(worker: String)
             case orders(worker: String)
-            case grave(number: String)
+            case batch(number: String)
             /// One of those that every queue may have.
             case queue
             case unknown

@@ -12,7 +12,7 @@ package struct ClaimRequest: Sendable, Equatable {
     package var worker: WorkerID
     /// The worker's connection epoch: it grows whenever the outcome of a claim is unknown, so that a late one takes nothing.
     package var epoch: Int
-    /// Most operations to take, 1 to `Defaults.batch`; of tracked ones no more than `Defaults.trackedBatch` are handed out.
+    /// The maximum number of operations to claim, 1 to `Defaults.batch`. One claim returns at most `Defaults.trackedBatch` tracked ones.
     package var capacity: Int
     /// Sent with a wait for the queue's bell: refused as `busy` where the worker holds something of the queue; and if it takes nothing,
     /// the worker does not become the one that watches for what is due.
@@ -250,7 +250,7 @@ package struct BeatReply: Sendable, Equatable {
     package var inFlight: Int
     /// Something could be started now.
     package var startable: Bool
-    /// Another worker's lease has lapsed, or a cancelled queue's grave is to be emptied: a sweep is due.
+    /// Another worker's lease has lapsed, or a cancelled batch is to be cleared away: a sweep is due.
     package var sweepDue: Bool
     /// Fences of this worker whose cancel is requested, with the reason.
     package var cancels: [CancelOrder]
@@ -311,14 +311,14 @@ package struct SweepReply: Sendable, Equatable {
     /// Operations that met `Defaults.maxDeliveries`.
     package var dead: Int
     /// Waiting operations of a cancelled queue that were cleared away.
-    package var buried: Int
+    package var cleared: Int
     /// More is left to sweep now.
     package var more: Bool
 
-    package init(recovered: Int = 0, dead: Int = 0, buried: Int = 0, more: Bool = false) {
+    package init(recovered: Int = 0, dead: Int = 0, cleared: Int = 0, more: Bool = false) {
         self.recovered = recovered
         self.dead = dead
-        self.buried = buried
+        self.cleared = cleared
         self.more = more
     }
 }

@@ -1,8 +1,8 @@
 -- Checks a part of one place of a queue: every operation in it has a record that says so.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  lane:N | unhandled:N | scheduled | retrying | expiring | ended:S | inflight:WORKER | cancelling:WORKER | grave:N
+-- ARGV[1]  lane:N | unhandled:N | scheduled | retrying | expiring | ended:S | inflight:WORKER | cancelling:WORKER | batch:N
 -- ARGV[2]  cursor, 0 = the beginning  ARGV[3] about so many at once, at most 500
--- Output   cursor of the rest (0 = none), number looked at, number of ghosts, findings, then of lanes the references that count
+-- Output   cursor of the rest (0 = none), number looked at, number of stale references, findings, then of lanes the references that count
 -- Events   none (reads only)
 -- Lanes are read from their tails: what is pushed or popped meanwhile makes no element slip through.
 -- include: base
@@ -11,7 +11,7 @@
 local place, cursor, limit = ARGV[1], ARGV[2], min(tonumber(ARGV[3]), 500)
 local kind, about = string.match(place, '^(%a+):?(.*)$')
 local key = PREFIX .. place
-local looked, ghosts, live = 0, 0, {}
+local looked, stale, live = 0, 0, {}
 
 local highest_sequence, highest_fence = 0, 0
 -- The queue's counters are ahead of whatever was counted.
@@ -27,7 +27,7 @@ local function check_reference(element)
   local id = id_of(element)
   local head = head_of(id)
   if not head or stored_state_of(head) ~= 'r' or header_of(head) ~= header_of(element) then
-    ghosts = ghosts + 1
+    stale = stale + 1
     return
   end
   if seen[id] then
@@ -142,10 +142,10 @@ local function walk_orders()
   return scan[1]
 end
 
--- What a grave holds is cleared away by sweepers, if the list of graves names it.
-local function check_grave()
-  for _, grave in ipairs(call('LRANGE', PREFIX .. 'graves', 0, 999)) do
-    if string.match(grave, '^%d+') == about then return '0' end
+-- What a batch holds is cleared away by sweepers, if the list of batches names it.
+local function check_batch()
+  for _, batch in ipairs(call('LRANGE', PREFIX .. 'batches', 0, 999)) do
+    if string.match(batch, '^%d+') == about then return '0' end
   end
   local keys = {}
   for _, name in ipairs({ 'lane:0', 'lane:1', 'lane:2', 'lane:3', 'lane:4', 'scheduled', 'retrying', 'unhandled', 'names' }) do
@@ -157,10 +157,10 @@ local function check_grave()
   return '0'
 end
 
-local WALKS = { lane = walk_lane, inflight = walk_held, cancelling = walk_orders, grave = check_grave }
+local WALKS = { lane = walk_lane, inflight = walk_held, cancelling = walk_orders, batch = check_batch }
 local rest = (WALKS[kind] or walk_set)()
 check_counter('sequence', highest_sequence)
 check_counter('fence', highest_fence)
-local reply = { rest, looked, ghosts, findings }
+local reply = { rest, looked, stale, findings }
 for i = 1, #live do reply[i + 4] = live[i] end
 return reply

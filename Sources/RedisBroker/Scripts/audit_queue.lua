@@ -1,7 +1,7 @@
 -- Checks a queue's counters and leases against its structures; bounded by 1,000 workers.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
--- Output   time, number of workers, meta fields, totals, sizes (lanes 0 to 4, scheduled, retrying, expiring, ended f d c e, graves,
+-- Output   time, number of workers, meta fields, totals, sizes (lanes 0 to 4, scheduled, retrying, expiring, ended f d c e, batches,
 --          intents, awaited), workers (id, lease until, in flight), findings, numbers of the sets of unhandled operations, at most 1,000
 -- Events   none (reads only)
 -- include: base
@@ -28,7 +28,7 @@ end
 for _, place in ipairs({ 'expiring', 'ended:f', 'ended:d', 'ended:c', 'ended:e' }) do
   sizes[#sizes + 1] = call('ZCARD', PREFIX .. place)
 end
-sizes[#sizes + 1] = call('LLEN', PREFIX .. 'graves')
+sizes[#sizes + 1] = call('LLEN', PREFIX .. 'batches')
 sizes[#sizes + 1] = call('HLEN', PREFIX .. 'intents')
 sizes[#sizes + 1] = call('ZCARD', PREFIX .. 'awaited')
 
@@ -71,17 +71,17 @@ if total('unhandled') ~= unhandled_count then
   finding('counter', 'unhandled', format('the counter says %d, the sets of all names hold %d', total('unhandled'), unhandled_count),
     correct('unhandled', total('unhandled'), unhandled_count))
 end
-local ghosts = total('ghosts')
-if ghosts < 0 or ghosts > ready then
-  finding('counter', 'ghosts', format('the counter says %d left behind, the lanes hold %d in all', ghosts, ready))
+local stale = total('stale')
+if stale < 0 or stale > ready then
+  finding('counter', 'stale', format('the counter says %d left behind, the lanes hold %d in all', stale, ready))
 end
-if call('EXISTS', PREFIX .. 'graves') == 0 and total('clearing') ~= 0 then
+if call('EXISTS', PREFIX .. 'batches') == 0 and total('clearing') ~= 0 then
   finding('counter', 'clearing', format('the counter says %d, no cancelled batch is left', total('clearing')),
     correct('clearing', total('clearing'), 0))
 end
 local ended = total('finished') + total('dead') + total('cancelled') + total('expired') + total('removed')
 local should = tonumber(m.sequence or 0) - total('notEnqueued') + total('reopened')
-local is = ready - ghosts + unhandled_count + waiting + held + ended
+local is = ready - stale + unhandled_count + waiting + held + ended
 if count <= 1000 and is ~= should then
   finding('sum', 'totals', format('enqueued and reopened %d, but waiting, held and ended %d', should, is))
 end

@@ -14,6 +14,7 @@
 -- include: take
 -- include: flush
 local FIRST = 8
+-- A removing command comes first: Redis refuses a script whose first write adds data when its memory is full.
 call('HDEL', META, '')
 local worker, untracked, ids = ARGV[1], tonumber(ARGV[6]), tonumber(ARGV[7])
 local last = FIRST + untracked - 1
@@ -26,7 +27,6 @@ local function repeated(fence, id)
   return head and fence_of(head) == tonumber(fence) and stored_state_of(head) == 'f' and '2' or '0'
 end
 
--- All leave before anything is added: a script must begin with a removing command to pass when Redis is full.
 local left = leave_inflight_untracked(worker, FIRST, last, ARGV[2] == '1', outcomes)
 local held, tracked_left, tracked = leave_inflight_tracked(worker, first_triple)
 finish_untracked(left, last + 1, last + ids)

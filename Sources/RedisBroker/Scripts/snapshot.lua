@@ -22,7 +22,7 @@ for lane = 0, 4 do
     oldest = max(oldest, now - ready_at_of(head))
   end
 end
-local left = call('HMGET', TOTALS, 'ghosts', 'unhandled')
+local left = call('HMGET', TOTALS, 'stale', 'unhandled')
 ready = ready - tonumber(left[1] or 0) + tonumber(left[2] or 0)
 
 local unhandled = call('ZREVRANGE', PREFIX .. 'unhandled', 0, 19, 'WITHSCORES')

@@ -22,5 +22,5 @@ local worker = lapsed_worker()
 local cleared = 0
 if worker then recover_all(worker) else cleared = clear_batch() end
 flush()
-local more = lapsed_worker() or call('EXISTS', PREFIX .. 'graves') == 1
+local more = lapsed_worker() or call('EXISTS', PREFIX .. 'batches') == 1
 return { recovered, dead, cleared, more and 1 or 0 }

@@ -80,7 +80,7 @@ final class ClusterRouter: @unchecked Sendable {
 
     private func dispatch(_ call: RoutedCall) {
         guard let host = target(of: call) else {
-            // No known node has the slot: request the map until one has.
+            // The map has no node for this slot: request the map again, and keep the call for a retry.
             guard let slot = call.slot else { return call.fail(noNode) }
             refresh()
             refuse(call, .later(noNode), slot)

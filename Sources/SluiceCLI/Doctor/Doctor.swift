@@ -89,7 +89,7 @@ struct KeyWalk: Sendable {
     var ready: [String: [OperationID: Int]] = [:]
     var inFlight: [String: Set<String>] = [:]
     var orders: [String: Set<String>] = [:]
-    var graves: [String: Set<String>] = [:]
+    var batches: [String: Set<String>] = [:]
     /// Whether all keys were read.
     var isComplete = true
 }
@@ -123,7 +123,7 @@ extension Doctor {
             case .operation(let id): ids[key.queue, default: []].insert(id)
             case .inFlight(let worker): walk.inFlight[key.queue, default: []].insert(worker)
             case .orders(let worker): walk.orders[key.queue, default: []].insert(worker)
-            case .grave(let number): walk.graves[key.queue, default: []].insert(number)
+            case .batch(let number): walk.batches[key.queue, default: []].insert(number)
             case .queue: break
             case .unknown:
                 chart.add(

@@ -7,11 +7,11 @@ extension Doctor {
         for finding in before.findings { add(finding) }
         let workers = Set(before.workers.map(\.id))
         var ready = walk.ready.removeValue(forKey: queue) ?? [:]
-        var ghosts = 0
+        var stale = 0
         var isComplete = walk.isComplete
         for lane in (0...4).reversed() {
             let end = try await examine(.lane(lane), queue) { audit in
-                ghosts += audit.ghosts
+                stale += audit.stale
                 for id in audit.live.compactMap({ OperationID($0) }) { ready[id] = nil }
             }
             isComplete = end && isComplete
@@ -21,14 +21,14 @@ extension Doctor {
         places += before.unhandled.map { .unhandled($0) }
         places += workers.union(walk.inFlight[queue] ?? []).sorted().map { .inFlight(worker: $0) }
         places += workers.union(walk.orders[queue] ?? []).sorted().map { .orders(worker: $0) }
-        places += (walk.graves[queue] ?? []).sorted().map { .grave($0) }
+        places += (walk.batches[queue] ?? []).sorted().map { .batch($0) }
         for place in places {
             let end = try await examine(place, queue) { _ in }
             isComplete = end && isComplete
         }
         if isComplete {
             try await findLost(ready, queue)
-            compare(ghosts: ghosts, before, try await broker.auditQueue(queue))
+            compare(stale: stale, before, try await broker.auditQueue(queue))
         } else {
             coverage.isComplete = false
         }
@@ -68,12 +68,12 @@ extension Doctor {
     }
 
     /// Compares counters with the entries. Only possible for a queue that did not change meanwhile.
-    private mutating func compare(ghosts: Int, _ before: QueueAudit, _ after: QueueAudit) {
+    private mutating func compare(stale: Int, _ before: QueueAudit, _ after: QueueAudit) {
         guard before.totals == after.totals, before.sizes == after.sizes,
             before.meta["fence"] == after.meta["fence"], before.meta["sequence"] == after.meta["sequence"]
         else { return }
-        let counted = Int(before.totals["ghosts"] ?? 0)
-        if counted != ghosts { add(broker.wrongGhosts(counter: counted, lanes: ghosts, queue: before.queue)) }
+        let counted = Int(before.totals["stale"] ?? 0)
+        if counted != stale { add(broker.wrongStaleCount(counter: counted, lanes: stale, queue: before.queue)) }
     }
 
     /// Finds waiting names that no live worker of the queue handles.
@@ -160,14 +160,14 @@ struct QueueExamination {
 
     private var leftovers: [Diagnosis] {
         var found: [Diagnosis] = []
-        if audit.graves > 0 {
+        if audit.batches > 0 {
             found.append(
                 Diagnosis(
                     .note,
-                    "graves",
+                    "batches",
                     queue: queue,
                     queue,
-                    "\(audit.graves) cancelled batches of the queue are not cleared away yet"
+                    "\(audit.batches) cancelled batches of the queue are not cleared away yet"
                 )
             )
         }

@@ -40,7 +40,7 @@ package struct BatchFile: Sendable {
         while let data = try handle.read(upToCount: Self.part), !data.isEmpty {
             rest += data
             if isFirst {
-                // Enough bytes to see a byte order mark, even if a pipe gives single bytes.
+                // A byte order mark needs 4 bytes, and a pipe can deliver one byte at a time.
                 guard rest.count >= 4 else { continue }
                 rest = try withoutMark(rest)
                 isFirst = false
@@ -71,7 +71,7 @@ package struct BatchFile: Sendable {
         return Array(bytes.withoutByteOrderMark)
     }
 
-    /// Checks the waiting parts, each in a task, and takes their requests in the order of the lines.
+    /// Parses the chunks that were read, each in a task. Then appends their requests in the order of the lines.
     private mutating func check(
         _ waiting: inout [ArraySlice<UInt8>],
         into requests: inout [EnqueueRequest]

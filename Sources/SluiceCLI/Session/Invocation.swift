@@ -68,9 +68,9 @@ package struct Invocation: Sendable {
         guard settings.readOnly.content else { return console.beginHandingOver() }
         throw CLIError(
             .refused,
-            "read-only: nothing was changed",
+            "this command changes data, and read-only mode is on: nothing was changed",
             notes: ["from: \(settings.readOnly.origin)"],
-            fix: "without --read-only"
+            fix: "run it again without --read-only, or unset SLUICE_READ_ONLY"
         )
     }
 

@@ -36,7 +36,11 @@ package struct ConfigKeysVerb: Verb {
 
     package func check() throws {
         if let id { try NameRule.check(id, role: "key id") }
-        guard (id?.utf8.count ?? 1) <= 64 else { throw CLIError.usage("--id is too long", fix: "up to 64 characters") }
+        guard let count = id?.utf8.count, count > 64 else { return }
+        throw CLIError.usage(
+            "--id has \(count) characters, and at most 64 are allowed",
+            fix: "\(Program.name) config keys keys.json --id 2026-11-25"
+        )
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {

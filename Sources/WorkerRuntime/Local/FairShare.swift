@@ -112,7 +112,7 @@ struct FairShare: Sendable {
         return .start(starting)
     }
 
-    /// The next starts may all be of this queue.
+    /// Starts a streak: this queue may start up to the longest streak of operations before another queue is chosen.
     mutating func beginStreak(_ index: Int) { streak = (index, 0) }
 
     /// An operation of a queue has started.

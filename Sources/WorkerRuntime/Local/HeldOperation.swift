@@ -113,7 +113,7 @@ final class HeldOperation: OperationLink {
 
     /// Claims the right to settle the operation.
     ///
-    /// - Returns: true once only: what a body does after it was given back while it ran is of no use.
+    /// - Returns: true for the first caller only. A body can still return after its operation was given back; its result is dropped then.
     func settleOnce() -> Bool {
         state.withLock { state in
             defer { state.isSettled = true }
@@ -207,7 +207,7 @@ final class QueueTies: Sendable {
     let reportsWaiting: @Sendable (HeldOperation) -> Void
     /// Reads an operation's stored checkpoint.
     let checkpoint: @Sendable (OperationID) async throws -> [UInt8]?
-    /// Called when it was told to end, by a cancel or otherwise.
+    /// Called when the operation is requested to end, by a cancel or otherwise.
     let toldToEnd: @Sendable (HeldOperation) -> Void
 
     init(

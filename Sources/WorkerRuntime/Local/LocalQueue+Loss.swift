@@ -78,7 +78,8 @@ extension LocalQueue {
         for operation in members[index].waiting.removeAll() { settle(operation, .returned(.front)) }
     }
 
-    /// Gives back what was claimed ahead and has not moved for a while, because what runs turned out to be long.
+    /// Gives back operations that were claimed ahead and have not started. The running ones take longer than expected, so other workers can
+    /// start these sooner.
     mutating func returnStalled(_ now: Instant) {
         for index in members.indices {
             guard let instant = stallsAt(index, now), instant <= now else { continue }

@@ -5,14 +5,16 @@ import Operations
 struct RefusalNotes {
     private let logger: Logger
     private let consequence: Logger.Message
+    private let recovery: Logger.Message
     private var isRefused = false
 
-    init(_ logger: Logger, _ consequence: Logger.Message) {
+    init(_ logger: Logger, _ consequence: Logger.Message, over recovery: Logger.Message) {
         self.logger = logger
         self.consequence = consequence
+        self.recovery = recovery
     }
 
-    /// Does nothing for other errors, and for the second one in a row.
+    /// Logs a warning at the first `.denied` error. Ignores other errors, and further ones until `isOver()`.
     mutating func note(_ error: any Error) {
         guard !isRefused, (error as? OperationsError)?.code == .denied else { return }
         isRefused = true
@@ -22,6 +24,6 @@ struct RefusalNotes {
     mutating func isOver() {
         guard isRefused else { return }
         isRefused = false
-        logger.notice("no longer: \(consequence)")
+        logger.notice(recovery)
     }
 }

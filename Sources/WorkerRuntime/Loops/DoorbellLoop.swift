@@ -13,7 +13,11 @@ struct DoorbellLoop: Sendable {
 
     func run() async {
         var backoff = Backoff()
-        var refusal = RefusalNotes(core.logger, "new operations are noticed only by heartbeats")
+        var refusal = RefusalNotes(
+            core.logger,
+            "new operations are noticed only by heartbeats",
+            over: "new operations are noticed at once again"
+        )
         while !Task.isCancelled {
             do {
                 guard try await runOnce() else { continue }

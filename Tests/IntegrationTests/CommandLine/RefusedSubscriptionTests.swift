@@ -75,7 +75,7 @@ extension CommandLineTests {
             try await eventually("it warns") { all.errors.contains("new queues are not found") }
             try server.ask(RedisCommand("ACL", "SETUSER", "still", "+smembers"))
             try await eventually("it says that it is over") {
-                all.errors.contains("no longer: new queues are not found")
+                all.errors.contains("new queues are found again")
             }
             all.send(SIGTERM)
             #expect(await all.outcome().code == 0)

@@ -58,7 +58,7 @@ private struct Damage: Sendable {
         .error("lease-gone", "noLease", { "\($0.worker)" }) { try $0.damage("ZREM", "leases", $0.worker) },
         .error("number-gone", "owner", { "\($0.executing)" }) { try $0.damage("DEL", "numbers") },
         .error("counter", "counter", { _ in "executing" }) { try $0.damage("HINCRBY", "totals", "executing", 5) },
-        .error("ghost-counter", "counter", { _ in "ghosts" }) { try $0.damage("HINCRBY", "totals", "ghosts", 2) },
+        .error("stale-counter", "counter", { _ in "stale" }) { try $0.damage("HINCRBY", "totals", "stale", 2) },
         .error("total", "sum", { _ in "totals" }) { try $0.damage("HINCRBY", "totals", "notEnqueued", 1) },
         .error("fence-back", "counterBack", { _ in "fence" }) { try $0.damage("HSET", "meta", "fence", 1) },
         .error("sequence-back", "counterBack", { _ in "sequence" }) { try $0.damage("HSET", "meta", "sequence", 1) },
@@ -75,8 +75,8 @@ private struct Damage: Sendable {
         .warning("expiry-left", "leftover", { "\($0.finished)" }) {
             try $0.damage("ZADD", "expiring", 4_000_000_000_000, $0.finished)
         },
-        .warning("grave-left", "leftover", { _ in "grave:99" }) {
-            try $0.damage("RPUSH", "grave:99:lane:2", "x")
+        .warning("batch-left", "leftover", { _ in "batch:99" }) {
+            try $0.damage("RPUSH", "batch:99:lane:2", "x")
         },
         .warning("clock", "clockBack", { _ in "lastSeen" }) {
             try $0.damage("HSET", "meta", "lastSeen", 4_000_000_000_000)

@@ -20,7 +20,7 @@ end
 -- Returns the record to hand out, or nil. Every new string costs time for each of its bytes, so nothing is cut out of it here.
 local function admit_tracked(element, record, intents)
   if not record or not is_ready(record) or find(record, element, 1, true) ~= 1 then
-    add('ghosts', -1)
+    add('stale', -1)
     return nil
   end
   local deadline = deadline_of(element)

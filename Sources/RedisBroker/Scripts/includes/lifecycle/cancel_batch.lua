@@ -4,7 +4,7 @@
 
 -- Returns how many there were.
 local function cancel_waiting(sequence, trace)
-  local batch = PREFIX .. 'grave:' .. format('%d', call('HINCRBY', META, 'grave', 1)) .. ':'
+  local batch = PREFIX .. 'batch:' .. format('%d', call('HINCRBY', META, 'batch', 1)) .. ':'
   local number, waiting = string.match(batch, '(%d+):$'), 0
 
   local function take(place, size)
@@ -14,7 +14,7 @@ local function cancel_waiting(sequence, trace)
   for lane = 0, 4 do take('lane:' .. lane, call('LLEN', PREFIX .. 'lane:' .. lane)) end
   take('scheduled', call('ZCARD', PREFIX .. 'scheduled'))
   take('retrying', call('ZCARD', PREFIX .. 'retrying'))
-  local totals = call('HMGET', TOTALS, 'ghosts', 'unhandled')
+  local totals = call('HMGET', TOTALS, 'stale', 'unhandled')
   local stale, unhandled = tonumber(totals[1] or 0), tonumber(totals[2] or 0)
   if call('EXISTS', PREFIX .. 'unhandled') == 1 then
     call('RENAME', PREFIX .. 'unhandled', batch .. 'unhandled')
@@ -23,13 +23,13 @@ local function cancel_waiting(sequence, trace)
     add('unhandled', -unhandled)
   end
   waiting = waiting - stale
-  add('ghosts', -stale)
+  add('stale', -stale)
   add('cancelled', waiting)
   add('clearing', waiting)
   events_unnamed('c', waiting)
   if waiting > 0 then event_durable = true end
   -- UNLINK frees a large set outside the script's time.
   call('UNLINK', PREFIX .. 'expiring')
-  call('RPUSH', PREFIX .. 'graves', number .. ' ' .. sequence .. ' ' .. trace)
+  call('RPUSH', PREFIX .. 'batches', number .. ' ' .. sequence .. ' ' .. trace)
   return waiting
 end

@@ -10,7 +10,7 @@ local function clear_record(id, sequence_limit, trace)
   if not state or not find(state, '[rstu]') or sequence_of(head) > sequence_limit then return end
   if state == 'u' then as_ready(id) end
   note_cancel(id, trace)
-  -- The cancel of the queue has counted and announced it.
+  -- Not counted and no event: the script that cancelled the queue did both.
   finish_waiting(id, head, 'c', string.match(trace, '^%d+'))
   add('clearing', -1)
 end
@@ -39,11 +39,11 @@ end
 
 -- Returns how many were cleared away.
 local function clear_batch()
-  local batch = call('LINDEX', PREFIX .. 'graves', 0)
+  local batch = call('LINDEX', PREFIX .. 'batches', 0)
   if not batch then return 0 end
   local number, limit, trace = string.match(batch, '^(%d+) (%d+) (.*)$')
   limit = tonumber(limit)
-  local prefix = PREFIX .. 'grave:' .. number .. ':'
+  local prefix = PREFIX .. 'batch:' .. number .. ':'
   for lane = 0, 4 do
     local popped = clear_lane(prefix .. 'lane:' .. lane, limit, trace)
     if popped > 0 then return popped end
@@ -56,8 +56,8 @@ local function clear_batch()
   local unhandled = clear_unhandled(prefix, limit, trace)
   if unhandled > 0 then return unhandled end
   call('DEL', prefix .. 'names')
-  call('LPOP', PREFIX .. 'graves')
+  call('LPOP', PREFIX .. 'batches')
   -- An older version of the cancel did not count.
-  if call('EXISTS', PREFIX .. 'graves') == 0 then call('HDEL', TOTALS, 'clearing') end
+  if call('EXISTS', PREFIX .. 'batches') == 0 then call('HDEL', TOTALS, 'clearing') end
   return 0
 end

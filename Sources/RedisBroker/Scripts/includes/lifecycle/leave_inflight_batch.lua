@@ -1,4 +1,4 @@
--- Many operations of one worker leave it together: see leave_inflight.lua.
+-- Removes many operations of one worker from its in-flight hash in one call: see leave_inflight.lua.
 -- include: header
 
 -- Untracked ones, whose fences stand in ARGV[first…last]. Writes an outcome for each into `outcomes`: 1 left now, 0 the fence is stale.

@@ -22,7 +22,7 @@ end
 local function leave_waiting(id, head)
   local state = stored_state_of(head)
   if state == 'r' then
-    add('ghosts', 1)
+    add('stale', 1)
   elseif state == 'u' then
     leave_unhandled(id, head)
   elseif state == 's' then

@@ -7,7 +7,7 @@ local function unhandled_key(number) return PREFIX .. 'unhandled:' .. number end
 -- Ready again, or about to end: as it was before it was set aside.
 local function as_ready(id) write_head(record_key(id), 'r' .. NOT_STARTED) end
 
--- So many of a set are gone; a name without any is forgotten.
+-- Subtracts n operations that left a set. Deletes the name when its count reaches 0.
 local function count_unhandled_gone(number, n)
   local counts, names = PREFIX .. 'unhandled', PREFIX .. 'unhandled:names'
   add('unhandled', -n)

@@ -7,7 +7,7 @@ local LETTER_OF = { scheduled = 's', retrying = 't', unhandled = 'u' }
 
 -- Key and kind of a batch's place; nil = it has no more.
 local function place_of(batch, place)
-  local prefix, name = PREFIX .. 'grave:' .. format('%d', batch) .. ':', BATCH_PLACES[place]
+  local prefix, name = PREFIX .. 'batch:' .. format('%d', batch) .. ':', BATCH_PLACES[place]
   if name then return prefix .. name, name end
   local rank = place - #BATCH_PLACES - 1
   local unknown = call('ZREVRANGE', prefix .. 'unhandled', rank, rank)[1]
@@ -38,7 +38,7 @@ end
 
 -- 'b 0 …' is behind the last batch: the set follows.
 local function page_of_batches()
-  local batches = PREFIX .. 'graves'
+  local batches = PREFIX .. 'batches'
   local first = tonumber(string.match(call('LINDEX', batches, 0) or '', '^%d+'))
   local batch, place, position = string.match(cursor, '^b (%d+) (%d+) (%d+)$')
   if not first or (cursor ~= '' and not batch) then return end

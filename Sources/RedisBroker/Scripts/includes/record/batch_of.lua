@@ -4,7 +4,7 @@
 -- When, by whom and why the cancel of the whole queue came that ended what has this head: the first one that covers its sequence. Their
 -- batches stand in the order of their cancels until they are cleared away.
 local function queue_cancel(head)
-  local batches, sequence = PREFIX .. 'graves', sequence_of(head)
+  local batches, sequence = PREFIX .. 'batches', sequence_of(head)
   local low, high = 0, call('LLEN', batches) - 1
   while low < high do
     local middle = floor((low + high) / 2)

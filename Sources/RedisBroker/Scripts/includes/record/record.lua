@@ -45,7 +45,8 @@ local function is_in_batch(head)
   return cancelled_sequence > 0 and sequence_of(head) <= cancelled_sequence
 end
 
--- The state that counts: what waits in a cancelled batch is cancelled before it is cleared away, and unhandled (u) is ready.
+-- The state that callers see. A waiting operation in a cancelled batch is 'c', although its record still has the old state. An unhandled one
+-- ('u') is 'r'.
 local function state_of(head)
   local state = stored_state_of(head)
   if find('rstub', state, 1, true) and is_in_batch(head) then return 'c' end
