@@ -26,7 +26,7 @@ extension RedisBroker {
         guard let fields = reply.array, fields.count >= 6, let inFlight = fields[0].int, let through = fields[3].int,
             let newest = fields[4].int
         else {
-            throw OperationsError(.malformed, "Redis answered a heartbeat in a form that this program cannot decode; run: sluice doctor")
+            throw OperationsError(.malformed, "the reply to a heartbeat has an unknown form; run: sluice doctor")
         }
         let cancels = stride(from: 6, to: fields.count - 1, by: 2).compactMap { index in
             fields[index].int.map { CancelOrder(fence: Int64($0), reason: fields[index + 1].string ?? "") }
@@ -80,7 +80,7 @@ extension RedisBroker {
         guard let fields = reply.array, fields.count >= 2, let lostCount = fields[1].int,
             (0...fields.count - 2).contains(lostCount)
         else {
-            throw OperationsError(.malformed, "Redis answered which operations the worker owns in a form that this program cannot decode; run: sluice doctor")
+            throw OperationsError(.malformed, "the list of operations that a worker owns has an unknown form; run: sluice doctor")
         }
         let lost = fields[2..<(2 + lostCount)].compactMap { $0.int.map(Int64.init) }
         var found: [ClaimedOperation] = []

@@ -90,7 +90,10 @@ package struct ProgramFlags: ParsableArguments {
             throw .usage("--env: \(parts[0]) is given twice", fix: "drop one of them")
         }
         guard let value = parts.count == 2 ? parts[1] : environment[parts[0]] else {
-            throw .usage("--env \(parts[0]) copies \(parts[0]) from your shell, and it is not set there", fix: "--env \(parts[0])=VALUE")
+            throw .usage(
+                "--env \(parts[0]) copies \(parts[0]) from your shell, and it is not set there",
+                fix: "--env \(parts[0])=VALUE"
+            )
         }
         object[parts[0]] = .string(value)
     }

@@ -39,7 +39,7 @@ package struct ConfigKeysVerb: Verb {
         guard let count = id?.utf8.count, count > 64 else { return }
         throw CLIError.usage(
             "--id has \(count) characters, and at most 64 are allowed",
-            fix: "\(Program.name) config keys keys.json --id 2026-11-25"
+            fix: "\(Program.name) config keys sluice.keys --id 2026-11-25"
         )
     }
 
