@@ -80,7 +80,7 @@ extension RedisBroker {
         guard let fields = reply.array, fields.count >= 2, let lostCount = fields[1].int,
             (0...fields.count - 2).contains(lostCount)
         else {
-            throw OperationsError(.malformed, "the list of operations that a worker owns has an unknown form; run: sluice doctor")
+            throw OperationsError(.malformed, "the list of what a worker owns has an unknown form; run: sluice doctor")
         }
         let lost = fields[2..<(2 + lostCount)].compactMap { $0.int.map(Int64.init) }
         var found: [ClaimedOperation] = []
