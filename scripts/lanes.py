@@ -1,7 +1,6 @@
 """Runs the steps of scripts/test that mostly wait side by side, from a finished debug build.
 
-usage: python3 scripts/lanes.py [--release]
-  --release   also make the release build that scripts/quickstart needs, with the processor time that the tests leave
+usage: python3 scripts/lanes.py
 
 Lanes run at the same time, the steps of a lane one after the other. A step's output goes to .build/test-logs and is printed whole if the
 step fails. The other steps go on, and the exit code is 1 at the end. Lanes share nothing: each has a folder for temporary files (and so
@@ -25,11 +24,8 @@ root = pathlib.Path(__file__).resolve().parent.parent
 logs = root / ".build/test-logs"
 SLUICE = ".build/debug/sluice"
 PROGRESS = 60
+stopping = threading.Event()
 PORTS, PORTS_OF_A_LANE = 20_000, 2_500
-
-# Linux divides the processors between sessions first and between the processes of a session then: `nice` alone would leave the release build as
-# much as the tests.
-LOWEST_WEIGHT = "{ echo 19 >/proc/self/autogroup; } 2>/dev/null || true"
 
 # Faults without a bound in seconds, or with a wide one. The others need a machine that does nothing else (scripts/faults runs all).
 FAULTS = (
@@ -91,11 +87,13 @@ def skipping(suites):
 
 
 # One target at a time in each lane: all tests of a process share two threads, and what waits for an event with a deadline must not stand
-# behind a hundred others.
+# behind a hundred others. Tests of the worker's loops measure what these do in time: the small targets run before the lanes, with nothing beside.
+def small_targets():
+    names = sorted(path.name for path in (root / "Tests").glob("*Tests"))
+    return [tests(name) for name in names if name not in ("IntegrationTests", "RedisBrokerTests")]
+
+
 def lanes():
-    small = sorted(
-        path.name for path in (root / "Tests").glob("*Tests") if path.name not in ("IntegrationTests", "RedisBrokerTests")
-    )
     return [
         [
             # Each program as the user of its role, with the permissions that `sluice config acl` prints; ACL LOG must be empty after each
@@ -106,7 +104,6 @@ def lanes():
             Step("JSON schemas", "scripts/check-schema", SLUICE),
         ],
         [
-            *(tests(target) for target in small),
             tests("RedisBrokerTests"),
             tests("IntegrationTests", " on a Redis Cluster", *skipping(NOT_ON_A_CLUSTER), SLUICE_TEST_TOPOLOGY="cluster"),
             Step("Instructions of an operation", "scripts/check-costs", SLUICE),
@@ -121,6 +118,8 @@ def run_lane(number, steps, failed):
     ports = PORTS + number * PORTS_OF_A_LANE
     shared = {"TMPDIR": folder, "SLUICE_TEST_PORTS": f"{ports}-{ports + PORTS_OF_A_LANE - 1}"}
     for step in steps:
+        if stopping.is_set():
+            return
         step.run(shared)
         report(step, failed)
 
@@ -137,7 +136,8 @@ def report(step, failed):
 
 
 def stop(steps, number):
-    """As a terminal's Ctrl-C: everything that was started is ended."""
+    """As a terminal's Ctrl-C: everything that was started is ended, and nothing else starts."""
+    stopping.set()
     for step in steps:
         if step.process and step.code is None:
             with contextlib.suppress(ProcessLookupError):
@@ -145,33 +145,34 @@ def stop(steps, number):
     sys.exit(128 + number)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--release", action="store_true")
-    options = parser.parse_args()
-    logs.mkdir(parents=True, exist_ok=True)
-    failed, all_lanes = [], lanes()
-    work = [(run_lane, (number, lane, failed)) for number, lane in enumerate(all_lanes)]
-    if options.release:
-        build = Step("Release build", "nice", "-n", "19", "bash", "-c", f"{LOWEST_WEIGHT}; source scripts/common.sh; release_build")
-        all_lanes.append([build])
-        work.append((lambda: (build.run({}), report(build, failed)), ()))
-    steps = [step for lane in all_lanes for step in lane]
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: stop(steps, number))
-    threads = [threading.Thread(target=target, args=arguments, daemon=True) for target, arguments in work]
+def run(all_lanes, failed):
+    """Lanes side by side, until all have ended."""
+    threads = [
+        threading.Thread(target=run_lane, args=(number, lane, failed), daemon=True) for number, lane in enumerate(all_lanes)
+    ]
     for thread in threads:
         thread.start()
-    print(f"\n== {len(steps)} steps in {len(threads)} lanes; their output is in {logs.relative_to(root)}", flush=True)
-    told = time.monotonic()
+    reported = time.monotonic()
     while any(thread.is_alive() for thread in threads):
         for thread in threads:
             thread.join(0.5)
-        if time.monotonic() - told >= PROGRESS:
-            told = time.monotonic()
-            for step in steps:
+        if time.monotonic() - reported >= PROGRESS:
+            reported = time.monotonic()
+            for step in (step for lane in all_lanes for step in lane):
                 if step.begin and step.code is None:
                     print(f"   … {step.progress()}", flush=True)
+
+
+def main():
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    logs.mkdir(parents=True, exist_ok=True)
+    failed, alone, beside = [], small_targets(), lanes()
+    steps = alone + [step for lane in beside for step in lane]
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: stop(steps, number))
+    print(f"\n== {len(steps)} steps; their output is in {logs.relative_to(root)}", flush=True)
+    run([alone], failed)
+    run(beside, failed)
     unfinished = [step.title for step in steps if step.code is None]
     if failed or unfinished:
         sys.exit(f"error: failed: {', '.join(failed + unfinished)}")

@@ -3,6 +3,7 @@ import RedisClient
 
 extension RedisBroker {
     package func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome] {
+        try await requireProtocol(isWriting: false)
         var outcomes: [CancelOutcome] = []
         for chunk in ids.chunks(of: Defaults.batch) {
             var arguments = arguments(queue, capacity: 128 + 36 * chunk.count)
@@ -52,6 +53,7 @@ extension RedisBroker {
     }
 
     package func cancelQueue(_ queue: String, request: CancelRequest) async throws -> (waiting: Int, executing: Int) {
+        try await requireProtocol(isWriting: false)
         var arguments = arguments(queue)
         arguments.append(request.by.oneWord)
         arguments.append(request.reason.oneLine)
@@ -68,6 +70,7 @@ extension RedisBroker {
     }
 
     private func change(_ script: RedisScript, _ ids: [OperationID], _ queue: String) async throws -> [ChangeOutcome] {
+        try await requireProtocol(isWriting: false)
         var outcomes: [ChangeOutcome] = []
         for chunk in ids.chunks(of: Defaults.batch) {
             var arguments = arguments(queue, capacity: 64 + 36 * chunk.count)

@@ -4,11 +4,8 @@ import RedisClient
 extension RedisBroker {
     package func queues() async throws -> [String] {
         do {
-            let reply = try await translated {
-                try checked(
-                    await link.send(withProtocol(RedisCommand("SMEMBERS", keys.queues), isWriting: false))
-                ).expectArray()
-            }
+            try await requireProtocol(isWriting: false)
+            let reply = try await translated { try await link.send(RedisCommand("SMEMBERS", keys.queues)).expectArray() }
             return reply.compactMap(\.string).filter(NameRule.allows).sorted()
         } catch let error as OperationsError where isSpread && error.code == .unavailable {
             throw OperationsError(

@@ -35,28 +35,32 @@ package enum NamespaceProtocol {
 }
 
 extension RedisBroker {
-    /// A call about the list of queues. As long as the number of the namespace is not known, the commands that ask for it go out with
-    /// it: no round trip is for them alone.
+    /// Refuses a namespace of another number before anything is written to it or changed. Asks once per process, and each time while the
+    /// namespace has no number.
     ///
     /// - Parameter isWriting: also writes the number, where there is none.
-    func withProtocol(_ command: RedisCommand, isWriting: Bool) -> [RedisCommand] {
-        guard !knowsProtocol.load(ordering: .relaxed) else { return [command] }
-        let question = NamespaceProtocol.question(namespace: namespace)
-        guard isWriting else { return [question, command] }
-        return [RedisCommand("SET", keys.protocolNumber, "\(NamespaceProtocol.number)", "NX"), question, command]
+    /// - Throws: `OperationsError`, with `.incompatible` if the namespace has another number.
+    func requireProtocol(isWriting: Bool) async throws {
+        guard !knowsProtocol.load(ordering: .relaxed) else { return }
+        try await translated { try checkProtocol(await link.send(protocolCommands(isWriting: isWriting))) }
     }
 
-    /// The reply to the last of these commands.
-    ///
-    /// - Throws: `RedisError`; `OperationsError` with `.incompatible` if the namespace has another number.
-    func checked(_ replies: [RedisValue]) throws -> RedisValue {
-        guard let last = replies.last else { throw OperationsError(.malformed, "Redis gave no answer") }
-        if replies.count > 1 {
-            let found = try replies[replies.count - 2].expectSuccess()
-            // Nothing is stored: the namespace is empty, or Redis has refused to write.
-            if !(try checkProtocol(found)), replies.count > 2 { try replies[0].expectSuccess() }
-        }
-        return try last.expectSuccess()
+    /// The same from the heartbeat's thread, which blocks.
+    func requireProtocolBlocking() throws {
+        guard !knowsProtocol.load(ordering: .relaxed) else { return }
+        try checkProtocol(heartbeat.send(protocolCommands(isWriting: true)))
+    }
+
+    private func protocolCommands(isWriting: Bool) -> [RedisCommand] {
+        let question = NamespaceProtocol.question(namespace: namespace)
+        guard isWriting else { return [question] }
+        return [RedisCommand("SET", keys.protocolNumber, "\(NamespaceProtocol.number)", "NX"), question]
+    }
+
+    private func checkProtocol(_ replies: [RedisValue]) throws {
+        guard let answer = replies.last else { throw OperationsError(.malformed, "Redis gave no answer") }
+        // Nothing is stored: the namespace is empty, or Redis has refused to write.
+        if !(try checkProtocol(answer.expectSuccess())), replies.count > 1 { try replies[0].expectSuccess() }
     }
 
     /// What the question answers when a program connects. A node of a cluster that was named alone may not have the number; what is

@@ -109,9 +109,8 @@ package final class RedisBroker: Broker, SpreadBroker {
         let deadline = ContinuousClock.now + configuration.enqueuePatience
         while true {
             do {
-                return try await translated {
-                    _ = try checked(await link.send(withProtocol(adding(queue), isWriting: true)))
-                }
+                try await requireProtocol(isWriting: true)
+                return try await translated { try await link.send(adding(queue)).expectSuccess() }
             } catch let error as OperationsError where error.code == .outcomeUnknown {
                 if ContinuousClock.now >= deadline || Task.isCancelled { throw error }
                 try? await Task.sleep(for: .milliseconds(50))
@@ -128,8 +127,10 @@ package final class RedisBroker: Broker, SpreadBroker {
         guard !isRegistered(queue) else { return }
         try NameRule.check(queue, role: "queue")
         do {
-            _ = try checked(heartbeat.send(withProtocol(adding(queue), isWriting: true)))
-        } catch let error as RedisError {
+            try requireProtocolBlocking()
+            try heartbeat.send([adding(queue)])[0].expectSuccess()
+        } catch let error as RedisError where error.serverError?.code == .outOfMemory {
+            // As in `register`: a full server takes no new name, and may have taken no number.
             let known = try? heartbeat.send([RedisCommand("SMEMBERS", keys.queues)])[0].expectArray()
             guard known?.contains(where: { $0.string == queue }) == true else { throw error }
         }

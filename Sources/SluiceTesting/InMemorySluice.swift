@@ -113,7 +113,7 @@ public final class InMemorySluice: Sendable {
     ///
     /// - Parameters:
     ///   - operation: its stored properties are the arguments.
-    ///   - options: queue, priority, delay and so on, as for an enqueue.
+    ///   - options: queue, priority, delay and so on, as for an enqueue. An untracked operation has no record, so its result cannot be read.
     /// - Returns: what its `main` returned.
     /// - Throws: as `OperationHandle.value`: `OperationsError` with `.dead`, `.cancelled` or `.expired`; with `.refused` if its name is not
     ///   registered, or its queue is paused; `WorkerError` if the number of slots is wrong.

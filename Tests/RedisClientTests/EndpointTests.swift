@@ -100,8 +100,8 @@ struct EndpointTests {
             ("redis://a?sentinel_password=s3cr3t", "redis+sentinel://"),
             ("redis+cluster://a,", "no host"),
             ("redis+cluster://a:x", "port"),
-            ("redis+cluster://:s3cr3t@a/1", "database 0 only"),
-            ("redis+cluster://a?db=2", "database 0 only"),
+            ("redis+cluster://:s3cr3t@a/1", "has only database 0"),
+            ("redis+cluster://a?db=2", "has only database 0"),
             ("unix://h/run/r.sock", "absolute path"),
         ]
     )

@@ -1,5 +1,5 @@
 /// Puts a script together: a line `-- include: NAME` is replaced by that file of `Scripts/includes`, the first time that it is named. A file
-/// includes what it uses itself, so the order of the lines does not matter.
+/// includes what it uses itself. The base comes first; where a fast path stands in it, behind what this one uses and before the rest.
 ///
 /// Files with a line `-- in the base` come before all others, which stand in a function. Each time that Lua makes a function, it searches
 /// the locals that this one uses and that belong to the function around it one by one; those further out cost it nothing.

@@ -1,11 +1,11 @@
 /// The scripts: a case and a row each. Their access rules, the list in `docs/scripts.md` and the output of `sluice redis script` are read from
 /// here and from the files, which name their includes, keys and commands.
-enum ScriptName: String, CaseIterable {
+enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case enqueue
     case claim
     case complete
     case fail
-    case giveBack = "give_back"
+    case giveBack
     case report
     case beat
     case reconcile
@@ -13,27 +13,32 @@ enum ScriptName: String, CaseIterable {
     case abandon
     case retire
     case cancel
-    case cancelHeld = "cancel_held"
-    case cancelQueue = "cancel_queue"
+    case cancelHeld
+    case cancelQueue
     case retry
     case remove
     case pause
-    case awaitEnd = "await_end"
+    case awaitEnd
     case details
     case page
     case snapshot
     case lost
     case log
-    case auditQueue = "audit_queue"
-    case auditPlace = "audit_place"
-    case auditRecords = "audit_records"
+    case auditQueue
+    case auditPlace
+    case auditRecords
+
+    /// As its file is called.
+    var description: String { entry.name }
 
     struct Entry: Sendable {
+        let name: String
         let file: @Sendable () -> [UInt8]
         /// What users of Redis call it.
         let roles: Set<RedisRole>
 
-        init(_ file: @escaping @Sendable () -> [UInt8], _ roles: RedisRole...) {
+        init(_ name: String, _ file: @escaping @Sendable () -> [UInt8], _ roles: RedisRole...) {
+            self.name = name
             self.file = file
             self.roles = Set(roles)
         }
@@ -41,32 +46,32 @@ enum ScriptName: String, CaseIterable {
 
     var entry: Entry {
         switch self {
-        case .enqueue: Entry({ PackageResources.enqueue_lua }, .producer)
-        case .claim: Entry({ PackageResources.claim_lua }, .worker)
-        case .complete: Entry({ PackageResources.complete_lua }, .worker)
-        case .fail: Entry({ PackageResources.fail_lua }, .worker)
-        case .giveBack: Entry({ PackageResources.give_back_lua }, .worker)
-        case .report: Entry({ PackageResources.report_lua }, .worker)
-        case .beat: Entry({ PackageResources.beat_lua }, .worker)
-        case .reconcile: Entry({ PackageResources.reconcile_lua }, .worker)
-        case .sweep: Entry({ PackageResources.sweep_lua }, .worker, .operator)
-        case .abandon: Entry({ PackageResources.abandon_lua }, .worker)
-        case .retire: Entry({ PackageResources.retire_lua }, .worker)
-        case .cancel: Entry({ PackageResources.cancel_lua }, .producer, .operator)
-        case .cancelHeld: Entry({ PackageResources.cancel_held_lua }, .producer, .operator)
-        case .cancelQueue: Entry({ PackageResources.cancel_queue_lua }, .operator)
-        case .retry: Entry({ PackageResources.retry_lua }, .producer, .operator)
-        case .remove: Entry({ PackageResources.remove_lua }, .operator)
-        case .pause: Entry({ PackageResources.pause_lua }, .operator)
-        case .awaitEnd: Entry({ PackageResources.await_end_lua }, .producer, .operator)
-        case .details: Entry({ PackageResources.details_lua }, .producer, .worker, .monitor, .operator)
-        case .page: Entry({ PackageResources.page_lua }, .producer, .monitor, .operator)
-        case .snapshot: Entry({ PackageResources.snapshot_lua }, .producer, .worker, .monitor, .operator)
-        case .lost: Entry({ PackageResources.lost_lua }, .producer, .monitor, .operator)
-        case .log: Entry({ PackageResources.log_lua }, .producer, .monitor, .operator)
-        case .auditQueue: Entry({ PackageResources.audit_queue_lua }, .operator)
-        case .auditPlace: Entry({ PackageResources.audit_place_lua }, .operator)
-        case .auditRecords: Entry({ PackageResources.audit_records_lua }, .operator)
+        case .enqueue: Entry("enqueue", { PackageResources.enqueue_lua }, .producer)
+        case .claim: Entry("claim", { PackageResources.claim_lua }, .worker)
+        case .complete: Entry("complete", { PackageResources.complete_lua }, .worker)
+        case .fail: Entry("fail", { PackageResources.fail_lua }, .worker)
+        case .giveBack: Entry("give_back", { PackageResources.give_back_lua }, .worker)
+        case .report: Entry("report", { PackageResources.report_lua }, .worker)
+        case .beat: Entry("beat", { PackageResources.beat_lua }, .worker)
+        case .reconcile: Entry("reconcile", { PackageResources.reconcile_lua }, .worker)
+        case .sweep: Entry("sweep", { PackageResources.sweep_lua }, .worker, .operator)
+        case .abandon: Entry("abandon", { PackageResources.abandon_lua }, .worker)
+        case .retire: Entry("retire", { PackageResources.retire_lua }, .worker)
+        case .cancel: Entry("cancel", { PackageResources.cancel_lua }, .producer, .operator)
+        case .cancelHeld: Entry("cancel_held", { PackageResources.cancel_held_lua }, .producer, .operator)
+        case .cancelQueue: Entry("cancel_queue", { PackageResources.cancel_queue_lua }, .operator)
+        case .retry: Entry("retry", { PackageResources.retry_lua }, .producer, .operator)
+        case .remove: Entry("remove", { PackageResources.remove_lua }, .operator)
+        case .pause: Entry("pause", { PackageResources.pause_lua }, .operator)
+        case .awaitEnd: Entry("await_end", { PackageResources.await_end_lua }, .producer, .operator)
+        case .details: Entry("details", { PackageResources.details_lua }, .producer, .worker, .monitor, .operator)
+        case .page: Entry("page", { PackageResources.page_lua }, .producer, .monitor, .operator)
+        case .snapshot: Entry("snapshot", { PackageResources.snapshot_lua }, .producer, .worker, .monitor, .operator)
+        case .lost: Entry("lost", { PackageResources.lost_lua }, .producer, .monitor, .operator)
+        case .log: Entry("log", { PackageResources.log_lua }, .producer, .monitor, .operator)
+        case .auditQueue: Entry("audit_queue", { PackageResources.audit_queue_lua }, .operator)
+        case .auditPlace: Entry("audit_place", { PackageResources.audit_place_lua }, .operator)
+        case .auditRecords: Entry("audit_records", { PackageResources.audit_records_lua }, .operator)
         }
     }
 }

@@ -21,7 +21,7 @@ enum ScriptTable {
     private static func row(of name: ScriptName, _ script: RedisScript) -> String {
         let roles = name.entry.roles.map(\.rawValue).sorted()
         let cells = [
-            "`\(name.rawValue)`", purpose(of: name), roles.joined(separator: ", "),
+            "`\(name)`", purpose(of: name), roles.joined(separator: ", "),
             keys(script.source).joined(separator: " "), script.commands.sorted().joined(separator: " "),
         ]
         return "| " + cells.joined(separator: " | ") + " |"

@@ -24,7 +24,7 @@ local function wait(id, head, pause, name)
     enter_set(id, head, 's', now + pause)
     name = ''
   end
-  if deadline_of(head) then note_time('expiring', deadline_of(head), id) end
+  if deadline_of(head) then expire_at(id, deadline_of(head)) end
   return name == '' and 's' or 'r'
 end
 

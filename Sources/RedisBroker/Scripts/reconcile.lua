@@ -30,7 +30,7 @@ for i = 1, min(#unknown, SWEEP_LIMIT) do
   local fence = format('%d', unknown[i])
   local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
   if is_reference(element) then
-    element = header_of(element) .. sub(call('GET', record_key(id_of(element))) or '', HEAD + 1)
+    element = header_of(element) .. envelope_of_record(call('GET', record_key(id_of(element))) or '')
   end
   bytes = bytes + #element
   if i > 1 and bytes > REPLY_BYTES then

@@ -21,7 +21,9 @@ end
 -- Where the lines of each attempt begin: "attempt:line attempt:line".
 local marked = {}
 local function mark_attempt(id, line)
-  local attempt = tonumber(failures_of(head_of(id))) + 1
+  local head = head_of(id)
+  if not head then return end
+  local attempt = tonumber(failures_of(head)) + 1
   if marked[id] == attempt then return end
   marked[id] = attempt
   local marks = call('HGET', extras_key(id), 'logAttempts')
@@ -32,7 +34,7 @@ end
 -- What stands before the text of a stored line: a byte 1 and the time. Lines of older versions are the text alone.
 local STAMP = char(1) .. NOW36
 local function text_bytes(line)
-  return byte(line, 1) == 1 and #line - #STAMP or #line
+  return find(line, char(1), 1, true) == 1 and #line - #STAMP or #line
 end
 
 -- The log keeps its last lines; `logBase` counts those that went, so that a reader's line numbers stay valid.

@@ -8,6 +8,8 @@
 -- include: leave_waiting
 -- include: enter_queue
 -- include: flush
+-- A removing command comes first: an operator's retry must work when Redis is full.
+call('HDEL', META, '')
 local outcomes, largest = {}, 0
 
 -- Errors and log stay. What the last run left in the record (start, fence, end) goes, and so does a passed expiry. Another

@@ -185,7 +185,7 @@ struct DoctorReport {
             "keys": .number(servers.reduce(0) { $0 + $1.keyCount }),
             "connections": JSONValue(sum("connected_clients")),
             "usedBytes": JSONValue(sum("used_memory")),
-            "appendOnly": .bool(servers.allSatisfy { $0.info["aof_enabled"] == "1" }),
+            "appendOnly": .bool(!servers.isEmpty && servers.allSatisfy { $0.info["aof_enabled"] == "1" }),
             "maxmemoryPolicy": JSONValue(
                 servers.compactMap { $0.info["maxmemory_policy"] }.max { $0 == "noeviction" && $1 != "noeviction" }
             ),

@@ -91,7 +91,7 @@ package struct QueuePauseVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "pause",
-            abstract: "Pause queues: no operation of them is started. Running operations continue.",
+            abstract: "Pause queues: their operations are no longer claimed. Claimed ones continue.",
             discussion: """
                 EXAMPLES
                   \(Program.name) queue pause mail

@@ -58,7 +58,7 @@ extension MonitorView {
                     [
                         Span(
                             paused
-                                ? "No more operations start; the \(executing) running ones continue."
+                                ? "No more operations are claimed; the \(executing) running ones continue."
                                 : "Waiting operations start again."
                         )
                     ],

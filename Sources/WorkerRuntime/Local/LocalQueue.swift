@@ -2,8 +2,8 @@ import Operations
 
 /// What this worker holds and which slots are free: the decisions, without clocks, tasks or connections.
 ///
-/// Four values answer one question each: `Slots` which queue uses how many slots, `FairShare` whose turn it is, and for each queue `Outbox`
-/// what is to be settled and `Lease` what is still owned. `LocalQueue+Life.swift` follows an operation through them.
+/// Six values answer one question each: `Slots` which queue uses how many slots, `FairShare` whose turn it is, and for each queue `Outbox`
+/// what is to be settled, `Lease` what is still owned, `Calls` which calls are under way, and `Supply` what Redis still has. `LocalQueue+Life.swift` follows an operation through them.
 struct LocalQueue: Sendable {
     typealias Instant = ContinuousClock.Instant
 

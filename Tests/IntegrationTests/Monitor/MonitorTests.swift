@@ -151,10 +151,11 @@ struct MonitorTests {
         #expect(try await site.run("monitor", "--until-idle").code == 0)
         let worker = try site.worker()
         defer { worker.send(SIGKILL) }
-        #expect(try await site.run("enqueue", "sleep", "seconds:=8").code == 0)
-        let lines = try await site.run("monitor", "--until-idle", "-i", "250ms")
-        #expect(lines.code == 0)
-        #expect(lines.output.contains(/[1-9][0-9]?%/), "\(lines.output)")
+        let id = try await site.run("enqueue", "sleep", "seconds:=60", "-o", "id").output.trimmingCharacters(in: .whitespacesAndNewlines)
+        let lines = try Program("sluice", ["monitor", "--until-idle", "-i", "250ms"], environment: site.environment)
+        try await eventually("it shows how far the operation is") { lines.output.contains(/[1-9][0-9]?%/) }
+        #expect(try await site.run("cancel", id, "-y").code == 0)
+        #expect(await lines.outcome().code == 0)
         #expect(try await site.run("enqueue", "sleep", "seconds:=1").code == 0)
         let monitor = try site.monitor("--until-idle")
         #expect(try await monitor.end() == 0)

@@ -23,7 +23,7 @@ end
 
 -- More of them, only counted.
 local function events_unnamed(kind, n)
-  if n == 0 then return end
+  if n <= 0 then return end
   event_count = event_count + n
   event_kinds[kind] = (event_kinds[kind] or 0) + n
 end

@@ -25,20 +25,9 @@ local function promote()
     return ids
   end
 
-  -- A waiting record's header says the instant for which it waited, so it becomes the reference as it is: ready since then.
   local function promote_from(place, state, limit)
-    local ids, lanes = take_due(place, limit), {}
-    for i = 1, #ids do
-      local key = record_key(ids[i])
-      local header, stored = read_header(key)
-      if stored == state then
-        write_head(key, 'r')
-        local lane = list_in(lanes, lane_of(header))
-        lane[#lane + 1] = header
-        event_of(header, 'r', true)
-      end
-    end
-    enter_lanes(lanes)
+    local ids = take_due(place, limit)
+    enter_due(ids, state)
     return #ids
   end
 

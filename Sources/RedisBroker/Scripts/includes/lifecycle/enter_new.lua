@@ -1,9 +1,15 @@
--- New operations enter the queue: records are written at once, and what goes to lanes and sets all together by write_new.
+-- New operations enter the queue: records are written at once, and what goes to lanes and sets all together at the end.
 -- include: front
 -- include: create_record
 -- include: enter_queue
 local sequence
-local lanes, outcomes = {}, {}
+local lanes, scheduled, expiring, outcomes = {}, {}, {}, {}
+
+local function note_time(set, instant, id)
+  set[#set + 1] = format('%d', instant)
+  set[#set + 1] = id
+  note_startable(instant)
+end
 
 -- An untracked one is its lane element. Every string costs time for each of its bytes, so one is made, and of the sequence
 -- only every sixteenth number is written.
@@ -28,8 +34,8 @@ local function place_tracked(ids, references, front, due, deadline)
   if #ids == 0 then return end
   local lane = not due and list_in(lanes, lane_of(front))
   for i = 1, #ids do
-    if due then note_time('scheduled', due, ids[i]) else lane[#lane + 1] = references[i] end
-    if deadline then note_time('expiring', deadline, ids[i]) end
+    if due then note_time(scheduled, due, ids[i]) else lane[#lane + 1] = references[i] end
+    if deadline then note_time(expiring, deadline, ids[i]) end
     event(ids[i], due and 's' or 'r', false)
   end
 end
@@ -77,6 +83,8 @@ local function enter_new(groups, n)
   -- What was enqueued is the sequence less these.
   add('notEnqueued', n - created)
   enter_lanes(lanes)
-  if next(lanes) then wake() end
+  if #scheduled > 0 then call('ZADD', PREFIX .. 'scheduled', unpack(scheduled)) end
+  if #expiring > 0 then call('ZADD', PREFIX .. 'expiring', unpack(expiring)) end
+  if next(lanes) then note_startable() end
   return concat(outcomes)
 end

@@ -26,3 +26,13 @@ local function head_for(element, fence)
   write_head(record_key(id), 'x' .. ZERO9 .. NOW36 .. format('%011x', fence))
   return head_of(id)
 end
+
+-- Its worker is lost, and with it the run's fence: a late write under it is stale, and no repeat. nil = the record of a tracked one was erased.
+local function leave_lost_worker(worker, fence)
+  local element, request = leave_inflight(worker, format('%d', fence))
+  if is_reference(element) then
+    if not head_of(id_of(element)) then return nil end
+    forget_fence(id_of(element))
+  end
+  return element, request
+end

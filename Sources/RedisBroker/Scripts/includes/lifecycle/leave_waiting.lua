@@ -9,7 +9,7 @@ local function pop_lane(lane, n) return call('LPOP', PREFIX .. 'lane:' .. lane, 
 local function pop_due(set, limit)
   local key = PREFIX .. set
   local ids = call('ZRANGEBYSCORE', key, '-inf', NOW, 'LIMIT', '0', format('%d', limit))
-  call('ZREMRANGEBYRANK', key, '0', format('%d', #ids - 1))
+  if #ids > 0 then call('ZREMRANGEBYRANK', key, '0', format('%d', #ids - 1)) end
   return ids
 end
 

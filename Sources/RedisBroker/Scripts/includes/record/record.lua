@@ -24,6 +24,8 @@ local function read_header(key)
   return sub(front, 1, 64), sub(front, 65)
 end
 
+local function envelope_of_record(record) return sub(record, HEAD + 1) end
+
 -- Cuts no string out.
 local function is_ready(record) return byte(record, 65) == 114 end
 local function stored_state_of(head) return sub(head, 65, 65) end
@@ -31,7 +33,7 @@ local function ended_at_of(head) return tonumber(sub(head, 66, 74), 36) end
 local function fence_of(head) return tonumber(sub(head, 84, 94), 16) end
 
 -- Where others have their start: the number of the set that an unhandled operation waits in, as text; and what is shown of its record.
-local function set_number_of(head) return format('%d', tonumber(sub(head, 75, 83), 36)) end
+local function set_number_of(head) return format('%d', tonumber(sub(head, 75, 83), 36) or 0) end
 local function shown_as_ready(record) return header_of(record) .. 'r' .. NOT_STARTED .. sub(record, 84) end
 
 -- Who runs it, or nil; `head` is that of an executing operation.

@@ -9,7 +9,6 @@ local function write_head(key, from_state, header)
   return call('SETRANGE', key, '64', from_state)
 end
 
--- The lost run's fence goes: a late write under it is stale, and no repeat.
 local function forget_fence(id) call('SETRANGE', record_key(id), '83', '00000000000') end
 
 -- A record that had none so far: an untracked operation that leaves the fast path. `element` is header + envelope.

@@ -27,13 +27,9 @@ local function put_off(element, delivery)
 end
 
 local function recover(worker, fence)
-  local element, request = leave_inflight(worker, format('%d', fence))
+  local element, request = leave_lost_worker(worker, fence)
+  if not element then return end
   local id, delivery = id_of(element), delivery_of(element)
-  local tracked = is_reference(element)
-  if tracked then
-    if not head_of(id) then return end
-    forget_fence(id)
-  end
   if is_cancelled(fence, request) then
     local head = head_for(element)
     if not head then return end
