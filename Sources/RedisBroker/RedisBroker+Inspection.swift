@@ -5,7 +5,8 @@ extension RedisBroker {
     package func queues() async throws -> [String] {
         do {
             try await requireProtocol(isWriting: false)
-            let reply = try await translated { try await link.send(RedisCommand("SMEMBERS", keys.queues)).expectArray() }
+            let list = RedisCommand("SMEMBERS", keys.queues)
+            let reply = try await translated { try await link.send(list).expectArray() }
             return reply.compactMap(\.string).filter(NameRule.allows).sorted()
         } catch let error as OperationsError where isSpread && error.code == .unavailable {
             throw OperationsError(

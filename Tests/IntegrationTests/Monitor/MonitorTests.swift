@@ -151,7 +151,8 @@ struct MonitorTests {
         #expect(try await site.run("monitor", "--until-idle").code == 0)
         let worker = try site.worker()
         defer { worker.send(SIGKILL) }
-        let id = try await site.run("enqueue", "sleep", "seconds:=60", "-o", "id").output.trimmingCharacters(in: .whitespacesAndNewlines)
+        let enqueued = try await site.run("enqueue", "sleep", "seconds:=60", "-o", "id")
+        let id = enqueued.output.trimmingCharacters(in: .whitespacesAndNewlines)
         let lines = try Program("sluice", ["monitor", "--until-idle", "-i", "250ms"], environment: site.environment)
         try await eventually("it shows how far the operation is") { lines.output.contains(/[1-9][0-9]?%/) }
         #expect(try await site.run("cancel", id, "-y").code == 0)
