@@ -3,8 +3,8 @@ import Synchronization
 
 /// Numbers the enqueue calls of this process, so that Redis can answer a repeated one as it answered the first.
 ///
-/// Redis keeps the answers of calls that this process has not seen answered; with each call it hears the lowest such number
-/// and forgets what is below it.
+/// Redis keeps each answer until this process has received it. Each call carries the lowest number without an answer.
+/// Redis then deletes the answers of all lower numbers.
 final class CallLedger: Sendable {
     private struct Numbers {
         var last = 0

@@ -37,7 +37,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
         return ScriptName.allCases.filter { $0.entry.roles.contains(self) }.map { library[$0] }
     }
 
-    /// Every connection of ours; the last three in a cluster.
+    /// The commands that every Sluice connection sends. Only connections to a cluster send the last three.
     private static let connecting: Set = [
         "ping", "select", "client|setname", "evalsha", "script|load", "role", "cluster|slots", "cluster|info", "asking",
     ]

@@ -150,14 +150,14 @@ extension EnqueueOptions {
         guard all.queueName == queueName else {
             throw OperationsError(
                 .invalidOption,
-                "an operation of many asks for queue \(OperationsError.quoted(all.queueName)), the others for "
-                    + "\(OperationsError.quoted(queueName)): enqueue the operations of each queue in a call of their own"
+                "one operation asks for queue \(OperationsError.quoted(all.queueName)), but its call enqueues to "
+                    + "\(OperationsError.quoted(queueName)): use one call per queue"
             )
         }
         guard all.durability == durability else {
             throw OperationsError(
                 .invalidOption,
-                "an operation of many asks for a durability of its own: give .durability(…) for all of them"
+                "one operation asks for another durability than its call: give .durability(…) to the call"
             )
         }
         return all

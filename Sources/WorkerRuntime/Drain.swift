@@ -102,7 +102,7 @@ struct Drain: Sendable {
         loops.cancel()
         await within(step) { await loops.value }
         guard await within(step, { await heartbeat.stop() }) else {
-            return core.logger.warning("a heartbeat has not ended: the leases are left to lapse")
+            return core.logger.warning("the heartbeat did not stop in time: the leases expire by themselves")
         }
         let names = core.queue.withLock { $0.members.filter(\.lease.held.isEmpty).map(\.share.name) }
         await withinStep(forEach: names) { try? await core.broker.retire(worker: core.id, queue: $0) }

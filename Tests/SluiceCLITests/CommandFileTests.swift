@@ -106,7 +106,7 @@ struct ProgramFlagsTests {
         "is refused with what to type instead",
         arguments: [
             (["--env", "A B=c"], "not a variable name"), (["--env", "=c"], "not a variable name"),
-            (["--env", "1A=c"], "not a variable name"), (["--env", "GONE"], "not set here"),
+            (["--env", "1A=c"], "not a variable name"), (["--env", "GONE"], "not set there"),
             (["--env", "A=1", "--env", "A=2"], "given twice"), (["--stdin", "/no/such/file"], "/no/such/file"),
         ]
     )

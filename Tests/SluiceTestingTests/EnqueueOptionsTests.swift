@@ -86,12 +86,11 @@ struct EnqueueOptionsTests {
         )
         #expect(
             await message { try await client.enqueue(bodies) { $0.path == "b" ? .queue("other") : .tags("x") } }
-                == #"an operation of many asks for queue "other", the others for "default": "#
-                + "enqueue the operations of each queue in a call of their own"
+                == #"one operation asks for queue "other", but its call enqueues to "default": use one call per queue"#
         )
         #expect(
             await message { try await client.enqueue(bodies) { _ in .durability(.disk) } }
-                == "an operation of many asks for a durability of its own: give .durability(…) for all of them"
+                == "one operation asks for another durability than its call: give .durability(…) to the call"
         )
         #expect(try await sluice.waiting(Resize.self).isEmpty)
     }

@@ -159,7 +159,7 @@ struct DrainTests {
         let (harness, beats) = await beatUnderWay()
         try await harness.stop()
         #expect(beats.log.last == "held")
-        #expect(harness.log.messages.contains { $0.contains("heartbeat has not ended") })
+        #expect(harness.log.messages.contains { $0.contains("heartbeat did not stop in time") })
         beats.letGo.open()
     }
 

@@ -18,7 +18,7 @@ extension QueueModel {
         return detail
     }
 
-    /// A cancel of the whole queue shows in each operation that it concerns, before it is written to its record.
+    /// Shows a cancel of the whole queue in each operation that it concerns. The operation's record may not contain it yet.
     private func trace(of stored: StoredOperation, state: OperationState) -> CancelTrace? {
         let isTold = state == .executing && stored.record.fence <= cancelledFence
         let isInBatch = state == .cancelled && stored.record.state != .cancelled

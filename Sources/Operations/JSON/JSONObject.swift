@@ -22,7 +22,7 @@ public struct JSONObject: Sendable, Hashable {
     /// An object without members.
     public init() {}
 
-    /// An object of members in the given order; of equal keys the last value counts, at the first one's place.
+    /// Creates an object that keeps the given order. A repeated key keeps its first place and takes its last value.
     /// - Parameter members: Keys and values.
     public init(_ members: some Sequence<(String, JSONValue)>) {
         for (key, value) in members { self[key] = value }

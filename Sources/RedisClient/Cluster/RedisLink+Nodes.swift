@@ -26,7 +26,7 @@ extension RedisLink {
             .get()
     }
 
-    /// The server of a mark, and the next one.
+    /// Finds the server that a mark identifies, and the server after it in slot order. The next is nil after the last server.
     package func part(_ mark: String) async throws -> (part: RedisPart, next: RedisPart?) {
         guard let slot = UInt16(mark) else { return (RedisPart(name: nil, slot: nil), nil) }
         let all = try await parts()

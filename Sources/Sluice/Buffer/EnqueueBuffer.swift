@@ -12,9 +12,9 @@ final class EnqueueBuffer: Sendable {
     private struct State {
         var line: EnqueueLine
         var isSending = false
-        /// So many of the first ones are in a call that was not answered yet.
+        /// The number of operations at the head of the line whose call Redis has not answered yet.
         var underWay = 0
-        /// So many of the first ones go each in a call of its own, because one among them was refused.
+        /// The number of operations at the head that go one per call, because Redis refused the call that held them all.
         var single = 0
         var isAway = false
         var isClosed = false

@@ -13,7 +13,7 @@ package enum ErrorTranslation {
         case let error as CLIError: error
         case let error as OperationsError: report(error, settings: settings)
         case let error as EmbeddedRedisError: report(error)
-        case let error as WorkerError: report(error)
+        case let error as WorkerError: report(error, settings: settings)
         case let error as TextError: .usage(error.message)
         case is CancellationError: CLIError(.interrupted, "interrupted")
         default:
@@ -25,7 +25,7 @@ package enum ErrorTranslation {
         }
     }
 
-    private static func report(_ error: WorkerError) -> CLIError {
+    private static func report(_ error: WorkerError, settings: Settings?) -> CLIError {
         let status: ExitStatus =
             switch error.code {
             case .unsafeServer, .unsupportedServer, .incompatible: .badConfiguration
@@ -37,7 +37,8 @@ package enum ErrorTranslation {
             error.message,
             notes: isOptional
                 ? ["--allow-eviction works all the same, and loses operations when the memory is full"] : [],
-            fix: error.fix
+            // `-N` is stronger than the variable that the worker's own fix sets.
+            fix: error.code == .incompatible ? otherNamespace(settings) : error.fix
         )
     }
 

@@ -78,7 +78,7 @@ struct LocalQueue: Sendable {
     @inline(__always)
     func phase(of index: Int, _ now: Instant) -> QueuePhase { members[index].phase(in: phase, now) }
 
-    /// True if nothing is known to be ready, and nothing is under way that would tell.
+    /// True if the queue is quiet or paused, and no call is under way that could report a ready operation.
     func isQuiet(_ index: Int, _ now: Instant) -> Bool {
         guard members[index].calls.isIdle else { return false }
         switch phase(of: index, now) {

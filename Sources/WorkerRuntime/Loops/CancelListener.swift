@@ -96,7 +96,8 @@ private final class CancelHints: Sendable {
         }
     }
 
-    /// - Returns: the fences to read next, at most a batch; nil = there is nothing more to read, and the task ends.
+    /// - Returns: the fences whose cancels the task reads next, at most a batch; none of them after a cancel of the whole queue. nil = no cancel
+    ///   is left, and the task ends.
     func take(_ queue: String) -> [Int64]? {
         queues.withLock { queues in
             guard var noted = queues[queue], noted.isToBeRead else {

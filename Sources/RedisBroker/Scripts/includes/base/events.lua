@@ -13,7 +13,7 @@ local function event(id, kind, durable)
   if event_count <= 50 then event_text[event_count] = kind .. id end
 end
 
--- The same for an element or a header, whose id is only looked at if it is spelled out.
+-- Records an event of an element or a header. Reads the id only for the first 50 events.
 local function event_of(element, kind, durable)
   if event_count < 50 then return event(id_of(element), kind, durable) end
   event_count = event_count + 1
