@@ -22,7 +22,9 @@ enum HealthTarget: Equatable, Sendable {
     }
 
     private static func number(_ digits: Substring, of text: String) throws(CLIError) -> Int {
-        guard let number = Int(digits), (0...65_535).contains(number) else { throw wrong(text, "needs a port from 0 to 65535") }
+        guard let number = Int(digits), (0...65_535).contains(number) else {
+            throw wrong(text, "needs a port from 0 to 65535")
+        }
         return number
     }
 
