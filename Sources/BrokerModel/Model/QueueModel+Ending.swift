@@ -4,12 +4,17 @@ import Operations
 extension QueueModel {
     /// Ends a record. `usesAttempt`: the run that ended counts as one of its attempts.
     mutating func end(_ id: OperationID, as state: OperationState, usesAttempt: Bool = false) {
-        operations[id]?.record.state = state
-        operations[id]?.record.endedAt = now
         if usesAttempt { countAttempt(of: id) }
-        ended[state, default: ScoredSet()].insert(id, score: now)
+        noteEnd(id, as: state, at: now)
         add(state.rawValue)
         event(id, state)
+    }
+
+    /// What every end of an operation with a record comes through, at once or when its cancelled batch is cleared away.
+    mutating func noteEnd(_ id: OperationID, as state: OperationState, at time: Int64) {
+        operations[id]?.record.state = state
+        operations[id]?.record.endedAt = time
+        ended[state, default: ScoredSet()].insert(id, score: time)
         endedInCall[state, default: 0] += 1
     }
 

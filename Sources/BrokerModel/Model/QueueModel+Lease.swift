@@ -233,10 +233,7 @@ extension QueueModel {
     private mutating func clearRecord(_ id: OperationID, cancel: CancelIntent) {
         if operations[id]?.cancel == nil { operations[id]?.cancel = cancel }
         operations[id]?.unhandledName = nil
-        operations[id]?.record.state = .cancelled
-        operations[id]?.record.endedAt = cancel.at
-        ended[.cancelled, default: ScoredSet()].insert(id, score: cancel.at)
-        endedInCall[.cancelled, default: 0] += 1
+        noteEnd(id, as: .cancelled, at: cancel.at)
     }
 }
 
