@@ -247,7 +247,7 @@ extension CommandLineTests {
             try await eventually("the worker says so") { worker.errors.contains("maxmemory-policy volatile-lru") }
             try server.ask(RedisCommand("CONFIG", "SET", "maxmemory-policy", "noeviction"))
             try await eventually("the worker has seen that, too") {
-                worker.errors.contains("Redis keeps what it is given")
+                worker.errors.contains("Redis does not evict keys")
             }
             #expect(worker.errors.matches(of: /Redis throws operations away/).count == 1)
             worker.send(SIGTERM)

@@ -161,6 +161,6 @@ struct MonitorTests {
         let monitor = try site.monitor("--until-idle")
         #expect(try await monitor.end() == 0)
         #expect(!monitor.isFullScreen)
-        #expect(monitor.text.contains("ready 0, executing 0, finished 2, dead 0"))
+        #expect(monitor.text.contains("ready 0, executing 0, finished 1, dead 0, cancelled 1"))
     }
 }
