@@ -49,7 +49,10 @@
         }
 
         private static let acceptAnything = [
-            ("if held[i] and id_of(held[i]) == ARGV[first + 3 * i - 2] then", "held[i] = true\n    if true then")
+            (
+                "if held[i] and id_of(held[i]) == ARGV[first + 3 * i - 2] then",
+                "held[i] = held[i] or string.rep('0', 64)\n    if true then"
+            )
         ]
 
         func apply(to source: String) -> String {
