@@ -120,7 +120,7 @@ bool wasAsked[OPS];       /* a cancel was answered "requested" or "cancelled" */
 /* Scratch, outside the state: whatever uses it is one d_step, so that nothing reads a value left by another branch. */
 hidden byte i, j, held, proof, fence, wasRemoved, wasOrdered;
 
-/* It waits in the batch: it counts as cancelled, and nobody has cleared it away yet. */
+/* It waits in the batch: it counts as cancelled, and no sweep has cleared it away yet. */
 #define IN_BATCH(o) (batch[o] > 0 && isBelow[o] && (state[o] == ready || state[o] == retrying || state[o] == untracked))
 
 /* An operation is in exactly one place, and a record says which. */
