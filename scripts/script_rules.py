@@ -17,7 +17,7 @@ WRITING = set(
 # Keys that hold no operations: counters, workers, requests, what stands beside a record. `key`, `set` and `about` are names of such.
 OTHERS = (
     r"META|TOTALS|calls$|key$|set$|about$|awaited$|intents$|extras$|(extras|errors|log)_key"
-    r"|PREFIX \.\. '(bell|stream|leases|worker:|numbers|cancelling:|intents|lost)"
+    r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost)"
 )
 
 

@@ -20,7 +20,7 @@ struct Keys: Sendable {
 
     func totals(_ queue: String) -> String { prefix(queue) + "totals" }
     func lane(_ queue: String, _ number: String) -> String { prefix(queue) + "lane:\(number)" }
-    func bell(_ queue: String) -> String { prefix(queue) + "bell" }
+    func bell(_ queue: String) -> String { prefix(queue) + "wake" }
     func cancelling(_ queue: String, _ worker: WorkerID) -> String { prefix(queue) + "cancelling:\(worker)" }
 
     // Channels
@@ -52,7 +52,7 @@ struct Keys: Sendable {
     var prefixPattern: String { "{\(namespace)/*" }
 
     private static let kindsOfQueue: Set = [
-        "meta", "totals", "bell", "leases", "scheduled", "retrying", "expiring", "batches", "intents", "awaited",
+        "meta", "totals", "wake", "leases", "scheduled", "retrying", "expiring", "batches", "intents", "awaited",
         "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost",
     ]
 

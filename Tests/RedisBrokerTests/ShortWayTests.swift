@@ -104,7 +104,7 @@ private struct PairedRun {
     private mutating func prepare() async throws {
         switch Int.random(in: 1...4, using: &chance) {
         // As if somebody had taken the token and not come to claim.
-        case 1: try await delete("bell")
+        case 1: try await delete("wake")
         // As after a day.
         case 2: try await delete("intents")
         case 3 where cancelled == nil:

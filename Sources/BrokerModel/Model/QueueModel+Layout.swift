@@ -83,7 +83,7 @@ extension QueueModel {
             layout.text += "intent \(intent.key) \(intent.value.at)\n"
         }
         if let watcher { layout.text += "watcher \(watcher.worker) \(watcher.due)\n" }
-        if hasToken { layout.text += "bell\n" }
+        if hasToken { layout.text += "wake\n" }
         layout.hasToken = hasToken
         layout.text += "counters \(sequence) \(fence) \(stale) \(leaseFloor) \(outageUntil)\n"
         for worker in lostInOrder {

@@ -89,7 +89,7 @@ if tonumber(m.lastSeen or 0) > now + 5000 then
   finding('clockBack', 'lastSeen', format('the last heartbeat is %d ms in the future: the clock of Redis went back',
     tonumber(m.lastSeen) - now))
 end
-if call('LLEN', PREFIX .. 'bell') > 1 then
-  finding('bell', 'bell', 'more than one token', 'LTRIM ' .. quoted(PREFIX .. 'bell') .. ' 0 0')
+if call('LLEN', PREFIX .. 'wake') > 1 then
+  finding('wake', 'wake', 'more than one token', 'LTRIM ' .. quoted(PREFIX .. 'wake') .. ' 0 0')
 end
 return { format('%d', now), count, meta_fields, total_fields, sizes, workers, findings, unhandled }

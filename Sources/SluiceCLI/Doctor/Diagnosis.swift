@@ -56,7 +56,7 @@ struct Diagnosis: Sendable, Equatable {
 
     /// All other findings of scripts are errors.
     private static let severities: [String: Severity] = [
-        "leftover": .warning, "clockBack": .warning, "bell": .note, "unregistered": .warning,
+        "leftover": .warning, "clockBack": .warning, "wake": .note, "unregistered": .warning,
     ]
 }
 

@@ -81,7 +81,7 @@ private struct Damage: Sendable {
         .warning("clock", "clockBack", { _ in "lastSeen" }) {
             try $0.damage("HSET", "meta", "lastSeen", 4_000_000_000_000)
         },
-        .note("bell", "bell", { _ in "bell" }) { try $0.damage("RPUSH", "bell", 1, 1) },
+        .note("wake", "wake", { _ in "wake" }) { try $0.damage("RPUSH", "wake", 1, 1) },
         .note("surprise", "unknownKey", { $0.prefix + "surprise" }) { try $0.damage("SET", "surprise", 1) },
         .warning("forgotten", "unregistered", { $0.queue }) {
             try $0.redis.ask(RedisCommand("SREM", $0.registry, $0.queue))[0].expectSuccess()

@@ -1,6 +1,6 @@
 -- The wake-up token of a queue is a list of at most one element: the worker that pops it may claim next.
 local function wake()
-  if call('LLEN', PREFIX .. 'bell') == 0 then call('RPUSH', PREFIX .. 'bell', '1') end
+  if call('LLEN', PREFIX .. 'wake') == 0 then call('RPUSH', PREFIX .. 'wake', '1') end
 end
 
 -- Something is due at `due`: wakes a worker if the timer owner does not know of an instant that early.
