@@ -70,6 +70,11 @@ class Step:
     def time(self):
         return f"{self.seconds() // 60:.0f} min {self.seconds() % 60:02.0f} s"
 
+    def failures(self):
+        """The lines of its output that say what failed, or its last ones. They stand at the end of the run, where a cut output still has them."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return ([line for line in lines if "✘" in line or "Fatal error" in line] or lines)[-12:]
+
     def progress(self):
         """For how long it runs, and the last that it said."""
         lines = self.log.read_text(errors="replace").splitlines() or [""]
@@ -174,6 +179,8 @@ def main():
     run([alone], failed)
     run(beside, failed)
     unfinished = [step.title for step in steps if step.code is None]
+    for step in (step for step in steps if step.code):
+        print(f"== {step.title}, what failed:", *step.failures(), sep="\n   ", flush=True)
     if failed or unfinished:
         sys.exit(f"error: failed: {', '.join(failed + unfinished)}")
 

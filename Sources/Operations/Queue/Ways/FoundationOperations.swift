@@ -208,11 +208,12 @@ private final class FoundationClaim<Work: Operation>: Sendable {
 
     /// - Throws: `OperationsError` with `.refused` if the operation is claimed or has begun.
     init(_ operation: Work) throws(OperationsError) {
-        if operation.hasBegun { throw .refused(operation, "was started before, or is in an OperationQueue") }
         guard claimed.withLock({ $0.insert(ObjectIdentifier(operation)).inserted }) else {
             throw .refused(operation, "belongs to another local operation")
         }
         self.operation = operation
+        // Read after the claim: a claim that was held before may have run the operation until just now. `deinit` gives this one back.
+        if operation.hasBegun { throw .refused(operation, "was started before, or is in an OperationQueue") }
     }
 
     // The operation is still referenced here, so its address cannot belong to another one yet.
