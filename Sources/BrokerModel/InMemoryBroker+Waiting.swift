@@ -1,32 +1,32 @@
 import Operations
 
-// Calls that wait: for the doorbell, for ends, for messages.
+// Calls that wait: for wake-up tokens, for ends, for messages.
 extension InMemoryBroker {
-    package func waitForBell(queues: [String], timeout: Duration) async throws -> String? {
+    package func waitForWakeUp(queues: [String], timeout: Duration) async throws -> String? {
         try Task.checkCancellation()
         let ticket = state.withLock { $0.listeners.newTicket() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                enterBellQueue(ticket, queues: queues, timeout: timeout, continuation: continuation)
+                enterWakeUpQueue(ticket, queues: queues, timeout: timeout, continuation: continuation)
             }
         } onCancel: {
-            let waiter = state.withLock { $0.listeners.bells.removeValue(forKey: ticket) }
+            let waiter = state.withLock { $0.listeners.wakeUps.removeValue(forKey: ticket) }
             waiter?.resume(with: .failure(CancellationError()))
         }
     }
 
-    package func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
-        if Task.isCancelled { return BellAnswer() }
-        let rung: String?
+    package func claimAtWakeUp(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> WakeUpAnswer {
+        if Task.isCancelled { return WakeUpAnswer() }
+        let woken: String?
         do {
-            rung = try await waitForBell(queues: [queue], timeout: timeout)
+            woken = try await waitForWakeUp(queues: [queue], timeout: timeout)
         } catch is CancellationError {
-            rung = nil
+            woken = nil
         }
-        return BellAnswer(rang: rung != nil, claim: try await claim(request, queue: queue))
+        return WakeUpAnswer(wasWoken: woken != nil, claim: try await claim(request, queue: queue))
     }
 
-    private func enterBellQueue(
+    private func enterWakeUpQueue(
         _ ticket: Int,
         queues: [String],
         timeout: Duration,
@@ -43,17 +43,17 @@ extension InMemoryBroker {
                 continuation.resume(returning: queue)
                 return false
             }
-            state.listeners.bells[ticket] = BellWaiter(queues: queues, continuation: continuation)
+            state.listeners.wakeUps[ticket] = WakeUpWaiter(queues: queues, continuation: continuation)
             return true
         }
         guard isWaiting else { return }
         let timer = after(timeout) { broker in
-            let waiter = broker.state.withLock { $0.listeners.bells.removeValue(forKey: ticket) }
+            let waiter = broker.state.withLock { $0.listeners.wakeUps.removeValue(forKey: ticket) }
             waiter?.resume(with: .success(nil))
         }
         let isOver = state.withLock { state in
-            state.listeners.bells[ticket]?.timer = timer
-            return state.listeners.bells[ticket] == nil
+            state.listeners.wakeUps[ticket]?.timer = timer
+            return state.listeners.wakeUps[ticket] == nil
         }
         if isOver { timer.cancel() }
     }

@@ -2,7 +2,7 @@ import Operations
 
 /// A queue server in memory: the same states, fences, leases and outcomes as the scripts in Redis, for tests without a server.
 ///
-/// Every call is one step under a lock. Time is the machine's, or a `ManualClock`'s; durations that a caller waits (`waitForBell`,
+/// Every call is one step under a lock. Time is the machine's, or a `ManualClock`'s; durations that a caller waits (`waitForWakeUp`,
 /// `awaitEnd`) are real in both cases.
 package final class InMemoryBroker: Broker {
     let time: ServerTime
@@ -123,8 +123,8 @@ extension InMemoryBroker {
         run(queue) { $0.retire(worker: worker.description) }
     }
 
-    package func ring(queue: String) async throws {
-        run(queue) { $0.ring() }
+    package func wake(queue: String) async throws {
+        run(queue) { $0.wake() }
     }
 }
 

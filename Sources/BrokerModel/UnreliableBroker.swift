@@ -135,16 +135,16 @@ extension UnreliableBroker {
         try await attempt(.retire) { try await base.retire(worker: worker, queue: queue) }
     }
 
-    /// Waiting is never unreliable here: a lost ring is `base.waitForBell` returning nil.
-    package func waitForBell(queues: [String], timeout: Duration) async throws -> String? {
-        try await base.waitForBell(queues: queues, timeout: timeout)
+    /// Waiting is never unreliable here: a lost wake-up is `base.waitForWakeUp` returning nil.
+    package func waitForWakeUp(queues: [String], timeout: Duration) async throws -> String? {
+        try await base.waitForWakeUp(queues: queues, timeout: timeout)
     }
 
-    package func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
-        try await attempt(.claim) { try await base.claimAtBell(request, queue: queue, timeout: timeout) }
+    package func claimAtWakeUp(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> WakeUpAnswer {
+        try await attempt(.claim) { try await base.claimAtWakeUp(request, queue: queue, timeout: timeout) }
     }
 
-    package func ring(queue: String) async throws { try await base.ring(queue: queue) }
+    package func wake(queue: String) async throws { try await base.wake(queue: queue) }
 
     package func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
     {

@@ -72,7 +72,7 @@ public struct OperationContext: Sendable {
             guard link.ownsLease else {
                 throw OperationsError(
                     .leaseLost,
-                    "the lease of this run has lapsed; another worker may own the operation",
+                    "the lease of this run (fence \(validFence)) has lapsed; another worker may own operation \(id)",
                     id: id
                 )
             }

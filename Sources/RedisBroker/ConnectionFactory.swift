@@ -56,7 +56,7 @@ struct ConnectionFactory: Sendable {
             connectTimeout: configuration.connectTimeout,
             commandDeadline: deadline,
             clientName: "\(configuration.clientName):\(purpose)",
-            // An idle worker may cost Redis 20 commands a minute: 12 beats, 2 waits at the bell with their claims, and 3 of these. What a
+            // An idle worker may cost Redis 20 commands a minute: 12 beats, 2 waits at the wake-up token with their claims, and 3 of these. What a
             // silent subscription misses meanwhile, the heartbeat brings.
             pingInterval: .seconds(20),
             failsFastWhenRefused: configuration.failsFastWhenRefused,

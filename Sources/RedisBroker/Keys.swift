@@ -20,7 +20,7 @@ struct Keys: Sendable {
 
     func totals(_ queue: String) -> String { prefix(queue) + "totals" }
     func lane(_ queue: String, _ number: String) -> String { prefix(queue) + "lane:\(number)" }
-    func bell(_ queue: String) -> String { prefix(queue) + "wake" }
+    func wake(_ queue: String) -> String { prefix(queue) + "wake" }
     func cancelling(_ queue: String, _ worker: WorkerID) -> String { prefix(queue) + "cancelling:\(worker)" }
 
     // Channels

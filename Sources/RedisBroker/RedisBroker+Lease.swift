@@ -149,30 +149,30 @@ extension RedisBroker {
         _ = try await evaluate(scripts[.retire], arguments)
     }
 
-    package func waitForBell(queues: [String], timeout: Duration) async throws -> String? {
+    package func waitForWakeUp(queues: [String], timeout: Duration) async throws -> String? {
         for queue in queues { try await register(queue) }
-        return try await translated { try await doorbell.wait(queues: queues, timeout: timeout) }
+        return try await translated { try await wakeUps.wait(queues: queues, timeout: timeout) }
     }
 
-    package func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
+    package func claimAtWakeUp(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> WakeUpAnswer {
         try await register(queue)
         guard !isSpread else {
             // A cluster may send wait and claim on to another node, and then not in their order.
             do {
-                return BellAnswer(rang: try await waitForBell(queues: [queue], timeout: timeout) != nil)
+                return WakeUpAnswer(wasWoken: try await waitForWakeUp(queues: [queue], timeout: timeout) != nil)
             } catch is CancellationError {
-                return BellAnswer()
+                return WakeUpAnswer()
             }
         }
         let arguments = arguments(of: request, queue: queue)
         return try await translated {
-            let answer = try await doorbell.wait(queue: queue, timeout: timeout, then: scripts[.claim], arguments)
-            return BellAnswer(rang: answer?.rang ?? false, claim: try answer.map { try Claim($0.reply) })
+            let answer = try await wakeUps.wait(queue: queue, timeout: timeout, then: scripts[.claim], arguments)
+            return WakeUpAnswer(wasWoken: answer?.wasWoken ?? false, claim: try answer.map { try Claim($0.reply) })
         }
     }
 
-    package func ring(queue: String) async throws {
-        try await translated { try await doorbell.ring(queue) }
+    package func wake(queue: String) async throws {
+        try await translated { try await wakeUps.put(queue) }
     }
 
     package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {

@@ -7,16 +7,16 @@ import Synchronization
 
 /// The queue server in Redis: one typed call per script.
 ///
-/// It has up to four connections: commands, heartbeat (a thread of its own), doorbell and pub/sub; the last three are made
+/// It has up to four connections: commands, heartbeat (a thread of its own), wake-up tokens and pub/sub; the last three are made
 /// when they are first used, so a producer has one. In a cluster, commands and heartbeat have one for each node that is needed, and
-/// the doorbell one for each queue.
+/// that of wake-up tokens one for each queue.
 package final class RedisBroker: Broker, SpreadBroker {
     package let namespace: String
     let keys: Keys
     let scripts: ScriptLibrary
     let link: RedisLink
     let heartbeat: HeartbeatConnection
-    let doorbell: Doorbell
+    let wakeUps: WakeUpTokens
     let subscriptions: Subscriptions
     let confirmations: Confirmations
     let ledger = CallLedger()
@@ -50,7 +50,7 @@ package final class RedisBroker: Broker, SpreadBroker {
             configuration.commandDeadline
         )
         heartbeat = HeartbeatConnection(connections)
-        doorbell = Doorbell(connections, keys: keys, commands: link)
+        wakeUps = WakeUpTokens(connections, keys: keys, commands: link)
         subscriptions = Subscriptions(connections)
         confirmations = Confirmations(connections)
     }
@@ -76,7 +76,7 @@ package final class RedisBroker: Broker, SpreadBroker {
     package func close() {
         link.close()
         heartbeat.close()
-        doorbell.close()
+        wakeUps.close()
         subscriptions.close()
         confirmations.close()
     }

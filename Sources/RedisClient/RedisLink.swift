@@ -160,7 +160,7 @@ package final class RedisLink: Sendable {
             metadata: ["redis": "\(endpoint)", "epoch": "\(epoch)"]
         )
         if isNode, configuration.outages?.end(of: "\(endpoint)") == true {
-            logger.notice("a node of the cluster is back", metadata: ["redis": "\(endpoint)"])
+            logger.notice("the client reaches a node of the cluster again", metadata: ["redis": "\(endpoint)"])
         }
         onChange?(nil)
         connection.handler.onRefusal = { self.leave(connection, because: RedisError(server: $0)) }
@@ -185,7 +185,7 @@ package final class RedisLink: Sendable {
         let pause = loop.value.noteFailure(error)
         if isNode, configuration.outages?.begin(of: "\(endpoint)") == true {
             logger.warning(
-                "a node of the cluster is away",
+                "the client cannot reach a node of the cluster and tries again",
                 metadata: ["redis": "\(endpoint)", "error": "\(error.message)"]
             )
         }

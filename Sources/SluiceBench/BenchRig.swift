@@ -12,7 +12,7 @@ import Synchronization
 /// What a benchmark runs on: a redis-server of its own in a folder of its own, a client, a connection that asks the server about
 /// itself, and worker processes.
 ///
-/// Everything of it ends with `close()`. The workers hold the other end of a leash, so they end also if this process is killed.
+/// Everything of it ends with `close()`. The workers hold the other end of a pipe, so they end also if this process is killed.
 final class BenchRig: Sendable {
     static let queue = "bench"
     static let namespace = "bench"
@@ -23,7 +23,7 @@ final class BenchRig: Sendable {
     let endpoint: RedisEndpoint
     private let server: EmbeddedRedis
     private let folder: URL
-    private let leash: Int32
+    private let parentPipe: Int32
     private let watchdog: Process
     private let workers = Mutex<[WorkerProcess]>([])
 
@@ -55,8 +55,8 @@ final class BenchRig: Sendable {
         self.server = server
         self.folder = folder
         endpoint = server.endpoint
-        leash = try Leash.make()
-        watchdog = try Self.watchdog(leash, pid: pid, folder)
+        parentPipe = try ParentWatch.make()
+        watchdog = try Self.watchdog(parentPipe, pid: pid, folder)
         let broker = RedisBroker(
             endpoint,
             configuration: RedisBrokerConfiguration(namespace: Self.namespace),
@@ -82,12 +82,12 @@ final class BenchRig: Sendable {
         ).get()
     }
 
-    /// The server runs in a session of its own. Should this process be killed, a shell that holds the leash ends the server.
-    private static func watchdog(_ leash: Int32, pid: Int32, _ folder: URL) throws -> Process {
+    /// The server runs in a session of its own. Should this process be killed, a shell that holds the pipe ends the server.
+    private static func watchdog(_ parentPipe: Int32, pid: Int32, _ folder: URL) throws -> Process {
         let watchdog = Process()
         watchdog.executableURL = URL(fileURLWithPath: "/bin/sh")
         watchdog.arguments = ["-c", #"read -r _; kill -9 "$0"; rm -rf "$1""#, "\(pid)", folder.path]
-        watchdog.standardInput = FileHandle(fileDescriptor: leash, closeOnDealloc: false)
+        watchdog.standardInput = FileHandle(fileDescriptor: parentPipe, closeOnDealloc: false)
         watchdog.standardError = FileHandle.nullDevice
         try watchdog.run()
         return watchdog
@@ -170,7 +170,7 @@ final class BenchRig: Sendable {
                 "test-worker", "--redis", Self.url(endpoint ?? self.endpoint), "--namespace", Self.namespace,
                 "-q", queues, "-c", "\(slots)", "--quiet", "--drain-timeout", "2s", "--supervised", id.description,
             ],
-            leash: leash,
+            parentPipe: parentPipe,
             isSilent: true
         )
         workers.withLock { $0.append(process) }

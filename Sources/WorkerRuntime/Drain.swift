@@ -48,7 +48,7 @@ final class StopRequest: Sendable {
 
 /// How a worker stops.
 ///
-/// 1. Nothing is claimed or started any more; what has not started goes back to the front of its lane. A claim that waits at a bell is
+/// 1. Nothing is claimed or started any more; what has not started goes back to the front of its lane. A claim that waits at a wake-up token is
 ///    called back, and what it brings goes back too.
 /// 2. What runs may end, until the drain time-out.
 /// 3. Then bodies are cancelled, and go back untried: neither attempt nor delivery changes.
@@ -74,7 +74,7 @@ struct Drain: Sendable {
             return queue.members.filter { $0.supply.state == .ready }.map(\.share.name)
         }
         core.logger.info("draining", metadata: ["running": "\(core.queue.withLock { $0.slots.running })"])
-        core.bell.raise()
+        core.wakeUp.raise()
         await passOn(unclaimed)
         await untilNothingMoreComes()
         await wait(until: .now + core.configuration.drainTimeout, orAbandoned: true) { core.holdsNothing }
@@ -112,7 +112,7 @@ struct Drain: Sendable {
 
     /// There may be work that this worker was called for and will not do: somebody else should look.
     private func passOn(_ names: [String]) async {
-        await withinStep(forEach: names) { try? await core.broker.ring(queue: $0) }
+        await withinStep(forEach: names) { try? await core.broker.wake(queue: $0) }
     }
 
     /// Does something for each queue, for all of them at once: there may be a thousand.

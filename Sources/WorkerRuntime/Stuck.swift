@@ -45,9 +45,9 @@ extension WorkerCore {
             "stuck: the operation did not end within the grace after its cancel; its slot is freed, its body goes on",
             metadata: operation.metadata(["grace": "\(configuration.cancelGrace)", "policy": "\(configuration.stuck)"])
         )
-        tally.stuck.wrappingAdd(1, ordering: .relaxed)
-        tally.count(settlement)
-        _ = end(operation, settlement, reportsAreBusy: reportsAreBusy, startedAt: startedAt, runnerUntil: nil)
+        counters.stuck.wrappingAdd(1, ordering: .relaxed)
+        counters.count(settlement)
+        _ = end(operation, settlement, reportsAreBusy: reportsAreBusy, startedAt: startedAt, taskMayRunUntil: nil)
         beatNow.request()  // which tells of it
         if configuration.stuck == .replace { replace() }
     }
@@ -67,8 +67,8 @@ extension WorkerCore {
 
     /// A body that was given up on has returned after all.
     func returned(_ operation: HeldOperation) {
-        tally.stuck.wrappingSubtract(1, ordering: .relaxed)
-        runnerEnds()
+        counters.stuck.wrappingSubtract(1, ordering: .relaxed)
+        taskEnds()
         logger.info("a stuck body has returned; nothing of it is stored", metadata: operation.metadata())
     }
 

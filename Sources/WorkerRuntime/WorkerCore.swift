@@ -24,10 +24,10 @@ final class WorkerCore: Sendable {
     let queue: Mutex<LocalQueue>
     let reporter: Reporter
     /// What the worker says of itself.
-    let tally = Tally()
+    let counters = WorkerCounters()
 
-    /// Raised when another queue's bell should be waited for.
-    let bell = Signal()
+    /// Raised when another queue's wake-up token should be waited for.
+    let wakeUp = Signal()
     /// Raised when an instant to wait for has changed.
     let alarm = Signal()
     /// Raised when something has ended and the worker may have become idle: for the drain.
@@ -41,7 +41,7 @@ final class WorkerCore: Sendable {
     /// Queues in which a sweep is due.
     let sweeps = SweepRequests()
     /// When its loops last turned.
-    let pulse = Pulse()
+    let liveness = Liveness()
     /// Ends what runs for too long.
     let deadlines = DeadlineWatch()
     /// Whether tasks get a thread.
@@ -112,10 +112,10 @@ final class WorkerCore: Sendable {
             let result = body(&queue, now)
             var effects = Effects()
             queue.fill(now)
-            effects.runners = queue.line.callRunners()
+            effects.executorTasks = queue.line.callTasks()
             let outlook = queue.outlook(now)
             effects.wakes = outlook.callers.map { queue.members[$0].signal }
-            effects.bell = outlook.needsBell
+            effects.wakeUp = outlook.needsWakeUp
             effects.alarm = outlook.alarm.map { next in queue.alarmSet.map { next < $0 } ?? true } ?? false
             effects.calm = queue.phase != .running
             effects.pause = configuration.burst != .none
@@ -126,20 +126,20 @@ final class WorkerCore: Sendable {
     }
 
     private struct Effects {
-        var runners = 0
+        var executorTasks = 0
         var own: Signal?
         var wakes: [Signal] = []
-        var bell = false
+        var wakeUp = false
         var alarm = false
         var calm = false
         var pause = false
     }
 
     private func act(_ effects: Effects) {
-        startRunners(effects.runners)
+        startExecutorTasks(effects.executorTasks)
         effects.own?.raise()
         for signal in effects.wakes { signal.raise() }
-        if effects.bell { bell.raise() }
+        if effects.wakeUp { wakeUp.raise() }
         if effects.alarm { alarm.raise() }
         if effects.calm { calm.raise() }
         if effects.pause { pause.raise() }
@@ -187,35 +187,35 @@ final class WorkerCore: Sendable {
         let startedAt: Instant
     }
 
-    /// Makes runners. Their priority is that of the loops, whoever makes them: threads are counted for each, and where bodies hold all
+    /// Makes executor tasks. Their priority is that of the loops, in any case: threads are counted for each, and where bodies hold all
     /// of them, nothing is to be claimed.
-    private func startRunners(_ count: Int) {
+    private func startExecutorTasks(_ count: Int) {
         for _ in 0..<count {
-            let runner = Runner()
+            let executorTask = ExecutorTask()
             let executor = Executor(core: self)
-            runner.attach(Task(priority: .medium) { await executor.run(in: runner) })
+            executorTask.attach(Task(priority: .medium) { await executor.run(in: executorTask) })
         }
     }
 
-    /// What a runner that has come does first.
+    /// What an executor task that has come does first.
     ///
     /// - Returns: nil if others have done all of it.
     func firstTurn() -> Turn? {
-        let (operation, runners) = queue.withLock { ($0.line.popForNewRunner(), $0.line.callRunners()) }
-        startRunners(runners)
+        let (operation, executorTasks) = queue.withLock { ($0.line.popForNewTask(), $0.line.callTasks()) }
+        startExecutorTasks(executorTasks)
         return operation.map { Turn(operation: $0, startedAt: .now) }
     }
 
     /// An operation has ended.
     ///
-    /// - Parameter runnerUntil: until when its runner may go on; nil = its runner has not come back from it.
-    /// - Returns: what its runner does next; nil = the runner ends.
+    /// - Parameter taskMayRunUntil: until when its executor task may go on; nil = its executor task has not come back from it.
+    /// - Returns: what its executor task does next; nil = the executor task ends.
     func end(
         _ operation: HeldOperation,
         _ settlement: Settlement,
         reportsAreBusy: Bool,
         startedAt: Instant,
-        runnerUntil: Instant?
+        taskMayRunUntil: Instant?
     ) -> Turn? {
         let now = Instant.now
         let (next, effects, isSpent) = queue.withLock { queue -> (HeldOperation?, Effects, Bool) in
@@ -229,8 +229,8 @@ final class WorkerCore: Sendable {
                 effects.wakes.append(queue.members[index].signal)
             }
             effects.calm = queue.phase != .running
-            let next = runnerUntil.flatMap { queue.line.popForRunner(mayGoOn: now < $0) }
-            effects.runners = queue.line.callRunners()
+            let next = taskMayRunUntil.flatMap { queue.line.popForTask(mayGoOn: now < $0) }
+            effects.executorTasks = queue.line.callTasks()
             return (next, effects, isSpent)
         }
         if isSpent, let limit = configuration.maxOperations {
@@ -243,8 +243,8 @@ final class WorkerCore: Sendable {
         return next.map { Turn(operation: $0, startedAt: now) }
     }
 
-    /// A body that was given up on has ended after all, and its runner with it.
-    func runnerEnds() { queue.withLock { $0.line.runnerEnds() } }
+    /// A body that was given up on has ended after all, and its executor task with it.
+    func taskEnds() { queue.withLock { $0.line.taskEnds() } }
 
     /// An ended operation whose reports have arrived.
     private func settle(_ operation: HeldOperation, _ settlement: Settlement) {

@@ -121,7 +121,7 @@ package final class WorkerService: Service {
         let core = core
         let queues = AsyncStream<[String]>.makeStream()
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await DoorbellLoop(core: core).run() }
+            group.addTask { await WakeUpLoop(core: core).run() }
             group.addTask { await AlarmLoop(core: core).run() }
             group.addTask { await Sweeper(core: core).run() }
             group.addTask { await core.reporter.run() }
@@ -160,19 +160,19 @@ package final class WorkerService: Service {
             var found: [String]?
             do {
                 found = try await discover?()
-                core.pulse.answered()
+                core.liveness.answered()
                 refusal.isOver()
             } catch { refusal.note(error) }
             let new = (found ?? []).filter { !known.contains($0) }
             if !new.isEmpty {
                 core.queue.withLock { queue in new.forEach { queue.add(QueueShare($0)) } }
                 // A claim that waits for the only queue so far knows nothing of the slots of the others.
-                core.bell.raise()
+                core.wakeUp.raise()
                 add(new)
             }
             let pause = core.configuration.lease
             // As long as there is none, no heartbeat says that Redis is there.
-            try? await Task.sleep(for: core.queueNames.isEmpty ? min(pause, Pulse.freshness) : pause)
+            try? await Task.sleep(for: core.queueNames.isEmpty ? min(pause, Liveness.freshness) : pause)
         }
     }
 
@@ -192,7 +192,7 @@ package final class WorkerService: Service {
                 continue
             }
             if await nothingRunsElsewhere() { return stop() }
-            // Nobody rings when another worker's operation ends: this is asked again, ever less often.
+            // No wake-up comes when another worker's operation ends: this is asked again, ever less often.
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, .seconds(1))
         }

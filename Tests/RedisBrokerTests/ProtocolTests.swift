@@ -50,7 +50,7 @@ struct ProtocolTests {
             ("enqueue", { _ = try await $0.enqueue([Self.operation], queue: Self.queue) }),
             ("enqueueAll", { _ = try await $0.enqueueAll([Self.operation], queue: Self.queue) { _ in } }),
             ("claim", { _ = try await $0.claim(Self.request(), queue: Self.queue) }),
-            ("claimAtBell", { _ = try await $0.claimAtBell(Self.request(), queue: Self.queue, timeout: .zero) }),
+            ("claimAtWakeUp", { _ = try await $0.claimAtWakeUp(Self.request(), queue: Self.queue, timeout: .zero) }),
             ("beat", { broker in try await Self.beat(broker) }),
             ("queues", { _ = try await $0.queues() }),
             ("pause", { try await $0.setPaused(true, forMilliseconds: nil, queue: Self.queue) }),

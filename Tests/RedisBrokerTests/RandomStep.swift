@@ -15,8 +15,8 @@ enum RandomStep {
     case sweep
     case abandon(WorkerID)
     case retire(WorkerID)
-    case takeBell
-    case ring
+    case takeToken
+    case wake
     case cancel([OperationID], CancelRequest)
     case cancelQueue(CancelRequest)
     case retry([OperationID])
@@ -64,8 +64,8 @@ enum RandomStep {
         case .sweep: return .swept(try await broker.sweep(queue: queue))
         case .abandon(let worker): return .swept(try await broker.abandon(worker: worker, queue: queue))
         case .retire(let worker): try await broker.retire(worker: worker, queue: queue)
-        case .takeBell: return .rang(try await broker.waitForBell(queues: [queue], timeout: .seconds(5)))
-        case .ring: try await broker.ring(queue: queue)
+        case .takeToken: return .woke(try await broker.waitForWakeUp(queues: [queue], timeout: .seconds(5)))
+        case .wake: try await broker.wake(queue: queue)
         case .cancel(let ids, let request):
             return .cancelled(try await broker.cancel(ids, request: request, queue: queue))
         case .cancelQueue(let request):
@@ -81,10 +81,10 @@ enum RandomStep {
         return .none
     }
 
-    /// Whether it is a message that can come late or twice. What takes from the bell waits until there is something to take.
+    /// Whether it is a message that can come late or twice. What takes from the wake-up token waits until there is something to take.
     var isMessage: Bool {
         switch self {
-        case .advance, .forgetScripts, .takeBell: false
+        case .advance, .forgetScripts, .takeToken: false
         default: true
         }
     }
@@ -112,7 +112,7 @@ enum StepOutcome: Equatable {
     case reported([Bool])
     case reconciled(Reconciliation)
     case swept(SweepReply)
-    case rang(String?)
+    case woke(String?)
     case cancelled([CancelOutcome])
     case counted(waiting: Int, executing: Int)
     case changed([ChangeOutcome])

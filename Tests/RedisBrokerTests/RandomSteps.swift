@@ -36,20 +36,20 @@ struct RandomSteps {
     /// - Parameters:
     ///   - held: what runs now.
     ///   - load: how many things lie in the queue; above `mostLoad` nothing is added.
-    ///   - hasBell: the doorbell's token can be taken.
+    ///   - hasToken: the wake-up token can be taken.
     /// - Returns: the step, and whether its answer is heard: that of a late one goes to a connection that is gone.
-    mutating func next(held: [Hold], load: Int, hasBell: Bool) -> (step: RandomStep, isHeard: Bool) {
+    mutating func next(held: [Hold], load: Int, hasToken: Bool) -> (step: RandomStep, isHeard: Bool) {
         remember(held)
         if !late.isEmpty, chance(0.2) { return (late.remove(at: number(0...late.count - 1)), false) }
-        let step = fresh(held: held, load: load, hasBell: hasBell)
+        let step = fresh(held: held, load: load, hasToken: hasToken)
         guard step.isMessage, late.count < 8, chance(0.06) else { return (step, true) }
         late.append(step)
         // It is on its way; meanwhile something else happens, or it is sent again and overtakes itself.
         let again = chance(0.5) ? step.repeated : nil
-        return (again ?? fresh(held: held, load: load, hasBell: hasBell), true)
+        return (again ?? fresh(held: held, load: load, hasToken: hasToken), true)
     }
 
-    private mutating func fresh(held: [Hold], load: Int, hasBell: Bool) -> RandomStep {
+    private mutating func fresh(held: [Hold], load: Int, hasToken: Bool) -> RandomStep {
         switch number(1...100) {
         case 1...20: return load < Self.mostLoad ? enqueue() : claim()
         case 21...34: return .advance(jump())
@@ -64,13 +64,13 @@ struct RandomSteps {
         case 90...92: return .cancel(ids(1...3), cancelRequest())
         case 93...94: return .retry(ids(1...3))
         case 95...96: return .remove(ids(1...2))
-        default: return rare(hasBell: hasBell)
+        default: return rare(hasToken: hasToken)
         }
     }
 
-    private mutating func rare(hasBell: Bool) -> RandomStep {
+    private mutating func rare(hasToken: Bool) -> RandomStep {
         switch number(1...40) {
-        case 1...12: hasBell ? .takeBell : .ring
+        case 1...12: hasToken ? .takeToken : .wake
         case 13...20: .pause(chance(0.7) ? Int64(number(0...20_000)) : nil)
         case 21...32: .resume
         case 33...36: chance(0.5) ? .cancelQueue(cancelRequest()) : .sweep

@@ -112,8 +112,8 @@ struct RedisLayout {
         end
         set('lease', P .. 'leases')
         hash(P .. 'intents', nil, function(id, intent) put('intent', id, (string.match(intent, '^%d+'))) end)
-        local m = call('HMGET', KEYS[1], 'watcher', 'next', 'sequence', 'fence', 'leaseFloor', 'outageUntil')
-        if m[1] then put('watcher', m[1], m[2]) end
+        local m = call('HMGET', KEYS[1], 'timerOwner', 'next', 'sequence', 'fence', 'leaseFloor', 'outageUntil')
+        if m[1] then put('timerOwner', m[1], m[2]) end
         if call('LLEN', P .. 'wake') > 0 then put('wake') end
         put('counters', m[3] or '0', m[4] or '0', call('HGET', P .. 'totals', 'stale') or '0', m[5] or '0', m[6] or '0')
         local lost = call('ZRANGE', P .. 'lost', 0, -1, 'WITHSCORES')

@@ -53,7 +53,7 @@ struct TwinRun {
         let held = snapshot.executing.map {
             RandomSteps.Hold(worker: WorkerID($0.worker), fence: $0.fence, header: $0.header)
         }
-        let (step, isHeard) = steps.next(held: held, load: layout.load, hasBell: layout.hasToken)
+        let (step, isHeard) = steps.next(held: held, load: layout.load, hasToken: layout.hasToken)
         switch step {
         case .advance(let duration): try await clocked.advance(by: duration)
         case .forgetScripts: try await clocked.direct.send(RedisCommand("SCRIPT", "FLUSH")).expectSuccess()

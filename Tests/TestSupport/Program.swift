@@ -121,11 +121,11 @@ private final class Running: Sendable {
 
     /// Collects the child on a thread of its own, which blocks.
     func watch() {
-        Leash.shared.add(pid)
+        StartedPrograms.shared.add(pid)
         let thread = Thread { [self] in
             Spawning.awaitEnd(of: pid)
             let (code, waiters) = state.withLock { state in
-                Leash.shared.remove(pid)
+                StartedPrograms.shared.remove(pid)
                 let code = Spawning.collect(pid)
                 state.code = code
                 defer { state.waiters = [] }
@@ -150,8 +150,8 @@ private final class Running: Sendable {
 
 /// Kills the programs of a test process that has ended without doing so itself: a shell reads from a pipe which ones live,
 /// and its end when the test process is gone.
-private final class Leash: Sendable {
-    static let shared = Leash()
+private final class StartedPrograms: Sendable {
+    static let shared = StartedPrograms()
 
     /// nil where there is no shell: then programs live on after a crash.
     private let watchdog = try? ChildProcess.start("sh", ["-c", script])

@@ -57,7 +57,7 @@ package final class TestServer: Sendable {
     var hasUsers: Bool { options.withUsers }
 
     private struct Watched: Sendable {
-        /// Its standard input is the leash: when it closes, the watchdog ends the server.
+        /// Its standard input is the pipe: when it closes, the watchdog ends the server.
         var watchdog: ChildProcess
         /// Of the server.
         var pid: Int32

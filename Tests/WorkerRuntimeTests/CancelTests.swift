@@ -46,7 +46,7 @@ struct CancelTests {
     func immediate() {
         let claimed = ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: [])
         let operation = HeldOperation(claimed, queue: 0, ties: .none)
-        #expect(operation.begin(in: Runner()))
+        #expect(operation.begin(in: ExecutorTask()))
         #expect(operation.cancel(reason: "test"))
         #expect(operation.end()?.reportsAreBusy == true)
         #expect(operation.takeReports().map(\.content) == [.cancelAcknowledged])

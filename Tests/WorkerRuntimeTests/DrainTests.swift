@@ -212,9 +212,9 @@ private final class MuteBroker: Forwarding {
         try await base.retire(worker: worker, queue: queue)
     }
 
-    func ring(queue: String) async throws {
+    func wake(queue: String) async throws {
         await hold()
-        try await base.ring(queue: queue)
+        try await base.wake(queue: queue)
     }
 }
 

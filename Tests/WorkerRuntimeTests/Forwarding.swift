@@ -56,15 +56,15 @@ extension Forwarding {
         try await base.retire(worker: worker, queue: queue)
     }
 
-    package func waitForBell(queues: [String], timeout: Duration) async throws -> String? {
-        try await base.waitForBell(queues: queues, timeout: timeout)
+    package func waitForWakeUp(queues: [String], timeout: Duration) async throws -> String? {
+        try await base.waitForWakeUp(queues: queues, timeout: timeout)
     }
 
-    package func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
-        try await base.claimAtBell(request, queue: queue, timeout: timeout)
+    package func claimAtWakeUp(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> WakeUpAnswer {
+        try await base.claimAtWakeUp(request, queue: queue, timeout: timeout)
     }
 
-    package func ring(queue: String) async throws { try await base.ring(queue: queue) }
+    package func wake(queue: String) async throws { try await base.wake(queue: queue) }
 
     package func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
     {

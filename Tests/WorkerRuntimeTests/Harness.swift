@@ -215,10 +215,10 @@ extension LocalQueue {
         return takeLine().first
     }
 
-    /// What has a slot and no runner.
+    /// What has a slot and no executor task.
     mutating func takeLine() -> [HeldOperation] {
         var operations: [HeldOperation] = []
-        while let operation = line.popForRunner(mayGoOn: true) { operations.append(operation) }
+        while let operation = line.popForTask(mayGoOn: true) { operations.append(operation) }
         return operations
     }
 
@@ -230,7 +230,7 @@ extension LocalQueue {
         accept(claim, index, of: exchange, hold(claim.operations, index, ties), now)
     }
 
-    mutating func accept(_ answer: BellAnswer, _ index: Int, of asked: BellClaim, ties: QueueTies, _ now: Instant)
+    mutating func accept(_ answer: WakeUpAnswer, _ index: Int, of asked: WakeUpClaim, ties: QueueTies, _ now: Instant)
         -> Bool
     {
         accept(answer, index, of: asked, hold(answer.claim?.operations ?? [], index, ties), now)

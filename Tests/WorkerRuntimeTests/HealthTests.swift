@@ -22,7 +22,7 @@ struct HealthTests {
         for _ in 0..<busy { queue.slots.start(0) }
         queue.phase = phase
         func instant(_ age: Int?) -> ContinuousClock.Instant? { age.map { Self.now - .seconds($0) } }
-        let state = Pulse.State(claimedAt: instant(claimed), answeredAt: instant(answered), isListening: listens)
+        let state = Liveness.State(claimedAt: instant(claimed), answeredAt: instant(answered), isListening: listens)
         return state.health(of: queue, at: Self.now)
     }
 

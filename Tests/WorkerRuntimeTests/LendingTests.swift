@@ -169,7 +169,7 @@ private struct Storm {
         switch Int.random(in: 0..<6, using: &generator) {
         case 0, 1: send(now)
         case 2: answer(now)
-        case 3 where !isOver: _ = queue.rang(Int.random(in: 0...1, using: &generator), now)
+        case 3 where !isOver: _ = queue.wokeUp(Int.random(in: 0...1, using: &generator), now)
         default: for _ in 0..<Int.random(in: 1...300, using: &generator) { endOne(now) }
         }
         queue.fill(now)

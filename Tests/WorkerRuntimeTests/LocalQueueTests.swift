@@ -90,8 +90,8 @@ struct LocalQueueTests {
         queue.confirm(first.ended, 0)
         queue.finish(first, 0)
         queue.accept(Claim(status: .ok), 0, of: first, ties: .none, now)
-        let bell = queue.beginAtBell(0, now)
-        #expect(bell?.highestFence == 7)
+        let wakeUp = queue.beginAtWakeUp(0, now)
+        #expect(wakeUp?.highestFence == 7)
         queue.members[0].supply.expectWork()
         _ = queue.reconcile(
             Reconciliation(found: claimed(9...9), lost: [], more: false),
@@ -154,7 +154,7 @@ struct LocalQueueTests {
         #expect(queue.runAll(now).isEmpty)
     }
 
-    private func bells(_ queue: inout LocalQueue) -> [Int] { queue.bellQueues(now) }
+    private func wakeUps(_ queue: inout LocalQueue) -> [Int] { queue.wakeUpQueues(now) }
 
     private static func quiet(inFlight: Int) -> BeatReply {
         BeatReply(inFlight: inFlight, startable: false, sweepDue: false, cancels: [], cancelledThroughFence: 0)
@@ -314,14 +314,14 @@ struct LocalQueueTests {
         #expect(exchange(&queue) == nil)
     }
 
-    @Test("believes the answer to the later call, whichever comes first, and a ring more than both")
+    @Test("believes the answer to the later call, whichever comes first, and a wake-up more than both")
     func answersOutOfOrder() {
         var queue = queue(ended: 1000)
         guard let first = exchange(&queue), let second = exchange(&queue) else {
             Issue.record("there are not two calls")
             return
         }
-        var rung = queue
+        var woken = queue
         queue.finish(second, 0)
         queue.accept(Claim(status: .ok, operations: claimed(2001...2002)), 0, of: second, ties: .none, now)
         queue.finish(first, 0)
@@ -329,12 +329,12 @@ struct LocalQueueTests {
         #expect(queue.members[0].supply.state == .quiet)
         #expect(queue.takeLine().count + queue.members[0].waiting.count == 3)
 
-        _ = rung.rang(0, now)
-        rung.finish(first, 0)
-        rung.accept(Claim(status: .ok), 0, of: first, ties: .none, now)
-        rung.finish(second, 0)
-        rung.accept(Claim(status: .ok), 0, of: second, ties: .none, now)
-        #expect(rung.members[0].supply.state == .ready)
+        _ = woken.woke(0, now)
+        woken.finish(first, 0)
+        woken.accept(Claim(status: .ok), 0, of: first, ties: .none, now)
+        woken.finish(second, 0)
+        woken.accept(Claim(status: .ok), 0, of: second, ties: .none, now)
+        #expect(woken.members[0].supply.state == .ready)
     }
 
     @Test("claims very short operations ahead, long ones never")
@@ -371,10 +371,10 @@ struct LocalQueueTests {
             queue.members[number].lease.hold(until: now + .seconds(60))
         }
         /// What a worker does after each change.
-        func settle() -> (granted: Int, bell: Bool) {
+        func settle() -> (granted: Int, wakeUp: Bool) {
             _ = queue.runAll(now)
             let granted = queue.distribute(now).count
-            return (granted, queue.outlook(now).needsBell)
+            return (granted, queue.outlook(now).needsWakeUp)
         }
         // Each of ten slots is given to a queue in turn.
         #expect(settle() == (10, false))
@@ -385,9 +385,9 @@ struct LocalQueueTests {
         }
         var walks = queue.walks
         #expect(settle() == (0, true))
-        #expect(bells(&queue).count == 1000)
+        #expect(wakeUps(&queue).count == 1000)
         queue.renew(500, until: now + .seconds(60), Self.quiet(inFlight: 0), now)
-        let canStart = queue.rang(700, now)
+        let canStart = queue.wokeUp(700, now)
         #expect(canStart)
         #expect(queue.walks - walks <= 10)
         // One with completions may use every slot that is not kept for others, and counts them once.
@@ -416,17 +416,17 @@ struct LocalQueueTests {
     }
 
     @Test("listens only where it could start something and knows of nothing")
-    func bells() {
+    func wakeUps() {
         var queue = queue(slots: 1)
-        #expect(bells(&queue).isEmpty)
+        #expect(wakeUps(&queue).isEmpty)
         queue.accept(Claim(status: .ok), 0, ties: .none, now)
-        #expect(bells(&queue) == [0])
-        let isTaken = queue.rang(0, now)
+        #expect(wakeUps(&queue) == [0])
+        let isTaken = queue.wokeUp(0, now)
         #expect(isTaken)
         queue.accept(Claim(status: .ok, operations: claimed(1...1)), 0, ties: .none, now)
         _ = queue.runAll(now)
-        #expect(bells(&queue).isEmpty)
-        let isTakenAgain = queue.rang(0, now)
+        #expect(wakeUps(&queue).isEmpty)
+        let isTakenAgain = queue.wokeUp(0, now)
         #expect(!isTakenAgain)
     }
 }

@@ -80,7 +80,7 @@ struct RunningTests {
     }
 
     @Test("counts finished, failed, cancelled and unreadable operations apart")
-    func tally() async throws {
+    func counters() async throws {
         let harness = Harness()
         harness.start()
         let sleeping = try await harness.broker.put("sleep", #"{"seconds":60}"#)

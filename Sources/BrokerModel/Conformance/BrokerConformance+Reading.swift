@@ -169,30 +169,30 @@ extension BrokerConformance {
             // Without hints every step would wait for the next look, five seconds later.
             try bench.expect(ContinuousClock.now - started < .seconds(25), "the hints came at once")
         },
-        ConformanceCheck("The bell holds one token: enqueuing twice wakes one waiter once") { bench in
+        ConformanceCheck("One wake-up token at most: enqueuing twice wakes one waiter once") { bench in
             try await bench.enqueue()
             try await bench.enqueue()
-            try bench.expect(try await bench.bell(within: .seconds(5)), bench.queue, "the first wait")
-            try bench.expect(try await bench.bell(within: .milliseconds(30)), nil, "the second wait")
-            try await bench.broker.ring(queue: bench.queue)
-            try await bench.broker.ring(queue: bench.queue)
-            try bench.expect(try await bench.bell(within: .seconds(5)), bench.queue, "after putting it back")
-            try bench.expect(try await bench.bell(within: .milliseconds(30)), nil, "after putting it back twice")
+            try bench.expect(try await bench.wakeUp(within: .seconds(5)), bench.queue, "the first wait")
+            try bench.expect(try await bench.wakeUp(within: .milliseconds(30)), nil, "the second wait")
+            try await bench.broker.wake(queue: bench.queue)
+            try await bench.broker.wake(queue: bench.queue)
+            try bench.expect(try await bench.wakeUp(within: .seconds(5)), bench.queue, "after putting it back")
+            try bench.expect(try await bench.wakeUp(within: .milliseconds(30)), nil, "after putting it back twice")
         },
         ConformanceCheck("A waiter is woken by an enqueue") { bench in
             try await bench.enqueue()
-            _ = try await bench.bell(within: .seconds(5))
-            async let rung = bench.bell(within: .seconds(20))
+            _ = try await bench.wakeUp(within: .seconds(5))
+            async let woken = bench.wakeUp(within: .seconds(20))
             try await bench.enqueue()
-            try bench.expect(try await rung, bench.queue, "the queue that rang")
+            try bench.expect(try await woken, bench.queue, "the queue that woke")
         },
-        ConformanceCheck("Whatever makes something startable rings") { bench in
+        ConformanceCheck("Whatever makes something startable puts the wake-up token") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let steps: [(String, () async throws -> Void)] = [
                 (
                     "a claim that leaves work",
                     {
-                        try await bench.enqueue(2); _ = try await bench.bell(within: .seconds(5));
+                        try await bench.enqueue(2); _ = try await bench.wakeUp(within: .seconds(5));
                         _ = try await bench.claim(worker)
                     }
                 ),
@@ -209,42 +209,44 @@ extension BrokerConformance {
                     "an operator's retry",
                     {
                         let ids = try await bench.enqueue(delay: 1_000_000)
-                        _ = try await bench.bell(within: .milliseconds(100))
+                        _ = try await bench.wakeUp(within: .milliseconds(100))
                         _ = try await bench.broker.retry(ids, queue: bench.queue)
                     }
                 ),
             ]
             for (name, step) in steps {
                 try await step()
-                try bench.expect(try await bench.bell(within: .seconds(5)), bench.queue, "the bell after \(name)")
+                let woken = try await bench.wakeUp(within: .seconds(5))
+                try bench.expect(woken, bench.queue, "the wake-up token after \(name)")
             }
         },
-        ConformanceCheck("Waiting for the bell ends when its task is cancelled") { bench in
+        ConformanceCheck("Waiting for the wake-up token ends when its task is cancelled") { bench in
             _ = try await bench.snapshot()
-            let task = Task { try await bench.broker.waitForBell(queues: [bench.queue], timeout: .seconds(60)) }
+            let task = Task { try await bench.broker.waitForWakeUp(queues: [bench.queue], timeout: .seconds(60)) }
             task.cancel()
             let result = await task.result
             guard case .failure(let error) = result, error is CancellationError else {
                 throw ConformanceViolation(description: "the wait ended with \(result)")
             }
         },
-        ConformanceCheck("A claim at the bell takes what rings, no more than it may, and rings for the rest") { bench in
+        ConformanceCheck("A claim with the wait takes no more than it may, and puts the token back for the rest") {
+            bench in
             let worker = try bench.worker()
-            async let claimed = bench.claimAtBell(worker, 2, within: .seconds(20))
+            async let claimed = bench.claimAtWakeUp(worker, 2, within: .seconds(20))
             let ids = try await bench.enqueue(3)
             let claim = try await claimed
             try bench.expect(claim.operations.map(\.id), Array(ids.prefix(2)), "what was claimed")
             try bench.expect(claim.more, true, "that there is more")
-            try bench.expect(try await bench.bell(within: .seconds(5)), bench.queue, "the bell for the rest")
+            try bench.expect(try await bench.wakeUp(within: .seconds(5)), bench.queue, "the wake-up token for the rest")
         },
-        ConformanceCheck("A claim at the bell of an older epoch takes the token and nothing else") { bench in
+        ConformanceCheck("A claim with the wait, of an older epoch, takes the token and nothing else") { bench in
             let worker = try bench.worker()
             try bench.beat(worker, epoch: 1)
             try await bench.enqueue()
-            let claim = try await bench.claimAtBell(worker, 1, within: .seconds(20))
+            let claim = try await bench.claimAtWakeUp(worker, 1, within: .seconds(20))
             try bench.expect(claim, Claim(status: .staleEpoch), "the claim")
             try bench.expect(try await bench.snapshot().counts[.ready], 1, "those that are ready")
-            try bench.expect(try await bench.bell(within: .milliseconds(30)), nil, "the bell")
+            try bench.expect(try await bench.wakeUp(within: .milliseconds(30)), nil, "the wake-up token")
         },
         ConformanceCheck("A claim for an idle worker gives nothing to one that holds something") { bench in
             let worker = try bench.worker()
@@ -258,12 +260,12 @@ extension BrokerConformance {
         ConformanceCheck(
             "A claim for an idle worker that takes nothing leaves the next instant to whoever watches for it"
         ) { bench in
-            let (watcher, other) = (try bench.worker(), try bench.worker())
+            let (timerOwner, other) = (try bench.worker(), try bench.worker())
             try await bench.enqueue(delay: 5000)
             let passing = try await bench.claim(other, onlyIfIdle: true)
             try bench.expect(passing.nextDueMilliseconds, 5000, "the first, which watches")
             try bench.expect(
-                try await bench.claim(watcher, 8).nextDueMilliseconds,
+                try await bench.claim(timerOwner, 8).nextDueMilliseconds,
                 5000,
                 "a free one, which takes over"
             )
@@ -295,15 +297,15 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    func bell(within timeout: Duration) async throws -> String? {
-        try await broker.waitForBell(queues: [queue], timeout: timeout)
+    func wakeUp(within timeout: Duration) async throws -> String? {
+        try await broker.waitForWakeUp(queues: [queue], timeout: timeout)
     }
 
     /// Where the wait cannot bring the claim along, it is made afterwards.
-    func claimAtBell(_ worker: WorkerID, _ capacity: Int, within timeout: Duration) async throws -> Claim {
+    func claimAtWakeUp(_ worker: WorkerID, _ capacity: Int, within timeout: Duration) async throws -> Claim {
         let request = ClaimRequest(worker: worker, epoch: 0, capacity: capacity)
-        let answer = try await broker.claimAtBell(request, queue: queue, timeout: timeout)
-        try expect(answer.rang, true, "that it rang")
+        let answer = try await broker.claimAtWakeUp(request, queue: queue, timeout: timeout)
+        try expect(answer.wasWoken, true, "that it was woken")
         if let claim = answer.claim { return claim }
         return try await broker.claim(request, queue: queue)
     }

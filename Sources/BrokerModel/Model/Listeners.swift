@@ -1,6 +1,6 @@
 import Operations
 
-struct BellWaiter {
+struct WakeUpWaiter {
     var queues: [String]
     var continuation: CheckedContinuation<String?, any Error>
     var timer: Task<Void, Never>?
@@ -48,7 +48,7 @@ struct Follower {
 
 /// Everybody who waits for something to happen in some queue.
 struct Listeners {
-    var bells: [Int: BellWaiter] = [:]
+    var wakeUps: [Int: WakeUpWaiter] = [:]
     var ends: [Int: EndWaiter] = [:]
     var controls: [Int: ControlSubscriber] = [:]
     var events: [Int: EventSubscriber] = [:]
@@ -61,7 +61,7 @@ struct Listeners {
         return lastTicket
     }
 
-    /// Delivers what a call left behind, and hands the bell's token to the one who has waited longest.
+    /// Delivers what a call left behind, and hands the wake-up token to the one who has waited longest.
     mutating func notify(of model: inout QueueModel) {
         if !model.effects.isEmpty {
             publishEvents(of: &model)
@@ -75,9 +75,9 @@ struct Listeners {
 
     private mutating func handOutToken(of model: inout QueueModel) {
         let queue = model.queue
-        guard let ticket = bells.filter({ $0.value.queues.contains(queue) }).keys.min() else { return }
+        guard let ticket = wakeUps.filter({ $0.value.queues.contains(queue) }).keys.min() else { return }
         model.hasToken = false
-        bells.removeValue(forKey: ticket)?.resume(with: .success(queue))
+        wakeUps.removeValue(forKey: ticket)?.resume(with: .success(queue))
     }
 
     private func publishEvents(of model: inout QueueModel) {

@@ -15,7 +15,7 @@ extension QueueModel {
         let unhandledLeft = request.unhandled.contains { unhandled[$0] != nil }
         if !taken.isEmpty { fence = max(fence, request.highestFence) }
         let claimed = handOut(taken, to: request.worker.description)
-        if more { ring() }
+        if more { wake() }
         let isFree = claimed.count < request.capacity
         let passesBy = request.onlyIfIdle && claimed.isEmpty
         let due = watch(worker: request.worker.description, isFree: isFree, passesBy: passesBy)
@@ -62,21 +62,21 @@ extension QueueModel {
         }
     }
 
-    /// A claimer that has slots left becomes the watcher and learns the exact next instant; one that has none is told one second
-    /// more, and hands the watch over. Who only passes by leaves it to the watcher that there is.
+    /// A claimer that has slots left becomes the timer owner and learns the exact next instant; one that has none gets an instant one second
+    /// later, and gives the timer up. A worker that takes nothing leaves the timer to its current owner.
     private mutating func watch(worker: String, isFree: Bool, passesBy: Bool) -> Int64? {
         guard let due = nextDue else {
-            watcher = nil
+            timerOwner = nil
             return nil
         }
-        if passesBy, let watcher, watcher.worker != worker, watcher.due == due { return nil }
+        if passesBy, let timerOwner, timerOwner.worker != worker, timerOwner.due == due { return nil }
         if isFree {
-            watcher = (worker, due)
+            timerOwner = (worker, due)
             return max(0, due - now)
         }
-        if watcher == nil || watcher?.worker == worker {
-            watcher = nil
-            ring()
+        if timerOwner == nil || timerOwner?.worker == worker {
+            timerOwner = nil
+            wake()
         }
         return max(0, due - now) + 1000
     }

@@ -132,7 +132,7 @@ extension QueueModel {
         noteLarge(element)
         lanes[header.priority.lane].append(element)
         event(id, .ready)
-        ring()
+        wake()
     }
 
     /// A removal is no end: those that had ended are not counted as removed.
@@ -149,7 +149,7 @@ extension QueueModel {
     mutating func setPaused(_ pauses: Bool, forMilliseconds duration: Int64?) {
         paused = pauses
         pausedUntil = pauses ? duration.map { now + max(1, $0) } : nil
-        if pauses { announce(due: pausedUntil) } else { ring() }
+        if pauses { announce(due: pausedUntil) } else { wake() }
     }
 }
 

@@ -56,7 +56,7 @@ extension QueueModel {
         if isDelayed { return scheduled.insert(operation.id, score: header.readyAt) }
         let envelope = operation.tracked ? [] : operation.envelope
         lanes[operation.priority.lane].append(LaneElement(header: header, envelope: envelope))
-        ring()
+        wake()
     }
 
     private func firstInstant(of operation: NewOperation, header: OperationHeader) -> Int64? {

@@ -82,7 +82,7 @@ extension QueueModel {
         for intent in intents.sorted(by: { $0.key < $1.key }) {
             layout.text += "intent \(intent.key) \(intent.value.at)\n"
         }
-        if let watcher { layout.text += "watcher \(watcher.worker) \(watcher.due)\n" }
+        if let timerOwner { layout.text += "timerOwner \(timerOwner.worker) \(timerOwner.due)\n" }
         if hasToken { layout.text += "wake\n" }
         layout.hasToken = hasToken
         layout.text += "counters \(sequence) \(fence) \(stale) \(leaseFloor) \(outageUntil)\n"

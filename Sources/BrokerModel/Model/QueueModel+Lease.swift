@@ -80,9 +80,9 @@ extension QueueModel {
 
     /// Somebody else must learn of the next instant.
     private mutating func dropWatch(of worker: String) {
-        guard watcher?.worker == worker else { return }
-        watcher = nil
-        ring()
+        guard timerOwner?.worker == worker else { return }
+        timerOwner = nil
+        wake()
     }
 }
 

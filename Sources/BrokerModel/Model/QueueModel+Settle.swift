@@ -152,6 +152,6 @@ extension QueueModel {
         }
         lanes[element.header.priority.lane].prepend(element)
         event(element.id, .ready)
-        ring()
+        wake()
     }
 }

@@ -35,7 +35,7 @@ struct QueueModel {
     var retention = Defaults.retention
     var now: Int64 = 0
     var effects = CallEffects()
-    /// The doorbell's token.
+    /// Whether the wake-up token is there.
     var hasToken = false
     /// How many ended in this call, by state: as many old ones may be trimmed, twice.
     var endedInCall: [OperationState: Int] = [:]
@@ -86,7 +86,7 @@ struct QueueModel {
     var intents: [OperationID: CancelIntent] = [:]
     var awaited: [OperationID: Int64] = [:]
     /// Who knows the exact next instant at which something is due, and which one that is.
-    var watcher: (worker: String, due: Int64)?
+    var timerOwner: (worker: String, due: Int64)?
 
     init(queue: String) { self.queue = queue }
 }
@@ -156,14 +156,14 @@ struct CallEffects {
 // MARK: - Shared steps
 
 extension QueueModel {
-    /// Makes sure that the bell holds exactly one token.
-    mutating func ring() { hasToken = true }
+    /// Puts the wake-up token, of which there is at most one.
+    mutating func wake() { hasToken = true }
 
-    /// Something is due at `due`: rings if no watcher knows of an instant that early.
+    /// Something is due at `due`: puts the wake-up token if no timer owner knows of an instant that early.
     mutating func announce(due: Int64?) {
         guard let due else { return }
-        if let watcher, watcher.due <= due { return }
-        ring()
+        if let timerOwner, timerOwner.due <= due { return }
+        wake()
     }
 
     mutating func add(_ total: String, _ number: Int = 1) { totals[total, default: 0] += Int64(number) }

@@ -50,19 +50,19 @@ package protocol WorkerBroker: Sendable {
     // MARK: Waiting for work
 
     /// Waits until something could be started in one of the queues. The caller then owns that queue's wake-up token: it claims
-    /// there, or puts the token back with `ring`.
+    /// there, or puts the token back with `wake`.
     ///
     /// - Returns: the queue that has work; nil after `timeout`. Throws `CancellationError` when the task is cancelled.
-    func waitForBell(queues: [String], timeout: Duration) async throws -> String?
+    func waitForWakeUp(queues: [String], timeout: Duration) async throws -> String?
 
-    /// Waits as `waitForBell` does, and claims where the wait ends, without a second round trip. The claim may happen however
+    /// Waits as `waitForWakeUp` does, and claims where the wait ends, without a second round trip. The claim may happen however
     /// the wait ends. Cancelling the task ends the wait; the answer is returned all the same. In a cluster it only waits.
     ///
     /// If it throws, the token may have been taken and the claim may have happened: raise the epoch and reconcile.
-    func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer
+    func claimAtWakeUp(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> WakeUpAnswer
 
     /// Puts a queue's wake-up token back.
-    func ring(queue: String) async throws
+    func wake(queue: String) async throws
 
     // MARK: Cancels
 

@@ -14,7 +14,7 @@ package struct ClaimRequest: Sendable, Equatable {
     package var epoch: Int
     /// The maximum number of operations to claim, 1 to `Defaults.batch`. One claim returns at most `Defaults.trackedBatch` tracked ones.
     package var capacity: Int
-    /// Sent with a wait for the queue's bell: refused as `busy` where the worker holds something of the queue; and if it takes nothing,
+    /// Sent with a wait for the queue's wake-up token: refused as `busy` where the worker holds something of the queue; and if it takes nothing,
     /// the worker does not become the one that watches for what is due.
     package var onlyIfIdle: Bool
     /// The highest fence that the worker was ever given in this queue, and so a lower bound of those it is given now: where Redis has lost
@@ -110,15 +110,15 @@ package struct Claim: Sendable, Equatable {
     }
 }
 
-/// How a claim at a queue's bell ended.
-package struct BellAnswer: Sendable, Equatable {
+/// How a wait for a queue's wake-up token, with a claim behind it, ended.
+package struct WakeUpAnswer: Sendable, Equatable {
     /// The token was taken.
-    package var rang: Bool
+    package var wasWoken: Bool
     /// What came of the claim; nil = it was not made.
     package var claim: Claim?
 
-    package init(rang: Bool = false, claim: Claim? = nil) {
-        self.rang = rang
+    package init(wasWoken: Bool = false, claim: Claim? = nil) {
+        self.wasWoken = wasWoken
         self.claim = claim
     }
 }

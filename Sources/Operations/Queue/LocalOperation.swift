@@ -34,13 +34,13 @@ public class LocalOperation: @unchecked Sendable {
     var lane: UInt8
     var quality: Quality
     var flags: Flags = []
-    /// Whether it was added to the queue that is its home. Never changes back, so its runner reads it without the lock.
+    /// Whether it was added to the queue that is its home. Never changes back, so its executor task reads it without the lock.
     var isQueued = false
-    /// Read by the runner before the body, without the lock.
+    /// Read by the executor task before the body, without the lock.
     let hasRunTimeout: Bool
     var links: DependencyLinks?
     var annex: Annex?
-    var runner: Runner?
+    var executorTask: ExecutorTask?
 
     struct Flags: OptionSet {
         let rawValue: UInt8
@@ -89,7 +89,7 @@ public class LocalOperation: @unchecked Sendable {
 
     // Overridden by the only subclass, which has the type of the result.
 
-    /// Runs the body once and keeps what it returns or throws. Called by its runner only.
+    /// Runs the body once and keeps what it returns or throws. Called by its executor task only.
     func perform() async -> BodyEnd { .returned }
 
     /// Releases the body. Called once when the operation has ended.

@@ -141,7 +141,7 @@ public final class LocalOperationQueue: Sendable {
 }
 
 extension QueueCore {
-    /// Starts runners if there is work for them.
+    /// Starts executor tasks if there is work for them.
     func launchWanted() {
         let (launches, quality) = scheduler.withLock { scheduler in
             (scheduler.recruit(), scheduler.sections.active.lanes.first?.quality ?? .standard)

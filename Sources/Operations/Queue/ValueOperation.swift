@@ -8,7 +8,7 @@ import Foundation
 /// let image = try await icon.value
 /// ```
 public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked Sendable {
-    // Unchecked: only the operation's one runner uses these, or callers after the end. Not a `Result`, because looking up its type would cost
+    // Unchecked: only the operation's one executor task uses these, or callers after the end. Not a `Result`, because looking up its type would cost
     // more than the rest of an empty operation.
     private var body: (@Sendable () async throws -> Output)?
     private var produced: Output?

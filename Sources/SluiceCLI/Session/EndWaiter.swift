@@ -20,8 +20,8 @@ package struct EndWaiter: Sendable {
     package func wait(for targets: [Location], timeout: Duration?, any: Bool = false) async throws -> [OperationDetail?]
     {
         let parts = any ? targets.map { [$0] } : Array(Dictionary(grouping: targets, by: \.queue).values)
-        let tally = EndTally(parts)
-        let reporter = Task { await report(tally) }
+        let counts = EndCounts(parts)
+        let reporter = Task { await report(counts) }
         defer {
             reporter.cancel()
             console.clearStatus()
@@ -30,7 +30,7 @@ package struct EndWaiter: Sendable {
             for (index, part) in parts.enumerated() {
                 group.addTask {
                     _ = try await client.broker.awaitEnd(of: part.map(\.id), queue: part[0].queue, timeout: timeout) {
-                        tally.note($0, of: index)
+                        counts.note($0, of: index)
                     }
                 }
             }
@@ -52,17 +52,17 @@ package struct EndWaiter: Sendable {
     }
 
     /// Shows progress: on a terminal in one changing line, elsewhere as a line every ten seconds if something changed.
-    private func report(_ tally: EndTally) async {
+    private func report(_ counts: EndCounts) async {
         guard !console.quiet else { return }
         let interval: Duration = console.isErrorTerminal ? .milliseconds(300) : .seconds(10)
         let start = ContinuousClock.now
         var rate = EndRate()
         var last = ""
         while (try? await Task.sleep(for: interval)) != nil {
-            let (ended, open) = tally.read(openLimit: Self.shownOperations)
+            let (ended, open) = counts.read(openLimit: Self.shownOperations)
             rate.add(ended: ended, at: .now - start)
             guard let details = try? await read(open).compactMap({ $0 }), !Task.isCancelled else { continue }
-            let line = EndProgress(ended: ended, total: tally.total, open: details, rate: rate).line(console.errors)
+            let line = EndProgress(ended: ended, total: counts.total, open: details, rate: rate).line(console.errors)
             if console.isErrorTerminal {
                 console.showStatus(line)
             } else if line != last {

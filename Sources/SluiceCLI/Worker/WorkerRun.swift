@@ -97,7 +97,7 @@ struct WorkerRun: Sendable {
 
     /// Drains the worker when its supervisor has ended, which then cannot stop it.
     private func heed(_ worker: Worker) {
-        Leash.watch {
+        ParentWatch.watch {
             logger.warning("the supervisor has ended")
             worker.stopProcess()
         }

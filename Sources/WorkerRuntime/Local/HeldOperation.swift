@@ -19,7 +19,7 @@ final class HeldOperation: OperationLink {
         var phase = Phase.claimed
         var cancelReason: String?
         var stop: Stop?
-        var runner: Runner?
+        var executorTask: ExecutorTask?
         var reports = PendingReports()
         var isSettled = false
         /// The last one of this run.
@@ -55,29 +55,29 @@ final class HeldOperation: OperationLink {
     /// It has got a slot; its body begins when there is a thread for it.
     func takeSlot() { state.withLock { $0.phase = .inSlot } }
 
-    /// The body begins in this runner.
+    /// The body begins in this executor task.
     ///
     /// - Returns: false if it must not begin: a cancel or a stop came first.
-    func begin(in runner: Runner) -> Bool {
+    func begin(in executorTask: ExecutorTask) -> Bool {
         state.withLock { state in
             guard state.cancelReason == nil, state.stop == nil else { return false }
             state.phase = .running
-            state.runner = runner
+            state.executorTask = executorTask
             state.startedAt = .now
             return true
         }
     }
 
-    /// The body has ended: nothing is reported any more, and no later cancel or stop reaches its runner. An earlier one may
-    /// still be on its way there, so a runner whose operation was told to end is not used again.
+    /// The body has ended: nothing is reported any more, and no later cancel or stop reaches its executor task. An earlier one may
+    /// still be on its way there, so an executor task whose operation was asked to end is not used again.
     ///
-    /// - Returns: whether reports have to be sent before the end may be, and whether the runner may be used again; nil if it was
+    /// - Returns: whether reports have to be sent before the end may be, and whether the executor task may be used again; nil if it was
     ///   given up on before.
-    func end() -> (reportsAreBusy: Bool, runnerIsFree: Bool)? {
+    func end() -> (reportsAreBusy: Bool, taskIsFree: Bool)? {
         state.withLock { state in
             guard state.phase != .ended else { return nil }
             state.phase = .ended
-            state.runner = nil
+            state.executorTask = nil
             state.teller = nil
             return (state.reports.isBusy, state.cancelReason == nil && state.stop == nil)
         }
@@ -90,7 +90,7 @@ final class HeldOperation: OperationLink {
     func giveUp(_ settlement: Settlement) -> (reportsAreBusy: Bool, startedAt: ContinuousClock.Instant)? {
         let found = state.withLock { state -> (Bool, ContinuousClock.Instant, (@Sendable (Settlement) -> Void)?)? in
             guard state.phase != .claimed, state.phase != .ended else { return nil }
-            defer { (state.phase, state.runner, state.teller) = (.ended, nil, nil) }
+            defer { (state.phase, state.executorTask, state.teller) = (.ended, nil, nil) }
             return (state.reports.isBusy, state.startedAt ?? .now, state.teller)
         }
         guard let (reportsAreBusy, startedAt, teller) = found else { return nil }
@@ -129,15 +129,15 @@ final class HeldOperation: OperationLink {
     ///
     /// - Returns: true the first time, while it has not ended.
     func cancel(reason: String) -> Bool {
-        let (runner, isNew) = state.withLock { state -> (Runner??, Bool) in
+        let (executorTask, isNew) = state.withLock { state -> (ExecutorTask??, Bool) in
             guard state.cancelReason == nil, state.phase != .ended else { return (nil, false) }
             state.cancelReason = reason
-            return (.some(state.runner), state.phase == .running && state.reports.add(.cancelAcknowledged))
+            return (.some(state.executorTask), state.phase == .running && state.reports.add(.cancelAcknowledged))
         }
-        guard let runner else { return false }
+        guard let executorTask else { return false }
         if isNew { ties.reportsWaiting(self) }
         ties.toldToEnd(self)
-        runner?.cancel()
+        executorTask?.cancel()
         return true
     }
 
@@ -146,14 +146,14 @@ final class HeldOperation: OperationLink {
     /// - Returns: true if this is news to an operation that has not ended.
     @discardableResult
     func stop(_ stop: Stop) -> Bool {
-        let runner = state.withLock { state -> Runner?? in
+        let executorTask = state.withLock { state -> ExecutorTask?? in
             guard state.phase != .ended, state.stop == nil || (stop == .lost && state.stop != .lost) else { return nil }
             state.stop = stop
-            return .some(state.runner)
+            return .some(state.executorTask)
         }
-        guard let runner else { return false }
+        guard let executorTask else { return false }
         ties.toldToEnd(self)
-        runner?.cancel()
+        executorTask?.cancel()
         return true
     }
 
@@ -277,7 +277,7 @@ struct PendingReports {
 }
 
 /// The task in which bodies run, one after the other, until none waits, one of them is told to end or others are to have its thread.
-final class Runner: Sendable {
+final class ExecutorTask: Sendable {
     private struct State {
         var task: Task<Void, Never>?
         var isCancelled = false

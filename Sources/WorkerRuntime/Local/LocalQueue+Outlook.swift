@@ -6,7 +6,7 @@ extension LocalQueue {
         /// Queues with something to send.
         var callers: [Int] = []
         /// The worker should wait for a wake-up token of another queue as well.
-        var needsBell = false
+        var needsWakeUp = false
         /// As `nextAlarm`.
         var alarm: Instant?
     }
@@ -16,7 +16,7 @@ extension LocalQueue {
         var outlook = Outlook()
         for index in walk() {
             if hasCall(index, now) { outlook.callers.append(index) }
-            if members[index].wait == .none, wantsBell(index, now) { outlook.needsBell = true }
+            if members[index].wait == .none, wantsWakeUp(index, now) { outlook.needsWakeUp = true }
             outlook.alarm = .earlier(outlook.alarm, nextAlarm(of: index, now))
         }
         return outlook
@@ -43,9 +43,9 @@ extension LocalQueue {
     // MARK: Wake-up tokens
 
     /// Queues for whose wake-up tokens it makes sense to wait: something could be started there, and nothing is known to be there.
-    mutating func bellQueues(_ now: Instant) -> [Int] { walk().filter { wantsBell($0, now) } }
+    mutating func wakeUpQueues(_ now: Instant) -> [Int] { walk().filter { wantsWakeUp($0, now) } }
 
-    private func wantsBell(_ index: Int, _ now: Instant) -> Bool {
+    private func wantsWakeUp(_ index: Int, _ now: Instant) -> Bool {
         isQuiet(index, now) && slots.mayUse(index)
     }
 
@@ -55,7 +55,7 @@ extension LocalQueue {
     }
 
     /// The wait for wake-up tokens is over.
-    mutating func forgetBells() {
+    mutating func forgetWakeUps() {
         for index in walk() { members[index].wait = .none }
     }
 }

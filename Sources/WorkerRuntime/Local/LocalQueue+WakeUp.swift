@@ -4,10 +4,10 @@ import Operations
 extension LocalQueue {
     /// A worker that is frozen is given what it asked for all the same, and its lease has to lapse first. So it asks for few; for what is
     /// ready beyond them another wake-up token comes.
-    static let mostAtBell = 2
+    static let mostAtWakeUp = 2
 
     /// A claim that waits for a wake-up token.
-    struct BellClaim: Sendable {
+    struct WakeUpClaim: Sendable {
         var epoch: Int
         var capacity: Int
         /// The number of the queue's last exchange when it was sent.
@@ -20,14 +20,14 @@ extension LocalQueue {
     ///
     /// - Returns: nil if the token is only to be waited for: there are several queues, among which slots are divided when a token comes, the
     ///   worker is about to stop or to ask Redis what it owns, or it was busy the last time and still is.
-    mutating func beginAtBell(_ index: Int, _ now: Instant) -> BellClaim? {
+    mutating func beginAtWakeUp(_ index: Int, _ now: Instant) -> WakeUpClaim? {
         guard members.count == 1, isQuiet(index, now) else { return nil }
         if members[index].wasBusy, !members[index].lease.held.isEmpty { return nil }
         members[index].wasBusy = false
         members[index].wait = .claiming
-        return BellClaim(
+        return WakeUpClaim(
             epoch: members[index].lease.epoch,
-            capacity: min(Self.mostAtBell, slots.count),
+            capacity: min(Self.mostAtWakeUp, slots.count),
             sentAfter: members[index].calls.lastSent,
             highestFence: members[index].lease.highestFence
         )
@@ -38,22 +38,22 @@ extension LocalQueue {
     /// - Parameter operations: what it has brought.
     /// - Returns: false if the token that it took is of no use here: it must be put back.
     mutating func accept(
-        _ answer: BellAnswer,
+        _ answer: WakeUpAnswer,
         _ index: Int,
-        of asked: BellClaim,
+        of asked: WakeUpClaim,
         _ operations: [HeldOperation],
         _ now: Instant
     ) -> Bool {
         members[index].wait = .listening
-        guard let claim = answer.claim else { return !answer.rang || rang(index, now) }
+        guard let claim = answer.claim else { return !answer.wasWoken || wokeUp(index, now) }
         if claim.status == .busy {
             members[index].wasBusy = true
-            return !answer.rang || rang(index, now)
+            return !answer.wasWoken || wokeUp(index, now)
         }
         // Redis was asked since what this worker owns, and has named all of it that this claim had brought by then.
         guard asked.epoch == members[index].lease.epoch, claim.status != .staleEpoch else {
             members[index].supply.expectWork()
-            return !answer.rang || rang(index, now)
+            return !answer.wasWoken || wokeUp(index, now)
         }
         if asked.sentAfter == members[index].calls.lastSent {
             learn(claim, index, wokenMeanwhile: false, now)
@@ -63,11 +63,11 @@ extension LocalQueue {
             members[index].supply.learnOneOfSeveral(claim, now)
         }
         take(operations, index)
-        return !answer.rang || claim.status != .noLease
+        return !answer.wasWoken || claim.status != .noLease
     }
 
     /// A claim that waited for a token ended without an answer: Redis has to be asked what it handed out.
-    mutating func unansweredAtBell(_ index: Int) {
+    mutating func unansweredWakeUp(_ index: Int) {
         members[index].wait = .listening
         raiseEpoch(index)
     }
@@ -75,7 +75,7 @@ extension LocalQueue {
     /// A wake-up token of the queue was taken.
     ///
     /// - Returns: false if nothing can be started: the token must be put back.
-    mutating func rang(_ index: Int, _ now: Instant) -> Bool {
+    mutating func wokeUp(_ index: Int, _ now: Instant) -> Bool {
         let canStart = phase == .running && members[index].lease.isValid(now) && slots.mayUse(index)
         members[index].supply.wake()
         return canStart

@@ -1,4 +1,4 @@
-/// Wakes the worker at instants that nobody rings for: when a scheduled operation is due, and when what was claimed ahead
+/// Wakes the worker at instants for which no wake-up token comes: when a scheduled operation is due, and when what was claimed ahead
 /// should go back.
 struct AlarmLoop: Sendable {
     let core: WorkerCore

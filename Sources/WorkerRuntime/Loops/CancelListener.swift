@@ -58,7 +58,7 @@ struct CancelListener: Sendable {
 extension WorkerCore {
     /// Says once for all queues that the worker gets no message of cancels.
     func cancelsAreRefused(_ error: OperationsError) {
-        guard tally.refusedListeners.wrappingAdd(1, ordering: .relaxed).newValue == 1 else { return }
+        guard counters.refusedListeners.wrappingAdd(1, ordering: .relaxed).newValue == 1 else { return }
         logger.warning(
             "cancels of running operations are noticed only by heartbeats",
             metadata: ["error": "\(error)", "heartbeatInterval": "\(configuration.beatInterval)"]
@@ -66,7 +66,7 @@ extension WorkerCore {
     }
 
     func cancelsAreAccepted() {
-        guard tally.refusedListeners.wrappingSubtract(1, ordering: .relaxed).newValue == 0 else { return }
+        guard counters.refusedListeners.wrappingSubtract(1, ordering: .relaxed).newValue == 0 else { return }
         logger.notice("cancels of running operations are noticed at once again")
     }
 }

@@ -6,33 +6,33 @@ import Operations
 struct Executor: Sendable {
     let core: WorkerCore
 
-    /// A runner that came so long ago ends with the body that it runs: what is sent and received, and the bodies that go on after a
+    /// An executor task that came so long ago ends with the body that it runs: what is sent and received, and the bodies that go on after a
     /// suspension, wait in the same line for its thread.
     private static let slice: Duration = .microseconds(200)
 
-    /// Runs what waits for a runner, one after the other, until nothing does, one was told to end or the runner's time is over.
-    func run(in runner: Runner) async {
+    /// Runs what waits for an executor task, one after the other, until nothing does, one was asked to end or the executor task's time is over.
+    func run(in executorTask: ExecutorTask) async {
         guard var turn = core.firstTurn() else { return }
         let until = turn.startedAt + Self.slice
         while true {
             let operation = turn.operation
-            let settlement = await settlement(of: operation, in: runner)
+            let settlement = await settlement(of: operation, in: executorTask)
             core.deadlines.remove(operation)
-            guard let (reportsAreBusy, runnerIsFree) = operation.end() else { return core.returned(operation) }
-            core.tally.count(settlement)
+            guard let (reportsAreBusy, taskIsFree) = operation.end() else { return core.returned(operation) }
+            core.counters.count(settlement)
             let next = core.end(
                 operation,
                 settlement,
                 reportsAreBusy: reportsAreBusy,
                 startedAt: turn.startedAt,
-                runnerUntil: runnerIsFree ? until : turn.startedAt
+                taskMayRunUntil: taskIsFree ? until : turn.startedAt
             )
             guard let next else { return }
             turn = next
         }
     }
 
-    private func settlement(of operation: HeldOperation, in runner: Runner) async -> Settlement {
+    private func settlement(of operation: HeldOperation, in executorTask: ExecutorTask) async -> Settlement {
         let envelope: OperationEnvelope
         do {
             let (claimed, queue) = (operation.claimed, operation.queueName)
@@ -43,7 +43,7 @@ struct Executor: Sendable {
             return malformed(operation, "\(error)")
         }
         guard let handler = core.registry[envelope.name] else { return unknownName(operation, envelope) }
-        guard operation.begin(in: runner) else { return withheld(operation) }
+        guard operation.begin(in: executorTask) else { return withheld(operation) }
         let run = Run(core: core, operation: operation, envelope: envelope, handler: handler)
         return await run.settlement()
     }
@@ -56,7 +56,7 @@ struct Executor: Sendable {
 
     /// What cannot be trusted or decrypted is shown and never run; an operator may retry it once the keys are as they should be.
     private func quarantined(_ operation: HeldOperation, _ failure: SealFailure) -> Settlement {
-        core.tally.countMalformed()
+        core.counters.countMalformed()
         core.logger.warning(
             "operation in quarantine",
             metadata: operation.metadata(["error.type": "\(failure.code.rawValue)", "error": "\(failure.message)"])
@@ -299,7 +299,7 @@ extension WorkerCore {
     /// Tells the others what the answer to a claim says of this worker.
     func note(_ claim: Claim?, queue: String) {
         guard let claim else { return }
-        pulse.claimed()
+        liveness.claimed()
         if claim.status == .noLease { beatNow.request() }
         noteFaults(of: claim.operations, queue: queue)
     }
@@ -313,7 +313,7 @@ extension WorkerCore {
 
     /// Counts an operation that cannot be read.
     func noteMalformed(_ claimed: ClaimedOperation, _ fault: String, queue: String) {
-        tally.countMalformed()
+        counters.countMalformed()
         logger.warning("operation cannot be read", metadata: claimed.metadata(queue: queue, ["error": "\(fault)"]))
     }
 }

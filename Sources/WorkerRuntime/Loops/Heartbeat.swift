@@ -159,7 +159,7 @@ final class Heartbeat: Sendable {
     ) {
         switch reply {
         case .success(let reply):
-            core.pulse.answered()
+            core.liveness.answered()
             let lease = core.configuration.lease
             core.leaseRenewed(index, until: sentAt + lease - min(Self.margin, lease / 4), reply)
             if reply.sweepDue { core.sweeps.request(name) }
@@ -230,12 +230,12 @@ extension WorkerCore {
     /// Says once that nothing can be done here but beat.
     func checkThreads() {
         let blocked = pool.blockedFor()
-        let isBlocked = blocked > Pulse.patience
-        guard tally.isBlocked.exchange(isBlocked, ordering: .relaxed) != isBlocked else { return }
+        let isBlocked = blocked > Liveness.patience
+        guard counters.isBlocked.exchange(isBlocked, ordering: .relaxed) != isBlocked else { return }
         if isBlocked {
             logger.error(
                 "operations that never yield hold every thread: nothing is claimed, and no end is stored",
-                metadata: ["since": "\(blocked)", "stuck": "\(tally.stuck.load(ordering: .relaxed))"]
+                metadata: ["since": "\(blocked)", "stuck": "\(counters.stuck.load(ordering: .relaxed))"]
             )
         } else {
             logger.notice("a thread is free again")
@@ -245,7 +245,7 @@ extension WorkerCore {
     /// Logs once when stuck blocking bodies begin to hold threads, when they hold more than are replaced, and when they end.
     func checkBlockingThreads(_ status: BlockingThreads.Status) {
         let shortage = ThreadShortage(status)
-        guard tally.threadShortage.exchange(shortage, ordering: .relaxed) != shortage else { return }
+        guard counters.threadShortage.exchange(shortage, ordering: .relaxed) != shortage else { return }
         let facts: Logger.Metadata = [
             "stuck": "\(status.stuck)", "replacements": "\(status.replacements)", "waiting": "\(status.waiting)",
         ]

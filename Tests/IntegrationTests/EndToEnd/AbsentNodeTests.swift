@@ -163,7 +163,10 @@ private struct WorkerLog {
 
     /// The begins and ends of outages of a node.
     func node(_ place: String) -> [Turn] {
-        turns("a node of the cluster is away", "a node of the cluster is back") { Self.isNode(place, $0) }
+        turns(
+            "the client cannot reach a node of the cluster and tries again",
+            "the client reaches a node of the cluster again"
+        ) { Self.isNode(place, $0) }
     }
 
     /// The begins and ends of failing heartbeats of a queue.

@@ -177,8 +177,8 @@ struct ClusterTests {
         #expect(await worker.outcome().code == 0)
     }
 
-    @Test("An idle worker is rung by any of its queues, wherever they are, and tells what is wrong with any node")
-    func bells() async throws {
+    @Test("An idle worker is woken by any of its queues, wherever they are, and tells what is wrong with any node")
+    func wakeUps() async throws {
         let cluster = try TestCluster.start()
         defer { cluster.stop() }
         let installation = try Installation(.cluster(cluster))
@@ -187,7 +187,7 @@ struct ClusterTests {
         for queue in Self.queues + Self.queues {
             let start = ContinuousClock.now
             try await installation.succeed("enqueue", "noop", "-q", queue, "--wait", "--quiet")
-            // A lost ring would cost a beat: 20 s.
+            // A lost wake-up would cost a beat: 20 s.
             expectPrompt("an operation of \(queue)", since: start, promised: .seconds(1))
         }
         let bad = cluster.nodes[1]

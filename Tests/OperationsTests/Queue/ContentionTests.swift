@@ -5,7 +5,7 @@ import Testing
 /// What several tasks do to one operation at the same moment. The thread sanitizer watches these: `scripts/test --tsan`.
 @Suite("One operation under many tasks", .timeLimit(.minutes(5)))
 struct ContentionTests {
-    @Test("Waiting, observing and hooks begin while a runner starts the operation")
+    @Test("Waiting, observing and hooks begin while an executor task starts the operation")
     func waiting() async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 2)
         for number in 0..<300 {

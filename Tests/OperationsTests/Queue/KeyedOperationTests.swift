@@ -18,7 +18,7 @@ struct KeyedOperationTests {
     func join() async throws {
         let (queue, gate) = (LocalOperationQueue(), Gate())
         let keyed = keyed(queue)
-        let runsBox = Tally()
+        let runsBox = WorkerCounters()
         let values = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<50 {
                 group.addTask {
@@ -294,7 +294,7 @@ private final class Cell: Sendable {
     func show(row: Int) { state.withLock { if $0.row != row { $0.wrong += 1 } } }
 }
 
-private final class Tally: Sendable {
+private final class WorkerCounters: Sendable {
     private let number = Guarded(0)
     var count: Int { number.withLock { $0 } }
     func next() -> Int {

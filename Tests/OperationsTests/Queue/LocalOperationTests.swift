@@ -90,7 +90,7 @@ struct LocalOperationTests {
         #expect(operation.cancelReason == "inside")
     }
 
-    @Test("A runner whose operation was cancelled does not hand the cancel on to the next operation")
+    @Test("An executor task whose operation was cancelled does not hand the cancel on to the next operation")
     func cancelIsNotInherited() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(maxConcurrentOperationCount: 1), Journal(), Gate())
         let first = queue.add {

@@ -25,7 +25,7 @@ struct ScheduleTests {
     }
 }
 
-/// A queue without runners, driven by hand, and its model.
+/// A queue without executor tasks, driven by hand, and its model.
 private struct Schedule {
     var model = ReferenceModel(queues: [.init(limit: 3), .init(limit: 1)])
     let queues: [LocalOperationQueue]
@@ -41,7 +41,7 @@ private struct Schedule {
         generator = SeededGenerator(seed: seed)
         let clock = TestClock()
         queues = [3, 1].map { LocalOperationQueue(maxConcurrentOperationCount: $0, clock: clock) }
-        // With that many runners said to be on their way, none is ever started.
+        // With that many executor tasks said to be on their way, none is ever started.
         for queue in queues { queue.core.scheduler.withLock { $0.idle = .max / 2 } }
     }
 

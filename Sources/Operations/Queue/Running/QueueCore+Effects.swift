@@ -3,9 +3,9 @@
 extension QueueCore {
     /// Performs effects, including those that follow in other queues.
     ///
-    /// - Parameter onRunner: true on a runner, where hooks may run. A caller of `cancel` must not run hooks.
-    func perform(_ effects: Effects, onRunner: Bool = false) {
-        guard !effects.foreign.isEmpty else { return carryOut(effects, onRunner: onRunner) }
+    /// - Parameter onExecutorTask: true on an executor task, where hooks may run. A caller of `cancel` must not run hooks.
+    func perform(_ effects: Effects, onExecutorTask: Bool = false) {
+        guard !effects.foreign.isEmpty else { return carryOut(effects, onExecutorTask: onExecutorTask) }
         var foreign = effects.foreign
         var further: [(effects: Effects, core: QueueCore)] = []
         // A list instead of recursion, because a chain may alternate between queues. This comes before the notifications, so that a task that
@@ -15,16 +15,18 @@ extension QueueCore {
             foreign += more.foreign
             further.append((more, core))
         }
-        carryOut(effects, onRunner: onRunner)
-        for (effects, core) in further { core.carryOut(effects, onRunner: false) }
+        carryOut(effects, onExecutorTask: onExecutorTask)
+        for (effects, core) in further { core.carryOut(effects, onExecutorTask: false) }
     }
 
-    private func carryOut(_ effects: Effects, onRunner: Bool) {
+    private func carryOut(_ effects: Effects, onExecutorTask: Bool) {
         if let operation = effects.handedOver { launch(operation.quality, first: operation) }
         for _ in 0..<effects.launches { launch(effects.quality) }
         for task in effects.interrupted { task.cancel() }
         if let (operation, pause) = effects.retry { scheduleRetry(of: operation, after: pause) }
-        if !effects.aftermaths.isEmpty || !effects.idleWaiters.isEmpty { finish(effects, onRunner: onRunner) }
+        if !effects.aftermaths.isEmpty || !effects.idleWaiters.isEmpty {
+            finish(effects, onExecutorTask: onExecutorTask)
+        }
         for operation in effects.discarded {
             operation.discardBody()
             operation.releaseFromQueue()
@@ -32,13 +34,13 @@ extension QueueCore {
         for operation in effects.abandoned { operation.releaseFromQueue() }
     }
 
-    private func finish(_ effects: Effects, onRunner: Bool) {
+    private func finish(_ effects: Effects, onExecutorTask: Bool) {
         let (aftermaths, idleWaiters) = (effects.aftermaths, effects.idleWaiters)
         let work: @Sendable () -> Void = {
             for aftermath in aftermaths { aftermath.perform() }
             for waiter in idleWaiters { waiter.resume() }
         }
-        if onRunner || aftermaths.allSatisfy(\.hooks.isEmpty) { work() } else { Task.detached { work() } }
+        if onExecutorTask || aftermaths.allSatisfy(\.hooks.isEmpty) { work() } else { Task.detached { work() } }
     }
 
     private func scheduleRetry(of operation: LocalOperation, after pause: Duration) {

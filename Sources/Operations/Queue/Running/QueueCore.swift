@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The scheduler of a queue under its lock, and the runners. It lives as long as the queue has operations, which may be longer than its
+/// The scheduler of a queue under its lock, and the executor tasks. It lives as long as the queue has operations, which may be longer than its
 /// `LocalOperationQueue`.
 final class QueueCore: Sendable {
     /// The home of operations that are in no queue. It only guards them and never starts one.
@@ -27,100 +27,100 @@ final class QueueCore: Sendable {
         set { quality.store(newValue.rawValue, ordering: .relaxed) }
     }
 
-    // MARK: Runners
+    // MARK: Executor tasks
 
-    /// Starts a runner, if given with an operation that executes already.
+    /// Starts an executor task, if given with an operation that executes already.
     func launch(_ quality: Quality, first: LocalOperation? = nil) {
         let quality = quality == .inherited ? ownQuality : quality
-        let runner = Runner(quality: quality)
-        // The runner waits for the end of this closure: a cancel must find the task before the body starts.
-        runner.launching.withLock { _ in
+        let executorTask = ExecutorTask(quality: quality)
+        // The executor task waits for the end of this closure: a cancel must find the task before the body starts.
+        executorTask.launching.withLock { _ in
             let task = Task.detached(priority: quality.taskPriority) { [self] in
-                await runner.run(in: self, first: first)
+                await executorTask.run(in: self, first: first)
             }
             let isSpent = scheduler.withLock { _ in
-                runner.task = task
-                if let first { runner.adopt(first) }
-                return runner.isSpent
+                executorTask.task = task
+                if let first { executorTask.adopt(first) }
+                return executorTask.isSpent
             }
             if isSpent { task.cancel() }
         }
     }
 
-    /// Looks for work for an idle runner. The runner stays idle unless there is work or this was its last look.
-    func look(_ runner: Runner, isLast: Bool) -> Look {
+    /// Looks for work for an idle executor task. The executor task stays idle unless there is work or this was its last look.
+    func look(_ executorTask: ExecutorTask, isLast: Bool) -> Look {
         let look = scheduler.withLock { scheduler -> Look in
             guard let operation = scheduler.take() else {
                 if isLast { scheduler.idle -= 1 }
                 return .nothing
             }
-            guard fits(operation, runner) else { return .ofOtherQuality(operation) }
+            guard fits(operation, executorTask) else { return .ofOtherQuality(operation) }
             scheduler.idle -= 1
-            operation.runner = runner
+            operation.executorTask = executorTask
             return .found(operation)
         }
         if case .ofOtherQuality(let operation) = look { launch(operation.quality, first: operation) }
         return look
     }
 
-    /// Notes how a body ended, and decides what its runner does next.
-    func settle(_ operation: LocalOperation, _ end: BodyEnd, runner: Runner) -> NextStep {
+    /// Notes how a body ended, and decides what its executor task does next.
+    func settle(_ operation: LocalOperation, _ end: BodyEnd, executorTask: ExecutorTask) -> NextStep {
         var effects = Effects()
         var wasAbandoned = false
         let step = scheduler.withLock { scheduler -> NextStep in
-            guard operation.runner === runner else {
+            guard operation.executorTask === executorTask else {
                 wasAbandoned = true
                 operation.flags.remove(.stuck)
                 return .leave(isEnded: true)
             }
-            operation.runner = nil
+            operation.executorTask = nil
             scheduler.conclude(operation, end, &effects)
-            return nextStep(of: runner, after: operation, &scheduler, &effects)
+            return nextStep(of: executorTask, after: operation, &scheduler, &effects)
         }
-        perform(effects, onRunner: true)
+        perform(effects, onExecutorTask: true)
         if step.isEnded, !wasAbandoned { operation.releaseFromQueue() }
         return step
     }
 
     private func nextStep(
-        of runner: Runner,
+        of executorTask: ExecutorTask,
         after operation: LocalOperation,
         _ scheduler: inout Scheduler,
         _ effects: inout Effects
     ) -> NextStep {
         let isEnded = operation.guardedState.isTerminal
         defer { scheduler.recruit(&effects) }
-        guard !runner.isSpent, operation.isQueued else { return .leave(isEnded: isEnded) }
+        guard !executorTask.isSpent, operation.isQueued else { return .leave(isEnded: isEnded) }
         // Hooks run first, on this slot. So with one slot they run in order.
         guard effects.aftermaths.isEmpty, let next = scheduler.take() else {
             scheduler.idle += 1
             return .look(isEnded: isEnded)
         }
-        guard fits(next, runner) else {
+        guard fits(next, executorTask) else {
             effects.handedOver = next
             scheduler.idle += 1
             return .look(isEnded: isEnded)
         }
-        next.runner = runner
+        next.executorTask = executorTask
         return .run(next, isEnded: isEnded)
     }
 
-    private func fits(_ operation: LocalOperation, _ runner: Runner) -> Bool {
-        (operation.quality == .inherited ? ownQuality : operation.quality) == runner.quality
+    private func fits(_ operation: LocalOperation, _ executorTask: ExecutorTask) -> Bool {
+        (operation.quality == .inherited ? ownQuality : operation.quality) == executorTask.quality
     }
 }
 
-/// The result of an idle runner's look for work.
+/// The result of an idle executor task's look for work.
 enum Look: Sendable {
     case found(LocalOperation)
     case ofOtherQuality(LocalOperation)
     case nothing
 }
 
-/// What a runner does after an operation.
+/// What an executor task does after an operation.
 enum NextStep: Sendable {
     case run(LocalOperation, isEnded: Bool)
-    /// Look for work; the runner counts as idle.
+    /// Look for work; the executor task counts as idle.
     case look(isEnded: Bool)
     case leave(isEnded: Bool)
 

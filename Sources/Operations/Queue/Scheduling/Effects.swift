@@ -1,14 +1,14 @@
 /// The effects of a scheduler's decision, to perform after the lock is released.
 struct Effects: Sendable {
-    /// The number of runners to start.
+    /// The number of executor tasks to start.
     var launches = 0
     /// The quality of service that they start with.
     var quality = Quality.standard
-    /// An operation that a runner of another quality took, and that needs a runner of its own.
+    /// An operation that an executor task of another quality took, and that needs an executor task of its own.
     var handedOver: LocalOperation?
     /// Ended operations with waiters or hooks.
     var aftermaths: [Aftermath] = []
-    /// Operations that ended without a runner. Their bodies must be released.
+    /// Operations that ended without an executor task. Their bodies must be released.
     var discarded: [LocalOperation] = []
     /// Operations that ended although their body still runs.
     var abandoned: [LocalOperation] = []

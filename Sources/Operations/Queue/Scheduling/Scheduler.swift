@@ -11,7 +11,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
     var sections = Sections()
     /// The number of executing operations.
     var executing = 0
-    /// Runners without an operation, which are about to take one.
+    /// Executor tasks without an operation, which are about to take one.
     var idle = 0
     /// The number of operations that have not ended.
     var count = 0
@@ -52,7 +52,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
 
     // MARK: Starting
 
-    /// The number of runners to start, which count as idle from now on.
+    /// The number of executor tasks to start, which count as idle from now on.
     mutating func recruit() -> Int {
         guard !isSuspended else { return 0 }
         let wanted = min(sections.active.lanes.count, max(0, limit - executing)) - idle
@@ -211,11 +211,11 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         recruit(&effects)
     }
 
-    /// Cancels the task of an executing operation. Its runner takes no further operation: a task stays cancelled.
+    /// Cancels the task of an executing operation. Its executor task takes no further operation: a task stays cancelled.
     func interrupt(_ operation: LocalOperation, _ effects: inout Effects) {
-        guard let runner = operation.runner else { return }
-        runner.isSpent = true
-        if let task = runner.task { effects.interrupted.append(task) }
+        guard let executorTask = operation.executorTask else { return }
+        executorTask.isSpent = true
+        if let task = executorTask.task { effects.interrupted.append(task) }
     }
 
     mutating func setLane(_ lane: UInt8, of operation: LocalOperation) {
@@ -252,7 +252,7 @@ extension Scheduler {
         }
         if state == .cancelled { operation.flags.insert(.cancelRequested) }
         move(operation, to: state)
-        operation.runner = nil
+        operation.executorTask = nil
         guard let annex = operation.annex else { return }
         if let timer = annex.timer { effects.interrupted.append(timer) }
         annex.timer = nil

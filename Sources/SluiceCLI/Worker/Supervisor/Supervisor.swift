@@ -29,7 +29,7 @@ final class Supervisor: Sendable {
     private let broker: RedisBroker
     private let logger: Logger
     private let board: HealthBoard?
-    private let leash: Int32
+    private let parentPipe: Int32
     /// Children of this process that are not workers.
     private let others: Set<pid_t>
     private let state = Mutex(State())
@@ -49,7 +49,7 @@ final class Supervisor: Sendable {
         self.broker = broker
         self.board = board
         self.logger = logger
-        leash = try Leash.make()
+        parentPipe = try ParentWatch.make()
         others = Set(OrphanedGuards.children())
         OrphanedGuards.adopt()
     }
@@ -114,7 +114,7 @@ final class Supervisor: Sendable {
         return state.withLock { state -> WorkerProcess? in
             guard !state.isStopping else { return nil }
             do throws(CLIError) {
-                let process = try WorkerProcess(worker, arguments: arguments, leash: leash)
+                let process = try WorkerProcess(worker, arguments: arguments, parentPipe: parentPipe)
                 state.processes[slot] = process
                 return process
             } catch {

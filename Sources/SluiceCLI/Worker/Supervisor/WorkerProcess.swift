@@ -32,12 +32,12 @@ package final class WorkerProcess: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: without the program's name.
-    ///   - leash: becomes its standard input.
+    ///   - parentPipe: becomes its standard input.
     ///   - isSilent: what it writes goes nowhere; else to where this process writes.
     /// - Throws: `CLIError` if no process can be started.
-    package init(_ worker: WorkerID, arguments: [String], leash: Int32, isSilent: Bool = false) throws(CLIError) {
+    package init(_ worker: WorkerID, arguments: [String], parentPipe: Int32, isSilent: Bool = false) throws(CLIError) {
         self.worker = worker
-        pid = try Self.spawn(arguments, leash, isSilent)
+        pid = try Self.spawn(arguments, parentPipe, isSilent)
         let thread = Thread { [self] in collect() }
         thread.stackSize = 128 << 10
         thread.start()
@@ -78,11 +78,11 @@ package final class WorkerProcess: Sendable {
     }
 
     /// Starts the process in a group of its own: a terminal's Ctrl-C is for the supervisor, which passes it on.
-    private static func spawn(_ arguments: [String], _ leash: Int32, _ isSilent: Bool) throws(CLIError) -> pid_t {
+    private static func spawn(_ arguments: [String], _ parentPipe: Int32, _ isSilent: Bool) throws(CLIError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, leash, STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, parentPipe, STDIN_FILENO)
         for stream in isSilent ? [STDOUT_FILENO, STDERR_FILENO] : [] {
             posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0)
         }

@@ -8,7 +8,7 @@
 
 -- Reads what decides whether this worker may claim. Returns a refusal or nil, and the queue's settings.
 local function refusal(worker, epoch)
-  local m = call('HMGET', META, 'paused', 'pausedUntil', 'leaseFloor', 'intents', 'watcher', 'next', 'fence', 'largest')
+  local m = call('HMGET', META, 'paused', 'pausedUntil', 'leaseFloor', 'intents', 'timerOwner', 'next', 'fence', 'largest')
   local lease = call('ZSCORE', PREFIX .. 'leases', worker)
   if not lease or (tonumber(lease) < now and tonumber(m[3] or 0) < now) then return 'noLease', m end
   local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'epoch', 'number')
@@ -41,18 +41,18 @@ local function milliseconds_to_next(worker, is_free, m, passes_by)
   local due = next_due()
   local owner = m[5]
   if not due then
-    if m[6] then call('HDEL', META, 'watcher', 'next') end
+    if m[6] then call('HDEL', META, 'timerOwner', 'next') end
     return -1
   end
   if passes_by and owner and owner ~= worker and tonumber(m[6] or 0) == due then return -1 end
   if is_free then
     if owner ~= worker or tonumber(m[6] or 0) ~= due then
-      call('HSET', META, 'watcher', worker, 'next', format('%d', due))
+      call('HSET', META, 'timerOwner', worker, 'next', format('%d', due))
     end
     return max(0, due - now)
   end
   if not owner or owner == worker then
-    call('HDEL', META, 'watcher', 'next')
+    call('HDEL', META, 'timerOwner', 'next')
     wake()
   end
   return max(0, due - now) + 1000
@@ -67,7 +67,7 @@ end
 
 -- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready + 2 if more are unhandled, elements… (of a tracked one
 -- its record as it was before). `given`: the highest fence that the worker was ever given, and names that it knows. `for_idle`: sent with a wait for the
--- bell, which ends now and then although nothing rings.
+-- wake-up token, which ends now and then although there is none.
 local function take(worker, epoch, capacity, given, for_idle)
   local refused, m = refusal(worker, epoch)
   if refused then

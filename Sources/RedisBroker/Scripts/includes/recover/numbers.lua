@@ -16,7 +16,7 @@ end
 
 -- Another worker must learn of the next instant.
 local function drop_timer(worker)
-  if call('HGET', META, 'watcher') ~= worker then return end
-  call('HDEL', META, 'watcher', 'next')
+  if call('HGET', META, 'timerOwner') ~= worker then return end
+  call('HDEL', META, 'timerOwner', 'next')
   wake()
 end

@@ -3,15 +3,15 @@ import Operations
 import RedisClient
 import Synchronization
 
-/// An idle worker sleeps in Redis until a bell rings: one blocking connection, and in a cluster, where BLPOP takes the keys of one
+/// An idle worker waits in Redis for a wake-up token: one blocking connection, and in a cluster, where BLPOP takes the keys of one
 /// slot only, one for each queue.
-final class Doorbell: Sendable {
+final class WakeUpTokens: Sendable {
     private let connections: ConnectionFactory
     private let keys: Keys
     private let commands: RedisLink
     private let isCluster: Bool
     /// By queue in a cluster; else there is one.
-    private let wires = Mutex<[String: BellWire]>([:])
+    private let wires = Mutex<[String: WakeUpConnection]>([:])
 
     init(_ connections: ConnectionFactory, keys: Keys, commands: RedisLink) {
         self.connections = connections
@@ -20,21 +20,21 @@ final class Doorbell: Sendable {
         isCluster = connections.endpoint.isCluster
     }
 
-    /// Returns the queue whose token was taken, or nil: nothing rang in time, or the connection broke (then the next heartbeat
-    /// says whether a ring was lost).
+    /// Returns the queue whose token was taken, or nil: nothing came in time, or the connection broke (then the next heartbeat
+    /// says whether a wake-up was lost).
     func wait(queues: [String], timeout: Duration) async throws -> String? {
         guard isCluster, let first = queues.first else { return try await wire("").wait(queues, timeout) }
         guard queues.count > 1 else { return try await wire(first).wait(queues, timeout) }
-        let rung = try await waitForEach(queues, timeout)
-        // Several may ring at once. The others are for whoever comes next.
-        for queue in rung.dropFirst() { try await ring(queue) }
-        if rung.isEmpty { try Task.checkCancellation() }
-        return rung.first
+        let woken = try await waitForEach(queues, timeout)
+        // Several may come at once. The others are for the next worker that waits.
+        for queue in woken.dropFirst() { try await put(queue) }
+        if woken.isEmpty { try Task.checkCancellation() }
+        return woken.first
     }
 
-    /// See ``BellWire/wait(_:_:then:_:)``. Not for a cluster.
+    /// See ``WakeUpConnection/wait(_:_:then:_:)``. Not for a cluster.
     func wait(queue: String, timeout: Duration, then script: RedisScript, _ arguments: RedisArguments) async throws
-        -> BellWire.Answer?
+        -> WakeUpConnection.Answer?
     {
         try await wire("").wait(queue, timeout, then: script, arguments)
     }
@@ -42,35 +42,35 @@ final class Doorbell: Sendable {
     private func waitForEach(_ queues: [String], _ timeout: Duration) async throws -> [String] {
         try await withThrowingTaskGroup(of: String?.self) { group in
             for queue in queues { group.addTask { try await self.wire(queue).wait([queue], timeout) } }
-            var rung: [String] = []
+            var woken: [String] = []
             var failure: (any Error)?
             while let result = await group.nextResult() {
                 group.cancelAll()
                 switch result {
-                case .success(let queue?): rung.append(queue)
+                case .success(let queue?): woken.append(queue)
                 case .success(nil), .failure(is CancellationError): break
                 case .failure(let error): failure = failure ?? error
                 }
             }
-            if rung.isEmpty, let failure { throw failure }
-            return rung
+            if woken.isEmpty, let failure { throw failure }
+            return woken
         }
     }
 
     /// Makes sure that there is a token. Exactly one: a second one would only wake somebody for nothing, so a plain conditional push
     /// would do, but pushing and trimming is one round trip on any server version.
-    func ring(_ queue: String) async throws {
+    func put(_ queue: String) async throws {
         for reply in try await commands.send([
-            RedisCommand("RPUSH", keys.bell(queue), "1"), RedisCommand("LTRIM", keys.bell(queue), 0, 0),
+            RedisCommand("RPUSH", keys.wake(queue), "1"), RedisCommand("LTRIM", keys.wake(queue), 0, 0),
         ]) { try reply.expectSuccess() }
     }
 
     func close() { for wire in wires.withLock({ Array($0.values) }) { wire.close() } }
 
-    private func wire(_ name: String) -> BellWire {
+    private func wire(_ name: String) -> WakeUpConnection {
         wires.withLock { wires in
             if let wire = wires[name] { return wire }
-            let wire = BellWire(connections, keys: keys, commands: commands)
+            let wire = WakeUpConnection(connections, keys: keys, commands: commands)
             wires[name] = wire
             return wire
         }

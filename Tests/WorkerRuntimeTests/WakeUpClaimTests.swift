@@ -6,8 +6,8 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("A claim at the bell", .timeLimit(.minutes(5)))
-struct BellClaimTests {
+@Suite("A claim at the wake-up token", .timeLimit(.minutes(5)))
+struct WakeUpClaimTests {
     private let now = ContinuousClock.now
 
     /// An idle one.
@@ -33,15 +33,15 @@ struct BellClaimTests {
     }
 
     /// Begins one where it must be possible.
-    private func begin(_ queue: inout LocalQueue) throws -> LocalQueue.BellClaim {
-        let asked = queue.beginAtBell(0, now)
+    private func begin(_ queue: inout LocalQueue) throws -> LocalQueue.WakeUpClaim {
+        let asked = queue.beginAtWakeUp(0, now)
         return try #require(asked)
     }
 
     @Test("is for few operations, and uses no slot while it waits")
     func fewAndFree() throws {
         var queue = queue()
-        #expect(try begin(&queue).capacity == LocalQueue.mostAtBell)
+        #expect(try begin(&queue).capacity == LocalQueue.mostAtWakeUp)
         queue.members[0].supply.expectWork()
         #expect(exchange(&queue)?.capacity == 8)
         var small = self.queue(slots: 1)
@@ -52,35 +52,36 @@ struct BellClaimTests {
     func notMade() {
         var queue = queue()
         queue.phase = .draining
-        var asked = queue.beginAtBell(0, now)
+        var asked = queue.beginAtWakeUp(0, now)
         #expect(asked == nil && !queue.mayBeGivenMore)
         queue = self.queue()
         queue.add(QueueShare("other"))
-        asked = queue.beginAtBell(0, now)
+        asked = queue.beginAtWakeUp(0, now)
         #expect(asked == nil && !queue.mayBeGivenMore)
     }
 
     @Test(
-        "is not made again by a worker that was found to be busy, before that holds nothing; the ring counts all the same"
+        "is not made again by a worker that was found to be busy, before that holds nothing; the token counts all the same"
     )
     func busy() throws {
         var queue = queue()
         queue.take(claim(1...1).operations, 0, ties: .none)
         _ = queue.runAll(now)
         let asked = try begin(&queue)
-        let isOfUse = queue.accept(BellAnswer(rang: true, claim: Claim(status: .busy)), 0, of: asked, ties: .none, now)
+        let answer = WakeUpAnswer(wasWoken: true, claim: Claim(status: .busy))
+        let isOfUse = queue.accept(answer, 0, of: asked, ties: .none, now)
         #expect(isOfUse)
         guard let sent = exchange(&queue) else {
-            Issue.record("what rang was not claimed")
+            Issue.record("what woke was not claimed")
             return
         }
         #expect(sent.capacity == 7)
         queue.finish(sent, 0)
         queue.accept(Claim(status: .ok), 0, of: sent, ties: .none, now)
-        var again = queue.beginAtBell(0, now)
+        var again = queue.beginAtWakeUp(0, now)
         #expect(again == nil)
         _ = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: asked.epoch, 0, ties: .none)
-        again = queue.beginAtBell(0, now)
+        again = queue.beginAtWakeUp(0, now)
         #expect(again != nil)
     }
 
@@ -88,7 +89,7 @@ struct BellClaimTests {
     func notBesideAsking() {
         var queue = queue()
         queue.unanswered([], hadClaim: true, 0)
-        let asked = queue.beginAtBell(0, now)
+        let asked = queue.beginAtWakeUp(0, now)
         #expect(asked == nil)
     }
 
@@ -96,13 +97,13 @@ struct BellClaimTests {
     func starts() throws {
         var queue = queue()
         var asked = try begin(&queue)
-        let isOfUse = queue.accept(BellAnswer(rang: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
+        let isOfUse = queue.accept(WakeUpAnswer(wasWoken: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
         #expect(isOfUse)
         let first = queue.runAll(now)
         #expect(first.map(\.fence) == [1])
         #expect(exchange(&queue) == nil)
         asked = try begin(&queue)
-        _ = queue.accept(BellAnswer(rang: true, claim: claim(2...3, more: true)), 0, of: asked, ties: .none, now)
+        _ = queue.accept(WakeUpAnswer(wasWoken: true, claim: claim(2...3, more: true)), 0, of: asked, ties: .none, now)
         let others = queue.runAll(now)
         #expect(others.map(\.fence) == [2, 3])
         #expect(exchange(&queue)?.capacity == 5)
@@ -133,7 +134,7 @@ struct BellClaimTests {
         }
         queue.finish(sent, 0)
         queue.confirm(sent.ended, 0)
-        _ = queue.accept(BellAnswer(rang: true, claim: brought), 0, of: asked, ties: .none, now)
+        _ = queue.accept(WakeUpAnswer(wasWoken: true, claim: brought), 0, of: asked, ties: .none, now)
         let again = queue.runAll(now)
         #expect(queue.members[0].lease.held.isEmpty && again.isEmpty)
     }
@@ -146,7 +147,7 @@ struct BellClaimTests {
         queue.accept(Claim(status: .noLease), 0, ties: .none, now)
         let beat = BeatReply(inFlight: 0, startable: false, sweepDue: false, cancels: [], cancelledThroughFence: 0)
         queue.renew(0, until: now + .seconds(60), beat, now)
-        _ = queue.accept(BellAnswer(rang: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
+        _ = queue.accept(WakeUpAnswer(wasWoken: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
         #expect(queue.members[0].lease.held.isEmpty && queue.members[0].lease.mustAsk)
     }
 
@@ -154,7 +155,7 @@ struct BellClaimTests {
     func unanswered() throws {
         var queue = queue()
         let epoch = try begin(&queue).epoch
-        queue.unansweredAtBell(0)
+        queue.unansweredWakeUp(0)
         guard case .reconcile(_, let next) = queue.nextStep(0, now) else {
             Issue.record("Redis was not asked")
             return
@@ -171,7 +172,7 @@ struct BellClaimTests {
     func putsBack() throws {
         var queue = queue()
         var asked = try begin(&queue)
-        let refused = BellAnswer(rang: true, claim: Claim(status: .noLease))
+        let refused = WakeUpAnswer(wasWoken: true, claim: Claim(status: .noLease))
         var isOfUse = queue.accept(refused, 0, of: asked, ties: .none, now)
         #expect(!isOfUse)
         #expect(!queue.members[0].lease.isValid(now))
@@ -179,7 +180,7 @@ struct BellClaimTests {
         queue = self.queue()
         asked = try begin(&queue)
         queue.phase = .draining
-        let stale = BellAnswer(rang: true, claim: Claim(status: .staleEpoch))
+        let stale = WakeUpAnswer(wasWoken: true, claim: Claim(status: .staleEpoch))
         isOfUse = queue.accept(stale, 0, of: asked, ties: .none, now)
         #expect(!isOfUse)
         queue.phase = .running
@@ -198,13 +199,13 @@ struct BellClaimTests {
         }
         queue.finish(sent, 0)
         queue.accept(claim(1...8, more: true, due: 50), 0, of: sent, ties: .none, now)
-        _ = queue.accept(BellAnswer(claim: claim(nil, due: 70)), 0, of: asked, ties: .none, now)
+        _ = queue.accept(WakeUpAnswer(claim: claim(nil, due: 70)), 0, of: asked, ties: .none, now)
         #expect(queue.members[0].supply.state == .ready && queue.members[0].supply.nextDue == now + .milliseconds(50))
     }
 
     @Test("says the highest fence that its worker was given")
     func saysHighestFence() async throws {
-        let broker = HeardAtBell(InMemoryBroker())
+        let broker = HeardAtWakeUp(InMemoryBroker())
         let harness = Harness(broker: broker.base, connection: { _ in broker })
         harness.start()
         _ = try await broker.base.put("noop")
@@ -227,20 +228,20 @@ struct BellClaimTests {
     }
 }
 
-/// A broker that remembers which fence each claim at a bell was sent with.
-private final class HeardAtBell: Forwarding {
+/// A broker that remembers which fence each claim at a wake-up token was sent with.
+private final class HeardAtWakeUp: Forwarding {
     let base: InMemoryBroker
     let highestFences = Mutex<[Int64]>([])
 
     init(_ base: InMemoryBroker) { self.base = base }
 
-    func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
+    func claimAtWakeUp(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> WakeUpAnswer {
         highestFences.withLock { $0.append(request.highestFence) }
-        return try await base.claimAtBell(request, queue: queue, timeout: timeout)
+        return try await base.claimAtWakeUp(request, queue: queue, timeout: timeout)
     }
 }
 
-/// A broker at which something rings just when a wait is called off, and that takes its time to say so.
+/// A broker at which something wakes just when a wait is called off, and that takes its time to say so.
 private final class LateRing: Forwarding {
     let base: InMemoryBroker
     let waits = Mutex(false)
@@ -248,14 +249,14 @@ private final class LateRing: Forwarding {
 
     init(_ base: InMemoryBroker) { self.base = base }
 
-    func claimAtBell(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> BellAnswer {
+    func claimAtWakeUp(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> WakeUpAnswer {
         waits.withLock { $0 = true }
-        _ = try? await base.waitForBell(queues: [], timeout: timeout)
+        _ = try? await base.waitForWakeUp(queues: [], timeout: timeout)
         // Not in the task that was cancelled: there it would not wait.
         await Task { try? await Task.sleep(for: .milliseconds(100)) }.value
         _ = try await base.put("noop")
         let claim = try await base.claim(request, queue: queue)
         claimed.withLock { $0 += claim.operations.map(\.id) }
-        return BellAnswer(rang: false, claim: claim)
+        return WakeUpAnswer(wasWoken: false, claim: claim)
     }
 }

@@ -8,11 +8,11 @@ import Testing
 @testable import RedisBroker
 
 /// The claim that lies behind a wait in the same connection, as Redis treats it.
-@Suite("A claim behind the wait at a bell", .timeLimit(.minutes(15)))
-struct BellTests {
-    private static let queue = "bells"
+@Suite("A claim behind the wait at a wake-up token", .timeLimit(.minutes(15)))
+struct WakeUpTests {
+    private static let queue = "wake-ups"
 
-    /// A worker with a lease, and a claim of its own that Redis has put off until its bell rings.
+    /// A worker with a lease, and a claim of its own that Redis has put off until its wake-up token comes.
     private struct Setup {
         let server: TestServer
         let broker: RedisBroker
@@ -31,18 +31,18 @@ struct BellTests {
                 intervalMilliseconds: 5000,
                 info: Array("{}".utf8)
             )
-            _ = try broker.beat(beat, queue: BellTests.queue)
+            _ = try broker.beat(beat, queue: WakeUpTests.queue)
         }
 
-        func claim() -> Task<BellAnswer, any Error> {
+        func claim() -> Task<WakeUpAnswer, any Error> {
             let request = ClaimRequest(worker: worker, epoch: 0, capacity: 2, onlyIfIdle: true)
-            return Task { try await broker.claimAtBell(request, queue: BellTests.queue, timeout: .seconds(60)) }
+            return Task { try await broker.claimAtWakeUp(request, queue: WakeUpTests.queue, timeout: .seconds(60)) }
         }
 
         func enqueue(_ count: Int = 1) async throws -> [OperationID] {
             let envelope = OperationEnvelope(name: "noop").encoded()
             let operations = (0..<count).map { _ in NewOperation(envelope: envelope) }
-            _ = try await broker.enqueue(operations, queue: BellTests.queue)
+            _ = try await broker.enqueue(operations, queue: WakeUpTests.queue)
             return operations.map(\.id)
         }
 
@@ -50,24 +50,24 @@ struct BellTests {
         func untilPutOff() async throws {
             let isPutOff = try await comesTrue {
                 let clients = try server.ask(RedisCommand("CLIENT", "LIST"))[0].string ?? ""
-                guard let doorbell = clients.split(separator: "\n").first(where: { $0.contains(":doorbell") }) else {
+                guard let wakeUps = clients.split(separator: "\n").first(where: { $0.contains(":wakeUps") }) else {
                     return false
                 }
-                return doorbell.contains(" cmd=blpop ") && !doorbell.contains(" qbuf=0 ")
+                return wakeUps.contains(" cmd=blpop ") && !wakeUps.contains(" qbuf=0 ")
             }
             #expect(isPutOff)
         }
     }
 
-    @Test("is made by Redis when it rings")
-    func ring() async throws {
+    @Test("is made by Redis when it wakes")
+    func wake() async throws {
         let setup = try await Setup()
         defer { setup.broker.close() }
         let claim = setup.claim()
         try await setup.untilPutOff()
         let ids = try await setup.enqueue()
         let answer = try await claim.value
-        #expect(answer.rang && answer.claim?.operations.map(\.id) == ids)
+        #expect(answer.wasWoken && answer.claim?.operations.map(\.id) == ids)
     }
 
     @Test("is made when the wait is called off, too, and says what it took")
@@ -75,26 +75,26 @@ struct BellTests {
         let setup = try await Setup()
         defer { setup.broker.close() }
         let ids = try await setup.enqueue()
-        #expect(try await setup.broker.waitForBell(queues: [Self.queue], timeout: .seconds(5)) == Self.queue)
+        #expect(try await setup.broker.waitForWakeUp(queues: [Self.queue], timeout: .seconds(5)) == Self.queue)
         let claim = setup.claim()
         try await setup.untilPutOff()
         claim.cancel()
         let answer = try await claim.value
-        #expect(!answer.rang && answer.claim?.operations.map(\.id) == ids)
+        #expect(!answer.wasWoken && answer.claim?.operations.map(\.id) == ids)
     }
 
-    @Test("gives nothing to a worker that holds something when it rings, and says that it rang")
+    @Test("gives nothing to a worker that holds something when it wakes, and says that it was woken")
     func busy() async throws {
         let setup = try await Setup()
         defer { setup.broker.close() }
         _ = try await setup.enqueue()
-        #expect(try await setup.broker.waitForBell(queues: [Self.queue], timeout: .seconds(5)) == Self.queue)
+        #expect(try await setup.broker.waitForWakeUp(queues: [Self.queue], timeout: .seconds(5)) == Self.queue)
         let claim = setup.claim()
         try await setup.untilPutOff()
         let request = ClaimRequest(worker: setup.worker, epoch: 0, capacity: 1)
         #expect(try await setup.broker.claim(request, queue: Self.queue).operations.count == 1)
         _ = try await setup.enqueue()
-        #expect(try await claim.value == BellAnswer(rang: true, claim: Claim(status: .busy)))
+        #expect(try await claim.value == WakeUpAnswer(wasWoken: true, claim: Claim(status: .busy)))
         #expect(try await setup.broker.snapshot(queue: Self.queue, executingRows: 0).counts[.ready] == 1)
     }
 
@@ -107,7 +107,7 @@ struct BellTests {
         _ = try setup.server.ask(RedisCommand("SCRIPT", "FLUSH"))
         let ids = try await setup.enqueue()
         let answer = try await claim.value
-        #expect(answer.rang && answer.claim?.operations.map(\.id) == ids)
+        #expect(answer.wasWoken && answer.claim?.operations.map(\.id) == ids)
     }
 
     @Test("without an answer is found by asking: Redis refused the wait, but not the claim")

@@ -1,8 +1,8 @@
 /// One slot in use: a task that runs operations one after the other while there are any.
 ///
 /// The lock of its core guards its fields.
-final class Runner: @unchecked Sendable {
-    /// Locked until `task` is set. The runner waits for it, so no body runs before.
+final class ExecutorTask: @unchecked Sendable {
+    /// Locked until `task` is set. The executor task waits for it, so no body runs before.
     let launching = Guarded(())
     var task: Task<Void, Never>?
     /// Whether its task was cancelled, so that it takes no further operation.
@@ -12,13 +12,13 @@ final class Runner: @unchecked Sendable {
     init(quality: Quality) { self.quality = quality }
 
     /// How often it looks for work before it ends. To start a task costs much more than a look, and callers often add several operations in
-    /// a row. A runner of low priority does not look again: it may not run for long, and others must not wait for it.
+    /// a row. An executor task of low priority does not look again: it may not run for long, and others must not wait for it.
     private var patience: Int { quality.taskPriority < .medium ? 0 : 4 }
 
     /// Takes an operation that executes already. Its cancel or the end of its grace may have come before.
     func adopt(_ operation: LocalOperation) {
         isSpent = operation.flags.contains(.cancelRequested)
-        if operation.guardedState == .executing { operation.runner = self }
+        if operation.guardedState == .executing { operation.executorTask = self }
     }
 
     func run(in core: QueueCore, first: LocalOperation?) async {
@@ -28,7 +28,7 @@ final class Runner: @unchecked Sendable {
         while true {
             if let operation = current {
                 looks = 0
-                let step = core.settle(operation, await operation.attemptOnce(), runner: self)
+                let step = core.settle(operation, await operation.attemptOnce(), executorTask: self)
                 if step.isEnded { operation.discardBody() }
                 switch step {
                 case .run(let next, _): current = next
@@ -87,7 +87,7 @@ extension LocalOperation {
         }
     }
 
-    /// Ends an operation whose body does not end. When the body returns, its runner ends.
+    /// Ends an operation whose body does not end. When the body returns, its executor task ends.
     private func abandon(attempt: Int32, because error: OperationsError) {
         decide { scheduler, effects in
             guard guardedState == .executing, self.attempt == attempt else { return }

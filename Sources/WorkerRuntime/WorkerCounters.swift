@@ -3,7 +3,7 @@ import Operations
 import Synchronization
 
 /// What a worker counts about itself.
-final class Tally: Sendable {
+final class WorkerCounters: Sendable {
     let finished = Atomic<Int64>(0)
     /// Attempts, also those that another one follows.
     let failed = Atomic<Int64>(0)
@@ -63,22 +63,22 @@ extension WorkerCore {
         }
         let pid = ProcessInfo.processInfo.processIdentifier
         return WorkerInfo(
-            host: tally.host,
+            host: counters.host,
             pid: Int(pid),
-            name: configuration.name ?? "\(tally.host)-\(pid)",
+            name: configuration.name ?? "\(counters.host)-\(pid)",
             slots: configuration.slots,
             busy: busy,
             queues: names,
             handles: registry.names,
             version: Self.version,
-            startedAt: tally.startedAt,
-            finished: tally.finished.load(ordering: .relaxed),
-            failed: tally.failed.load(ordering: .relaxed),
-            cancelled: tally.cancelled.load(ordering: .relaxed),
-            malformed: tally.malformed.load(ordering: .relaxed),
+            startedAt: counters.startedAt,
+            finished: counters.finished.load(ordering: .relaxed),
+            failed: counters.failed.load(ordering: .relaxed),
+            cancelled: counters.cancelled.load(ordering: .relaxed),
+            malformed: counters.malformed.load(ordering: .relaxed),
             phase: phase == .running ? "running" : "draining",
-            residentBytes: Tally.residentBytes,
-            stuck: tally.stuck.load(ordering: .relaxed)
+            residentBytes: WorkerCounters.residentBytes,
+            stuck: counters.stuck.load(ordering: .relaxed)
         )
     }
 

@@ -5,9 +5,9 @@ import Operations
 ///
 /// One pass:
 /// 1. Chooses the queues in which it could start something and knows of nothing.
-/// 2. Blocks on their bells, until one rings, 30 s have passed, or another queue has to be listened to as well.
-/// 3. Claims where it rang, or puts the token back. A worker with one queue sends a claim for an idle one along.
-struct DoorbellLoop: Sendable {
+/// 2. Blocks on their wake-up tokens, until one wakes, 30 s have passed, or another queue has to be listened to as well.
+/// 3. Claims where it was woken, or puts the token back. A worker with one queue sends a claim for an idle one along.
+struct WakeUpLoop: Sendable {
     private static let patience: Duration = .seconds(30)
     let core: WorkerCore
 
@@ -31,21 +31,21 @@ struct DoorbellLoop: Sendable {
         }
     }
 
-    /// - Returns: whether a wait for a bell has ended by itself.
+    /// - Returns: whether a wait for a wake-up token has ended by itself.
     func runOnce() async throws -> Bool {
         let names = core.queue.withLock { queue in
-            let indexes = queue.bellQueues(.now)
+            let indexes = queue.wakeUpQueues(.now)
             queue.listen(indexes)
             return indexes.map { queue.members[$0].share.name }
         }
         if names.isEmpty {
-            await core.bell.wait()
+            await core.wakeUp.wait()
             return false
         }
-        core.pulse.listens(true)
+        core.liveness.listens(true)
         defer {
-            core.pulse.listens(false)
-            core.queue.withLock { $0.forgetBells() }
+            core.liveness.listens(false)
+            core.queue.withLock { $0.forgetWakeUps() }
         }
         return try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
@@ -53,43 +53,43 @@ struct DoorbellLoop: Sendable {
                 return true
             }
             group.addTask {
-                await core.bell.wait()
+                await core.wakeUp.wait()
                 return false
             }
             let isEnded = try await group.next() ?? false
             group.cancelAll()
-            // A ring that arrives together with a change must not be lost.
+            // A wake-up that arrives together with a change must not be lost.
             _ = try await group.next()
             return isEnded
         }
     }
 
     private func wait(_ names: [String]) async throws {
-        guard let index = core.index(of: names[0]), let asked = core.queue.withLock({ $0.beginAtBell(index, .now) })
+        guard let index = core.index(of: names[0]), let asked = core.queue.withLock({ $0.beginAtWakeUp(index, .now) })
         else {
             return try await listen(names)
         }
         try await claim(names[0], index, asked)
     }
 
-    /// Waits for a ring, and claims before anything else happens: somebody waits for this.
+    /// Waits for a wake-up, and claims before anything else happens: a client may wait for this.
     private func listen(_ names: [String]) async throws {
         let name: String?
         do {
-            name = try await core.broker.waitForBell(queues: names, timeout: Self.patience)
+            name = try await core.broker.waitForWakeUp(queues: names, timeout: Self.patience)
         } catch is CancellationError {
             return
         }
         guard let name else { return }
         let canStart = core.change { queue, now in
-            queue.indexes[name].map { queue.rang($0, now) } ?? false
+            queue.indexes[name].map { queue.wokeUp($0, now) } ?? false
         }
-        if !canStart { try await core.broker.ring(queue: name) }
+        if !canStart { try await core.broker.wake(queue: name) }
     }
 
-    /// Waits for a ring in one queue, with a claim behind it.
-    private func claim(_ name: String, _ index: Int, _ asked: LocalQueue.BellClaim) async throws {
-        let answer: BellAnswer
+    /// Waits for a wake-up in one queue, with a claim behind it.
+    private func claim(_ name: String, _ index: Int, _ asked: LocalQueue.WakeUpClaim) async throws {
+        let answer: WakeUpAnswer
         do {
             let request = ClaimRequest(
                 worker: core.id,
@@ -98,14 +98,14 @@ struct DoorbellLoop: Sendable {
                 onlyIfIdle: true,
                 highestFence: asked.highestFence
             )
-            answer = try await core.broker.claimAtBell(request, queue: name, timeout: Self.patience)
+            answer = try await core.broker.claimAtWakeUp(request, queue: name, timeout: Self.patience)
         } catch {
-            core.change { queue, _ in queue.unansweredAtBell(index) }
+            core.change { queue, _ in queue.unansweredWakeUp(index) }
             throw error
         }
         core.note(answer.claim, queue: name)
         let operations = core.hold(answer.claim?.operations ?? [], index)
         let isOfUse = core.change { queue, now in queue.accept(answer, index, of: asked, operations, now) }
-        if !isOfUse { try await core.broker.ring(queue: name) }
+        if !isOfUse { try await core.broker.wake(queue: name) }
     }
 }

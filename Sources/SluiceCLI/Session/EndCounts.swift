@@ -2,7 +2,7 @@ import Operations
 import Synchronization
 
 /// The last known state of each operation that a command waits for.
-final class EndTally: Sendable {
+final class EndCounts: Sendable {
     private struct Part {
         var targets: [Location]
         /// The states, empty before the first read; nil = the operation no longer exists.

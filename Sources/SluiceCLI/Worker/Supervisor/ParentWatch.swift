@@ -1,7 +1,7 @@
 import Foundation
 
 /// A pipe by which the workers of a supervisor see that it has ended, however that came about: they read, it never writes.
-package enum Leash {
+package enum ParentWatch {
     /// Makes one.
     ///
     /// - Returns: the end to hand to workers. The other one closes with this process.
@@ -23,7 +23,7 @@ package enum Leash {
             while count > 0 || (count < 0 && errno == EINTR) { count = read(STDIN_FILENO, &byte, 1) }
             body()
         }
-        thread.name = "sluice.leash"
+        thread.name = "sluice.parent-watch"
         thread.stackSize = 128 << 10
         thread.start()
     }

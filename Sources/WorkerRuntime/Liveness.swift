@@ -16,7 +16,7 @@ public struct WorkerHealth: Sendable, Equatable {
 
 /// When the loops of a worker last turned. A process that lives, and whose connections look well, may claim nothing all the same:
 /// so what counts is what Redis has answered.
-final class Pulse: Sendable {
+final class Liveness: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// Older signs of life do not count.
@@ -27,7 +27,7 @@ final class Pulse: Sendable {
     struct State: Sendable {
         var claimedAt: Instant?
         var answeredAt: Instant?
-        /// The worker is blocked on the bells of its queues.
+        /// The worker is blocked on the wake-up tokens of its queues.
         var isListening = false
     }
 
@@ -44,18 +44,18 @@ final class Pulse: Sendable {
     func listens(_ isListening: Bool) { state.withLock { $0.isListening = isListening } }
 }
 
-extension Pulse.State {
+extension Liveness.State {
     /// The verdict at an instant.
     ///
     /// - Parameter blocked: how long tasks have been waiting for a thread.
-    func health(of queue: LocalQueue, at now: Pulse.Instant, blocked: Duration = .zero) -> WorkerHealth {
-        func isOld(_ instant: Pulse.Instant) -> Bool { now - instant > Pulse.patience }
+    func health(of queue: LocalQueue, at now: Liveness.Instant, blocked: Duration = .zero) -> WorkerHealth {
+        func isOld(_ instant: Liveness.Instant) -> Bool { now - instant > Liveness.patience }
         if queue.phase != .running { return WorkerHealth(isReady: false, reason: "draining") }
         guard let answeredAt else { return WorkerHealth(isReady: false, reason: "Redis has not answered yet") }
         if isOld(answeredAt) {
             return WorkerHealth(isReady: false, reason: "Redis has not answered for \(seconds(since: answeredAt, now))")
         }
-        if blocked > Pulse.patience {
+        if blocked > Liveness.patience {
             let reason = "operations that never yield have held every thread for \(blocked.components.seconds) s"
             return WorkerHealth(isReady: false, reason: reason)
         }
@@ -69,7 +69,7 @@ extension Pulse.State {
         return WorkerHealth(isReady: false, reason: "no claim was answered for \(seconds(since: claimedAt, now))")
     }
 
-    private func seconds(since instant: Pulse.Instant, _ now: Pulse.Instant) -> String {
+    private func seconds(since instant: Liveness.Instant, _ now: Liveness.Instant) -> String {
         "\((now - instant).components.seconds) s"
     }
 }
@@ -77,8 +77,8 @@ extension Pulse.State {
 extension WorkerService {
     /// Whether it is ready now. Ask from time to time: that keeps the answer of Redis, on which it rests, fresh.
     package func health() -> WorkerHealth {
-        let (state, now) = (core.pulse.current, ContinuousClock.now)
-        if state.answeredAt.map({ now - $0 > Pulse.freshness }) ?? true { core.beatNow.request() }
+        let (state, now) = (core.liveness.current, ContinuousClock.now)
+        if state.answeredAt.map({ now - $0 > Liveness.freshness }) ?? true { core.beatNow.request() }
         let blocked = core.pool.blockedFor()
         return core.queue.withLock { state.health(of: $0, at: now, blocked: blocked) }
     }

@@ -4,8 +4,8 @@ import RedisClient
 import Synchronization
 
 /// A blocking connection, for one call at a time.
-final class BellWire: Sendable {
-    /// Requests to end a wait in a cluster. More do not help: the bell is on another node by now.
+final class WakeUpConnection: Sendable {
+    /// Requests to end a wait in a cluster. More do not help: the wake-up token is on another node by now.
     private static let patience = 50
     /// How much later than it should Redis may answer.
     private static let delay: Duration = .seconds(5)
@@ -22,7 +22,7 @@ final class BellWire: Sendable {
         self.commands = commands
     }
 
-    /// See ``Doorbell/wait(queues:timeout:)``.
+    /// See ``WakeUpTokens/wait(queues:timeout:)``.
     func wait(_ queues: [String], _ timeout: Duration) async throws -> String? {
         try Task.checkCancellation()
         guard let first = queues.first else { return nil }
@@ -41,12 +41,12 @@ final class BellWire: Sendable {
 
     struct Answer {
         /// The token was taken.
-        var rang: Bool
+        var wasWoken: Bool
         /// What the script said.
         var reply: RedisValue
     }
 
-    /// Waits for the bell of one queue and has a script run where the wait ends: it is sent together with the wait, and Redis looks at what a
+    /// Waits for the wake-up token of one queue and has a script run where the wait ends: it is sent together with the wait, and Redis looks at what a
     /// blocked connection has sent as soon as it is blocked no longer.
     ///
     /// - Returns: nil if there was no connection, or the task was cancelled before it began.
@@ -66,7 +66,7 @@ final class BellWire: Sendable {
         } catch let error as RedisError where error.wasNotSent && token.wasNotSent {
             return nil
         }
-        return Answer(rang: try token.reply().array != nil, reply: reply)
+        return Answer(wasWoken: try token.reply().array != nil, reply: reply)
     }
 
     /// What came of a wait, by the time that the reply behind it has come.
@@ -84,7 +84,7 @@ final class BellWire: Sendable {
 
     private func pop(_ queues: [String], _ timeout: Duration) -> RedisCommand {
         var command = RedisCommand("BLPOP", capacity: 256)
-        for queue in queues { command.append(keys.bell(queue)) }
+        for queue in queues { command.append(keys.wake(queue)) }
         command.append(String(max(0.01, timeout.inSeconds)))
         return command
     }
@@ -98,7 +98,7 @@ final class BellWire: Sendable {
             defer { wait.end() }
             return try await replies()
         } onCancel: {
-            unblock(wait, near: keys.bell(queue))
+            unblock(wait, near: keys.wake(queue))
         }
     }
 
@@ -106,7 +106,7 @@ final class BellWire: Sendable {
 
     /// Ends a wait from outside. The request goes over another connection and may overtake the wait: it is repeated until the wait
     /// has ended. Without a connection nothing waits in Redis, and the link is given up.
-    private func unblock(_ wait: Wait, near bell: String) {
+    private func unblock(_ wait: Wait, near wakeUp: String) {
         Task { [self] in
             var requests = 0
             while !wait.hasEnded {
@@ -117,7 +117,7 @@ final class BellWire: Sendable {
                     return drop(held)
                 }
                 requests += 1
-                commands.submit(RedisCommand("CLIENT", "UNBLOCK", number), near: bell).whenSuccess { reply in
+                commands.submit(RedisCommand("CLIENT", "UNBLOCK", number), near: wakeUp).whenSuccess { reply in
                     // A user without this permission ends its waits with their connections.
                     if reply.error?.code == .noPermission, let held { self.drop(held) }
                 }
@@ -142,7 +142,7 @@ final class BellWire: Sendable {
         link.withLock { link in
             if let link { return link }
             let opened = connections.link(
-                "doorbell",
+                "wake-up",
                 // Whoever waits here sends commands next.
                 on: commands.eventLoop,
                 connections.configuration.commandDeadline

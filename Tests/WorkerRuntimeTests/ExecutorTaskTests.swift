@@ -8,8 +8,8 @@ import Testing
 @testable import WorkerRuntime
 
 /// Operations that have a slot share the tasks in which they run.
-@Suite("Runners", .timeLimit(.minutes(5)))
-struct RunnerTests {
+@Suite("Executor tasks", .timeLimit(.minutes(5)))
+struct ExecutorTaskTests {
     private let now = ContinuousClock.now
 
     private func operation(_ fence: Int64) -> HeldOperation {
@@ -20,24 +20,24 @@ struct RunnerTests {
     @Test("are started while operations wait: one, or as many as have come and not ended")
     func onTheirWay() {
         var line = StartLine()
-        var called: [Int] = [line.callRunners()]
+        var called: [Int] = [line.callTasks()]
         for fence in 1...8 as ClosedRange<Int64> { line.append(operation(fence)) }
-        called += [line.callRunners(), line.callRunners()]
+        called += [line.callTasks(), line.callTasks()]
         var first: [Int64?] = []
         for _ in 0..<3 {
-            first.append(line.popForNewRunner()?.fence)
-            called.append(line.callRunners())
+            first.append(line.popForNewTask()?.fence)
+            called.append(line.callTasks())
         }
         #expect(called == [0, 1, 0, 1, 2, 2])
         #expect(first == [1, 2, 3])
         // One goes on and one ends: with two that are busy and three on their way, no other is called.
-        #expect(line.popForRunner(mayGoOn: true)?.fence == 4)
-        #expect(line.popForRunner(mayGoOn: false) == nil)
-        called = [line.callRunners()]
+        #expect(line.popForTask(mayGoOn: true)?.fence == 4)
+        #expect(line.popForTask(mayGoOn: false) == nil)
+        called = [line.callTasks()]
         // Others have done all of it by the time the last ones come.
-        let others = (0..<4).map { _ in line.popForRunner(mayGoOn: true)?.fence }
-        let late = (0..<3).map { _ in line.popForNewRunner()?.fence }
-        called.append(line.callRunners())
+        let others = (0..<4).map { _ in line.popForTask(mayGoOn: true)?.fence }
+        let late = (0..<3).map { _ in line.popForNewTask()?.fence }
+        called.append(line.callTasks())
         #expect(others == [5, 6, 7, 8] && late == [nil, nil, nil] && called == [0, 0])
     }
 
@@ -73,8 +73,8 @@ struct RunnerTests {
             queue.take(operations, 0)
             queue.fill(now)
             // So that none is made: what is in the line stays there.
-            _ = queue.line.callRunners()
-            return queue.line.popForRunner(mayGoOn: true)
+            _ = queue.line.callTasks()
+            return queue.line.popForTask(mayGoOn: true)
         }
         func next(after operation: HeldOperation?, until: ContinuousClock.Instant?) throws -> HeldOperation? {
             try core.end(
@@ -82,16 +82,16 @@ struct RunnerTests {
                 .finished(result: []),
                 reportsAreBusy: false,
                 startedAt: now,
-                runnerUntil: until
+                taskMayRunUntil: until
             )?.operation
         }
         let second = try next(after: first, until: .now + .seconds(60))
         #expect(second?.fence == 2)
         #expect(try next(after: second, until: now) == nil)
-        let third = core.queue.withLock { $0.line.popForRunner(mayGoOn: true) }
+        let third = core.queue.withLock { $0.line.popForTask(mayGoOn: true) }
         #expect(third?.fence == 3)
         #expect(try next(after: third, until: nil) == nil)
-        #expect(core.queue.withLock { $0.line.popForRunner(mayGoOn: true)?.fence } == 4)
+        #expect(core.queue.withLock { $0.line.popForTask(mayGoOn: true)?.fence } == 4)
     }
 
     @Test("come fast to bodies that suspend, also where many others want a thread")
@@ -154,7 +154,7 @@ struct RunnerTests {
         let short = OperationHandler(name: "short") { _, _ in
             let until = ContinuousClock.now + .milliseconds(1)
             while ContinuousClock.now < until {}
-            // By now every thread has a runner.
+            // By now every thread has an executor task.
             if progress.ended.wrappingAdd(1, ordering: .relaxed).newValue == 100 { progress.lookFromAnotherTask() }
             return []
         }
