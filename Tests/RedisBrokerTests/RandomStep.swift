@@ -64,7 +64,7 @@ enum RandomStep {
         case .sweep: return .swept(try await broker.sweep(queue: queue))
         case .abandon(let worker): return .swept(try await broker.abandon(worker: worker, queue: queue))
         case .retire(let worker): try await broker.retire(worker: worker, queue: queue)
-        case .takeToken: return .woke(try await broker.waitForWakeUp(queues: [queue], timeout: .seconds(5)))
+        case .takeToken: return .wokeUp(try await broker.waitForWakeUp(queues: [queue], timeout: .seconds(5)))
         case .wake: try await broker.wake(queue: queue)
         case .cancel(let ids, let request):
             return .cancelled(try await broker.cancel(ids, request: request, queue: queue))
@@ -112,7 +112,7 @@ enum StepOutcome: Equatable {
     case reported([Bool])
     case reconciled(Reconciliation)
     case swept(SweepReply)
-    case woke(String?)
+    case wokeUp(String?)
     case cancelled([CancelOutcome])
     case counted(waiting: Int, executing: Int)
     case changed([ChangeOutcome])

@@ -329,7 +329,7 @@ struct LocalQueueTests {
         #expect(queue.members[0].supply.state == .quiet)
         #expect(queue.takeLine().count + queue.members[0].waiting.count == 3)
 
-        _ = woken.woke(0, now)
+        _ = woken.wokeUp(0, now)
         woken.finish(first, 0)
         woken.accept(Claim(status: .ok), 0, of: first, ties: .none, now)
         woken.finish(second, 0)
