@@ -87,7 +87,12 @@ struct PagedSyncTests {
         let arguments = ["worker", "-c", "1", "--lease", "1s"]
         let first = try Program("paged-sync-worker", arguments, environment: environment)
         let logger = Logger(label: "examples") { _ in SwiftLogNoOpLogHandler() }
-        let sluice = try await SluiceClient.connect(to: endpoint, namespace: namespace, logger: logger)
+        let sluice = try await SluiceClient.connect(
+            to: endpoint,
+            namespace: namespace,
+            timeout: patience,
+            logger: logger
+        )
         let handle = try await sluice.enqueue(ContactsSync(server: server.address, store: folder.url.path))
         await reached.wait()
         first.send(SIGKILL)

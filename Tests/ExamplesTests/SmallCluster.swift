@@ -13,6 +13,7 @@ struct SmallCluster {
         sluice = try await SluiceClient.connect(
             to: TestServer.shared.endpoint.description,
             namespace: uniqueNamespace("examples"),
+            timeout: patience,
             logger: logger
         )
         worker = Worker(client: sluice, configuration: .init(slots: 4), logger: logger, register: register)

@@ -36,7 +36,7 @@ struct WorkerInServerTests {
         #expect(try await ask(address, "/greetings/\(first.body)").body == "Hello, Ada!")
 
         let second = try await ask(address, "/greetings/Bob", post: true)
-        let sluice = try await SluiceClient.connect(to: redis, namespace: namespace)
+        let sluice = try await SluiceClient.connect(to: redis, namespace: namespace, timeout: patience)
         let handle = sluice.handle(try #require(OperationID(second.body)), of: Greeting.self)
         #expect(try await comesTrue { try await handle.state() == .executing })
         program.send(SIGTERM)

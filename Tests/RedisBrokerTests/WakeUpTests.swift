@@ -50,7 +50,7 @@ struct WakeUpTests {
         func untilPutOff() async throws {
             let isPutOff = try await comesTrue {
                 let clients = try server.ask(RedisCommand("CLIENT", "LIST"))[0].string ?? ""
-                guard let wakeUps = clients.split(separator: "\n").first(where: { $0.contains(":wakeUps") }) else {
+                guard let wakeUps = clients.split(separator: "\n").first(where: { $0.contains(":wake-up") }) else {
                     return false
                 }
                 return wakeUps.contains(" cmd=blpop ") && !wakeUps.contains(" qbuf=0 ")

@@ -31,6 +31,7 @@ struct WorkerTests {
         try await SluiceClient.connect(
             to: redis.endpoint.description,
             namespace: uniqueNamespace("service"),
+            timeout: patience,
             logger: logger
         )
     }

@@ -20,6 +20,9 @@ package func eventually(
     }
 }
 
+/// How long a test waits for a first answer that is not what it is about. A busy machine may take many seconds.
+package let patience: Duration = .seconds(60)
+
 /// The same for `#expect`: whether the condition came true within the time.
 package func comesTrue(
     within limit: Duration = .seconds(60),

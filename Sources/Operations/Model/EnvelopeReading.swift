@@ -42,6 +42,11 @@ package struct EnvelopeReading: Sendable {
 }
 
 extension OperationDetail {
+    /// The envelope; an unreadable one has the name `unreadable`.
+    package var envelope: OperationEnvelope {
+        (try? OperationEnvelope(record.envelope)) ?? OperationEnvelope(name: "unreadable", arguments: record.envelope)
+    }
+
     package func reading(_ view: PayloadView) -> EnvelopeReading {
         EnvelopeReading(record.envelope, id: record.header.id, queue: queue, view: view)
     }

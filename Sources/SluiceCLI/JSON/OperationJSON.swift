@@ -97,9 +97,4 @@ package enum OperationJSON {
 
 extension OperationDetail {
     package var id: OperationID { record.header.id }
-
-    /// The envelope; an unreadable one has the name `unreadable`.
-    package var envelope: OperationEnvelope {
-        (try? OperationEnvelope(record.envelope)) ?? OperationEnvelope(name: "unreadable", arguments: record.envelope)
-    }
 }

@@ -25,6 +25,7 @@ struct ClusterTests {
         try await SluiceClient.connect(
             to: url,
             namespace: installation.namespace,
+            timeout: patience,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }

@@ -39,6 +39,7 @@ struct FailoverTests {
         let client = try await SluiceClient.connect(
             to: TestUsers.url(group.url, as: .producer),
             namespace: installation.namespace,
+            timeout: patience,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         let worker = try installation.worker()

@@ -214,6 +214,7 @@ struct BufferTests {
         let client = try await SluiceClient.connect(
             to: server.url(as: .producer),
             namespace: namespace,
+            timeout: patience,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         server.crash()

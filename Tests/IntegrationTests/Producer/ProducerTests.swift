@@ -51,7 +51,12 @@ private struct Setup {
         let namespace = uniqueNamespace("prod")
         let redis = TestRedis.shared
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        sluice = try await SluiceClient.connect(to: redis.url(as: .producer), namespace: namespace, logger: logger)
+        sluice = try await SluiceClient.connect(
+            to: redis.url(as: .producer),
+            namespace: namespace,
+            timeout: patience,
+            logger: logger
+        )
         var registry = OperationRegistry()
         registry.register(Resize.self)
         registry.register(Endless.self)
