@@ -183,6 +183,10 @@ extension InMemoryBroker {
         run(queue) { model in ids.map { model.remove($0) } }
     }
 
+    package func steer(_ order: WorkerOrder, worker: String, by: String, queue: String) async throws -> Bool {
+        run(queue) { $0.steer(order, worker: worker, by: by) }
+    }
+
     package func setPaused(_ paused: Bool, forMilliseconds: Int64?, queue: String) async throws {
         run(queue) { $0.setPaused(paused, forMilliseconds: forMilliseconds) }
     }

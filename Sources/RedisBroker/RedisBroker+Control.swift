@@ -108,7 +108,7 @@ extension CancelOutcome {
 
 extension String {
     /// The scripts store "time by reason" in one value: `by` is one word of it, the rest one line.
-    fileprivate var oneWord: String {
+    var oneWord: String {
         let word = unicodeScalars.map { $0.properties.isWhitespace || $0.value < 0x20 ? "_" : String($0) }.joined()
         return word.isEmpty ? "-" : String(word.prefix(64))
     }

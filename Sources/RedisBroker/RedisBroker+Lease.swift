@@ -23,12 +23,12 @@ extension RedisBroker {
     }
 
     private static func beatReply(_ reply: RedisValue) throws(OperationsError) -> BeatReply {
-        guard let fields = reply.array, fields.count >= 6, let inFlight = fields[0].int, let through = fields[3].int,
+        guard let fields = reply.array, fields.count >= 8, let inFlight = fields[0].int, let through = fields[3].int,
             let newest = fields[4].int
         else {
             throw OperationsError(.malformed, "the reply to a heartbeat has an unknown form; run: sluice doctor")
         }
-        let cancels = stride(from: 6, to: fields.count - 1, by: 2).compactMap { index in
+        let cancels = stride(from: 8, to: fields.count - 1, by: 2).compactMap { index in
             fields[index].int.map { CancelOrder(fence: Int64($0), reason: fields[index + 1].string ?? "") }
         }
         return BeatReply(
@@ -38,7 +38,8 @@ extension RedisBroker {
             cancels: cancels,
             cancelledThroughFence: Int64(through),
             newestUnhandled: Int64(newest),
-            unhandled: (fields[5].string ?? "").split(separator: " ").map(String.init)
+            unhandled: (fields[5].string ?? "").split(separator: " ").map(String.init),
+            settings: WorkerSettings(course: fields[6], slots: fields[7])
         )
     }
 
@@ -204,13 +205,14 @@ extension RedisBroker {
 }
 
 extension ControlMessage {
-    /// Reads `cancel FENCE`, `cancelThrough` and `unhandled NUMBER NAME`; anything else is not for this version.
+    /// Reads `cancel FENCE`, `cancelThrough`, `steer` and `unhandled NUMBER NAME`; anything else is not for this version.
     init?(channel: String, payload: [UInt8], keys: Keys) {
         let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
         guard let queue = keys.queue(of: channel) else { return nil }
         switch (words.first, words.dropFirst().first.flatMap { Int64($0) }) {
         case ("cancel", let fence?): self = .cancel(queue: queue, fence: fence)
         case ("unhandled", _?) where words.count == 3: self = .unhandled(queue: queue, name: String(words[2]))
+        case ("steer", _): self = .steered
         case ("cancelThrough", _): self = .cancelThrough(queue: queue)
         default: return nil
         }

@@ -45,7 +45,7 @@ extension QueueSnapshot {
         for (index, state) in states.enumerated() { counts[state] = fields[index + 1].int ?? 0 }
         if let oldest = fields[8].int, oldest >= 0 { oldestReadyMilliseconds = Int64(oldest) }
         read(meta: Extras(fields[9]), totals: Extras(fields[10]).numbers)
-        workers = (fields[11].array ?? []).chunks(of: 5).compactMap(WorkerRow.init)
+        workers = (fields[11].array ?? []).chunks(of: 7).compactMap(WorkerRow.init)
         executing = (fields[12].array ?? []).chunks(of: 6).compactMap(ExecutingRow.init)
         unhandledNames = fields[13].int ?? 0
         unhandled = (fields[14].array ?? []).chunks(of: 2).compactMap(UnhandledName.init)
@@ -88,7 +88,7 @@ extension UnhandledName {
 extension WorkerRow {
     fileprivate init?(_ fields: ArraySlice<RedisValue>) {
         let fields = Array(fields)
-        guard fields.count == 5, let worker = fields[0].string else { return nil }
+        guard fields.count == 7, let worker = fields[0].string else { return nil }
         self.init(
             worker: worker,
             leaseUntil: Int64(fields[1].int ?? 0),
@@ -96,6 +96,7 @@ extension WorkerRow {
             inFlight: fields[2].int ?? 0,
             info: fields[4].bytes ?? []
         )
+        settings = WorkerSettings(course: fields[5], slots: fields[6])
     }
 }
 

@@ -52,6 +52,9 @@ public final class Worker: Service {
     /// True once a stuck operation has stopped the worker under `StuckPolicy.replace`. End the process then, and start a fresh one.
     public var needsReplacement: Bool { service.needsReplacement }
 
+    /// True if an operator has stopped the worker: it is not to be started again.
+    package var isStoppedByOperator: Bool { service.isStoppedByOperator }
+
     /// Makes a worker, which works once `run()` is called.
     ///
     /// - Parameters:

@@ -9,7 +9,14 @@ final class StopRequest: Sendable {
         static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
     }
 
-    private let state = Mutex((kind: Kind.none, abandonedAt: ContinuousClock.Instant?.none, isReplaced: false))
+    private struct State {
+        var kind = Kind.none
+        var abandonedAt: ContinuousClock.Instant?
+        var isReplaced = false
+        var isByOperator = false
+    }
+
+    private let state = Mutex(State())
     /// Raised with every request.
     let signal = Signal()
 
@@ -37,6 +44,14 @@ final class StopRequest: Sendable {
         if isFirst { request(.drain) }
         return isFirst
     }
+
+    /// Drains this worker for good, as an operator has asked.
+    func stopByOperator() {
+        state.withLock { $0.isByOperator = $0.kind == .none }
+        request(.drain)
+    }
+
+    var isByOperator: Bool { state.withLock { $0.isByOperator } }
 
     var isReplaced: Bool { state.withLock { $0.isReplaced } }
 

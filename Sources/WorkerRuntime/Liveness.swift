@@ -50,7 +50,7 @@ extension Liveness.State {
     /// - Parameter blocked: how long tasks have been waiting for a thread.
     func health(of queue: LocalQueue, at now: Liveness.Instant, blocked: Duration = .zero) -> WorkerHealth {
         func isOld(_ instant: Liveness.Instant) -> Bool { now - instant > Liveness.patience }
-        if queue.phase != .running { return WorkerHealth(isReady: false, reason: "draining") }
+        if queue.phase != .running, queue.phase != .quiet { return WorkerHealth(isReady: false, reason: "draining") }
         guard let answeredAt else { return WorkerHealth(isReady: false, reason: "Redis has not answered yet") }
         if isOld(answeredAt) {
             return WorkerHealth(isReady: false, reason: "Redis has not answered for \(seconds(since: answeredAt, now))")
@@ -59,6 +59,7 @@ extension Liveness.State {
             let reason = "operations that never yield have held every thread for \(blocked.components.seconds) s"
             return WorkerHealth(isReady: false, reason: reason)
         }
+        if queue.phase == .quiet { return WorkerHealth(isReady: true, reason: "quiet, as an operator has set it") }
         if queue.members.isEmpty { return WorkerHealth(isReady: true, reason: "there is no queue yet") }
         if isListening { return WorkerHealth(isReady: true, reason: "waiting for operations") }
         if let claimedAt, !isOld(claimedAt) { return WorkerHealth(isReady: true, reason: "claiming operations") }

@@ -58,16 +58,16 @@ enum ThreadShortage: UInt8, AtomicRepresentable {
 extension WorkerCore {
     /// What the next heartbeats tell about this worker.
     func info() -> WorkerInfo {
-        let (busy, phase, names) = queue.withLock {
-            ($0.slots.running, $0.phase, $0.members.prefix(WorkerInfo.queuesNamed).map(\.share.name))
+        let (slots, phase, names) = queue.withLock {
+            ($0.slots, $0.phase, $0.members.prefix(WorkerInfo.queuesNamed).map(\.share.name))
         }
         let pid = ProcessInfo.processInfo.processIdentifier
         return WorkerInfo(
             host: counters.host,
             pid: Int(pid),
             name: configuration.name ?? "\(counters.host)-\(pid)",
-            slots: configuration.slots,
-            busy: busy,
+            slots: slots.count,
+            busy: slots.running,
             queues: names,
             handles: registry.names,
             version: Self.version,
@@ -76,7 +76,7 @@ extension WorkerCore {
             failed: counters.failed.load(ordering: .relaxed),
             cancelled: counters.cancelled.load(ordering: .relaxed),
             malformed: counters.malformed.load(ordering: .relaxed),
-            phase: phase == .running ? "running" : "draining",
+            phase: phase == .stopped ? LocalQueue.Phase.draining.rawValue : phase.rawValue,
             residentBytes: WorkerCounters.residentBytes,
             stuck: counters.stuck.load(ordering: .relaxed)
         )

@@ -103,6 +103,9 @@ package final class WorkerService: Service {
     /// another status than 0, and be started again.
     package var needsReplacement: Bool { stopping.isReplaced }
 
+    /// True if an operator has stopped the worker: it is not to be started again.
+    package var isStoppedByOperator: Bool { stopping.isByOperator }
+
     // MARK: Working
 
     private func work() async {

@@ -22,6 +22,7 @@ enum RandomStep {
     case retry([OperationID])
     case remove([OperationID])
     case pause(Int64?)
+    case steer(WorkerOrder, WorkerID)
     case resume
     /// Redis has lost its scripts, as after a restart.
     case forgetScripts
@@ -75,6 +76,10 @@ enum RandomStep {
         case .remove(let ids): return .changed(try await broker.remove(ids, queue: queue))
         case .pause(let milliseconds):
             try await broker.setPaused(true, forMilliseconds: milliseconds, queue: queue)
+        case .steer(let order, let worker):
+            return .steered(
+                try await broker.steer(order, worker: worker.description, by: "operator", queue: queue)
+            )
         case .resume: try await broker.setPaused(false, forMilliseconds: nil, queue: queue)
         default: preconditionFailure("a step that does nothing: \(self)")
         }
@@ -116,4 +121,5 @@ enum StepOutcome: Equatable {
     case cancelled([CancelOutcome])
     case counted(waiting: Int, executing: Int)
     case changed([ChangeOutcome])
+    case steered(Bool)
 }

@@ -72,7 +72,8 @@ struct RandomSteps {
         switch number(1...40) {
         case 1...12: hasToken ? .takeToken : .wake
         case 13...20: .pause(chance(0.7) ? Int64(number(0...20_000)) : nil)
-        case 21...32: .resume
+        case 21...29: .resume
+        case 30...32: .steer(order(), worker())
         case 33...36: chance(0.5) ? .cancelQueue(cancelRequest()) : .sweep
         case 37: .forgetScripts
         default: chance(0.5) ? .retire(worker()) : .abandon(worker())
@@ -270,6 +271,15 @@ extension RandomSteps {
         case 97...98: .milliseconds(number(200_000...4_000_000))
         case 99 where chance(0.3): .seconds(86_400 * number(1...95))
         default: .milliseconds(-number(1...4000))
+        }
+    }
+
+    private mutating func order() -> WorkerOrder {
+        switch number(1...4) {
+        case 1: .quiet
+        case 2: .resume
+        case 3: .stop
+        default: .slots(number(1...9))
         }
     }
 

@@ -13,7 +13,7 @@ package enum BrokerConformance {
         + rememberingLosses
         + abandoning + reusing
         + cancelling
-        + settingAside + cancellingQueues + operating + ending + reading + listening + losing
+        + settingAside + cancellingQueues + operating + ending + reading + listening + losing + steering
 }
 
 /// One rule, and how to see whether a broker keeps it.

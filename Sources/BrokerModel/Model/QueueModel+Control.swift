@@ -102,6 +102,13 @@ extension QueueModel {
 // MARK: - Operators
 
 extension QueueModel {
+    mutating func steer(_ order: WorkerOrder, worker: String, by: String) -> Bool {
+        guard leases[worker] != nil else { return false }
+        workers[worker, default: HeldOperations()].settings.set(order, at: now, by: by)
+        effects.messages.append((worker, .steered))
+        return true
+    }
+
     /// Dead, cancelled and expired ones get fresh attempts; scheduled and retrying ones keep theirs. A retried operation has a new
     /// revision and sequence, no expiry, and stands at the tail of its lane; errors, result and log stay.
     mutating func retry(_ id: OperationID) -> ChangeOutcome {

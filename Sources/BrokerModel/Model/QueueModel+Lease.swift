@@ -18,6 +18,9 @@ extension QueueModel {
         workers[worker, default: HeldOperations()].note(epoch: beat.epoch)
         workers[worker]?.beatAt = now
         workers[worker]?.info = beat.info
+        let settings = workers[worker]?.settings ?? WorkerSettings()
+        // A worker that claims no more cannot be the one that watches for what is due.
+        if let course = settings.course?.value, course != .running { dropWatch(of: worker) }
         let cancelling = workers[worker]?.cancelling ?? [:]
         return BeatReply(
             inFlight: workers[worker]?.inFlight.count ?? 0,
@@ -26,7 +29,8 @@ extension QueueModel {
             cancels: cancelling.sorted { $0.key < $1.key }.map { CancelOrder(fence: $0.key, reason: $0.value.reason) },
             cancelledThroughFence: cancelledFence,
             newestUnhandled: newestUnhandled,
-            unhandled: beat.unhandledSeen == newestUnhandled ? [] : unhandledInOrder.reversed().map(\.name)
+            unhandled: beat.unhandledSeen == newestUnhandled ? [] : unhandledInOrder.reversed().map(\.name),
+            settings: settings
         )
     }
 

@@ -87,13 +87,15 @@ extension QueueModel {
 
     private func row(of worker: String, leaseUntil: Int64) -> WorkerRow {
         let held = workers[worker] ?? HeldOperations()
-        return WorkerRow(
+        var row = WorkerRow(
             worker: worker,
             leaseUntil: leaseUntil,
             beatAt: held.beatAt,
             inFlight: held.inFlight.count,
             info: held.info
         )
+        row.settings = held.settings
+        return row
     }
 }
 

@@ -122,6 +122,8 @@ struct HeldOperations {
     var epoch = 0
     var beatAt: Int64 = 0
     var info: [UInt8] = []
+    /// What operators have set for it.
+    var settings = WorkerSettings()
     /// Number of the last call that reported.
     var reports = 0
     var inFlight: [Int64: LaneElement] = [:]

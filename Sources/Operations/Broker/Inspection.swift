@@ -177,6 +177,8 @@ package struct WorkerRow: Sendable, Equatable {
     package var inFlight: Int
     /// Encoded `WorkerInfo`.
     package var info: [UInt8]
+    /// What operators have set for it.
+    package var settings = WorkerSettings()
 
     package init(worker: String, leaseUntil: Int64, beatAt: Int64, inFlight: Int, info: [UInt8]) {
         self.worker = worker

@@ -58,6 +58,12 @@ package protocol OperatorBroker: MonitorBroker {
     /// Removes operations that do not run, with all that is stored about them.
     func remove(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome]
 
+    /// Stores what a worker is to do. The worker takes it with its next heartbeat; another incarnation of it does not.
+    ///
+    /// - Parameter by: who wants it.
+    /// - Returns: false if the worker has no lease in the queue.
+    func steer(_ order: WorkerOrder, worker: String, by: String, queue: String) async throws -> Bool
+
     /// Pauses (for a time, at least a millisecond, or until resumed) or resumes a queue. What runs goes on.
     func setPaused(_ paused: Bool, forMilliseconds: Int64?, queue: String) async throws
 }

@@ -260,6 +260,8 @@ package struct BeatReply: Sendable, Equatable {
     package var newestUnhandled: Int64
     /// The names of all unhandled operations, if one is new to the worker.
     package var unhandled: [String]
+    /// What operators have set for this worker.
+    package var settings: WorkerSettings
 
     package init(
         inFlight: Int,
@@ -268,8 +270,10 @@ package struct BeatReply: Sendable, Equatable {
         cancels: [CancelOrder],
         cancelledThroughFence: Int64,
         newestUnhandled: Int64 = 0,
-        unhandled: [String] = []
+        unhandled: [String] = [],
+        settings: WorkerSettings = WorkerSettings()
     ) {
+        self.settings = settings
         self.newestUnhandled = newestUnhandled
         self.unhandled = unhandled
         self.inFlight = inFlight
@@ -345,6 +349,8 @@ package enum ControlMessage: Sendable, Equatable {
     case cancelThrough(queue: String)
     /// Operations of this name are unhandled: a worker that knows it claims them.
     case unhandled(queue: String, name: String)
+    /// An operator has set something for this worker: beat now.
+    case steered
     /// The subscription is new; messages may have been missed: beat now.
     case resubscribed
     /// The server refuses at least one of the subscriptions: until `accepted`, a cancel may be noticed by a heartbeat only.

@@ -18,6 +18,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case retry
     case remove
     case pause
+    case steerWorker
     case awaitEnd
     case details
     case page
@@ -63,6 +64,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .retry: Entry("retry", { PackageResources.retry_lua }, .producer, .operator)
         case .remove: Entry("remove", { PackageResources.remove_lua }, .operator)
         case .pause: Entry("pause", { PackageResources.pause_lua }, .operator)
+        case .steerWorker: Entry("steer_worker", { PackageResources.steer_worker_lua }, .operator)
         case .awaitEnd: Entry("await_end", { PackageResources.await_end_lua }, .producer, .operator)
         case .details: Entry("details", { PackageResources.details_lua }, .producer, .worker, .monitor, .operator)
         case .page: Entry("page", { PackageResources.page_lua }, .producer, .monitor, .operator)

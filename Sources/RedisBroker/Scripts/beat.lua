@@ -4,9 +4,11 @@
 -- ARGV[6]  number of the newest set of unhandled operations that it was answered before
 -- Output   operations in its in-flight hash, 1 if something could be started, 1 if a sweep is due,
 --          fence up to which everything is cancelled, number of the newest set of unhandled operations, names of all unhandled
---          operations (with spaces between; '' where the number is the worker's), then fence and reason of each requested cancel
+--          operations (with spaces between; '' where the number is the worker's), what operators have set for the worker: course and
+--          slots ("value, when, by", '' = nothing), then fence and reason of each requested cancel
 -- Events   none
 -- include: base
+-- include: numbers
 local worker, lease, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 -- A removing command first: a lease must be renewed when Redis is full.
 call('HDEL', META, '')
@@ -33,13 +35,17 @@ end
 call('HSET', META, 'lastSeen', NOW, 'longestGap', format('%d', gap))
 call('ZADD', PREFIX .. 'leases', now + lease, worker)
 local key = PREFIX .. 'worker:' .. worker
-local about = call('HMGET', key, 'epoch', 'number')
+local about = call('HMGET', key, 'epoch', 'number', 'course', 'slots')
 -- Records name their worker by a short number of the queue.
 local number = about[2] or string.match(time36(call('HINCRBY', META, 'workers', 1)), '....$')
 call('HSET', PREFIX .. 'numbers', number, worker)
 local epoch = max(tonumber(about[1] or 0), tonumber(ARGV[4]))
 call('HSET', key, 'epoch', format('%d', epoch), 'number', number, 'beatAt', NOW, 'info', ARGV[5])
 call('PEXPIRE', key, format('%d', 3600000 + lease))
+
+-- A worker that claims no more cannot be the one that watches for what is due.
+local course = about[3] or ''
+if course ~= '' and find(course, 'running ', 1, true) ~= 1 then drop_timer(worker) end
 
 local paused = m[3] == '1' and (not m[4] or tonumber(m[4]) > now)
 local startable = 0
@@ -57,7 +63,8 @@ local lapsed = floor_at < now and #call('ZRANGEBYSCORE', PREFIX .. 'leases', '-i
 local sweep = (lapsed or call('EXISTS', PREFIX .. 'batches') == 1) and 1 or 0
 local newest, names = m[6] or '0', ''
 if newest ~= ARGV[6] then names = concat(call('ZRANGE', PREFIX .. 'unhandled', 0, -1), ' ') end
-local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0', newest, names }
+local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0', newest, names, course,
+  about[4] or '' }
 local orders = call('HGETALL', PREFIX .. 'cancelling:' .. worker)
 for i = 1, #orders, 2 do
   reply[#reply + 1] = orders[i]

@@ -2,7 +2,7 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  executing rows, at most 200
 -- Output   time, ready with unhandled, scheduled, retrying, finished, dead, cancelled, expired, milliseconds that the oldest ready has waited
---          (-1 none), meta fields, totals, workers (id, lease until, in flight, beat at, info, …), executing rows (worker, fence,
+--          (-1 none), meta fields, totals, workers (id, lease until, in flight, beat at, info, course, slots, …), executing rows (worker, fence,
 --          element or record cut to 1 KiB, 1 if it is a record, extras …), number of names of unhandled operations, the 20 names with most
 --          of them (name, how many, …)
 -- Events   none
@@ -53,8 +53,10 @@ for i = 1, #leases, 2 do
   local worker = leases[i]
   local key = PREFIX .. 'inflight:' .. worker
   local held = call('HLEN', key)
-  local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'beatAt', 'info')
-  for _, value in ipairs({ worker, leases[i + 1], held, about[1] or '0', about[2] or '' }) do workers[#workers + 1] = value end
+  local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'beatAt', 'info', 'course', 'slots')
+  for _, value in ipairs({ worker, leases[i + 1], held, about[1] or '0', about[2] or '', about[3] or '', about[4] or '' }) do
+    workers[#workers + 1] = value
+  end
   if held > 0 and #executing / 6 < rows then
     local fences = oldest_fences(worker)
     for n = 1, min(#fences, rows - #executing / 6) do executing_row(worker, format('%d', fences[n])) end

@@ -12,6 +12,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
     case bug = 70
     case unwritten = 74
     case replaced = 75
+    case stopped = 76
     case denied = 77
     case badConfiguration = 78
     case interrupted = 130
@@ -31,6 +32,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
         case .bug: "a bug in this program"
         case .unwritten: "stdout cannot be written; stderr says what was done"
         case .replaced: "worker --stuck replace: an operation was stuck; start the worker again"
+        case .stopped: "a process of worker --processes: an operator has stopped it; it is not started again"
         case .denied:
             "Redis denied user, password or permission, or its TLS certificate is not trusted (other host, expired, unknown)"
         case .badConfiguration: "the configuration is wrong, or the namespace has another protocol than this program"

@@ -4,13 +4,16 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// `workers ls | show`
+/// `workers ls | show | quiet | resume | stop | slots`
 package struct WorkersGroup: ParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "workers",
-            abstract: "List and show workers.",
-            subcommands: [WorkersListVerb.self, WorkersShowVerb.self]
+            abstract: "List, show and steer workers.",
+            subcommands: [
+                WorkersListVerb.self, WorkersShowVerb.self, WorkersQuietVerb.self, WorkersResumeVerb.self,
+                WorkersStopVerb.self, WorkersSlotsVerb.self,
+            ]
         )
     }
 
@@ -137,7 +140,8 @@ package struct WorkersShowVerb: Verb {
         case .lost(let worker): show(worker, now: snapshot.time ?? invocation.localNow, invocation)
         case .present(let worker):
             let executing = ExecutingSummary.merge(snapshot.queues, workers: [worker])
-            show(worker, executing.filter { $0.row.worker == worker.id }, invocation)
+            let now = snapshot.time ?? invocation.localNow
+            show(worker, executing.filter { $0.row.worker == worker.id }, now: now, invocation)
         }
         return .done
     }
@@ -155,7 +159,12 @@ package struct WorkersShowVerb: Verb {
         console.print("its operations: \(worker.fate), \(time(worker.recoveredAt))")
     }
 
-    private func show(_ worker: WorkerSummary, _ executing: [ExecutingSummary], _ invocation: Invocation) {
+    private func show(
+        _ worker: WorkerSummary,
+        _ executing: [ExecutingSummary],
+        now: Int64,
+        _ invocation: Invocation
+    ) {
         let console = invocation.console
         if invocation.format.isJSON { return console.print(WorkerJSON.object(worker, executing), invocation.format) }
         if invocation.format == .id { return console.print(worker.id) }
@@ -164,6 +173,13 @@ package struct WorkersShowVerb: Verb {
             "id \(worker.id)  pid \(worker.info.map { "\($0.pid)" } ?? "-")  version \(SafeText.line(worker.info?.version ?? "-"))"
         )
         console.print("handles " + SafeText.line(worker.info?.handles.joined(separator: ", ") ?? "-"))
+        let time = { TimeText.format($0, invocation.settings.time.content, now: now) }
+        if let course = worker.settings.course {
+            console.print(SafeText.line("set to \(course.value.rawValue) by \(course.by), \(time(course.at))"))
+        }
+        if let slots = worker.settings.slots {
+            console.print(SafeText.line("set to \(slots.value) slots by \(slots.by), \(time(slots.at))"))
+        }
         if !executing.isEmpty {
             console.print(
                 SnapshotText.table(executing, style: console.output, view: invocation.view),
@@ -199,6 +215,7 @@ enum WorkerJSON {
             ("startedAt", info.map { OperationJSON.time($0.startedAt) } ?? .null),
             ("beatAgeMilliseconds", JSONValue(worker.beatAgeMilliseconds)),
             ("leaseMilliseconds", .number(worker.leaseMilliseconds)),
+            ("settings", settings(worker.settings)),
         ])
         if let executing {
             object["operations"] = .array(
@@ -208,6 +225,17 @@ enum WorkerJSON {
             )
         }
         return .object(object)
+    }
+
+    /// What operators have set: value, when and by whom.
+    private static func settings(_ settings: WorkerSettings) -> JSONValue {
+        func object(_ value: JSONValue, _ at: Int64, _ by: String) -> JSONValue {
+            ["value": value, "at": OperationJSON.time(at), "by": .string(by)]
+        }
+        return [
+            "course": settings.course.map { object(.string($0.value.rawValue), $0.at, $0.by) } ?? .null,
+            "slots": settings.slots.map { object(.number($0.value), $0.at, $0.by) } ?? .null,
+        ]
     }
 
     /// Makes the object of a lost worker: `docs/schema/lost-worker.json`.

@@ -36,7 +36,10 @@ struct WorkerRun: Sendable {
             if supervised != nil { heed(worker) }
             return try await serve(worker, signals)
         }
-        return status == .done && worker.needsReplacement ? .replaced : status
+        guard status == .done else { return status }
+        if worker.needsReplacement { return .replaced }
+        // Only a supervisor has to know: it would start the process again.
+        return supervised != nil && worker.isStoppedByOperator ? .stopped : .done
     }
 
     private func worker(_ endpoint: RedisEndpoint) -> Worker {

@@ -133,7 +133,7 @@ extension SnapshotText {
                 TableCell(info.map { QuantityText.grouped($0.failed) } ?? "-"),
                 TableCell(info.map { QuantityText.grouped($0.cancelled) } ?? "-"),
                 TableCell(worker.beatAgeMilliseconds.map { DurationText.tenths(.milliseconds($0)) } ?? "-"),
-                TableCell(worker.phase, worker.isLost ? .dead : .plain),
+                TableCell(worker.phaseText, worker.isLost ? .dead : .plain),
             ])
         }
         return table

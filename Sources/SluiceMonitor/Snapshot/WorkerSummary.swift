@@ -14,6 +14,9 @@ package struct WorkerSummary: Sendable, Equatable {
     /// The remaining milliseconds of its longest lease; zero or less = lapsed in all queues.
     package var leaseMilliseconds: Int64
 
+    /// What operators have set for it, the newest of its queues.
+    package var settings: WorkerSettings
+
     /// Whether all its leases have lapsed without an outage, and its operations are not yet recovered in all queues.
     package var isLost: Bool { leaseMilliseconds <= 0 }
 
@@ -30,6 +33,17 @@ package struct WorkerSummary: Sendable, Equatable {
 
     /// `running`, `quiet`, `draining` or `LOST`.
     package var phase: String { isLost ? "LOST" : info?.phase ?? "starting" }
+
+    /// `phase`, and what an operator has set that the worker has not taken yet.
+    package var phaseText: String {
+        let isStopping = info?.phase == "draining"
+        switch settings.course?.value {
+        case .quiet where phase == "running": return "running, to be quiet"
+        case .running where phase == "quiet": return "quiet, to resume"
+        case .stop where !isStopping: return "\(phase), to stop"
+        default: return phase
+        }
+    }
 
     /// The workers of all queues, sorted by label and id.
     package static func merge(_ snapshots: [QueueSnapshot]) -> [WorkerSummary] {
@@ -50,12 +64,14 @@ package struct WorkerSummary: Sendable, Equatable {
         inFlight = row.inFlight
         beatAgeMilliseconds = row.beatAt > 0 ? max(0, snapshot.time - row.beatAt) : nil
         leaseMilliseconds = snapshot.leaseMilliseconds(of: row)
+        settings = row.settings
     }
 
     private func joined(with other: WorkerSummary) -> WorkerSummary {
         var joined = leaseMilliseconds >= other.leaseMilliseconds ? self : other
         joined.info = joined.info ?? info ?? other.info
         joined.queues = (queues + other.queues).sorted()
+        joined.settings = settings.newest(other.settings)
         joined.inFlight = inFlight + other.inFlight
         joined.beatAgeMilliseconds = [beatAgeMilliseconds, other.beatAgeMilliseconds].compactMap { $0 }.min()
         return joined

@@ -29,6 +29,8 @@ extension LocalQueue {
         /// How long operations take.
         var pace = Pace()
         var wait = Wait.none
+        /// What operators have set for the worker, as the last heartbeat of this queue brought it.
+        var settings = WorkerSettings()
         /// The last claim that waited for a wake-up token was refused, because this worker was not idle any more.
         var wasBusy = false
 

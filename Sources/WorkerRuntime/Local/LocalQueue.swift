@@ -10,7 +10,9 @@ struct LocalQueue: Sendable {
     /// What the whole worker does.
     enum Phase: String, Sendable {
         case running
-        /// Nothing new is claimed or started.
+        /// An operator wants nothing new claimed or started, until they say otherwise.
+        case quiet
+        /// The worker stops: nothing new is claimed or started.
         case draining
         /// The loops end.
         case stopped
@@ -65,7 +67,7 @@ struct LocalQueue: Sendable {
         case unsure
         /// What was not answered is sent again, by itself. Nothing is claimed.
         case repeating
-        /// The worker stops: what has ended is sent, and nothing is claimed or started.
+        /// The worker stops, or is quiet: what has ended is sent, and nothing is claimed or started.
         case draining
         /// Something is believed to be ready, and claimed as slots become free.
         case claiming
@@ -94,7 +96,7 @@ struct LocalQueue: Sendable {
         if case .returned = settlement { return false }
         guard let left = lifetime, left > 0 else { return false }
         lifetime = left - 1
-        guard left == 1, phase == .running else { return false }
+        guard left == 1, phase == .running || phase == .quiet else { return false }
         phase = .draining
         return true
     }

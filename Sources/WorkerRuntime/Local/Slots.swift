@@ -33,9 +33,9 @@ struct Slots: Sendable {
     }
 
     /// All slots of the worker.
-    let count: Int
+    private(set) var count: Int
     private(set) var parts: [Part] = []
-    /// Slots that no queue uses.
+    /// Slots that no queue uses; below zero while more are used than there are, after `resize`.
     private(set) var free: Int
     /// How many of the free slots are kept for the queues that own them.
     private(set) var kept = 0
@@ -51,6 +51,13 @@ struct Slots: Sendable {
     mutating func add(own: Int) {
         parts.append(Part(own: own))
         kept += own
+    }
+
+    /// Changes how many slots there are. What runs goes on; queues that have reserved slots give them back first.
+    mutating func resize(_ new: Int) {
+        for index in parts.indices { revoke(index) }
+        free += new - count
+        count = new
     }
 
     /// Slots in which an operation runs.

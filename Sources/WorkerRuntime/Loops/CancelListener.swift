@@ -24,6 +24,9 @@ struct CancelListener: Sendable {
                     core.queue.withLock { $0.forgetSeenNames() }
                     core.beatNow.request()
                     continue
+                case .steered:
+                    core.beatNow.request()
+                    continue
                 case .refused(let error):
                     core.cancelsAreRefused(error)
                     continue

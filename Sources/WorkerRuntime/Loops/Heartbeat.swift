@@ -270,6 +270,7 @@ extension WorkerCore {
         noteUnhandled(reply.unhandled, index)
         for order in reply.cancels { cancel(order, index) }
         cancelThrough(reply.cancelledThroughFence, index)
+        heed(reply.settings, index)
     }
 
     /// A heartbeat was not answered. Where a lease has been lapsed for long, bodies end: others may run the same by now. Every

@@ -30,6 +30,7 @@ struct RestartPlan: Sendable {
         defer { isFirstLife = false }
         if isStopping { return .done }
         if case .exited(let code) = end {
+            if code == ExitStatus.stopped.rawValue { return .done }
             if code == 0, burst != .none { return .done }
             let status = ExitStatus(rawValue: code) ?? .bug
             let isHopeless = isFirstLife && [.usage, .denied, .badConfiguration].contains(status)

@@ -93,7 +93,7 @@ final class Supervisor: Sendable {
                 return state.isStopping
             }
             board?.clear(process.worker)
-            if end != .exited(code: 0) { handing = Task { await handBack(process) } }
+            if !end.isClean { handing = Task { await handBack(process) } }
             let step = plan.step(after: end, lifetime: .now - process.startedAt, isStopping: isStopping)
             note(process, end, step)
             switch step {
@@ -142,7 +142,7 @@ final class Supervisor: Sendable {
     private func note(_ process: WorkerProcess, _ end: WorkerProcess.End, _ step: RestartPlan.Step) {
         var facts: Logger.Metadata = ["pid": "\(process.pid)", "worker": "\(process.worker)", "end": "\(end)"]
         if case .restart(let pause) = step { facts["restart"] = "in \(DurationText.precise(pause))" }
-        logger.log(level: end == .exited(code: 0) ? .info : .warning, "a worker process has ended", metadata: facts)
+        logger.log(level: end.isClean ? .info : .warning, "a worker process has ended", metadata: facts)
     }
 
     // MARK: Operations of a dead process
@@ -200,4 +200,9 @@ final class Supervisor: Sendable {
     }
 
     private var known: Set<pid_t> { others.union(state.withLock { $0.processes.values.map(\.pid) }) }
+}
+
+extension WorkerProcess.End {
+    /// Whether the worker has given back what it held.
+    fileprivate var isClean: Bool { [.exited(code: 0), .exited(code: ExitStatus.stopped.rawValue)].contains(self) }
 }

@@ -1,0 +1,64 @@
+import Operations
+
+extension BrokerConformance {
+    /// What operators set for workers.
+    static let steering: [ConformanceCheck] = [
+        ConformanceCheck("What an operator sets for a worker comes with each of its heartbeats, and with no one else's")
+        { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            try bench.expect(try bench.beat(worker).settings, WorkerSettings(), "before")
+            let time = try await bench.snapshot().time
+            for order in [WorkerOrder.slots(4), .stop, .quiet] {
+                try bench.expect(try await bench.steer(order, worker), true, "stored: \(order)")
+            }
+            let expected = WorkerSettings(
+                course: .init(.quiet, at: time, by: "ann@desk"),
+                slots: .init(4, at: time, by: "ann@desk")
+            )
+            for _ in 0..<2 { try bench.expect(try bench.beat(worker).settings, expected, "the worker's heartbeat") }
+            try bench.expect(try bench.beat(other).settings, WorkerSettings(), "another one's")
+            let rows = try await bench.snapshot().workers
+            try bench.expect(rows.first { $0.worker == worker.description }?.settings, expected, "the snapshot")
+            try bench.expect(try await bench.steer(.resume, worker), true, "stored: resume")
+            try bench.expect(try bench.beat(worker).settings.course?.value, .running, "after resume")
+        },
+        ConformanceCheck("Nothing is set for a worker without a lease, and a worker that ended leaves nothing behind") {
+            bench in
+            let worker = try bench.worker()
+            try bench.expect(try await bench.steer(.stop, WorkerID()), false, "an unknown worker")
+            try bench.expect(try await bench.steer(.stop, worker), true, "a worker")
+            try await bench.broker.retire(worker: worker, queue: bench.queue)
+            try bench.expect(try await bench.steer(.stop, worker), false, "an ended worker")
+            try bench.expect(try bench.beat(worker).settings, WorkerSettings(), "the same id again")
+        },
+        ConformanceCheck("Setting something for a worker sends it a message, and no one else") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let mine = bench.broker.controlMessages(worker: worker, queues: [bench.queue])
+            let others = bench.broker.controlMessages(worker: other, queues: [bench.queue])
+            try await bench.expectMessage(.resubscribed, in: mine)
+            try await bench.expectMessage(.resubscribed, in: others)
+            _ = try await bench.steer(.quiet, worker)
+            try await bench.expectMessage(.steered, in: mine)
+            _ = try await bench.cancelQueue()
+            try await bench.expectMessage(.cancelThrough(queue: bench.queue), in: others)
+        },
+        ConformanceCheck("A worker that claims no more hands over what is due later: another one is woken for it") {
+            bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            try await bench.enqueue(delay: 60_000)
+            _ = try await bench.claim(worker)
+            _ = try await bench.broker.waitForWakeUp(queues: [bench.queue], timeout: .milliseconds(1))
+            _ = try await bench.steer(.quiet, worker)
+            try bench.beat(worker)
+            let woken = try await bench.broker.waitForWakeUp(queues: [bench.queue], timeout: .seconds(5))
+            try bench.expect(woken, bench.queue, "the wake-up token")
+            try bench.expect(try await bench.claim(other).nextDueMilliseconds, 60_000, "what the other one watches for")
+        },
+    ]
+}
+
+extension BrokerBench {
+    fileprivate func steer(_ order: WorkerOrder, _ worker: WorkerID) async throws -> Bool {
+        try await broker.steer(order, worker: worker.description, by: "ann@desk", queue: queue)
+    }
+}

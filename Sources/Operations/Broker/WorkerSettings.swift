@@ -1,0 +1,64 @@
+/// What an operator asks of a worker.
+package enum WorkerOrder: Sendable, Equatable {
+    /// Claim nothing more, and go on running.
+    case quiet
+    /// Claim again.
+    case resume
+    /// Drain and end.
+    case stop
+    /// Run at most this many operations at the same time, 1 to 10,000.
+    case slots(Int)
+}
+
+/// What operators have set for one incarnation of a worker, as one of its queues stores it.
+package struct WorkerSettings: Sendable, Equatable {
+    package enum Course: String, Sendable {
+        case running, quiet, stop
+    }
+
+    /// One setting, and who made it.
+    package struct Setting<Value: Sendable & Equatable>: Sendable, Equatable {
+        package var value: Value
+        /// Milliseconds of server time.
+        package var at: Int64
+        package var by: String
+
+        package init(_ value: Value, at: Int64, by: String) {
+            self.value = value
+            self.at = at
+            self.by = by
+        }
+    }
+
+    /// What the worker is to do; nil = no operator has said anything.
+    package var course: Setting<Course>?
+    /// How many operations the worker may run; nil = as it was started.
+    package var slots: Setting<Int>?
+
+    package init(course: Setting<Course>? = nil, slots: Setting<Int>? = nil) {
+        self.course = course
+        self.slots = slots
+    }
+
+    package var isEmpty: Bool { course == nil && slots == nil }
+
+    /// Stores an order.
+    package mutating func set(_ order: WorkerOrder, at: Int64, by: String) {
+        switch order {
+        case .quiet: course = Setting(.quiet, at: at, by: by)
+        case .resume: course = Setting(.running, at: at, by: by)
+        case .stop: course = Setting(.stop, at: at, by: by)
+        case .slots(let count): slots = Setting(count, at: at, by: by)
+        }
+    }
+
+    /// The newest settings of two queues of one worker.
+    package func newest(_ other: WorkerSettings) -> WorkerSettings {
+        WorkerSettings(course: Self.newest(course, other.course), slots: Self.newest(slots, other.slots))
+    }
+
+    private static func newest<Value>(_ left: Setting<Value>?, _ right: Setting<Value>?) -> Setting<Value>? {
+        guard let left, let right else { return left ?? right }
+        return right.at > left.at ? right : left
+    }
+}

@@ -1,0 +1,11 @@
+-- Stores what an operator has set for a worker. The worker reads it with its heartbeat; the message only says when to beat.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  worker  ARGV[2] field: course or slots  ARGV[3] value: running, quiet, stop; a number  ARGV[4] by (one word)
+-- Output   1 stored, 0 the worker has no lease in this queue
+-- Events   none
+-- include: base
+local worker = ARGV[1]
+if not call('ZSCORE', PREFIX .. 'leases', worker) then return 0 end
+call('HSET', PREFIX .. 'worker:' .. worker, ARGV[2], ARGV[3] .. ' ' .. NOW .. ' ' .. ARGV[4])
+pcall('PUBLISH', CHANNELS .. 'control:' .. worker, 'steer')
+return 1

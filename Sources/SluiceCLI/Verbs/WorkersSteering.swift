@@ -1,0 +1,228 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+import TerminalText
+
+/// Which workers a steering verb is for.
+package struct WorkerTargets: ParsableArguments {
+    @Argument(help: "Names or ids of workers, or the last 6 or more characters of ids. Several may have one name.")
+    var workers: [String] = []
+    @Option(help: "All workers of this host.") var host: String?
+    @Flag(help: "All workers of the namespace.") var all = false
+    @Flag(name: [.short, .long], help: "Do not ask.") var yes = false
+
+    package init() {}
+
+    func check() throws {
+        let given = [!workers.isEmpty, host != nil, all].count { $0 }
+        guard given != 1 else { return }
+        throw CLIError.usage(
+            given == 0 ? "no worker is named" : "names, --host and --all exclude each other",
+            fix: "\(Program.name) workers ls"
+        )
+    }
+}
+
+package struct WorkersQuietVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "quiet",
+            abstract: "Let workers claim nothing more. What they run goes on.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) workers quiet h3/w2
+                  \(Program.name) workers quiet --host gpu3 -y
+                  \(Program.name) workers resume --host gpu3 -y
+
+                A worker takes this with its next heartbeat, and keeps it until resume, or until its process ends. A restarted worker \
+                claims again.
+                """
+        )
+    }
+
+    @OptionGroup package var targets: WorkerTargets
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws { try targets.check() }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await WorkerSteering(order: .quiet, word: "quiet").run(targets, invocation)
+    }
+}
+
+package struct WorkersResumeVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "resume", abstract: "Let quiet workers claim again.")
+    }
+
+    @OptionGroup package var targets: WorkerTargets
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws { try targets.check() }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await WorkerSteering(order: .resume, word: "resume").run(targets, invocation)
+    }
+}
+
+package struct WorkersStopVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "stop",
+            abstract: "Drain workers and end them with exit status 0.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) workers stop h3/w2
+                  \(Program.name) workers stop --host gpu3 -y
+
+                The worker claims nothing more, lets what runs end within the drain timeout it was started with, and gives the rest back. \
+                A worker that is started again under the same name runs as usual.
+                """
+        )
+    }
+
+    @OptionGroup package var targets: WorkerTargets
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws { try targets.check() }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await WorkerSteering(order: .stop, word: "stop").run(targets, invocation)
+    }
+}
+
+package struct WorkersSlotsVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "slots",
+            abstract: "Change how many operations workers run at the same time.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) workers slots 4 h3/w2
+
+                With fewer slots, what runs goes on, and new operations wait until enough have ended. A restarted worker has the slots that \
+                it is started with.
+                """
+        )
+    }
+
+    @Argument(help: "The slots, 1 to 10000.") var count: Int
+    @OptionGroup package var targets: WorkerTargets
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws {
+        guard (1...10_000).contains(count) else {
+            throw CLIError.usage(
+                "slots is \(count): use 1 to 10000",
+                fix: "to claim nothing: \(Program.name) workers quiet NAME"
+            )
+        }
+        try targets.check()
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await WorkerSteering(order: .slots(count), word: "slots \(count)").run(targets, invocation)
+    }
+}
+
+/// Stores an order for workers, in each of their queues.
+private struct WorkerSteering: Sendable {
+    let order: WorkerOrder
+    /// The order as it is typed.
+    let word: String
+
+    func run(_ targets: WorkerTargets, _ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        let client = try await invocation.connect()
+        let snapshot = try await client.snapshot(executingRows: 0)
+        invocation.console.warn(snapshot.absent)
+        let workers = try await find(targets, snapshot, client)
+        if workers.isEmpty {
+            let place = targets.host.map { "on host \(OperationsError.quoted($0))" } ?? "in this namespace"
+            throw CLIError(.notFound, "there is no worker \(place)", fix: "\(Program.name) workers ls")
+        }
+        if targets.all || targets.host != nil || workers.count > targets.workers.count {
+            try invocation.confirm(
+                "\(word) for \(workers.count) \(workers.count == 1 ? "worker" : "workers")?",
+                count: workers.count,
+                isConfirmed: targets.yes
+            )
+        }
+        var statuses: [ExitStatus] = []
+        for worker in workers { statuses.append(try await steer(worker, client, invocation)) }
+        return .of(statuses)
+    }
+
+    private func find(
+        _ targets: WorkerTargets,
+        _ snapshot: NamespaceSnapshot,
+        _ client: SluiceClient
+    ) async throws -> [WorkerSummary] {
+        let workers = WorkerSummary.merge(snapshot.queues)
+        if targets.all { return workers }
+        if let host = targets.host { return workers.filter { $0.info?.host == host } }
+        let lookup = try await WorkerLookup(snapshot, client)
+        var found: [WorkerSummary] = []
+        for text in targets.workers {
+            let named = workers.filter { $0.label == text }
+            for worker in named.isEmpty ? [try present(text, lookup)] : named where !found.contains(worker) {
+                found.append(worker)
+            }
+        }
+        return found
+    }
+
+    private func present(_ text: String, _ lookup: WorkerLookup) throws -> WorkerSummary {
+        switch try lookup.find(text) {
+        case .present(let worker): return worker
+        case .lost(let worker):
+            throw CLIError(
+                .refused,
+                "worker \(OperationsError.quoted(worker.label)) was lost: there is no process to \(word)",
+                fix: "\(Program.name) workers show \(worker.id)"
+            )
+        }
+    }
+
+    private func steer(
+        _ worker: WorkerSummary,
+        _ client: SluiceClient,
+        _ invocation: Invocation
+    ) async throws -> ExitStatus {
+        var isStored = false
+        for queue in worker.queues {
+            let by = SluiceClient.identity
+            if try await client.broker.steer(order, worker: worker.id, by: by, queue: queue) { isStored = true }
+        }
+        let console = invocation.console
+        switch invocation.format {
+        case .json, .jsonl:
+            console.print(
+                [
+                    "v": 1, "worker": .string(worker.id), "name": .string(worker.label), "order": .string(word),
+                    "stored": .bool(isStored),
+                ],
+                invocation.format
+            )
+        case .id: if isStored { console.print(worker.id) }
+        case .table, .wide, .csv: console.print(line(worker, isStored))
+        }
+        return isStored ? .done : .notFound
+    }
+
+    private func line(_ worker: WorkerSummary, _ isStored: Bool) -> String {
+        let name = SafeText.line(worker.label)
+        guard isStored else { return "\(name): has ended meanwhile" }
+        if worker.isLost { return "\(name): \(word), if it comes back (it is lost)" }
+        return "\(name): \(word), with its next heartbeat"
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Operations
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    @Suite("workers that an operator steers")
+    struct SteeringTests {
+        private let sluice = CommandLine()
+
+        private func shown(_ name: String) async throws -> JSONValue { try await sluice.json("workers", "show", name) }
+
+        private func reaches(_ state: String, _ name: String) async throws {
+            try await eventually("\(name) is \(state)") { try await shown(name)["state"]?.stringValue == state }
+        }
+
+        private func start(_ name: String, _ arguments: String...) async throws -> Program {
+            let worker = try sluice.start(["worker", "-v", "--name", name] + arguments)
+            try await eventually("\(name) is known") {
+                try await sluice.snapshots().flatMap(\.workers).contains { WorkerInfo($0.info)?.name == name }
+            }
+            return worker
+        }
+
+        @Test("quiet: what runs goes on, nothing more starts, and who set it when is shown; resume: it starts again")
+        func quiet() async throws {
+            let worker = try await start("w1", "-c", "2")
+            let running = try await sluice.enqueue("sleep", "seconds:=600")
+            try await sluice.reaches("executing", running)
+            try await sluice.lines("workers", "quiet", "w1")
+            try await reaches("quiet", "w1")
+            let course = try #require(try await shown("w1")["settings"]?["course"])
+            #expect(course["value"]?.stringValue == "quiet")
+            #expect(course["by"]?.stringValue?.contains("@") == true)
+            #expect(course.milliseconds("at") != nil)
+            let waiting = try await sluice.enqueue("noop")
+            // A worker of the same name that starts now is not quiet: it runs what waits.
+            let other = try sluice.start(["worker", "--name", "w1"])
+            try await sluice.reaches("finished", waiting)
+            other.send(SIGTERM)
+            #expect(await other.outcome().code == 0)
+            #expect(try await sluice.state(running) == "executing")
+            let next = try await sluice.enqueue("noop")
+            try await sluice.lines("workers", "resume", "w1")
+            try await sluice.reaches("finished", next)
+            try await sluice.lines("cancel", running, "--wait")
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test("slots: more run at the same time at once, and fewer as soon as enough have ended")
+        func slots() async throws {
+            let worker = try await start("w1", "-c", "1")
+            for _ in 0..<4 { _ = try await sluice.enqueue("sleep", "seconds:=600") }
+            try await eventually("one runs") { try await sluice.count(.executing) == 1 }
+            try await sluice.lines("workers", "slots", "3", "w1")
+            try await eventually("three run") { try await sluice.count(.executing) == 3 }
+            try await eventually("it says so") { try await shown("w1")["slots"]?.intValue == 3 }
+            try await sluice.lines("workers", "slots", "1", "w1")
+            try await eventually("it says so") { try await shown("w1")["slots"]?.intValue == 1 }
+            #expect(try await sluice.count(.executing) == 3)
+            try await sluice.lines("cancel", "-w", "state:executing", "-y", "--wait")
+            try await eventually("the last one runs alone") { try await sluice.count(.executing) == 1 }
+            worker.send(SIGTERM)
+            worker.send(SIGTERM)
+            _ = await worker.outcome()
+        }
+
+        @Test("stop: the worker drains and ends with 0, and one of the same name starts as usual")
+        func stop() async throws {
+            let worker = try await start("w1", "--drain-timeout", "60s")
+            let running = try await sluice.enqueue("sleep", "seconds:=1")
+            try await sluice.reaches("executing", running)
+            try await sluice.lines("workers", "stop", "w1")
+            #expect(await worker.outcome().code == 0)
+            #expect(try await sluice.state(running) == "finished")
+            let again = try await start("w1")
+            try await sluice.reaches("finished", try await sluice.enqueue("noop"))
+            try await reaches("running", "w1")
+            again.send(SIGTERM)
+            #expect(await again.outcome().code == 0)
+        }
+
+        @Test("stop of all processes of one host: none is started again, and their supervisor ends with 0")
+        func supervised() async throws {
+            let supervisor = try sluice.start(["worker", "-v", "--processes", "2", "--name", "pair"])
+            try await eventually("both are known") {
+                try await sluice.snapshots().flatMap(\.workers).count == 2
+            }
+            let refused = try await sluice("workers", "stop", "--all")
+            #expect(refused.code == 5)
+            #expect(refused.errors.contains("stop for 2 workers"), "\(refused.errors)")
+            let host = try #require(try await sluice.json("workers", "ls")["workers"]?.arrayValue?.first?["host"])
+            try await sluice.lines("workers", "stop", "--host", try #require(host.stringValue), "-y")
+            #expect(await supervisor.outcome().code == 0)
+            #expect(try await sluice.snapshots().flatMap(\.workers).isEmpty)
+        }
+
+        @Test("An unknown worker is refused with 3, no worker with 64, and read-only with 5")
+        func refusals() async throws {
+            _ = try await sluice.enqueue("noop")
+            #expect(try await sluice("workers", "quiet", "w9").code == 3)
+            #expect(try await sluice("workers", "quiet").code == 64)
+            #expect(try await sluice("workers", "slots", "0", "w9").code == 64)
+            #expect(try await sluice("workers", "stop", "w9", "--read-only").code == 5)
+        }
+    }
+}
