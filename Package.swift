@@ -104,12 +104,17 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "TerminalText", dependencies: ["Operations"], swiftSettings: strict),
-        .target(name: "SluiceMonitor", dependencies: ["Operations", "TerminalText"], swiftSettings: strict),
+        .target(name: "Selectors", dependencies: ["Operations", "TerminalText"], swiftSettings: strict),
+        .target(
+            name: "SluiceMonitor",
+            dependencies: ["Operations", "TerminalText", "Selectors"],
+            swiftSettings: strict
+        ),
         .target(
             name: "SluiceCLI",
             dependencies: [
                 "Operations", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker", "WorkerRuntime",
-                "BuiltinOperations", "Sluice", "SluiceWorker", "TerminalText", "SluiceMonitor",
+                "BuiltinOperations", "Sluice", "SluiceWorker", "TerminalText", "Selectors", "SluiceMonitor",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -123,7 +128,7 @@ let package = Package(
             name: "SluiceBench",
             dependencies: [
                 "Operations", "RedisClient", "EmbeddedRedis", "RedisBroker", "WorkerRuntime", "Sluice", "TerminalText",
-                "SluiceCLI",
+                "Selectors", "SluiceCLI",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -305,6 +310,7 @@ let package = Package(
         ),
         .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting"], swiftSettings: strict),
         .testTarget(name: "TerminalTextTests", dependencies: ["TerminalText", "BrokerModel"], swiftSettings: strict),
+        .testTarget(name: "SelectorsTests", dependencies: ["Selectors"], swiftSettings: strict),
         .testTarget(
             name: "SluiceMonitorTests",
             dependencies: ["SluiceMonitor", "BrokerModel", "TestSupport"],

@@ -2,6 +2,7 @@ import ArgumentParser
 import Dispatch
 import Foundation
 import Operations
+import Selectors
 import SluiceCLI
 import Synchronization
 

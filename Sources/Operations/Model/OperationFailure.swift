@@ -70,3 +70,16 @@ extension OperationFailing {
     public var isRetryable: Bool { true }
     public var failureDetails: [String: Int]? { nil }
 }
+
+extension FailedAttempt {
+    /// The stored JSON as a value. Unreadable JSON becomes a failure of type `unreadable`.
+    package var failure: OperationFailure {
+        if let failure = try? JSONDecoder().decode(OperationFailure.self, from: Data(error)) { return failure }
+        return OperationFailure(
+            type: "unreadable",
+            message: String(decoding: error, as: UTF8.self),
+            attempt: 0,
+            delivery: 0
+        )
+    }
+}

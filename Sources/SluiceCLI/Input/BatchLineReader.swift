@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 import Sluice
 import TerminalText
 

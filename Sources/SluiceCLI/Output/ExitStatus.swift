@@ -26,7 +26,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
         case .notFound: "not found: an operation, queue or worker is unknown"
         case .timedOut: "--timeout passed"
         case .refused: "refused: not possible in this state, not confirmed, or --read-only"
-        case .partly: "several targets: some done, some refused; or --scan-limit was reached"
+        case .partly: "several targets: some done, some refused; or wait: --scan-limit was reached"
         case .usage: "usage: an argument or input is wrong; nothing was done"
         case .unreachable: "Redis cannot be reached"
         case .bug: "a bug in this program"

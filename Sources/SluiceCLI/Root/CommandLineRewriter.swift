@@ -1,3 +1,5 @@
+import Selectors
+
 /// Rewrites command lines into a form that the argument parser supports.
 ///
 /// 1. Options before the verb move after it: `sluice --redis URL list` becomes `sluice list --redis URL`.
@@ -74,10 +76,7 @@ package struct CommandLineRewriter: Sendable {
     }
 
     private static func markNegation(_ word: String) -> String {
-        guard word.hasPrefix("-"), let colon = word.firstIndex(of: ":"),
-            OperationQuery.Field(rawValue: String(word[..<colon].dropFirst())) != nil
-        else { return word }
-        return "!" + word.dropFirst()
+        word.hasPrefix("-") && OperationQuery.isTerm(word) ? "!" + word.dropFirst() : word
     }
 
     private func unknown(_ word: String, at path: [String], level: Verbs) -> CLIError {

@@ -3,6 +3,7 @@ import Foundation
 import Operations
 import RedisBroker
 import RedisClient
+import Selectors
 import TerminalText
 import WorkerRuntime
 
@@ -15,6 +16,7 @@ package enum ErrorTranslation {
         case let error as EmbeddedRedisError: report(error)
         case let error as WorkerError: report(error, settings: settings)
         case let error as TextError: .usage(error.message)
+        case let error as QueryError: .usage(error.message, fix: error.fix)
         case is CancellationError: CLIError(.interrupted, "interrupted")
         default:
             CLIError(

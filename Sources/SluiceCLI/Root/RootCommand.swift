@@ -29,7 +29,8 @@ package struct RootCommand: Verb {
             version: "sluice \(Program.version)",
             subcommands: [
                 WorkerVerb.self, EnqueueVerb.self, CancelVerb.self, WaitVerb.self, ShowVerb.self, ResultVerb.self,
-                LogsVerb.self, ListVerb.self, StatsVerb.self, RetryVerb.self, RemoveVerb.self, QueueGroup.self,
+                LogsVerb.self, ListVerb.self, ErrorsVerb.self, StatsVerb.self, RetryVerb.self, RemoveVerb.self,
+                QueueGroup.self,
                 WorkersGroup.self, EventsVerb.self, StatVerb.self, MonitorVerb.self, DoctorVerb.self, RedisGroup.self,
                 ConfigGroup.self,
             ] + added

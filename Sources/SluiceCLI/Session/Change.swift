@@ -26,7 +26,13 @@ struct Change: Sendable {
 // MARK: - Named operations
 
 extension Change {
-    func run(_ references: [IDReference]) async throws -> ExitStatus {
+    func run(_ references: [IDReference], _ consent: Consent) async throws -> ExitStatus {
+        if consent.dryRun {
+            let details = try await Locator(client).details(references)
+            let sample = Array(details.prefix(DryRun.sample))
+            DryRun(participle: participle, matches: details.count, sample: sample).print(invocation)
+            return .done
+        }
         let begun = ContinuousClock.now
         let findings = try await Locator(client).find(references)
         let interruption = Interruption()
@@ -68,43 +74,64 @@ extension Change {
 
 extension Change {
     /// - Parameter states: the states to search if the query names none.
-    func run(_ selection: Selection, in states: [OperationState], isConfirmed: Bool) async throws -> ExitStatus {
+    func run(_ selection: Selection, in states: [OperationState], _ consent: Consent) async throws -> ExitStatus {
         let query = try await selection.query(in: states, client)
         let walk = try await ChangeWalk(
             client: client,
             query: query,
-            needsRecord: needsRecord,
-            scanLimit: selection.scanLimit
+            view: invocation.view,
+            needsRecord: needsRecord
         )
-        if !isConfirmed {
-            let count = try await walk.count().found
+        walk.unknownQueues.forEach(invocation.console.warn)
+        if consent.dryRun {
+            let (result, sample) = try await preview(walk)
+            DryRun(participle: participle, matches: result.found, coverage: walk.coverage(of: result), sample: sample)
+                .print(invocation)
+            return .done
+        }
+        if !consent.yes {
+            let count = try await preview(walk).result.found
             if count > 0 {
                 let many = "\(QuantityText.grouped(count)) operations"
                 try invocation.confirm("\(verb) \(many)?", count: count, isConfirmed: false)
             }
         }
-        let begun = ContinuousClock.now
+        return try await run(walk)
+    }
+
+    private func run(_ walk: ChangeWalk) async throws -> ExitStatus {
         let interruption = Interruption()
         let received = interruption.received
-        return try await reported(since: begun, interruption) { add in
-            let result = try await walk.stopping { received.status != nil }.run { queue, ids in
+        var covered: Coverage?
+        return try await reported(since: .now, interruption) { add in
+            let result = try await walk.stopping { _ in received.status != nil }.run { queue, ids in
                 try await add(try await apply(ids, queue))
             }
-            if result.isStopped, let status = received.status { return interrupted(status) }
-            return result.isCutShort ? cutShort(result, selection.scanLimit ?? 0) : nil
+            covered = walk.coverage(of: result)
+            guard result.isStopped, let status = received.status else { return nil }
+            return interrupted(status)
         } summary: { summary in
-            let outcomes = summary.total == 0 ? "" : "; \(summary.text)"
-            invocation.console.note("\(QuantityText.grouped(summary.total)) match\(outcomes)")
+            let outcomes = summary.total == 0 ? nil : summary.text
+            let parts = ["\(QuantityText.grouped(summary.total)) match", outcomes, covered?.text]
+            invocation.console.note(parts.compactMap { $0 }.joined(separator: "; "))
         }
     }
 
-    private func cutShort(_ result: ChangeWalk.Result, _ limit: Int) -> CLIError {
-        CLIError(
-            .partly,
-            "stopped after examining \(QuantityText.grouped(result.scanned)) operations; there are more",
-            notes: ["from: --scan-limit \(limit)"],
-            fix: "drop --scan-limit to examine all"
-        )
+    /// Counts the operations, and shows how far it is.
+    private func preview(_ walk: ChangeWalk) async throws -> (result: ChangeWalk.Result, sample: [OperationDetail]) {
+        let console = invocation.console
+        defer { console.clearStatus() }
+        let watched = walk.stopping { result in
+            console.showStatus("\(QuantityText.grouped(result.found)) match; \(walk.coverage(of: result).text)")
+            return false
+        }
+        return try await watched.preview(sample: DryRun.sample)
+    }
+}
+
+extension ChangeWalk {
+    func coverage(of result: Result) -> Coverage {
+        Coverage(scanned: result.scanned, total: total, unread: result.unread)
     }
 }
 

@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 import Sluice
 import SluiceMonitor
 
@@ -17,36 +18,45 @@ struct ChangeWalk: Sendable {
 
     let client: SluiceClient
     let query: OperationQuery
+    /// The keys that read arguments, and what is hidden.
+    let view: PayloadView
     /// Whether operations need a record. A waiting untracked operation has none and cannot be addressed.
     let needsRecord: Bool
-    /// Most operations to examine; nil = all.
-    let scanLimit: Int?
-    /// Called before each page; true ends the walk.
-    let stop: @Sendable () -> Bool
+    /// How many operations the places of the query had when the walk began.
+    let total: Int
+    /// Sentences about queues of the query that do not exist.
+    let unknownQueues: [String]
+    /// Called after each page with what was found so far; true ends the walk.
+    private let stop: @Sendable (Result) -> Bool
     /// The queues of the query, with the highest sequence number of each when the walk began.
     private let queues: [(name: String, sequence: Int64)]
+    /// The server's time when the walk began.
+    private let now: Int64
 
     struct Result: Sendable {
         var found = 0
         var scanned = 0
-        /// Whether the walk ended at the scan limit.
-        var isCutShort = false
+        /// How many operations could not be compared, because their arguments are encrypted and there is no key.
+        var unread = 0
         var isStopped = false
-        fileprivate var isOver: Bool { isCutShort || isStopped }
+
+        /// Notes how many operations were examined in a queue: those found, and others that do not match.
+        fileprivate mutating func examined(_ others: Int, since before: Result) {
+            scanned = max(scanned, before.scanned + found - before.found + others)
+        }
     }
 
     init(
         client: SluiceClient,
         query: OperationQuery,
-        needsRecord: Bool,
-        scanLimit: Int?,
-        stop: @escaping @Sendable () -> Bool = { false }
+        view: PayloadView,
+        needsRecord: Bool
     ) async throws {
         self.client = client
         self.query = query
+        self.view = view
         self.needsRecord = needsRecord
-        self.scanLimit = scanLimit
-        self.stop = stop
+        stop = { _ in false }
         let snapshot = try await client.snapshot(executingRows: 0)
         // A change that leaves out some queues would look like success.
         if let node = snapshot.absent.first(where: { !query.queues(of: $0.queues).isEmpty }) {
@@ -57,25 +67,37 @@ struct ChangeWalk: Sendable {
             )
         }
         let meant = Set(query.queues(of: snapshot.queues.map(\.queue)))
-        queues = snapshot.queues.filter { meant.contains($0.queue) }.map { ($0.queue, $0.sequence) }
+        unknownQueues = query.unknownQueues(of: snapshot.queues.map(\.queue))
+        let places = snapshot.queues.filter { meant.contains($0.queue) }
+        queues = places.map { ($0.queue, $0.sequence) }
+        now = snapshot.time ?? 0
+        let states = query.states
+        total = places.reduce(0) { sum, queue in states.reduce(sum) { $0 + (queue.counts[$1] ?? 0) } }
     }
 
     /// Copies a walk, with another closure that can end it early.
-    private init(_ walk: ChangeWalk, stop: @escaping @Sendable () -> Bool) {
-        (client, query, needsRecord, scanLimit) = (walk.client, walk.query, walk.needsRecord, walk.scanLimit)
-        (queues, self.stop) = (walk.queues, stop)
+    private init(_ walk: ChangeWalk, stop: @escaping @Sendable (Result) -> Bool) {
+        (client, query, view, needsRecord) = (walk.client, walk.query, walk.view, walk.needsRecord)
+        (queues, unknownQueues, now, total) = (walk.queues, walk.unknownQueues, walk.now, walk.total)
+        self.stop = stop
     }
 
-    func stopping(when stop: @escaping @Sendable () -> Bool) -> ChangeWalk { ChangeWalk(self, stop: stop) }
+    /// The walk with a closure that is called after each page, and ends the walk when it returns true.
+    func stopping(when stop: @escaping @Sendable (Result) -> Bool) -> ChangeWalk { ChangeWalk(self, stop: stop) }
 
-    /// Counts the operations that one pass finds.
-    func count() async throws -> Result {
+    /// Finds the operations in one pass, to count and show them before anything is changed.
+    ///
+    /// - Parameter sample: how many operations to return.
+    func preview(sample: Int) async throws -> (result: Result, sample: [OperationDetail]) {
         var result = Result()
-        for queue in queues where !result.isOver {
+        var shown: [OperationDetail] = []
+        for queue in queues where !result.isStopped {
             var handled = SequenceSet()
-            try await pass(queue, &handled, &result, scannedBefore: result.scanned) { _, _ in }
+            try await pass(queue, &handled, &result, before: result) { _, found in
+                shown += found.prefix(sample - shown.count)
+            }
         }
-        return result
+        return (result, shown)
     }
 
     /// Finds all operations, each once.
@@ -83,17 +105,19 @@ struct ChangeWalk: Sendable {
     /// - Parameter body: called with the queue and at most 500 ids, while the walk waits.
     func run(_ body: (String, [OperationID]) async throws -> Void) async throws -> Result {
         var result = Result()
-        for queue in queues where !result.isOver {
-            let scannedBefore = result.scanned
+        for queue in queues where !result.isStopped {
+            let before = result
             var handled = SequenceSet()
             var quiet = 0
             repeat {
                 let moved = try await eventSequence(of: queue.name)
                 let found = result.found
-                try await pass(queue, &handled, &result, scannedBefore: scannedBefore, body)
+                try await pass(queue, &handled, &result, before: before) { queue, found in
+                    try await body(queue, found.map(\.record.header.id))
+                }
                 quiet = result.found == found ? quiet + 1 : 0
                 if quiet > 0, try await eventSequence(of: queue.name) == moved { break }
-            } while quiet < Self.quietPasses && !result.isOver
+            } while quiet < Self.quietPasses && !result.isStopped
         }
         return result
     }
@@ -102,22 +126,25 @@ struct ChangeWalk: Sendable {
         try await client.broker.snapshot(queue: queue, executingRows: 0).eventSequence
     }
 
-    /// - Parameter scannedBefore: how many were examined in other queues. Each pass examines the same ones again.
+    /// - Parameter before: what was examined in other queues. Each pass examines the same operations again.
     private func pass(
         _ queue: (name: String, sequence: Int64),
         _ handled: inout SequenceSet,
         _ result: inout Result,
-        scannedBefore: Int,
-        _ body: (String, [OperationID]) async throws -> Void
+        before: Result,
+        _ body: (String, [OperationDetail]) async throws -> Void
     ) async throws {
-        var scanned = 0
-        defer { result.scanned = max(result.scanned, scannedBefore + scanned) }
+        // Those that do not match. Each that matches is found once in all passes.
+        var others = 0
+        var unread = 0
+        defer { result.unread = max(result.unread, before.unread + unread) }
         let states = Set(query.states)
         for state in Self.order where states.contains(state) {
-            var chunk: [OperationID] = []
+            var chunk: [OperationDetail] = []
             var cursor: String?
             repeat {
-                result.isStopped = stop()
+                result.examined(others, since: before)
+                result.isStopped = stop(result)
                 if result.isStopped { return }
                 let page = try await client.broker.page(
                     state: state,
@@ -125,25 +152,28 @@ struct ChangeWalk: Sendable {
                     cursor: cursor,
                     limit: Self.page
                 )
+                cursor = page.cursor
                 for operation in page.operations {
                     let header = operation.record.header
                     guard header.sequence <= queue.sequence, !handled.contains(header.sequence) else { continue }
-                    result.isCutShort = scannedBefore + scanned >= scanLimit ?? .max
-                    if result.isCutShort { break }
-                    scanned += 1
-                    guard query.matches(operation), header.tracked || !needsRecord else { continue }
+                    let match = query.match(operation, now: now, view: view)
+                    if match == .unread { unread += 1 }
+                    guard match == .yes, header.tracked || !needsRecord else {
+                        others += 1
+                        if match == .no, query.endsWalk(at: operation, now: now) { cursor = nil }
+                        continue
+                    }
                     handled.insert(header.sequence)
                     result.found += 1
-                    chunk.append(header.id)
+                    chunk.append(operation)
                 }
-                cursor = result.isCutShort ? nil : page.cursor
                 if chunk.count > Defaults.batch - Self.page || (cursor == nil && !chunk.isEmpty) {
                     try await body(queue.name, chunk)
                     chunk = []
                 }
             } while cursor != nil
-            if result.isCutShort { return }
         }
+        result.examined(others, since: before)
     }
 }
 

@@ -1,6 +1,8 @@
 import Foundation
 import Operations
+import Selectors
 import Sluice
+import TerminalText
 
 /// Reads the places of a query page by page: each state's place in each queue.
 struct ListWalk: Sendable {
@@ -8,16 +10,26 @@ struct ListWalk: Sendable {
 
     let client: SluiceClient
     let query: OperationQuery
+    /// The keys that read arguments, and what is hidden.
+    let view: PayloadView
     /// Most operations to find.
     let limit: Int
     /// Most operations to examine.
     let scanLimit: Int
     /// Whether to leave out and report the queues of cluster nodes that cannot be reached.
     var leavesOutAbsent = false
+    /// Whether to count the operations of the places even if all of them match.
+    var countsAll = false
 
     struct Result: Sendable {
         var found = 0
         var scanned = 0
+        /// How many operations could not be compared, because their arguments are encrypted and there is no key.
+        var unread = 0
+        /// How many operations the places had when the walk began; nil = not counted, because all of them match.
+        var total: Int?
+        /// Sentences about queues of the query that do not exist.
+        var unknownQueues: [String] = []
         /// Nodes whose queues were left out.
         var absent: [AbsentNode] = []
         /// Where the list continues; nil = this was all.
@@ -38,13 +50,19 @@ struct ListWalk: Sendable {
     /// - Parameter show: called with the matching operations of each page, in order.
     func run(from start: Position?, _ show: ([OperationDetail]) -> Void) async throws -> Result {
         var result = Result()
-        var queues = query.queues(of: try await client.broker.queues())
+        let known = try await client.broker.queues()
+        result.unknownQueues = query.unknownQueues(of: known)
+        var queues = query.queues(of: known)
         if leavesOutAbsent { (queues, result.absent) = try await client.broker.reachable(queues) }
+        var now: Int64 = 0
+        if query.filtersRows || countsAll {
+            (now, result.total) = try await client.broker.extent(of: query, in: queues)
+        }
         let places = query.states.flatMap { state in
             queues.map { Position(state: state, queue: $0, cursor: nil, skip: 0) }
         }
         guard let start else {
-            try await walk(places[...], into: &result, show)
+            try await walk(places[...], now: now, into: &result, show)
             return result
         }
         guard let index = places.firstIndex(where: { $0.state == start.state && $0.queue == start.queue }) else {
@@ -53,19 +71,20 @@ struct ListWalk: Sendable {
                 fix: "repeat the query of the cursor, or drop --cursor"
             )
         }
-        try await walk([start] + places[(index + 1)...], into: &result, show)
+        try await walk([start] + places[(index + 1)...], now: now, into: &result, show)
         return result
     }
 
     private func walk(
         _ places: ArraySlice<Position>,
+        now: Int64,
         into result: inout Result,
         _ show: ([OperationDetail]) -> Void
     ) async throws {
         for place in places {
             var position: Position? = place
             while let current = position, result.next == nil {
-                position = try await step(current, into: &result, show)
+                position = try await step(current, now: now, into: &result, show)
             }
         }
     }
@@ -73,6 +92,7 @@ struct ListWalk: Sendable {
     /// Reads one page. - Returns: the next position in the place; nil = its end.
     private func step(
         _ position: Position,
+        now: Int64,
         into result: inout Result,
         _ show: ([OperationDetail]) -> Void
     ) async throws -> Position? {
@@ -83,6 +103,8 @@ struct ListWalk: Sendable {
             limit: Self.page
         )
         var found: [OperationDetail] = []
+        // An ended operation that is too old: all behind it are older.
+        var isOver = false
         for (index, operation) in page.operations.enumerated().dropFirst(position.skip) {
             guard result.found < limit, result.scanned < scanLimit else {
                 result.isScanned = result.scanned >= scanLimit
@@ -95,12 +117,54 @@ struct ListWalk: Sendable {
                 break
             }
             result.scanned += 1
-            guard query.matches(operation) else { continue }
-            result.found += 1
-            found.append(operation)
+            switch query.match(operation, now: now, view: view) {
+            case .yes:
+                result.found += 1
+                found.append(operation)
+            case .unread: result.unread += 1
+            case .no: isOver = query.endsWalk(at: operation, now: now)
+            }
+            if isOver { break }
         }
         if !found.isEmpty { show(found) }
+        if isOver { return nil }
         return page.cursor.map { Position(state: position.state, queue: position.queue, cursor: $0, skip: 0) }
+    }
+}
+
+extension MonitorBroker {
+    /// The server's time, and how many operations the places of a query have.
+    func extent(of query: OperationQuery, in queues: [String]) async throws -> (now: Int64, total: Int) {
+        let states = query.states
+        return try await withThrowingTaskGroup(of: QueueSnapshot.self) { group in
+            for queue in queues { group.addTask { try await snapshot(queue: queue, executingRows: 0) } }
+            return try await group.reduce(into: (0, 0)) { extent, snapshot in
+                extent.0 = max(extent.0, snapshot.time)
+                extent.1 += states.reduce(0) { $0 + (snapshot.counts[$1] ?? 0) }
+            }
+        }
+    }
+}
+
+extension ListWalk.Result {
+    /// `scanned 100,000 of 2,314,551; 12 not looked at: encrypted, and there is no key`; nil = all of the places match.
+    var coverage: String? {
+        total.map { Coverage(scanned: scanned, total: $0, unread: unread).text }
+    }
+}
+
+/// What a walk has covered, as its last line says it.
+struct Coverage: Sendable {
+    var scanned: Int
+    /// How many operations the places had when the walk began. Some may have come or gone since.
+    var total: Int
+    var unread: Int
+
+    var text: String {
+        let numbers = "\(QuantityText.grouped(scanned)) of \(QuantityText.grouped(max(scanned, total)))"
+        guard unread > 0 else { return "scanned \(numbers)" }
+        let left = QuantityText.grouped(unread)
+        return "scanned \(numbers), \(left) of them not looked at: their arguments are encrypted (--keys-file FILE)"
     }
 }
 

@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 import Sluice
 import TerminalText
 
@@ -45,7 +46,10 @@ struct QueueCheck: Sendable {
             }
             let handled = Set(live.flatMap(\.handles))
             for name in Set(pairs.map(\.name)).subtracting(handled).sorted().prefix(10) {
-                let more = ["exec", "http", "download"].contains(name) ? " (start one with --allow \(name))" : ""
+                let similar = Suggestion.nearest(to: name, among: handled).map { SafeText.line($0) }
+                let near = similar.map { "; did you mean \"\($0)\"?" }
+                let isBuiltIn = ["exec", "http", "download"].contains(name)
+                let more = isBuiltIn ? " (start one with --allow \(name))" : near ?? ""
                 console.warn("enqueued, but no live worker handles \"\(SafeText.line(name))\" (queue \(queue))\(more)")
             }
         }

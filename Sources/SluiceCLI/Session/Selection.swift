@@ -1,5 +1,6 @@
 import ArgumentParser
 import Operations
+import Selectors
 import Sluice
 import TerminalText
 
@@ -8,22 +9,11 @@ package struct Selection: ParsableArguments {
     @OptionGroup package var targets: Targets
     @Option(
         name: [.customShort("w"), .customLong("where")],
-        help: ArgumentHelp("Select by a query: 'state:dead name:Send* tag:v1*'.", valueName: "query")
+        help: ArgumentHelp("Select by a query: 'state:dead name:Send* age:>1h' (list --help).", valueName: "query")
     )
     var query: [String] = []
     @Option(name: .shortAndLong, help: "Select by exactly this tag; may be repeated for any of several tags.")
     var tag: [String] = []
-    @Option(
-        help: ArgumentHelp(
-            "Examine at most n operations for -w and -t (all; wait: 100,000).",
-            valueName: "count"
-        )
-    )
-    var scanLimit: Int?
-
-    /// The default of `--scan-limit` for commands that only read.
-    static let readingLimit = 100_000
-
     package init() {}
 
     /// Whether -w or -t was given.
@@ -31,7 +21,6 @@ package struct Selection: ParsableArguments {
 
     /// Throws for options that exclude each other.
     package func check() throws(CLIError) {
-        guard scanLimit ?? 1 > 0 else { throw .usage("--scan-limit is at least 1", fix: "--scan-limit 100000") }
         guard isQuery else { return }
         guard targets.ids.isEmpty else { throw .usage("ids exclude -w and -t", fix: "drop one of them") }
         _ = try parsed()
@@ -39,9 +28,7 @@ package struct Selection: ParsableArguments {
 
     /// The query, with the tags as a term.
     func parsed() throws(CLIError) -> OperationQuery {
-        var parsed = try OperationQuery(parsing: query)
-        if !tag.isEmpty { parsed.terms.append(.tags(tag)) }
-        return parsed
+        try OperationQuery(typed: query, tags: tag)
     }
 
     /// The query of -w and -t, with ids in place of names of workers.
@@ -50,26 +37,65 @@ package struct Selection: ParsableArguments {
     func query(in states: [OperationState], _ client: SluiceClient) async throws -> OperationQuery {
         var query = try parsed()
         if !query.terms.contains(where: { $0.field == .state }) {
-            query.terms.append(OperationQuery.Term(field: .state, values: states.map(\.rawValue), isNegated: false))
+            query.terms.append(.states(states))
         }
         try await query.resolveWorkers(client)
         return query
     }
+}
 
+/// How far a command that only reads searches. Commands that change operations cover all that exist when they begin.
+package struct ScanLimit: ParsableArguments {
+    @Option(
+        name: .customLong("scan-limit"),
+        help: ArgumentHelp("Examine at most n operations (100,000; list in a pipe: all).", valueName: "count")
+    )
+    var count: Int?
+
+    /// The limit without `--scan-limit`.
+    static let builtIn = 100_000
+
+    package init() {}
+
+    func check() throws(CLIError) {
+        guard count ?? 1 > 0 else { throw .usage("--scan-limit is at least 1", fix: "--scan-limit 100000") }
+    }
+}
+
+extension Selection {
     /// Finds operations with a record, for a command that only reads.
     ///
     /// - Returns: the locations, and a note if the scan limit was reached; nil = these are all.
-    func find(_ client: SluiceClient, _ console: Console) async throws -> (locations: [Location], more: String?) {
-        let query = try await query(in: OperationState.allCases, client)
-        let walk = ListWalk(client: client, query: query, limit: .max, scanLimit: scanLimit ?? Self.readingLimit)
+    func find(
+        _ client: SluiceClient,
+        _ invocation: Invocation,
+        _ limit: ScanLimit
+    ) async throws -> (locations: [Location], more: String?) {
+        let walk = ListWalk(
+            client: client,
+            query: try await query(in: OperationState.allCases, client),
+            view: invocation.view,
+            limit: .max,
+            scanLimit: limit.count ?? ScanLimit.builtIn
+        )
         var found: [Location] = []
         let result = try await walk.run(from: nil) { operations in
             let tracked = operations.filter(\.record.header.tracked)
             found += tracked.map { Location(queue: $0.queue, id: $0.id) }
         }
-        console.note("\(QuantityText.grouped(found.count)) match")
+        result.unknownQueues.forEach(invocation.console.warn)
+        let coverage = result.coverage.map { "; " + $0 } ?? ""
+        invocation.console.note("\(QuantityText.grouped(found.count)) match\(coverage)")
         guard result.isCutShort else { return (found, nil) }
         let scanned = QuantityText.grouped(result.scanned)
         return (found, "\(scanned) operations were examined, and there are more: raise --scan-limit")
+    }
+}
+
+extension OperationQuery {
+    /// Reads the words of a query, with the tags of `-t` as a term.
+    init(typed words: [String], tags: [String] = []) throws(CLIError) {
+        do { try self.init(parsing: words) } catch { throw .usage(error.message, fix: error.fix) }
+        if !tags.isEmpty { terms.append(.tags(tags)) }
     }
 }

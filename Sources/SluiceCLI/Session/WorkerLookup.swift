@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 import Sluice
 import SluiceMonitor
 
@@ -54,13 +55,12 @@ struct WorkerLookup: Sendable {
     }
 
     /// The ids of the workers that a query's value names. An id needs no search, because a snapshot does not list all of many workers.
-    func ids(_ value: String) throws(CLIError) -> [String] {
-        if let id = OperationID(value) { return [id.description] }
-        if value.hasSuffix("*") {
-            let start = value.dropLast()
-            return workers.filter { $0.label.hasPrefix(start) || $0.id.hasPrefix(start) }.map(\.id)
+    func ids(_ value: TextPattern) throws(CLIError) -> [String] {
+        guard let text = value.exactText else {
+            return workers.filter { value.matches($0.label) || value.matches($0.id) }.map(\.id)
         }
-        switch try find(value) {
+        if let id = OperationID(text) { return [id.description] }
+        switch try find(text) {
         case .present(let worker): return [worker.id]
         case .lost(let worker): return [worker.id]
         }
@@ -89,8 +89,8 @@ extension OperationQuery {
         guard terms.contains(where: { $0.field == .worker }) else { return }
         let lookup = try await WorkerLookup(client.snapshot(executingRows: 0), client)
         for index in terms.indices where terms[index].field == .worker {
-            terms[index].values = try terms[index].values.flatMap(lookup.ids)
-            terms[index].isExact = true
+            guard case .texts(let values) = terms[index].condition else { continue }
+            terms[index].condition = .texts(try values.flatMap(lookup.ids).map(TextPattern.init(exactly:)))
         }
     }
 }

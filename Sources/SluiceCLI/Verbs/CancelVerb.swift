@@ -14,14 +14,14 @@ package struct CancelVerb: Verb {
                   \(Program.name) cancel 7QK2MX --wait=10s --reason "wrong file"
                   \(Program.name) cancel -t nightly -y
                   \(Program.name) cancel -w 'name:Send* queue:mail' -y
+                  \(Program.name) cancel -w 'args.user.id:42' --dry-run
                   \(Program.name) cancel --queue mail -y
                   \(Program.name) cancel --all -y --wait
 
                 -t compares a tag as it is; in -w 'tag:v1*' the * matches anything at the end.
                 A waiting operation ends at once. A running one gets a cancel request, and --wait waits until it has stopped.
                 -w and -t cover all operations that exist when the cancel begins, even if they change their state meanwhile.
-                Exit status: 0 cancelled now or before, 3 unknown, 4 not stopped in time, 5 already ended, 6 some of several, \
-                or --scan-limit was reached.
+                Exit status: 0 cancelled now or before, 3 unknown, 4 not stopped in time, 5 already ended, 6 some of several.
                 """
         )
     }
@@ -40,8 +40,7 @@ package struct CancelVerb: Verb {
     var wait = false
     @Option(help: .hidden, transform: DurationText.parse)
     var waitTimeout: Duration?
-    @Flag(name: [.short, .long], help: "Do not ask.")
-    var yes = false
+    @OptionGroup var consent: Consent
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -78,9 +77,9 @@ package struct CancelVerb: Verb {
             queue: queue,
             waitLimit: limit
         )
-        if selection.isQuery { return try await cancel.run(selection, isConfirmed: yes) }
-        guard references.isEmpty else { return try await cancel.run(references) }
+        if selection.isQuery { return try await cancel.run(selection, consent) }
+        guard references.isEmpty else { return try await cancel.run(references, consent) }
         return try await QueueCancel(client: client, invocation: invocation, reason: reason)
-            .run(queue.map { [$0] }, isConfirmed: yes, waitLimit: limit)
+            .run(queue.map { [$0] }, consent, waitLimit: limit)
     }
 }

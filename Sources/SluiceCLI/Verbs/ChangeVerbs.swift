@@ -11,6 +11,7 @@ package struct RetryVerb: Verb {
                 EXAMPLES
                   \(Program.name) retry 7QK2MX
                   \(Program.name) retry -w 'state:dead name:Send*'
+                  \(Program.name) retry -w 'error:"timed out"' --dry-run
                   \(Program.name) list -o id --limit 200 state:dead tag:test | \(Program.name) retry -
 
                 Errors and log stay. The attempts of an ended operation begin at 1. A query without a state leaves out scheduled \
@@ -20,8 +21,7 @@ package struct RetryVerb: Verb {
     }
 
     @OptionGroup package var selection: Selection
-    @Flag(name: [.short, .long], help: "Do not ask.")
-    var yes = false
+    @OptionGroup var consent: Consent
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -31,7 +31,7 @@ package struct RetryVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         // Without a state in the query, scheduled operations keep their time, which a producer has chosen.
         let states: [OperationState] = [.dead, .cancelled, .expired, .retrying]
-        return try await Change.run(invocation, "retry", "retried", selection, in: states, isConfirmed: yes) {
+        return try await Change.run(invocation, "retry", "retried", selection, in: states, consent) {
             client,
             ids,
             queue in
@@ -49,14 +49,14 @@ package struct RemoveVerb: Verb {
                 EXAMPLES
                   \(Program.name) rm 7QK2MX
                   \(Program.name) rm -w state:cancelled -y
+                  \(Program.name) rm -w 'state:finished age:>2h' --dry-run
                   \(Program.name) list -o id --limit 200 state:cancelled tag:test | \(Program.name) rm -
                 """
         )
     }
 
     @OptionGroup package var selection: Selection
-    @Flag(name: [.short, .long], help: "Do not ask.")
-    var yes = false
+    @OptionGroup var consent: Consent
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -65,7 +65,7 @@ package struct RemoveVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let states = OperationState.allCases.filter { $0 != .executing }
-        return try await Change.run(invocation, "rm", "removed", selection, in: states, isConfirmed: yes) {
+        return try await Change.run(invocation, "rm", "removed", selection, in: states, consent) {
             client,
             ids,
             queue in
@@ -84,7 +84,7 @@ extension Change {
         _ participle: String,
         _ selection: Selection,
         in states: [OperationState],
-        isConfirmed: Bool,
+        _ consent: Consent,
         _ apply: @escaping @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeResult]
     ) async throws -> ExitStatus {
         try invocation.requireWritable()
@@ -104,8 +104,8 @@ extension Change {
                 row(Location(queue: queue, id: id), outcome, participle)
             }
         }
-        guard selection.isQuery else { return try await change.run(references) }
-        return try await change.run(selection, in: states, isConfirmed: isConfirmed)
+        guard selection.isQuery else { return try await change.run(references, consent) }
+        return try await change.run(selection, in: states, consent)
     }
 
     private static func row(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Operations
+import Selectors
 import Sluice
 import SluiceMonitor
 import TerminalText
@@ -15,11 +16,22 @@ package struct ListVerb: Verb {
                   \(Program.name) list state:executing,retrying queue:mail
                   \(Program.name) list state:dead 'name:Send*' -tag:test -o jsonl
                   \(Program.name) list -t nightly
+                  \(Program.name) list args.user.id:42 'age:<1h' 'priority:>=high'
+                  \(Program.name) list state:dead,retrying 'error:"timed out"'
                   \(Program.name) list -o id state:executing tag:nightly | \(Program.name) cancel -
 
-                Fields: state, queue, name, tag, priority, worker. A comma means or, a leading - means not, and * at the end of a value \
-                matches anything: 'tag:v1*' also finds v10-prod, -t 'v1*' finds only the tag v1*. Name a worker by its name, its id or \
-                the end of its id.
+                Fields of a query:
+                  state, queue, name, tag   compared as they are: 'tag:v1*' also finds v10-prod, -t 'v1*' finds only the tag v1*
+                  priority                  veryLow, low, normal, high or veryHigh, also with >= > <= <: 'priority:>=high'
+                  age                       since the start, the end, or else the enqueue: 'age:>10m', 'age:<2h'
+                  worker                    a worker's name, its id or the end of its id
+                  id                        an id, its last 6 or more characters, or its beginning: 'id:01J9*'
+                  args.PATH                 a value in the arguments: args.user.id:42, 'args.to:*@example.com'
+                  error                     text in the last error
+                  text                      text in name, tags, arguments, last error or progress; also a word without a field
+
+                Terms are joined by "and". A comma means or, a leading - means not, * matches anything, and quotes keep blanks, \
+                commas and * as they are. The last line on stderr says how many operations were examined.
 
                 On a terminal, list shows one page. In a pipe or a file it writes all operations.
                 """,
@@ -35,8 +47,7 @@ package struct ListVerb: Verb {
     var limit: Int?
     @Option(help: "Continue after the previous page.")
     var cursor: String?
-    @Option(help: "Examine at most n operations (100,000 on a terminal, all in a pipe).")
-    var scanLimit: Int?
+    @OptionGroup var scanLimit: ScanLimit
     @OptionGroup package var global: GlobalOptions
 
     /// The size of a page on a terminal.
@@ -45,18 +56,13 @@ package struct ListVerb: Verb {
     package init() {}
 
     package func check() throws {
-        guard limit ?? 1 > 0, scanLimit ?? 1 > 0 else {
-            throw CLIError.usage("--limit and --scan-limit are at least 1", fix: "--limit 50")
-        }
+        guard limit ?? 1 > 0 else { throw CLIError.usage("--limit is at least 1", fix: "--limit 50") }
+        try scanLimit.check()
         _ = try parsed()
         _ = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
     }
 
-    private func parsed() throws(CLIError) -> OperationQuery {
-        var parsed = try OperationQuery(parsing: query)
-        if !tag.isEmpty { parsed.terms.append(.tags(tag)) }
-        return parsed
-    }
+    private func parsed() throws(CLIError) -> OperationQuery { try OperationQuery(typed: query, tags: tag) }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         var query = try parsed()
@@ -67,27 +73,31 @@ package struct ListVerb: Verb {
         let walk = ListWalk(
             client: client,
             query: query,
+            view: invocation.view,
             limit: limit ?? (isPaged ? Self.page : .max),
-            scanLimit: scanLimit ?? (isPaged ? Selection.readingLimit : .max),
+            scanLimit: scanLimit.count ?? (isPaged ? ScanLimit.builtIn : .max),
             leavesOutAbsent: true
         )
         var printer = ListPrinter(invocation)
         let result = try await walk.run(from: start) { printer.show($0) }
         printer.finish(cursor: result.next?.text, absent: result.absent)
         invocation.console.warn(result.absent)
+        result.unknownQueues.forEach(invocation.console.warn)
         tell(result, invocation.console)
         return .done
     }
 
     /// Prints how to see more, as the last line of stderr.
     private func tell(_ result: ListWalk.Result, _ console: Console) {
+        let matches = "\(QuantityText.grouped(result.found)) match"
+        let coverage = result.coverage.map { "\(matches); \($0)" }
         if let next = result.next, result.isCutShort {
-            let (found, scanned) = (QuantityText.grouped(result.found), QuantityText.grouped(result.scanned))
-            console.note(
-                "\(found) of \(scanned) examined operations match, and there are more: --scan-limit, or --cursor \(next.text)"
-            )
+            let examined = "\(matches); scanned \(QuantityText.grouped(result.scanned))"
+            console.note("\(coverage ?? examined); more: --scan-limit, or --cursor \(next.text)")
         } else if let next = result.next {
-            console.note("more: --cursor \(next.text)")
+            console.note((coverage.map { $0 + "; " } ?? "") + "more: --cursor \(next.text)")
+        } else if let coverage {
+            console.note(coverage)
         } else if result.found == 0 {
             console.note("no operations")
         }

@@ -12,15 +12,15 @@ struct OperationCancel: Sendable {
     /// How long to wait until running operations have stopped; nil = no wait.
     let waitLimit: Duration?
 
-    func run(_ references: [IDReference]) async throws -> ExitStatus {
+    func run(_ references: [IDReference], _ consent: Consent) async throws -> ExitStatus {
         let references = references.map { IDReference(queue: $0.queue ?? queue, $0.part) }
-        return try await change(storesIntent: queue != nil).run(references)
+        return try await change(storesIntent: queue != nil).run(references, consent)
     }
 
     /// Cancels the operations that a query finds.
-    func run(_ selection: Selection, isConfirmed: Bool) async throws -> ExitStatus {
+    func run(_ selection: Selection, _ consent: Consent) async throws -> ExitStatus {
         let states = OperationState.allCases.filter { !$0.isTerminal }
-        return try await change(storesIntent: true).run(selection, in: states, isConfirmed: isConfirmed)
+        return try await change(storesIntent: true).run(selection, in: states, consent)
     }
 
     private func change(storesIntent: Bool) -> Change {

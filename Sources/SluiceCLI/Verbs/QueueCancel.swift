@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 import Sluice
 import TerminalText
 
@@ -17,13 +18,14 @@ struct QueueCancel: Sendable {
     }
 
     /// - Parameter queues: nil = all of the namespace.
-    func run(_ queues: [String]?, isConfirmed: Bool, waitLimit: Duration?) async throws -> ExitStatus {
+    func run(_ queues: [String]?, _ consent: Consent, waitLimit: Duration?) async throws -> ExitStatus {
         let known = try await client.broker.queues()
         if let unknown = queues?.first(where: { !known.contains($0) }) {
             throw CLIError.unknownQueue(unknown, known: known)
         }
         let queues = queues ?? known
-        try await confirm(queues, isConfirmed: isConfirmed)
+        if consent.dryRun { return try await dryRun(queues) }
+        try await confirm(queues, isConfirmed: consent.yes)
         let started = ContinuousClock.now
         let deadline = waitLimit.map { started + $0 }
         let cancelled = try await withThrowingTaskGroup { group in
@@ -52,6 +54,27 @@ struct QueueCancel: Sendable {
             count: waiting + executing,
             isConfirmed: false
         )
+    }
+
+    /// Shows how many operations would be cancelled, and some of them.
+    private func dryRun(_ queues: [String]) async throws -> ExitStatus {
+        var query = try OperationQuery(typed: [])
+        query.terms = [
+            .states(OperationState.allCases.filter { !$0.isTerminal }),
+            OperationQuery.Term(field: .queue, condition: .texts(queues.map(TextPattern.init(exactly:)))),
+        ]
+        let walk = ListWalk(
+            client: client,
+            query: query,
+            view: invocation.view,
+            limit: DryRun.sample,
+            scanLimit: DryRun.sample
+        )
+        var sample: [OperationDetail] = []
+        _ = try await walk.run(from: nil) { sample += $0 }
+        let matches = try await client.broker.extent(of: query, in: queues).total
+        DryRun(participle: "cancelled", matches: matches, sample: sample).print(invocation)
+        return .done
     }
 
     private func cancel(_ queue: String, deadline: ContinuousClock.Instant?) async throws -> Cancelled {

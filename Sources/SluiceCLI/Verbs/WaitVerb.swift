@@ -26,6 +26,7 @@ package struct WaitVerb: Verb {
     }
 
     @OptionGroup package var selection: Selection
+    @OptionGroup var scanLimit: ScanLimit
     @Option(
         name: .customLong("for"),
         help: "Wait until started, or terminal (finished is the same: the exit status shows how they ended)."
@@ -44,11 +45,14 @@ package struct WaitVerb: Verb {
 
     package init() {}
 
-    package func check() throws { try selection.check() }
+    package func check() throws {
+        try selection.check()
+        try scanLimit.check()
+    }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
-        let (locations, more) = try await targets(client, invocation.console)
+        let (locations, more) = try await targets(client, invocation)
         let status = locations.isEmpty ? .done : try await wait(for: locations, client, invocation)
         guard let more else { return status }
         invocation.console.note(more)
@@ -77,10 +81,10 @@ package struct WaitVerb: Verb {
     /// - Returns: the operations, and a note if the scan limit was reached; nil = these are all.
     private func targets(
         _ client: SluiceClient,
-        _ console: Console
+        _ invocation: Invocation
     ) async throws -> (locations: [Location], more: String?) {
         // Only operations with a record can be awaited.
-        if selection.isQuery { return try await selection.find(client, console) }
+        if selection.isQuery { return try await selection.find(client, invocation, scanLimit) }
         let references = try selection.targets.references()
         guard !references.isEmpty else { throw CLIError.usage("nothing to wait for", fix: "\(Program.name) wait ID") }
         return (try await Locator(client).details(references).map { Location(queue: $0.queue, id: $0.id) }, nil)

@@ -2,6 +2,7 @@ import ArgumentParser
 import BuiltinOperations
 import Logging
 import Operations
+import Selectors
 import Sluice
 import TerminalText
 import WorkerRuntime

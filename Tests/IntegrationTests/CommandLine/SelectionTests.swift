@@ -42,11 +42,51 @@ extension CommandLineTests {
             "exclude ids, --all and --queue, and a query has to be one",
             arguments: [
                 ["-t", "a", "--all"], ["-t", "a", "--queue", "default"], ["-t", "a", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
-                ["-w", "nonsense"], ["-w", "state:wrong"],
+                ["-w", "stat:dead"], ["-w", "state:wrong"],
             ]
         )
         func refused(_ arguments: [String]) async throws {
             #expect(await (try sluice.start(["cancel", "-y"] + arguments)).outcome().code == 64)
+        }
+
+        @Test("--dry-run counts and shows what would change, and changes nothing")
+        func dryRun() async throws {
+            let meant = try await sluice.enqueue("noop", "user:={\"id\":42}", "-p", "high")
+            let other = try await sluice.enqueue("noop", "user:={\"id\":43}")
+            let query = "args.user.id:42 priority:>=high age:<1h"
+            let run = try await sluice("cancel", "-w", query, "--dry-run", "-o", "json")
+            #expect(run.code == 0, "\(run.errors)")
+            let json = try JSONValue(parsing: run.output)
+            #expect(json["matches"]?.intValue == 1 && json["scanned"]?.intValue == 2 && json["total"]?.intValue == 2)
+            #expect(json["sample"]?[0]?["id"]?.stringValue == meant)
+            let said = "dry run: 1 would be cancelled; scanned 2 of 2; nothing was changed"
+            #expect(run.errors.contains(said), "\(run.errors)")
+            for arguments in [["--queue", "default"], ["--all"], [meant, other]] {
+                let preview = await (try sluice.start(["cancel", "--dry-run", "-o", "id"] + arguments)).outcome()
+                #expect(preview.code == 0 && preview.errors.contains("dry run: 2 would be cancelled"), "\(arguments)")
+                #expect(Set(preview.output.split(separator: "\n").map(String.init)) == [meant, other], "\(arguments)")
+            }
+            #expect(try await sluice.count(.ready) == 2)
+            #expect(try await sluice.lines("cancel", "-w", query, "-y", "-o", "id") == [meant])
+            #expect(try await sluice.state(other) == "ready")
+            #expect(try await sluice.lines("rm", "--dry-run", "-o", "id", "-w", "-state:ready") == [meant])
+            #expect(try await sluice.state(meant) == "cancelled")
+        }
+
+        @Test("Encrypted arguments without a key are counted as not looked at, and not changed")
+        func encrypted() async throws {
+            let folder = try TemporaryDirectory()
+            let keys = folder.path("keys")
+            try await sluice.lines("config", "keys", keys, "--encrypt", "--id", "k1")
+            let sealed = try await sluice.enqueue("noop", "user=ann", "--keys-file", keys)
+            let clear = try await sluice.enqueue("noop", "user=ann")
+            let blind = try await sluice("list", "args.user:ann", "-o", "id")
+            #expect(blind.output == clear + "\n")
+            #expect(blind.errors.contains("1 match; scanned 2 of 2, 1 of them not looked at"), "\(blind.errors)")
+            let cancelled = try await sluice("cancel", "-w", "args.user:ann", "-y", "-o", "id")
+            #expect(cancelled.output == clear + "\n" && cancelled.errors.contains("1 of them not looked at"))
+            #expect(try await sluice.state(sealed) == "ready")
+            #expect(try await sluice.lines("list", "args.user:ann", "-o", "id", "--keys-file", keys).contains(sealed))
         }
 
         @Test("-t takes a tag as it is, for every verb; a query has patterns")

@@ -1,0 +1,200 @@
+import Operations
+import TerminalText
+
+/// A query for operations: `state:retrying,dead queue:mail name:Send* age:>10m args.user.id:42 error:"timed out" -tag:test`.
+///
+/// Terms are joined by "and", values separated by commas by "or", and `-` or `!` negates. `*` outside quotes matches anything. A word without a
+/// field is searched for in all texts of an operation.
+package struct OperationQuery: Sendable, Equatable {
+    package enum Field: String, CaseIterable, Sendable {
+        case state, queue, name, tag, priority, worker, age, id, args, error, text
+    }
+
+    package struct Term: Sendable, Equatable {
+        package var field: Field
+        package var condition: Condition
+        package var isNegated: Bool
+
+        package init(field: Field, condition: Condition, isNegated: Bool = false) {
+            self.field = field
+            self.condition = condition
+            self.isNegated = isNegated
+        }
+
+        /// A term for any of these tags, without patterns.
+        package static func tags(_ tags: [String]) -> Term {
+            Term(field: .tag, condition: .texts(tags.map(TextPattern.init(exactly:))))
+        }
+
+        package static func states(_ states: some Sequence<OperationState>) -> Term {
+            Term(field: .state, condition: .states(Set(states)))
+        }
+    }
+
+    /// What a field is compared with.
+    package enum Condition: Sendable, Equatable {
+        case texts([TextPattern])
+        case states(Set<OperationState>)
+        case priorities(Set<OperationPriority>)
+        /// Milliseconds, without the bounds.
+        case ages([AgeRange])
+        /// The value at a path in the arguments.
+        case arguments(path: [String], [TextPattern])
+    }
+
+    /// Ages above one bound and below another, in milliseconds.
+    package struct AgeRange: Sendable, Equatable {
+        package var above: Int64?
+        package var below: Int64?
+
+        package func contains(_ age: Int64) -> Bool { age > above ?? .min && age < below ?? .max }
+    }
+
+    package var terms: [Term]
+
+    /// Reads a query.
+    ///
+    /// - Throws: `QueryError`, which names the word.
+    package init(parsing text: String) throws(QueryError) {
+        terms = try QueryWords.split(text).map { word throws(QueryError) in try Term(word) }
+    }
+
+    /// Reads the words of a command line as one query.
+    package init(parsing words: [String]) throws(QueryError) { try self.init(parsing: words.joined(separator: " ")) }
+
+    /// Whether a word of a command line is a term with a field, perhaps negated.
+    package static func isTerm(_ word: String) -> Bool {
+        guard let colon = word.firstIndex(of: ":") else { return false }
+        let name = word[..<colon].drop { $0 == "-" || $0 == "!" }
+        return Field(rawValue: String(name)) != nil || name.hasPrefix("args.")
+    }
+}
+
+// MARK: - Parsing
+
+extension OperationQuery.Term {
+    package typealias Field = OperationQuery.Field
+
+    fileprivate init(_ word: QueryWord) throws(QueryError) {
+        isNegated = word.isNegated
+        (field, condition) = try Self.meaning(word)
+    }
+
+    private static func meaning(_ word: QueryWord) throws(QueryError) -> (Field, OperationQuery.Condition) {
+        guard let written = word.field else { return (.text, try searched(word)) }
+        let parts = written.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let name = parts[0].lowercased()
+        guard let field = Field(rawValue: name) else { throw unknownField(name, word) }
+        guard field == .args ? parts.count > 1 && !parts.contains("") : parts.count == 1 else {
+            throw QueryError(
+                "\(OperationsError.quoted(written)) is no field",
+                fix: field == .args ? "args.PATH:VALUE like args.user.id:42" : "\(name):VALUE"
+            )
+        }
+        guard word.isQuoted || !word.values.contains(where: { $0.pieces == [""] }) else {
+            throw QueryError(
+                "\"\(written):\" has no value" + (word.values.count > 1 ? " at a comma" : ""),
+                fix: "\(written):VALUE"
+            )
+        }
+        switch field {
+        case .state: return (field, .states(Set(try word.values.map(state))))
+        case .priority: return (field, .priorities(Set(try word.values.map(priorities).joined())))
+        case .age: return (field, .ages(try word.values.map(age)))
+        case .args: return (field, .arguments(path: Array(parts.dropFirst()), word.values))
+        case .error, .text: return (field, .texts(word.values.map { $0.lowercased() }))
+        case .queue, .name, .tag, .worker, .id: return (field, .texts(word.values))
+        }
+    }
+
+    /// A word without a field. A state without `state:` is probably a slip.
+    private static func searched(_ word: QueryWord) throws(QueryError) -> OperationQuery.Condition {
+        if !word.isQuoted, word.values.count == 1, let text = word.values[0].exactText,
+            OperationState(rawValue: text.lowercased()) != nil
+        {
+            throw QueryError(
+                "\(OperationsError.quoted(text)) is a state, not a term of a query",
+                fix: "state:\(text.lowercased()), or text:\(text) to search for the word"
+            )
+        }
+        return .texts(word.values.map { $0.lowercased() })
+    }
+
+    private static func unknownField(_ name: String, _ word: QueryWord) -> QueryError {
+        let fields = Field.allCases.map { $0 == .args ? "args.PATH" : $0.rawValue }
+        let near = Suggestion.nearest(to: name, among: Field.allCases.map(\.rawValue))
+        return QueryError(
+            "unknown field \(OperationsError.quoted(name))" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
+            fix: "\(fields.joined(separator: ": ")):, or quotes for a text with a colon: '\"\(word.source)\"'"
+        )
+    }
+
+    private static func state(_ value: TextPattern) throws(QueryError) -> OperationState {
+        if let state = OperationState(rawValue: value.text.lowercased()) { return state }
+        let states = OperationState.allCases.map(\.rawValue)
+        let near = Suggestion.nearest(to: value.text, among: states).map { "; did you mean \"\($0)\"?" } ?? ""
+        throw QueryError(
+            "unknown state \(OperationsError.quoted(value.text))\(near)",
+            fix: states.joined(separator: ", ")
+        )
+    }
+
+    private static func priorities(_ value: TextPattern) throws(QueryError) -> Set<OperationPriority> {
+        let (comparison, text) = Comparison.split(value.text)
+        let word = text.lowercased().filter { $0 != "-" && $0 != "_" }
+        guard let priority = OperationPriority.allCases.first(where: { $0.rawValue.lowercased() == word }) else {
+            let names = OperationPriority.allCases.map(\.rawValue)
+            let near = Suggestion.nearest(to: word, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw QueryError(
+                "unknown priority \(OperationsError.quoted(text))\(near)",
+                fix: names.joined(separator: ", ") + ", or priority:>=high"
+            )
+        }
+        return Set(OperationPriority.allCases.filter { comparison.holds($0, priority) })
+    }
+
+    private static func age(_ value: TextPattern) throws(QueryError) -> OperationQuery.AgeRange {
+        let (comparison, text) = Comparison.split(value.text)
+        let milliseconds: Int64
+        do { milliseconds = Int64(try DurationText.parse(text).wholeMilliseconds) } catch {
+            throw QueryError(error.message, fix: "age:>10m")
+        }
+        switch comparison {
+        case .equal:
+            throw QueryError(
+                "an age needs a comparison: \(OperationsError.quoted(value.text))",
+                fix: "age:>\(text) or age:<\(text)"
+            )
+        case .above: return OperationQuery.AgeRange(above: milliseconds)
+        case .notBelow: return OperationQuery.AgeRange(above: milliseconds - 1)
+        case .below: return OperationQuery.AgeRange(below: milliseconds)
+        case .notAbove: return OperationQuery.AgeRange(below: milliseconds + 1)
+        }
+    }
+}
+
+/// A comparison before a value.
+private enum Comparison: String, CaseIterable {
+    case notBelow = ">="
+    case notAbove = "<="
+    case above = ">"
+    case below = "<"
+    case equal = "="
+
+    static func split(_ text: String) -> (Comparison, String) {
+        for comparison in allCases where text.hasPrefix(comparison.rawValue) {
+            return (comparison, String(text.dropFirst(comparison.rawValue.count)))
+        }
+        return (.equal, text)
+    }
+
+    func holds<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
+        switch self {
+        case .notBelow: left >= right
+        case .notAbove: left <= right
+        case .above: left > right
+        case .below: left < right
+        case .equal: left == right
+        }
+    }
+}

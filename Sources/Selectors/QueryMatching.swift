@@ -1,0 +1,265 @@
+import Operations
+
+// MARK: - Places
+
+extension OperationQuery {
+    /// The order in which states are listed: executing first, ended last.
+    private static let order: [OperationState] = [
+        .executing, .retrying, .ready, .scheduled, .blocked, .dead, .cancelled, .expired, .finished,
+    ]
+
+    /// The states that the query allows, in the order of lists.
+    package var states: [OperationState] {
+        Self.order.filter { state in terms.allSatisfy { $0.allows(state) } }
+    }
+
+    /// Those of the queues that the query allows.
+    package func queues(of known: [String]) -> [String] {
+        known.filter { queue in terms.allSatisfy { $0.field != .queue || $0.matches(queue) != $0.isNegated } }
+    }
+
+    /// What is wrong with the names of queues in the query, which are not among the known ones: a sentence for each.
+    package func unknownQueues(of known: [String]) -> [String] {
+        let names = terms.filter { $0.field == .queue && !$0.isNegated }.flatMap { term -> [String] in
+            if case .texts(let values) = term.condition { values.compactMap(\.exactText) } else { [] }
+        }
+        return names.filter { !known.contains($0) }.map { name in
+            let near = Suggestion.nearest(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+            return "there is no queue \(OperationsError.quoted(name))\(near)"
+        }
+    }
+
+    /// Whether each operation of the places must be compared with the query.
+    package var filtersRows: Bool { terms.contains { $0.field != .state && $0.field != .queue } }
+
+    /// The full ids that the query names; nil = operations must be searched for.
+    package var ids: [OperationID]? {
+        for term in terms where term.field == .id && !term.isNegated {
+            guard case .texts(let values) = term.condition else { continue }
+            let ids = values.compactMap { $0.exactText.flatMap { OperationID($0) } }
+            if ids.count == values.count { return ids }
+        }
+        return nil
+    }
+
+    /// Whether an ended operation is too old for the query, and with it all that ended before it.
+    package func endsWalk(at detail: OperationDetail, now: Int64) -> Bool {
+        guard detail.state.isTerminal, detail.state != .cancelled, detail.record.endedAt > 0 else { return false }
+        let age = now - detail.record.endedAt
+        return terms.contains { term in
+            guard case .ages(let ranges) = term.condition, !term.isNegated else { return false }
+            return ranges.allSatisfy { $0.below.map { age >= $0 } ?? false }
+        }
+    }
+}
+
+// MARK: - Operations
+
+/// Whether an operation matches a query.
+package enum QueryMatch: Sendable, Equatable {
+    case yes, no
+    /// Not known: the arguments are encrypted, and there is no key that reads them.
+    case unread
+}
+
+extension OperationQuery {
+    /// Compares an operation with the query. Terms that cost little are compared first.
+    ///
+    /// - Parameters:
+    ///   - now: milliseconds of server time, for ages.
+    ///   - view: the keys that read arguments, and what is hidden in them. What is hidden matches as `***`.
+    package func match(_ detail: OperationDetail, now: Int64, view: PayloadView = PayloadView()) -> QueryMatch {
+        for term in terms {
+            if let holds = term.holds(detail, now: now), holds == term.isNegated { return .no }
+        }
+        guard terms.contains(where: \.readsEnvelope) else { return .yes }
+        return matchEnvelope(detail, view)
+    }
+
+    /// Whether an operation is known to match the query.
+    package func matches(_ detail: OperationDetail, now: Int64, view: PayloadView = PayloadView()) -> Bool {
+        match(detail, now: now, view: view) == .yes
+    }
+
+    private func matchEnvelope(_ detail: OperationDetail, _ view: PayloadView) -> QueryMatch {
+        let bytes = detail.record.envelope
+        // Most operations of a long walk are left out without being parsed.
+        for term in terms where !term.isNegated && !term.mayBe(in: bytes) { return .no }
+        let envelope =
+            (try? OperationEnvelope(bytes)) ?? OperationEnvelope(name: "unreadable", arguments: bytes)
+        for term in terms {
+            if let holds = term.holds(envelope), holds == term.isNegated { return .no }
+        }
+        guard terms.contains(where: \.readsArguments) else { return .yes }
+        return matchArguments(detail, envelope, view)
+    }
+
+    private func matchArguments(
+        _ detail: OperationDetail,
+        _ envelope: OperationEnvelope,
+        _ view: PayloadView
+    ) -> QueryMatch {
+        let arguments = ReadArguments(detail, envelope, view)
+        var result = QueryMatch.yes
+        for term in terms where term.readsArguments {
+            switch term.holds(detail, envelope, arguments) {
+            case nil: result = .unread
+            case term.isNegated: return .no
+            default: break
+            }
+        }
+        return result
+    }
+}
+
+/// The arguments of an operation after decryption and redaction.
+private struct ReadArguments {
+    /// nil = they are encrypted, and there is no key that reads them.
+    let bytes: [UInt8]?
+    let value: JSONValue?
+
+    init(_ detail: OperationDetail, _ envelope: OperationEnvelope, _ view: PayloadView) {
+        var clear: [UInt8]? = envelope.arguments
+        if envelope.encryptionKey != nil {
+            let id = detail.record.header.id
+            clear = try? view.seal?.open(detail.record.envelope, id: id, queue: detail.queue).arguments
+        }
+        bytes = clear.map { view.redaction.applied(to: $0, .arguments) }
+        let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)
+        value = bytes.flatMap { try? JSONValue(parsing: $0, limits: limits) }
+    }
+}
+
+extension OperationQuery.Term {
+    /// Whether one of the values matches the text.
+    package func matches(_ text: String) -> Bool {
+        if case .texts(let values) = condition { values.contains { $0.matches(text) } } else { false }
+    }
+
+    fileprivate func allows(_ state: OperationState) -> Bool {
+        if case .states(let states) = condition { states.contains(state) != isNegated } else { true }
+    }
+
+    fileprivate var readsEnvelope: Bool { field == .name || field == .tag || readsArguments }
+    fileprivate var readsArguments: Bool { field == .args || field == .text }
+
+    /// Whether the term holds without its negation; nil = the record's head does not say.
+    fileprivate func holds(_ detail: OperationDetail, now: Int64) -> Bool? {
+        switch (field, condition) {
+        case (.queue, _): matches(detail.queue)
+        case (.worker, _): matches(detail.worker ?? "")
+        case (.id, .texts(let values)): values.contains { $0.isID(detail.record.header.id) }
+        case (.error, .texts(let values)): detail.lastError.map { $0.contains(oneOf: values) } ?? false
+        case (_, .states(let states)): states.contains(detail.state)
+        case (_, .priorities(let priorities)): priorities.contains(detail.record.header.priority)
+        case (_, .ages(let ranges)): ranges.contains { $0.contains(now - detail.since) }
+        default: nil
+        }
+    }
+
+    /// Whether the term holds without its negation; nil = name and tags do not say.
+    fileprivate func holds(_ envelope: OperationEnvelope) -> Bool? {
+        switch field {
+        case .name: matches(envelope.name)
+        case .tag: envelope.tags.contains(where: matches)
+        default: nil
+        }
+    }
+
+    /// Whether the term holds without its negation; nil = unknown.
+    fileprivate func holds(
+        _ detail: OperationDetail,
+        _ envelope: OperationEnvelope,
+        _ arguments: ReadArguments
+    ) -> Bool? {
+        switch condition {
+        case .arguments(let path, let values):
+            guard arguments.bytes != nil else { return nil }
+            return arguments.value?.value(at: path).map { value in values.contains { $0.matches(value) } } ?? false
+        case .texts(let values) where field == .text:
+            let texts = [envelope.name, detail.lastError ?? "", detail.progress?.message ?? ""] + envelope.tags
+            if texts.contains(where: { $0.lowercased().contains(oneOf: values) }) { return true }
+            guard let bytes = arguments.bytes else { return nil }
+            return String(decoding: bytes, as: UTF8.self).lowercased().contains(oneOf: values)
+        default: return nil
+        }
+    }
+
+    /// False = the value of an `args` term is certainly not in the stored bytes.
+    fileprivate func mayBe(in envelope: [UInt8]) -> Bool {
+        guard case .arguments(_, let values) = condition else { return true }
+        return envelope.hasHiddenText || values.contains { value in value.pieces.allSatisfy { envelope.holds($0) } }
+    }
+}
+
+extension String {
+    /// Whether one of the patterns is in the text, which is in lower case.
+    fileprivate func contains(oneOf patterns: [TextPattern]) -> Bool { patterns.contains { $0.isContained(in: self) } }
+}
+
+extension TextPattern {
+    /// The fewest characters of the end of an id.
+    private static let shortestEnd = 6
+
+    /// Whether this is the id, a pattern of it, or its end as tables show it.
+    fileprivate func isID(_ id: OperationID) -> Bool {
+        let pattern = TextPattern(pieces: pieces.map { $0.uppercased() })
+        let text = id.description
+        if pattern.matches(text) { return true }
+        let end = pattern.exactText?.drop { "…~.".contains($0) } ?? ""
+        return end.count >= Self.shortestEnd && text.hasSuffix(end)
+    }
+
+    /// Compares with a JSON value: of an array, with each element.
+    fileprivate func matches(_ value: JSONValue) -> Bool {
+        switch value {
+        case .null: matches("null")
+        case .bool(let flag): matches(flag ? "true" : "false")
+        case .number(let number): matches(number.literal)
+        case .string(let text): matches(text)
+        case .array(let elements): elements.contains { matches($0) }
+        case .object: pieces == ["", ""]
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Whether texts may be in the bytes in another form: as an escape, or encrypted.
+    fileprivate var hasHiddenText: Bool { contains(UInt8(ascii: "\\")) || holds("\"enc\":") }
+
+    /// Whether the text is in the bytes as it is.
+    fileprivate func holds(_ text: String) -> Bool {
+        let wanted = Array(text.utf8)
+        guard let first = wanted.first else { return true }
+        return withUnsafeBufferPointer { bytes in
+            var start = 0
+            while start + wanted.count <= bytes.count {
+                guard bytes[start] == first else {
+                    start += 1
+                    continue
+                }
+                var matched = 1
+                while matched < wanted.count, bytes[start + matched] == wanted[matched] { matched += 1 }
+                if matched == wanted.count { return true }
+                start += 1
+            }
+            return false
+        }
+    }
+}
+
+extension OperationDetail {
+    /// The last error in lower case: its type and its message.
+    fileprivate var lastError: String? {
+        errors.last.map { "\($0.failure.type): \($0.failure.message)".lowercased() }
+    }
+
+    /// When an executing operation started, an ended one ended, and any other was enqueued.
+    package var since: Int64 {
+        switch state {
+        case .executing: record.startedAt > 0 ? record.startedAt : record.enqueuedAt
+        case .finished, .dead, .cancelled, .expired: record.endedAt > 0 ? record.endedAt : record.enqueuedAt
+        case .ready, .scheduled, .blocked, .retrying: record.enqueuedAt
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// A value of a query: a text, in which a `*` outside quotes matches anything.
+package struct TextPattern: Sendable, Equatable, Hashable {
+    /// The texts between the `*`; one = no `*`.
+    package let pieces: [String]
+
+    package init(pieces: [String]) { self.pieces = pieces }
+
+    /// A pattern that matches exactly this text.
+    package init(exactly text: String) { pieces = [text] }
+
+    /// The text without `*`; nil = the pattern has one.
+    package var exactText: String? { pieces.count == 1 ? pieces[0] : nil }
+
+    /// The pattern as it is written.
+    package var text: String { pieces.joined(separator: "*") }
+
+    /// Whether the pattern matches all of the text.
+    package func matches(_ text: some StringProtocol) -> Bool {
+        guard pieces.count > 1 else { return text == pieces[0] }
+        guard text.hasPrefix(pieces[0]) else { return false }
+        var rest = Substring(text.dropFirst(pieces[0].count))
+        for piece in pieces[1..<(pieces.count - 1)] where !piece.isEmpty {
+            guard let range = rest.firstRange(of: piece) else { return false }
+            rest = rest[range.upperBound...]
+        }
+        return rest.hasSuffix(pieces[pieces.count - 1])
+    }
+
+    /// Whether the text contains the pieces, in order.
+    ///
+    /// - Parameter text: in lower case, as the pieces must be.
+    package func isContained(in text: String) -> Bool {
+        var rest = text[...]
+        for piece in pieces where !piece.isEmpty {
+            guard let range = rest.firstRange(of: piece) else { return false }
+            rest = rest[range.upperBound...]
+        }
+        return true
+    }
+
+    package func lowercased() -> TextPattern { TextPattern(pieces: pieces.map { $0.lowercased() }) }
+}

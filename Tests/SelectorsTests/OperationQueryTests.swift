@@ -1,0 +1,161 @@
+import Operations
+import Selectors
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct OperationQueryTests {
+    private static let now: Int64 = 1_000_000_000
+    private static let id = OperationID("01J9ZM2Q000000000000QK2MX7")!
+
+    private func detail(
+        _ state: OperationState = .dead,
+        arguments: String = #"{"user":{"id":42,"name":"Ann Lee"},"ids":[7,8],"urgent":true,"note":null}"#,
+        tags: [String] = ["vip", "eu"]
+    ) -> OperationDetail {
+        let envelope = OperationEnvelope(name: "SendEmail", arguments: Array(arguments.utf8), tags: tags)
+        var record = OperationRecord(
+            header: OperationHeader(id: Self.id, priority: .high),
+            state: state,
+            enqueuedAt: Self.now - 3_600_000,
+            envelope: envelope.encoded()
+        )
+        record.startedAt = Self.now - 700_000
+        if state.isTerminal { record.endedAt = Self.now - 300_000 }
+        var detail = OperationDetail(queue: "mail", record: record, state: state)
+        let failure = OperationFailure(type: "SMTP", message: "Timed out after 30s, at once", attempt: 1, delivery: 1)
+        detail.errors = [FailedAttempt(at: 1, error: failure.encoded())]
+        return detail
+    }
+
+    private func matches(_ text: String, _ detail: OperationDetail) throws -> Bool {
+        try OperationQuery(parsing: text).matches(detail, now: Self.now)
+    }
+
+    @Test("Terms choose states and queues; a comma means or, a minus not")
+    func places() throws {
+        let query = try OperationQuery(parsing: ["state:dead,retrying", "-queue:mail*"])
+        #expect(query.states == [.retrying, .dead])
+        #expect(query.queues(of: ["mail", "mail2", "video"]) == ["video"])
+        #expect(!query.filtersRows)
+        let all = try OperationQuery(parsing: "")
+        #expect(all.states.count == OperationState.allCases.count && !all.filtersRows && all.terms.isEmpty)
+        #expect(try OperationQuery(parsing: "-state:dead,finished").states.contains(.dead) == false)
+        #expect(try OperationQuery(parsing: "id:\(Self.id) age:>1s").ids == [Self.id])
+        #expect(try OperationQuery(parsing: "id:QK2MX7").ids == nil)
+    }
+
+    @Test(
+        "A term matches",
+        arguments: [
+            "name:Send*", "name:*Email", "name:S*d*l", "tag:vip", "tag:x,eu", "-tag:test", "!tag:test",
+            "tag:vip tag:eu",
+            "priority:high", "priority:>=normal", "priority:>normal", "priority:<very-high", "priority:low,high",
+            "-priority:<=normal", "age:>4m", "age:<6m", "age:>=5m", "age:<=5m", "-age:>1h", "age:>1h,<10m",
+            "id:01J9ZM2Q000000000000QK2MX7", "id:01J9ZM2Q*", "id:qk2mx7", "id:…QK2MX7",
+            "args.user.id:42", "args.user.id:41,42", "args.user.name:'Ann Lee'", #"args.user.name:"Ann Lee""#,
+            "args.user.name:Ann*", "args.ids:8", "args.ids.0:7", "args.urgent:true", "args.note:null", "args.user:*",
+            "-args.user.id:43", "-args.missing:x", #"error:"timed out""#, "error:smtp", "error:'after 30s, at'",
+            "error:timed*once", "Lee", "text:lee", "sendemail", "vip", #""timed out""#, "error:timed out",
+            "-text:other",
+            "STATE:Dead", "queue:m*", "can't,lee", "''",
+        ]
+    )
+    func matching(text: String) throws { #expect(try matches(text, detail())) }
+
+    @Test(
+        "A term does not match",
+        arguments: [
+            "name:send*", "name:Resize", "name:Send", "tag:test", "-tag:vip", "tag:vip tag:us", "worker:h1",
+            "priority:low", "priority:>high", "priority:<high", "age:<4m", "age:>6m", "id:01J9ZM2Q", "id:MX7",
+            "args.user.id:4", "args.user:42", "args.missing:x", "-args.user.id:42", "args.ids:9", "args.user.name:ann*",
+            #"error:"timed  out""#, "-error:smtp", "other", "-lee", "state:ready", "queue:video", "name:'Send*'",
+        ]
+    )
+    func notMatching(text: String) throws { #expect(try !matches(text, detail())) }
+
+    @Test("The age counts from the start of what runs, the end of what ended, and the enqueue of what waits")
+    func ages() throws {
+        #expect(try matches("age:>11m age:<12m", detail(.executing)))
+        #expect(try matches("age:>59m", detail(.ready)))
+        #expect(try matches("age:<=5m", detail(.finished)))
+    }
+
+    @Test("An age ends the walk of ended operations, newest first, and only of these")
+    func earlyEnd() throws {
+        let young = try OperationQuery(parsing: "age:<4m")
+        #expect(young.endsWalk(at: detail(.dead), now: Self.now))
+        #expect(!young.endsWalk(at: detail(.executing), now: Self.now))
+        for text in ["age:<6m", "age:>4m", "-age:<4m", "age:<4m,>1h"] {
+            #expect(try !OperationQuery(parsing: text).endsWalk(at: detail(.dead), now: Self.now), "\(text)")
+        }
+    }
+
+    @Test("A queue of the query that does not exist is named, with a similar one")
+    func unknownQueues() throws {
+        let query = try OperationQuery(parsing: "queue:mial,video,v* -queue:other")
+        let sentences = query.unknownQueues(of: ["mail", "video"])
+        #expect(sentences == ["there is no queue \"mial\"; did you mean \"mail\"?"])
+    }
+
+    @Test("Escapes in stored JSON do not hide a value")
+    func escapes() throws {
+        #expect(try matches("args.user:Ann", detail(arguments: #"{"user":"\u0041nn"}"#)))
+    }
+
+    @Test("Encrypted arguments without a key are not known to match; what costs no key is compared")
+    func encrypted() throws {
+        var envelope = OperationEnvelope(name: "SendEmail", arguments: Array(#""AAAA""#.utf8), tags: ["vip"])
+        envelope.encryptionKey = "k1"
+        var detail = detail()
+        detail.record.envelope = envelope.encoded()
+        for (text, match) in [
+            ("args.user.id:42", QueryMatch.unread), ("-args.user.id:42", .unread), ("lee", .unread), ("-lee", .unread),
+            ("args.user.id:42 tag:x", .no), ("vip", .yes), ("-vip", .no), ("tag:vip", .yes),
+        ] {
+            #expect(try OperationQuery(parsing: text).match(detail, now: Self.now) == match, "\(text)")
+        }
+    }
+
+    @Test("Hidden arguments match as *** only")
+    func redacted() throws {
+        let view = PayloadView(redaction: try Redaction(parsing: "args.user.name", hidesAll: false))
+        let query = try OperationQuery(parsing: "args.user.name:'Ann Lee'")
+        #expect(query.match(detail(), now: Self.now, view: view) == .no)
+        #expect(try OperationQuery(parsing: "lee").match(detail(), now: Self.now, view: view) == .no)
+    }
+
+    @Test("A tag from -t is compared as it is; patterns are only in a query", arguments: ["v1*", "v10-prod", "*", ""])
+    func exactTags(tag: String) throws {
+        let detail = detail(tags: [tag])
+        for asked in ["v1*", "v10-prod", "*", ""] {
+            var query = try OperationQuery(parsing: "")
+            query.terms.append(.tags(["other", asked]))
+            #expect(query.matches(detail, now: Self.now) == (tag == asked), "-t \(asked)")
+        }
+        #expect(try matches("tag:v1*", detail) == tag.hasPrefix("v1"))
+    }
+
+    @Test(
+        "What cannot be read is refused with what may have been meant",
+        arguments: [
+            ("stat:dead", "did you mean \"state\"?"), ("state:raedy", "did you mean \"ready\"?"),
+            ("dead", "is a state"), ("queue:", "no value"), ("tag:a,,b", "no value"),
+            ("priority:urgent", "unknown priority"), ("priority:hihg", "did you mean \"high\"?"),
+            ("age:10m", "needs a comparison"), ("age:>10", "unit is missing"), ("args:42", "no field"),
+            ("args.:42", "no field"), ("state.x:dead", "no field"), ("error:\"timed", "not closed"),
+            ("http://h", "unknown field"),
+        ]
+    )
+    func mistakes(text: String, part: String) {
+        let error = #expect(throws: QueryError.self) { try OperationQuery(parsing: text) }
+        #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(
+        "A word of a command line with a known field is a term",
+        arguments: [
+            ("-tag:test", true), ("!args.user.id:1", true), ("-o:json", false), ("--tag:x", true), ("-w", false),
+        ]
+    )
+    func terms(word: String, isTerm: Bool) { #expect(OperationQuery.isTerm(word) == isTerm) }
+}

@@ -1,0 +1,26 @@
+import Selectors
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct SuggestionTests {
+    @Test("A slip of the finger is recognised, another word is not")
+    func nearest() {
+        let queues = ["mail", "video", "reports"]
+        #expect(Suggestion.nearest(to: "mial", among: queues) == "mail")
+        #expect(Suggestion.nearest(to: "vidoe", among: queues) == "video")
+        #expect(Suggestion.nearest(to: "MAIL", among: queues) == "mail")
+        #expect(Suggestion.nearest(to: "xyz", among: queues) == nil)
+        #expect(Suggestion.nearest(to: "", among: queues) == nil)
+    }
+
+    @Test(
+        "The distance counts insertions, deletions, replacements and swaps",
+        arguments: [
+            ("", "", 0), ("a", "", 1), ("abc", "acb", 1), ("kitten", "sitting", 3), ("same", "same", 0),
+        ]
+    )
+    func distance(left: String, right: String, wanted: Int) {
+        #expect(Suggestion.distance(left, right) == wanted)
+        #expect(Suggestion.distance(right, left) == wanted)
+    }
+}
