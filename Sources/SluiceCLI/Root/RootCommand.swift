@@ -32,7 +32,7 @@ package struct RootCommand: Verb {
                 LogsVerb.self, ListVerb.self, ErrorsVerb.self, StatsVerb.self, RetryVerb.self, RemoveVerb.self,
                 QueueGroup.self,
                 WorkersGroup.self, EventsVerb.self, StatVerb.self, MonitorVerb.self, DoctorVerb.self, RedisGroup.self,
-                ConfigGroup.self,
+                ConfigGroup.self, CompletionsVerb.self, CompleteVerb.self,
             ] + added
         )
     }

@@ -1,0 +1,71 @@
+import EmbeddedRedis
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// Reads values for completions: in a short time, or none.
+struct CompletionValues: Sendable {
+    /// A person who presses Tab does not wait longer.
+    private static let patience: Duration = .milliseconds(150)
+    /// How many of the newest operations of each state are read.
+    private static let newest = 50
+
+    let invocation: Invocation
+
+    /// The values, or none if Redis does not answer in time. Starts no server.
+    func read(_ kind: Completer.Dynamic) async -> [Completer.Candidate] {
+        if invocation.settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil { return [] }
+        var settings = invocation.settings
+        settings.connectTimeout.content = min(Self.patience, settings.connectTimeout.content)
+        let quick = invocation.with(settings)
+        let (stream, answer) = AsyncStream<[Completer.Candidate]>.makeStream()
+        Task {
+            answer.yield((try? await Self.values(kind, quick.connect())) ?? [])
+        }
+        Task {
+            try? await Task.sleep(for: Self.patience)
+            answer.yield([])
+        }
+        for await candidates in stream { return candidates }
+        return []
+    }
+
+    private static func values(_ kind: Completer.Dynamic, _ client: SluiceClient) async throws -> [Completer.Candidate]
+    {
+        switch kind {
+        case .queues: return try await client.broker.queues().map { Completer.Candidate(text: $0) }
+        case .workers:
+            let workers = WorkerSummary.merge(try await client.snapshot(executingRows: 0).queues)
+            return workers.map { Completer.Candidate(text: $0.label, note: "\($0.phase)") }
+        case .names:
+            let handled = try await client.snapshot(executingRows: 0).queues.flatMap(\.workers)
+                .flatMap { WorkerInfo($0.info)?.handles ?? [] }
+            return unique(try await handled + operations(client).map(\.envelope.name))
+        case .tags: return unique(try await operations(client).flatMap(\.envelope.tags))
+        case .ids:
+            return try await operations(client).map {
+                Completer.Candidate(text: $0.id.description, note: "\($0.state.rawValue) \($0.envelope.name)")
+            }
+        }
+    }
+
+    /// The newest operations of each state.
+    private static func operations(_ client: SluiceClient) async throws -> [OperationDetail] {
+        let snapshot = try await client.snapshot(executingRows: 0)
+        return try await withThrowingTaskGroup(of: [OperationDetail].self) { group in
+            for queue in snapshot.queues {
+                for (state, count) in queue.counts where count > 0 {
+                    group.addTask {
+                        try await client.broker.page(state: state, queue: queue.queue, cursor: nil, limit: newest)
+                            .operations
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }.sorted { $0.id > $1.id }
+        }
+    }
+
+    private static func unique(_ texts: [String]) -> [Completer.Candidate] {
+        Set(texts).sorted().map { Completer.Candidate(text: $0) }
+    }
+}

@@ -1,0 +1,48 @@
+import Operations
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    @Suite("Completions")
+    struct CompletionTests {
+        private let sluice = CommandLine()
+
+        @Test("are read from Redis; without a server there are none, and none is started")
+        func values() async throws {
+            let id = try await sluice.enqueue("noop", "-q", "mail", "-t", "vip")
+            // A loaded machine may not read a value in time; the next try may.
+            for (words, wanted) in [
+                (["cancel", "--queue", "m"], "mail"), (["list", "tag:"], "tag:vip"), (["enqueue", "no"], "noop"),
+                (["show", String(id.prefix(10))], "\(id)\tready noop"),
+            ] {
+                try await eventually("\(wanted) is offered") {
+                    let outcome = await (try sluice.start(["complete", "--"] + words)).outcome()
+                    return outcome.output == wanted + "\n"
+                }
+            }
+            #expect(try await sluice.lines("complete", "--", "-N", "elsewhere", "cancel", "") == [])
+            let gone = ["SLUICE_REDIS_URL": "redis://127.0.0.1:1"]
+            let none = await (try sluice.start(["complete", "--", "cancel", ""], environment: gone)).outcome()
+            #expect(none.code == 0 && none.output.isEmpty)
+        }
+
+        @Test("bash completes with the script, also behind the colon of a field")
+        func bash() async throws {
+            let script = try await sluice.lines("completions", "bash").joined(separator: "\n")
+            for (line, wanted) in [
+                ("can", "cancel"), ("list state:de", "dead"), ("list -o jsonl --sc", "--scan-limit"),
+            ] {
+                let test = """
+                    \(script)
+                    compopt() { :; }
+                    COMP_LINE='sluice \(line)'; COMP_POINT=${#COMP_LINE}
+                    sluice() { "$SLUICE" "$@"; }
+                    _sluice; printf '%s\\n' "${COMPREPLY[@]}"
+                    """
+                let path = Program.directory.appendingPathComponent("sluice").path
+                let outcome = try await Program.run("/bin/bash", ["-c", test], environment: ["SLUICE": path])
+                #expect(outcome.output == wanted + "\n", "\(line): \(outcome.errors)")
+            }
+        }
+    }
+}

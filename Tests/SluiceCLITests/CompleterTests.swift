@@ -1,0 +1,50 @@
+import Testing
+
+@testable import SluiceCLI
+
+@Suite(.timeLimit(.minutes(5)))
+struct CompleterTests {
+    private let completer = Completer(tree: CommandTree(RootCommand.self))
+
+    private func texts(_ words: String...) -> [String] { completer.propose(words).candidates.map(\.text) }
+
+    @Test("Commands, and those below them, with what they do")
+    func commands() {
+        #expect(texts("can") == ["cancel"])
+        #expect(texts("queue", "pa") == ["pause"])
+        #expect(!texts("").contains("complete"), "hidden commands are not offered")
+        #expect(completer.propose(["can"]).candidates.first?.note.hasPrefix("Cancel operations") == true)
+    }
+
+    @Test("Options and their values, also behind =")
+    func options() {
+        #expect(texts("cancel", "--dry") == ["--dry-run"])
+        #expect(texts("-N", "shop", "list", "--sc") == ["--scan-limit"])
+        #expect(texts("list", "-o", "js") == ["json", "jsonl"])
+        #expect(texts("list", "--output=c") == ["--output=csv"])
+        #expect(texts("list", "-N", "") == [])
+    }
+
+    @Test("Fields of a query and their values, also negated, in lists and in the last of several terms")
+    func queries() {
+        #expect(texts("list", "pri") == ["priority:"])
+        #expect(texts("list", "-st") == ["-state:"])
+        #expect(texts("list", "state:dead,ret") == ["state:dead,retrying"])
+        #expect(Set(texts("cancel", "-w", "tag:a state:re")) == ["tag:a state:retrying", "tag:a state:ready"])
+    }
+
+    @Test("Values that only Redis knows")
+    func dynamic() {
+        for (words, kind, before) in [
+            (["cancel", ""], Completer.Dynamic.ids, ""), (["cancel", "--queue", "m"], .queues, ""),
+            (["worker", "-q", "mail:3,d"], .queues, "mail:3,"), (["enqueue", "Send"], .names, ""),
+            (["list", "-t", ""], .tags, ""), (["list", "queue:m"], .queues, "queue:"),
+            (["list", "-worker:h"], .workers, "-worker:"), (["workers", "show", ""], .workers, ""),
+            (["queue", "pause", ""], .queues, ""), (["list", "--tag=v"], .tags, "--tag="),
+        ] {
+            let dynamic = completer.propose(words).dynamic
+            #expect(dynamic?.kind == kind && dynamic?.before == before, "\(words)")
+        }
+        #expect(completer.propose(["enqueue", "noop", "--", ""]).takesFiles)
+    }
+}
