@@ -151,6 +151,10 @@ extension InMemoryBroker {
         read(queue) { $0.page(state: state, cursor: cursor, limit: limit) }
     }
 
+    package func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog? {
+        read(queue) { $0.backlog(aheadOf: id, limit: limit) }
+    }
+
     package func log(
         _ id: OperationID,
         queue: String,

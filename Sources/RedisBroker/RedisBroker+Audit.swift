@@ -137,6 +137,25 @@ extension RedisBroker {
         }
     }
 
+    package func memory() async throws -> [ServerMemory] {
+        try await translated {
+            var servers: [ServerMemory] = []
+            for part in try await link.parts() {
+                let reply = try await link.send(RedisCommand("INFO", "memory"), to: part).expectSuccess()
+                let info = Self.fields(of: reply.string ?? "")
+                servers.append(
+                    ServerMemory(
+                        server: part.name,
+                        used: info["used_memory"].flatMap { Int64($0) } ?? 0,
+                        limit: info["maxmemory"].flatMap { Int64($0) } ?? 0,
+                        policy: info["maxmemory_policy"] ?? ""
+                    )
+                )
+            }
+            return servers
+        }
+    }
+
     private static func fields(of info: String) -> [String: String] {
         var fields: [String: String] = [:]
         for line in info.split(whereSeparator: \.isNewline) {

@@ -62,6 +62,15 @@ extension RedisBroker {
         )
     }
 
+    package func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog? {
+        var arguments = arguments(queue)
+        arguments.append(id)
+        arguments.append(min(max(limit, 1), Backlog.limit))
+        let numbers = (try await evaluate(scripts[.backlog], arguments).array ?? []).compactMap(\.int)
+        guard numbers.count == 3 else { return nil }
+        return Backlog(inLane: numbers[0], inHigherLanes: numbers[1], isLeast: numbers[2] == 1)
+    }
+
     package func log(
         _ id: OperationID,
         queue: String,

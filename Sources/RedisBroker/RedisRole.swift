@@ -64,7 +64,8 @@ package enum RedisRole: String, Sendable, CaseIterable {
     private static let reading: Set = [
         "time", "exists", "get", "mget", "getrange", "hget", "hmget", "hgetall", "hkeys", "hlen", "hexists", "hscan",
         "llen",
-        "lindex", "lrange", "zcard", "zrange", "zrangebyscore", "zrevrange", "zrevrangebyscore", "zscore", "zscan",
+        "lindex", "lpos", "lrange", "zcard", "zrange", "zrangebyscore", "zrank", "zrevrange", "zrevrangebyscore",
+        "zscore", "zscan",
     ]
 }
 

@@ -104,6 +104,39 @@ extension BrokerConformance {
             }
             try bench.expect(try await bench.list(.finished, limit: 1), [low[1], low[0]], "finished ones")
         },
+        ConformanceCheck("The backlog of a ready operation is what is ahead in its lane and in higher lanes") { bench in
+            let worker = try bench.worker()
+            let aside = try await bench.setAside(2, worker)
+            let normal = try await bench.enqueue(3)
+            let low = try await bench.enqueue(2, priority: .low)
+            let later = try await bench.enqueue(delay: 60_000)
+            func backlog(_ id: OperationID, _ limit: Int = Backlog.limit) async throws -> Backlog? {
+                try await bench.broker.backlog(aheadOf: id, queue: bench.queue, limit: limit)
+            }
+            let first = Backlog(inLane: 0, inHigherLanes: 0, isLeast: false)
+            let last = Backlog(inLane: 2, inHigherLanes: 0, isLeast: false)
+            try bench.expect(try await backlog(normal[0]), first, "ahead of the first")
+            try bench.expect(try await backlog(normal[2]), last, "ahead of the last of its lane")
+            try bench.expect(
+                try await backlog(normal[2], 2),
+                Backlog(inLane: 2, inHigherLanes: 0, isLeast: true),
+                "a bound"
+            )
+            try bench.expect(
+                try await backlog(low[1]),
+                Backlog(inLane: 1, inHigherLanes: 3, isLeast: false),
+                "a lower lane"
+            )
+            try bench.expect(
+                try await backlog(aside[1]),
+                Backlog(inLane: 1, inHigherLanes: 0, isLeast: false),
+                "an unhandled one"
+            )
+            try bench.expect(try await backlog(later[0]), nil, "one that is not due")
+            try bench.expect(try await backlog(OperationID()), nil, "one that does not exist")
+            _ = try await bench.cancel(normal[2])
+            try bench.expect(try await backlog(normal[2]), nil, "one that has ended")
+        },
         ConformanceCheck("A queue is known once it is used") { bench in
             try await bench.enqueue()
             try bench.expect(try await bench.broker.queues(), [bench.queue], "the queues")

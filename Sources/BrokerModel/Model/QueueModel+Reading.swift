@@ -232,6 +232,22 @@ extension QueueModel {
         return detail
     }
 
+    func backlog(aheadOf id: OperationID, limit: Int) -> Backlog? {
+        guard let stored = operations[id], effectiveState(of: stored.record) == .ready else { return nil }
+        if let name = stored.unhandledName {
+            let rank = unhandled[name]?.set.entries.firstIndex { $0.id == id }
+            return Backlog(inLane: rank ?? 0, inHigherLanes: 0, isLeast: false)
+        }
+        let lane = stored.record.header.priority.lane
+        let looked = lanes[lane].elements.prefix(min(limit, Backlog.limit))
+        let position = looked.firstIndex { $0.id == id && counts($0, as: .ready) }
+        return Backlog(
+            inLane: position ?? looked.count,
+            inHigherLanes: lanes[(lane + 1)...].reduce(0) { $0 + $1.count },
+            isLeast: position == nil
+        )
+    }
+
     func log(_ id: OperationID, from line: Int, limit: Int) -> (first: Int, lines: [LogLine]) {
         guard let stored = operations[id] else { return (line, []) }
         let first = max(line, stored.logBase)

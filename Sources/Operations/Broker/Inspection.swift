@@ -158,6 +158,45 @@ package struct QueueSnapshot: Sendable {
     package var liveWorkers: [WorkerRow] { workers.filter { leaseMilliseconds(of: $0) > 0 } }
 }
 
+/// The operations that a queue starts before a ready one, if no lower lane has waited long enough to be preferred.
+package struct Backlog: Sendable, Equatable {
+    /// The most elements of a lane that are looked at.
+    package static let limit = 10_000
+    /// Ahead of it in its lane; for an unhandled operation, among those of its name.
+    package var inLane: Int
+    package var inHigherLanes: Int
+    /// It is further behind in its lane than was looked.
+    package var isLeast: Bool
+
+    package init(inLane: Int, inHigherLanes: Int, isLeast: Bool) {
+        self.inLane = inLane
+        self.inHigherLanes = inHigherLanes
+        self.isLeast = isLeast
+    }
+
+    package var count: Int { inLane + inHigherLanes }
+}
+
+/// The memory of one server, in bytes.
+package struct ServerMemory: Sendable, Equatable {
+    /// HOST:PORT of a cluster's node; nil = there is one server.
+    package var server: String?
+    package var used: Int64
+    /// 0 = no limit.
+    package var limit: Int64
+    /// What the server does when the limit is reached: `noeviction` refuses commands that add data.
+    package var policy: String
+
+    package init(server: String?, used: Int64, limit: Int64, policy: String) {
+        self.server = server
+        self.used = used
+        self.limit = limit
+        self.policy = policy
+    }
+
+    package var isFull: Bool { limit > 0 && used >= limit && policy == "noeviction" }
+}
+
 /// Operations that wait for a worker that knows their name.
 package struct UnhandledName: Sendable, Equatable {
     package var name: String

@@ -19,6 +19,15 @@ package protocol MonitorBroker: Sendable {
     /// One page of a state's place, newest first. Ready: lanes from the highest priority, next to run first.
     func page(state: OperationState, queue: String, cursor: String?, limit: Int) async throws -> OperationPage
 
+    /// The ready operations that are ahead of one.
+    ///
+    /// - Parameter limit: how far to look in its lane, 1 to `Backlog.limit`.
+    /// - Returns: nil if no ready tracked operation has this id.
+    func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog?
+
+    /// How much memory each server has and uses; empty where there is no server.
+    func memory() async throws -> [ServerMemory]
+
     /// Log lines of an operation from a line number on. Numbers start at 0 and go on growing while old lines are dropped.
     ///
     /// - Returns: the lines, and the number of the first of them.
@@ -38,6 +47,7 @@ package protocol MonitorBroker: Sendable {
 
 extension MonitorBroker {
     package func absentNodes(of queues: [String]) async throws -> [AbsentNode] { [] }
+    package func memory() async throws -> [ServerMemory] { [] }
 }
 
 /// What an operator needs: it reads, and changes what is in queues.

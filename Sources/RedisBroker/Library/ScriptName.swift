@@ -24,6 +24,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case page
     case snapshot
     case lost
+    case backlog
     case log
     case auditQueue
     case auditPlace
@@ -70,6 +71,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .page: Entry("page", { PackageResources.page_lua }, .producer, .monitor, .operator)
         case .snapshot: Entry("snapshot", { PackageResources.snapshot_lua }, .producer, .worker, .monitor, .operator)
         case .lost: Entry("lost", { PackageResources.lost_lua }, .producer, .monitor, .operator)
+        case .backlog: Entry("backlog", { PackageResources.backlog_lua }, .monitor, .operator)
         case .log: Entry("log", { PackageResources.log_lua }, .producer, .monitor, .operator)
         case .auditQueue: Entry("audit_queue", { PackageResources.audit_queue_lua }, .operator)
         case .auditPlace: Entry("audit_place", { PackageResources.audit_place_lua }, .operator)

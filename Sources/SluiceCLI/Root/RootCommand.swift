@@ -29,10 +29,9 @@ package struct RootCommand: Verb {
             version: "sluice \(Program.version)",
             subcommands: [
                 WorkerVerb.self, EnqueueVerb.self, CancelVerb.self, WaitVerb.self, ShowVerb.self, ResultVerb.self,
-                LogsVerb.self, ListVerb.self, ErrorsVerb.self, StatsVerb.self, RetryVerb.self, RemoveVerb.self,
-                QueueGroup.self,
-                WorkersGroup.self, EventsVerb.self, StatVerb.self, MonitorVerb.self, DoctorVerb.self, RedisGroup.self,
-                ConfigGroup.self, CompletionsVerb.self, CompleteVerb.self,
+                LogsVerb.self, ListVerb.self, ExplainVerb.self, ErrorsVerb.self, StatsVerb.self, RetryVerb.self,
+                RemoveVerb.self, QueueGroup.self, WorkersGroup.self, EventsVerb.self, StatVerb.self, MonitorVerb.self,
+                DoctorVerb.self, RedisGroup.self, ConfigGroup.self, CompletionsVerb.self, CompleteVerb.self,
             ] + added
         )
     }

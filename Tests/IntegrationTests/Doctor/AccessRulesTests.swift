@@ -54,7 +54,12 @@ extension CommandLineTests {
             let running = try await sluice(.producer, "enqueue", "sleep", "seconds:=600", "-o", "id")
             let id = String(running.split(separator: "\n")[0])
             #expect(try await sluice(.monitor, "monitor", "--once").contains("sleep"))
-            for arguments in [["stats"], ["list"], ["workers", "ls"], ["queue", "ls"], ["show", id], ["logs", id]] {
+            let waiting = try await sluice(.producer, "enqueue", "unknown-name", "--quiet", "-o", "id")
+            let reading = [
+                ["stats"], ["list"], ["workers", "ls"], ["queue", "ls"], ["show", id], ["logs", id], ["explain", id],
+                ["explain", String(waiting.split(separator: "\n")[0])],
+            ]
+            for arguments in reading {
                 let outcome = await (try start(.monitor, arguments)).outcome()
                 #expect(outcome.code == 0, "\(arguments): \(outcome.errors)")
             }

@@ -1,0 +1,21 @@
+-- Counts the ready operations that are ahead of one.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  id  ARGV[2] how many elements of its lane to look at, at most 10,000
+-- Output   empty (no ready operation has this id), or the elements ahead in its lane, the elements of higher lanes, 1 if it is further behind
+--          than the script looked. For an unhandled operation: those of its name that are ahead, 0, 0
+-- Events   none (reads only)
+-- include: base
+-- include: record
+local MOST = 10000
+local head = head_of(ARGV[1])
+if not head or state_of(head) ~= 'r' then return {} end
+if stored_state_of(head) == 'u' then
+  return { call('ZRANK', PREFIX .. 'unhandled:' .. set_number_of(head), ARGV[1]) or 0, 0, 0 }
+end
+
+local wanted = min(MOST, tonumber(ARGV[2]))
+local lane, higher = PREFIX .. 'lane:' .. lane_of(head), 0
+for number = tonumber(lane_of(head)) + 1, 4 do higher = higher + call('LLEN', PREFIX .. 'lane:' .. number) end
+local position = call('LPOS', lane, header_of(head), 'MAXLEN', format('%d', wanted))
+if position then return { position, higher, 0 } end
+return { min(wanted, call('LLEN', lane)), higher, 1 }

@@ -1,0 +1,98 @@
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// What is read to explain why an operation does not run.
+struct Situation: Sendable {
+    var detail: OperationDetail
+    var snapshot: QueueSnapshot
+    /// What is ahead of it; nil unless it is ready and tracked.
+    var backlog: Backlog?
+    /// Operations of the queue that started each second, measured over about a second; nil = not measured.
+    var startsPerSecond: Double?
+    var memory: [ServerMemory] = []
+
+    /// A worker of the queue whose lease has not ended.
+    struct LiveWorker: Sendable {
+        var row: WorkerRow
+        /// What it reports; nil before its first heartbeat.
+        var info: WorkerInfo?
+
+        var label: String {
+            guard let name = info?.name, !name.isEmpty else { return "…" + row.worker.suffix(6) }
+            return name
+        }
+    }
+
+    var now: Int64 { snapshot.time }
+    var state: OperationState { detail.state }
+    var queue: String { detail.queue }
+    var name: String { detail.envelope.name }
+
+    var liveWorkers: [LiveWorker] {
+        snapshot.liveWorkers.map { LiveWorker(row: $0, info: WorkerInfo($0.info)) }
+    }
+
+    /// Live workers that know the operation's name.
+    var knowingWorkers: [LiveWorker] { liveWorkers.filter { $0.info?.handles.contains(name) ?? false } }
+
+    /// Those of `knowingWorkers` that take new operations.
+    var takers: [LiveWorker] { knowingWorkers.filter { $0.info?.phase == "running" } }
+
+    /// The row of the worker that runs the operation; nil if it does not run, or if the worker is not among the first 200.
+    var owner: WorkerRow? { snapshot.workers.first { $0.worker == detail.worker } }
+}
+
+/// Reads situations: two snapshots a second apart of each queue, so that there is a rate.
+struct SituationReader {
+    static let pause: Duration = .seconds(1)
+    let client: SluiceClient
+
+    /// The situations of operations, in order.
+    func read(_ details: [OperationDetail]) async throws -> [Situation] {
+        let queues = Set(details.map(\.queue))
+        let memory = try await client.broker.memory()
+        let first = try await snapshots(queues)
+        var backlogs: [OperationID: Backlog] = [:]
+        for detail in details where detail.state == .ready && detail.record.header.tracked {
+            backlogs[detail.id] = try await client.broker.backlog(
+                aheadOf: detail.id,
+                queue: detail.queue,
+                limit: Backlog.limit
+            )
+        }
+        let measured = Set(details.filter { backlogs[$0.id] != nil }.map(\.queue))
+        let second = try await secondSnapshots(measured.filter { first[$0].map { !$0.liveWorkers.isEmpty } ?? false })
+        return details.compactMap { detail in
+            guard let before = first[detail.queue] else { return nil }
+            return Situation(
+                detail: detail,
+                snapshot: before,
+                backlog: backlogs[detail.id],
+                startsPerSecond: second[detail.queue].flatMap { Self.starts(from: before, to: $0) },
+                memory: memory
+            )
+        }
+    }
+
+    private func secondSnapshots(_ queues: Set<String>) async throws -> [String: QueueSnapshot] {
+        guard !queues.isEmpty else { return [:] }
+        try await Task.sleep(for: Self.pause)
+        return try await snapshots(queues)
+    }
+
+    private func snapshots(_ queues: Set<String>) async throws -> [String: QueueSnapshot] {
+        try await withThrowingTaskGroup(of: QueueSnapshot.self) { group in
+            for queue in queues {
+                group.addTask { try await client.broker.snapshot(queue: queue, executingRows: 0) }
+            }
+            return try await group.reduce(into: [:]) { $0[$1.queue] = $1 }
+        }
+    }
+
+    private static func starts(from before: QueueSnapshot, to after: QueueSnapshot) -> Double? {
+        guard after.time > before.time else { return nil }
+        let started = (after.totals["started"] ?? 0) - (before.totals["started"] ?? 0)
+        return Double(max(0, started)) * 1000 / Double(after.time - before.time)
+    }
+}

@@ -1,0 +1,255 @@
+import Operations
+import TerminalText
+
+/// A reason for which an operation does not run now, or for which it does not end.
+struct WaitReason: Sendable, Equatable {
+    /// A name and what is known of it.
+    struct Fact: Sendable, Equatable {
+        var name: String
+        var text: String
+
+        init(_ name: String, _ text: String) {
+            self.name = name
+            self.text = text
+        }
+    }
+
+    /// A clause that can follow "it does not run:", without a full stop.
+    var text: String
+    var facts: [Fact] = []
+    /// The words of a command of this program that changes it; nil = none does.
+    var fix: [String]?
+
+    init(_ text: String, _ facts: [Fact] = [], fix: [String]? = nil) {
+        self.text = text
+        self.facts = facts
+        self.fix = fix
+    }
+}
+
+/// One kind of reason. A new one is a value of this type, and an entry of ``all``.
+struct WaitRule: Sendable {
+    /// What JSON calls it.
+    let code: String
+    /// The reason, if it holds.
+    let find: @Sendable (Situation) -> WaitReason?
+
+    /// Every kind. Of those that hold, the first is named in the sentence.
+    static let all: [WaitRule] = [
+        .ended, .queueCancelled, .cancelling, .workerLost, .workerSilent, .executing, .notDue, .retryDelay, .overdue,
+        .paused,
+        .noWorker, .unknownName, .workersQuiet, .slotsBusy, .backlog, .redisFull,
+    ]
+}
+
+// MARK: - What runs or has ended
+
+extension WaitRule {
+    static let ended = WaitRule(code: "ended") { situation in
+        guard situation.state.isTerminal, !situation.isCancelledWithQueue else { return nil }
+        let detail = situation.detail
+        var facts: [WaitReason.Fact] = []
+        if let error = detail.errors.last { facts.append(.init("error", error.failure.sentence)) }
+        if let cancel = detail.cancel { facts.append(.init("cancel", situation.text(of: cancel))) }
+        let verb = situation.state == .finished ? "result" : "retry"
+        return WaitReason(
+            "it has ended: \(situation.state.rawValue) \(situation.ago(detail.record.endedAt))",
+            facts,
+            fix: [verb, situation.id]
+        )
+    }
+
+    static let queueCancelled = WaitRule(code: "queueCancelled") { situation in
+        guard situation.isCancelledWithQueue else { return nil }
+        let cancel = situation.detail.cancel.map { " " + situation.text(of: $0) } ?? ""
+        return WaitReason("the whole queue was cancelled\(cancel)", fix: ["retry", situation.id])
+    }
+
+    static let cancelling = WaitRule(code: "cancelling") { situation in
+        guard situation.state == .executing, let cancel = situation.detail.cancel else { return nil }
+        let acknowledged = cancel.acknowledgedAt.map { "acknowledged \(situation.ago($0))" }
+        return WaitReason(
+            "a cancel was requested \(situation.text(of: cancel))",
+            [.init("worker", acknowledged ?? "not acknowledged yet")],
+            fix: ["cancel", situation.id, "--wait"]
+        )
+    }
+
+    static let workerLost = WaitRule(code: "workerLost") { situation in
+        guard situation.state == .executing, let owner = situation.owner,
+            situation.snapshot.leaseMilliseconds(of: owner) <= 0
+        else { return nil }
+        let isServed = !situation.liveWorkers.isEmpty
+        return WaitReason(
+            "its worker \(situation.label(of: owner)) is lost; "
+                + (isServed ? "a live worker hands the operation back" : "no live worker can hand the operation back"),
+            [
+                .init("lease", "ended \(situation.ago(max(owner.leaseUntil, situation.snapshot.leaseFloor)))"),
+                .init("heartbeat", situation.ago(owner.beatAt)),
+            ],
+            fix: isServed ? nil : ["worker", "-q", situation.queue]
+        )
+    }
+
+    /// More than half of the lease has passed without a heartbeat: at least one is missing.
+    static let workerSilent = WaitRule(code: "workerSilent") { situation in
+        guard situation.state == .executing, let owner = situation.owner, owner.beatAt > 0 else { return nil }
+        let left = situation.snapshot.leaseMilliseconds(of: owner)
+        guard left > 0, 2 * (situation.now - owner.beatAt) > owner.leaseUntil - owner.beatAt else { return nil }
+        return WaitReason(
+            "its worker \(situation.label(of: owner)) sends no heartbeat",
+            [
+                .init("heartbeat", situation.ago(owner.beatAt)),
+                .init("lease", "ends in \(DurationText.short(.milliseconds(left))); then the operation is handed back"),
+            ],
+            fix: ["workers", "show", owner.worker]
+        )
+    }
+
+    static let executing = WaitRule(code: "executing") { situation in
+        guard situation.state == .executing else { return nil }
+        let label = situation.owner.map(situation.label) ?? situation.detail.worker ?? "a worker"
+        let started = situation.detail.record.startedAt
+        var facts: [WaitReason.Fact] = []
+        if let progress = situation.detail.progress {
+            facts.append(.init("progress", "\(QuantityText.percent(progress.fraction)) \(progress.message)"))
+        }
+        return WaitReason(
+            "it runs on \(label)" + (started > 0 ? ", started \(situation.ago(started))" : ""),
+            facts,
+            fix: ["logs", situation.id, "-f"]
+        )
+    }
+}
+
+// MARK: - Its time
+
+extension WaitRule {
+    static let notDue = WaitRule(code: "notDue") { situation in
+        let due = situation.detail.record.dueAt
+        guard situation.state == .scheduled, due > situation.now else { return nil }
+        return WaitReason(
+            "it is not due for \(situation.left(until: due))",
+            [.init("due", TimeText.rfc3339(due))],
+            fix: ["retry", situation.id]
+        )
+    }
+
+    static let retryDelay = WaitRule(code: "retryDelay") { situation in
+        let detail = situation.detail
+        guard situation.state == .retrying, detail.record.dueAt > situation.now else { return nil }
+        var facts: [WaitReason.Fact] = [
+            .init("due", TimeText.rfc3339(detail.record.dueAt)),
+            .init("attempts", "\(detail.record.header.failedAttempts) of \(detail.envelope.maxAttempts) failed"),
+        ]
+        if let error = detail.errors.last { facts.append(.init("error", error.failure.sentence)) }
+        return WaitReason(
+            "an attempt failed, and the next one is due in \(situation.left(until: detail.record.dueAt))",
+            facts,
+            fix: ["retry", situation.id]
+        )
+    }
+
+    /// A claim makes it ready. Without a worker, or while the queue is paused, it stays where it is.
+    static let overdue = WaitRule(code: "overdue") { situation in
+        let due = situation.detail.record.dueAt
+        guard [.scheduled, .retrying].contains(situation.state), due <= situation.now else { return nil }
+        return WaitReason(
+            "it was due \(situation.ago(due)), and no worker has taken it",
+            [.init("due", TimeText.rfc3339(due))]
+        )
+    }
+}
+
+// MARK: - Its queue
+
+extension WaitRule {
+    static let paused = WaitRule(code: "paused") { situation in
+        guard situation.state.isWaiting, situation.snapshot.paused else { return nil }
+        let until = situation.snapshot.pausedUntil
+        return WaitReason(
+            "queue \(situation.queue) is paused "
+                + (until.map { "for \(situation.left(until: $0))" } ?? "until it is resumed"),
+            until.map { [.init("until", TimeText.rfc3339($0))] } ?? [],
+            fix: ["queue", "resume", situation.queue]
+        )
+    }
+
+    static let noWorker = WaitRule(code: "noWorker") { situation in
+        guard situation.state.isWaiting, situation.liveWorkers.isEmpty else { return nil }
+        let lost = situation.snapshot.workers
+        let facts = lost.prefix(5).map {
+            WaitReason.Fact("lost", "\(situation.label(of: $0)), heartbeat \(situation.ago($0.beatAt))")
+        }
+        return WaitReason(
+            "no live worker serves queue \(situation.queue)",
+            facts,
+            fix: ["worker", "-q", situation.queue]
+        )
+    }
+
+    static let unknownName = WaitRule(code: "unknownName") { situation in
+        guard situation.state.isWaiting, !situation.liveWorkers.isEmpty, situation.knowingWorkers.isEmpty else {
+            return nil
+        }
+        let known = Set(situation.liveWorkers.flatMap { $0.info?.handles ?? [] }).sorted()
+        let more = known.count > 20 ? ", and \(known.count - 20) more" : ""
+        return WaitReason(
+            "no live worker of queue \(situation.queue) knows the name \(situation.name)",
+            [.init("known", known.isEmpty ? "none" : known.prefix(20).joined(separator: ", ") + more)],
+            fix: ["worker", "-q", situation.queue, "--handler", "\(situation.name)=PROGRAM"]
+        )
+    }
+
+    static let workersQuiet = WaitRule(code: "workersQuiet") { situation in
+        let knowing = situation.knowingWorkers
+        guard situation.state.isWaiting, !knowing.isEmpty, situation.takers.isEmpty else { return nil }
+        let facts = knowing.prefix(5).map { WaitReason.Fact("worker", "\($0.label): \($0.info?.phase ?? "starting")") }
+        return WaitReason(
+            "the workers that know its name take no new operations",
+            facts,
+            fix: ["worker", "-q", situation.queue]
+        )
+    }
+
+    static let slotsBusy = WaitRule(code: "slotsBusy") { situation in
+        let infos = situation.takers.compactMap(\.info)
+        guard situation.state == .ready, !infos.isEmpty, infos.allSatisfy({ $0.busy >= $0.slots }) else { return nil }
+        let (busy, slots) = infos.reduce((0, 0)) { ($0.0 + $1.busy, $0.1 + $1.slots) }
+        return WaitReason(
+            "no slot is free: \(busy) of \(slots) slots of the workers that know its name are busy",
+            [.init("workers", situation.takers.prefix(5).map(\.label).joined(separator: ", "))],
+            fix: ["list", "state:executing"]
+        )
+    }
+
+    static let backlog = WaitRule(code: "backlog") { situation in
+        guard let backlog = situation.backlog, backlog.count > 0 || backlog.isLeast else { return nil }
+        let least = backlog.isLeast ? "at least " : ""
+        let count = QuantityText.grouped(backlog.count)
+        var facts: [WaitReason.Fact] = [
+            .init(
+                "ahead",
+                "\(least)\(QuantityText.grouped(backlog.inLane)) of its priority, "
+                    + "\(QuantityText.grouped(backlog.inHigherLanes)) of higher priority"
+            )
+        ]
+        facts.append(.init("start", situation.estimate(backlog)))
+        return WaitReason(
+            "\(least)\(count) \(backlog.count == 1 ? "operation is" : "operations are") ahead of it",
+            facts,
+            fix: ["worker", "-q", situation.queue]
+        )
+    }
+
+    static let redisFull = WaitRule(code: "redisFull") { situation in
+        guard !situation.state.isTerminal else { return nil }
+        let full = situation.memory.filter(\.isFull)
+        guard !full.isEmpty else { return nil }
+        let facts = full.map { memory in
+            let (used, limit) = (QuantityText.bytes(memory.used), QuantityText.bytes(memory.limit))
+            return WaitReason.Fact("memory", (memory.server.map { $0 + ": " } ?? "") + "\(used) of \(limit)")
+        }
+        return WaitReason("Redis is full and refuses what adds data", facts, fix: ["doctor"])
+    }
+}

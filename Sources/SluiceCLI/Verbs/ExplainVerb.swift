@@ -1,0 +1,102 @@
+import ArgumentParser
+import Operations
+import Sluice
+import TerminalText
+
+package struct ExplainVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "explain",
+            abstract: "Say why operations do not run, and what changes it.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) explain 7QK2MX
+                  \(Program.name) explain -w 'queue:mail name:Send*' --limit 5
+                  \(Program.name) explain 7QK2MX -o json
+
+                Prints one sentence, every reason that holds with its facts, and commands that change it. The estimated start is what a \
+                measurement of a second predicts. A query without a state covers what waits and what runs.
+                """
+        )
+    }
+
+    @OptionGroup package var selection: Selection
+    @Option(help: "Explain at most n operations of -w and -t (10).")
+    var limit = 10
+    @OptionGroup package var global: GlobalOptions
+
+    /// Each explained operation costs a look at its lane.
+    private static let most = 200
+
+    package init() {}
+
+    package func check() throws {
+        try selection.check()
+        guard (1...Self.most).contains(limit) else {
+            throw CLIError.usage("--limit is \(limit); it is 1 to \(Self.most)", fix: "--limit 10")
+        }
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let references = try selection.targets.references()
+        guard selection.isQuery || !references.isEmpty else {
+            throw CLIError.usage("nothing to explain", fix: "\(Program.name) explain ID")
+        }
+        let client = try await invocation.connect()
+        let details: [OperationDetail]
+        if selection.isQuery {
+            details = try await found(client, invocation.console)
+        } else {
+            details = try await Locator(client).details(references)
+        }
+        show(try await SituationReader(client: client).read(details).map { Explanation($0) }, invocation)
+        return .done
+    }
+
+    private func found(_ client: SluiceClient, _ console: Console) async throws -> [OperationDetail] {
+        let open = OperationState.allCases.filter { !$0.isTerminal }
+        let walk = ListWalk(
+            client: client,
+            query: try await selection.query(in: open, client),
+            limit: limit,
+            scanLimit: selection.scanLimit ?? Selection.readingLimit,
+            leavesOutAbsent: true
+        )
+        var details: [OperationDetail] = []
+        let result = try await walk.run(from: nil) { details += $0 }
+        console.warn(result.absent)
+        if result.isCutShort {
+            let scanned = QuantityText.grouped(result.scanned)
+            console.note("\(scanned) operations were examined, and there are more: raise --scan-limit")
+        } else if result.next != nil {
+            console.note("there are more operations: raise --limit")
+        } else if details.isEmpty {
+            console.note("no operations")
+        }
+        return details
+    }
+
+    private func show(_ explanations: [Explanation], _ invocation: Invocation) {
+        let console = invocation.console
+        switch invocation.format {
+        case .json, .jsonl: for explanation in explanations { console.print(explanation.json, invocation.format) }
+        case .id: console.print(explanations.map(\.situation.id))
+        case .csv: console.print(Self.table(explanations), .csv, showsHeader: invocation.options.showsHeader)
+        case .table, .wide: console.print(Array(explanations.map(\.lines).joined(separator: [""])))
+        }
+    }
+
+    /// A row for each reason.
+    private static func table(_ explanations: [Explanation]) -> Table {
+        var table = Table(["ID", "QUEUE", "NAME", "STATE", "REASON", "TEXT", "FIX"].map { TableColumn($0) })
+        for explanation in explanations {
+            let situation = explanation.situation
+            let subject = [situation.id, situation.queue, situation.name, situation.state.rawValue]
+            for (code, reason) in explanation.reasons {
+                let cells = subject + [code, reason.text, reason.fix.map { Program.command($0) } ?? ""]
+                table.append(cells.map { TableCell($0) })
+            }
+        }
+        return table
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Operations
+import RedisClient
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    @Suite("explain")
+    struct ExplainTests {
+        private let sluice = CommandLine()
+
+        private func codes(_ id: String) async throws -> [String] {
+            let reasons = try await sluice.json("explain", id)["reasons"]?.arrayValue ?? []
+            return reasons.compactMap { $0["code"]?.stringValue }
+        }
+
+        private func explained(_ code: String, _ id: String) async throws {
+            try await eventually("\(code) explains \(id)") { try await codes(id).contains(code) }
+        }
+
+        @Test("Every reason that holds is named, with facts and the commands that change something")
+        func every() async throws {
+            let first = try await sluice.enqueue("noop")
+            let id = try await sluice.enqueue("noop")
+            try await sluice.lines("queue", "pause", "default")
+            #expect(try await codes(id) == ["paused", "noWorker", "backlog"])
+            let lines = try await sluice.lines("explain", id)
+            #expect(
+                lines[0] == "\(id) noop in queue default is ready: queue default is paused until it is resumed "
+                    + "(and 2 more reasons)"
+            )
+            #expect(lines.contains { $0.contains("ahead: 1 of its priority, 0 of higher priority") }, "\(lines)")
+            #expect(lines.suffix(2) == ["  try:  sluice queue resume default", "  try:  sluice worker -q default"])
+            let both = try await sluice.lines("explain", "-w", "name:noop", "-o", "id")
+            #expect(Set(both) == [first, id])
+        }
+
+        @Test("A time, an attempt that failed and an end are named")
+        func times() async throws {
+            let later = try await sluice.enqueue("noop", "--in", "1h")
+            #expect(try await codes(later) == ["notDue", "noWorker"])
+            let worker = try await sluice.worker()
+            let ended = try await sluice.enqueue("fail", "--attempts", "1")
+            try await sluice.reaches("dead", ended)
+            #expect(try await codes(ended) == ["ended"])
+            // Pauses double, so that one is long enough to be seen.
+            let retrying = try await sluice.enqueue("fail", "--attempts", "20")
+            try await explained("retryDelay", retrying)
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test("Names that workers know, busy slots, cancels and a killed worker are named")
+        func workers() async throws {
+            let worker = try await sluice.worker("-c", "1", "--lease", "3s")
+            let unknown = try await sluice.enqueue("job")
+            try await explained("unknownName", unknown)
+            let lines = try await sluice.lines("explain", unknown)
+            #expect(lines.contains { $0.contains("known:") && $0.contains("noop") }, "\(lines)")
+            let running = try await sluice.enqueue("sleep", "seconds:=600")
+            try await sluice.reaches("executing", running)
+            #expect(try await codes(running) == ["executing"])
+            let waiting = try await sluice.enqueue("noop")
+            try await explained("slotsBusy", waiting)
+            worker.send(SIGKILL)
+            _ = await worker.outcome()
+            try await explained("workerLost", running)
+            try await explained("noWorker", waiting)
+            try await sluice.lines("cancel", running)
+            #expect(try await codes(running).contains("cancelling"))
+            try await sluice.lines("cancel", "--queue", "default", "-y")
+            #expect(try await codes(waiting) == ["queueCancelled"])
+        }
+
+        @Test("A full Redis is named")
+        func full() async throws {
+            let redis = try TestRedis.start()
+            let sluice = CommandLine(redis.endpoint)
+            let id = try await sluice.enqueue("noop")
+            for server in redis.servers {
+                try server.ask(RedisCommand("CONFIG", "SET", "maxmemory", "1"))[0].expectSuccess()
+            }
+            let reasons = try await sluice.json("explain", id)["reasons"]?.arrayValue ?? []
+            #expect(reasons.contains { $0["code"]?.stringValue == "redisFull" }, "\(reasons)")
+        }
+
+        @Test("Without an operation, and for one that does not exist, explain ends as other commands do")
+        func usage() async throws {
+            #expect(try await sluice("explain").code == 64)
+            #expect(try await sluice("explain", OperationID().description).code == 3)
+            #expect(try await sluice("explain", "-w", "name:noop", "--limit", "0").code == 64)
+        }
+    }
+}
