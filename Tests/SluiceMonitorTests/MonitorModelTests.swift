@@ -67,9 +67,10 @@ struct MonitorModelTests {
             _ = model.type(key)
             return model.screen
         }
-        #expect(shown == [.workers, .workers, .workers, .workers, .queues, .overview])
+        #expect(shown == [.workers, .operations, .operations, .operations, .queues, .overview])
         _ = model.handle(.tab)
-        #expect(model.screen == .queues)
+        #expect(model.screen == .operations)
+        _ = model.type("3")
         _ = model.handle(.tab)
         #expect(model.selectedItem == .worker("w1"))
     }

@@ -13,7 +13,7 @@ struct MonitorViewTests {
                  ready 1,204 sched 88 block 0 exec 3/24 retry 7 dead 3 done 1.3M canc 12 exp 0
                  in – out – err –   workers 2, 1 LOST
                  out/s –
-                 [1 Overview]  3 Queues   4 Workers
+                 [1 Overview]  2 Operations   3 Queues   4 Workers
                  QUEUE       READY  SCHED BLOCK  EXEC RETRY  DEAD  IN/s OUT/s OLDEST STATE
                  mail        1,020     12     0     1     2     1     –     –    14s run
                  reports       144     76     0     0     0     0     –     –    41m PAUSED
@@ -44,7 +44,7 @@ struct MonitorViewTests {
                  sluice ns:shop  red…  live 0.3s ago · every 1s · 12:04 UTC
                  ready 1,204 sched 88 block 0 exec 3/24 retry 7 dead 3
                  in – out – err –   workers 2, 1 LOST
-                 [1 Overview]  3 Queues   4 Workers
+                 [1 Overview]  2 Operations   3 Queues   4 Workers
                  QUEUE       READY  EXEC RETRY  DEAD OLDEST STATE
                  mail        1,020     1     2     1    14s run
                  reports       144     0     0     0    41m PAUSED

@@ -21,6 +21,7 @@ package struct ExplainVerb: Verb {
     }
 
     @OptionGroup package var selection: Selection
+    @OptionGroup var scanLimit: ScanLimit
     @Option(help: "Explain at most n operations of -w and -t (10).")
     var limit = 10
     @OptionGroup package var global: GlobalOptions
@@ -32,6 +33,7 @@ package struct ExplainVerb: Verb {
 
     package func check() throws {
         try selection.check()
+        try scanLimit.check()
         guard (1...Self.most).contains(limit) else {
             throw CLIError.usage("--limit is \(limit); it is 1 to \(Self.most)", fix: "--limit 10")
         }
@@ -45,7 +47,7 @@ package struct ExplainVerb: Verb {
         let client = try await invocation.connect()
         let details: [OperationDetail]
         if selection.isQuery {
-            details = try await found(client, invocation.console)
+            details = try await found(client, invocation)
         } else {
             details = try await Locator(client).details(references)
         }
@@ -53,18 +55,21 @@ package struct ExplainVerb: Verb {
         return .done
     }
 
-    private func found(_ client: SluiceClient, _ console: Console) async throws -> [OperationDetail] {
+    private func found(_ client: SluiceClient, _ invocation: Invocation) async throws -> [OperationDetail] {
+        let console = invocation.console
         let open = OperationState.allCases.filter { !$0.isTerminal }
         let walk = ListWalk(
             client: client,
             query: try await selection.query(in: open, client),
+            view: invocation.view,
             limit: limit,
-            scanLimit: selection.scanLimit ?? Selection.readingLimit,
+            scanLimit: scanLimit.count ?? ScanLimit.builtIn,
             leavesOutAbsent: true
         )
         var details: [OperationDetail] = []
         let result = try await walk.run(from: nil) { details += $0 }
         console.warn(result.absent)
+        result.unknownQueues.forEach(console.warn)
         if result.isCutShort {
             let scanned = QuantityText.grouped(result.scanned)
             console.note("\(scanned) operations were examined, and there are more: raise --scan-limit")

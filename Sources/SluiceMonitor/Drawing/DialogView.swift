@@ -72,15 +72,18 @@ extension MonitorView {
         if let entry = model.executing(address) {
             return "It runs on \(SafeText.line(entry.workerLabel)), which gets a cancel request."
         }
-        return model.detail?.detail?.state == .executing
+        let state = model.detail?.detail?.state ?? model.listed(address)?.state
+        return state == .executing
             ? "Its worker gets a cancel request." : "It has not started and ends at once."
     }
 
     /// Draws the help: all keys.
     func drawHelp(on grid: inout Grid) {
         var lines = [
-            "1 3 4, Tab     overview, queues, workers", "j k, arrows    move; g G first and last; PgUp PgDn by ten",
-            "Enter          open the selected running operation; Esc back",
+            "1-4, Tab       overview, operations, queues, workers",
+            "Tab            on operations: the next state; Shift-Tab the previous one",
+            "j k, arrows    move; g G first and last; PgUp PgDn by ten",
+            "Enter          open the selected operation; Esc back",
         ]
         if !model.isReadOnly {
             lines += [

@@ -41,6 +41,7 @@ package struct MonitorView: Sendable {
         if model.detail != nil { return drawDetail(on: &grid) }
         switch model.screen {
         case .overview: drawOverview(on: &grid)
+        case .operations: drawOperations(on: &grid)
         case .queues: drawQueues(on: &grid)
         case .workers: drawWorkers(on: &grid)
         }
@@ -138,7 +139,8 @@ extension MonitorView {
         if model.showsHelp { return drawHelp(on: &grid) }
         if model.detail != nil { return drawDetail(on: &grid) }
         grid.put(counters([.ready, .scheduled, .executing, .retrying, .dead]).spaced(), x: 1, y: 1)
-        executingList(compact: true)
+        let list = model.screen == .operations ? operationList : executingList(compact: true)
+        list
             .draw(on: &grid, headerAt: nil, rowsFrom: 2, lines: size.height - 3, style: style)
         let hint = model.notice?.text ?? "q quit  needs 60x15 for lists"
         grid.put(SafeText.line(hint), x: 1, y: size.height - 1, look: Look(.dim))

@@ -5,7 +5,7 @@ extension MonitorView {
     /// Draws lines 1 to 3 or 4: counters, rates, the sparkline if there is room, and the screens.
     ///
     /// - Returns: the next line.
-    private func drawTop(on grid: inout Grid) -> Int {
+    func drawTop(on grid: inout Grid) -> Int {
         drawCounts(on: &grid, y: 1)
         drawRates(on: &grid, y: 2)
         var y = 3

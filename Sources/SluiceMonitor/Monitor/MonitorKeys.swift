@@ -53,6 +53,8 @@ extension MonitorModel {
         case .pageUp: selection.move(by: -Self.page, among: items)
         case .character("g"), .home: selection.move(by: -items.count, among: items)
         case .character("G"), .end: selection.move(by: items.count, among: items)
+        case .tab where screen == .operations: return showState(by: 1)
+        case .backTab where screen == .operations: return showState(by: -1)
         case .tab: show(screen.next)
         case .character(let digit) where digit.wholeNumberValue != nil:
             if let screen = digit.wholeNumberValue.flatMap(MonitorScreen.init) { show(screen) }
@@ -91,6 +93,13 @@ extension MonitorModel {
         return []
     }
 
+    /// Shows the next state on the operations' screen.
+    private mutating func showState(by distance: Int) -> [MonitorCommand] {
+        operations.step(by: distance)
+        selection.reset(among: items)
+        return [.refresh]
+    }
+
     private mutating func show(_ screen: MonitorScreen) {
         guard screen != self.screen else { return }
         self.screen = screen
@@ -107,8 +116,14 @@ extension MonitorModel {
             guard let shown = detail.detail, !shown.state.isTerminal, !detail.isMissing else { return nil }
             return (detail.address, shown.displayName)
         }
-        guard case .operation(let address) = selectedItem, let entry = executing(address) else { return nil }
-        return (address, entry.row.name)
+        guard case .operation(let address) = selectedItem else { return nil }
+        if let row = listed(address) { return row.state.isTerminal ? nil : (address, row.displayName) }
+        return executing(address).map { (address, $0.row.name) }
+    }
+
+    /// The row of an operation, if the operations' screen is shown.
+    func listed(_ address: OperationAddress) -> OperationDetail? {
+        screen == .operations ? operations.row(address) : nil
     }
 
     /// The queue that `P` pauses or resumes.
@@ -123,10 +138,8 @@ extension MonitorModel {
 
     private mutating func askToCancel() {
         guard let target = cancellable else {
-            notice = Notice(
-                detail == nil ? "select a running operation to cancel it" : "it has already ended",
-                .warning
-            )
+            let isEnded = detail != nil || selectedItem.isOperation
+            notice = Notice(isEnded ? "it has already ended" : "select an operation to cancel it", .warning)
             return
         }
         dialog = .cancel(target.address, name: target.name, reason: "", isTyping: false)
@@ -177,6 +190,10 @@ extension MonitorModel {
         case .setPaused(let paused, let queue, _): .setPaused(paused, queue: queue)
         }
     }
+}
+
+extension MonitorItem? {
+    fileprivate var isOperation: Bool { if case .operation = self { true } else { false } }
 }
 
 extension MonitorScreen {

@@ -4,12 +4,14 @@ import TerminalText
 /// The screens of the monitor, with the numbers of their keys.
 package enum MonitorScreen: Int, Sendable, CaseIterable {
     case overview = 1
+    case operations = 2
     case queues = 3
     case workers = 4
 
     var title: String {
         switch self {
         case .overview: "Overview"
+        case .operations: "Operations"
         case .queues: "Queues"
         case .workers: "Workers"
         }
@@ -65,6 +67,8 @@ package struct MonitorModel: Sendable {
     package internal(set) var truth: TruthMeter
     /// The shown data.
     package private(set) var board: Board?
+    /// The operations' screen.
+    package internal(set) var operations = OperationsPane()
     /// The newest lost workers, for the workers' screen.
     private(set) var lost: [LostSummary] = []
     /// The newest data, if other data is shown.
@@ -115,6 +119,13 @@ extension MonitorModel {
         if !isFrozen { lost = workers }
     }
 
+    /// Takes the rows of the operations' screen. While the screen is frozen, only rows of a new state are shown.
+    package mutating func ingest(_ reading: OperationsReading) {
+        guard !isFrozen || operations.rows == nil else { return }
+        operations.update(reading)
+        if screen == .operations { selection.settle(among: items) }
+    }
+
     mutating func setFrozen(_ frozen: Bool) {
         isFrozen = frozen
         if !frozen, let held { show(held) }
@@ -135,6 +146,7 @@ extension MonitorModel {
         switch screen {
         case .overview:
             return board.queues.map { .queue($0.name) } + board.executing.map { .operation($0.address) }
+        case .operations: return (operations.rows ?? []).map { .operation($0.address) }
         case .queues: return board.queues.map { .queue($0.name) }
         case .workers: return board.workers.map { .worker($0.id) }
         }

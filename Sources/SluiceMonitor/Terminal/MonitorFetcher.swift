@@ -3,14 +3,16 @@ import Synchronization
 
 /// Reads the data of the monitor repeatedly, in another task than the one that handles keys.
 ///
-/// One pass: 1. read all queues; 2. read the operation on the detail screen, or the lost workers on the workers' screen; 3. listen to the
-/// events of the current queues; 4. sleep until the next read is due. Events only bring the next read forward.
+/// One pass: 1. read all queues; 2. read the operation on the detail screen, the rows of the operations' screen, or the lost workers on the
+/// workers' screen; 3. listen to the events of the current queues; 4. sleep until the next read is due. Events only bring the next read forward.
 final class MonitorFetcher: Sendable {
     /// A result of a pass.
     enum Outcome: Sendable {
         case read(NamespaceSnapshot, DetailReading?)
         /// The newest lost workers.
         case lost([LostSummary])
+        /// The rows of the operations' screen.
+        case listed(OperationsReading)
         case failed(String, retryAt: Duration)
         /// Events are not available, so reads keep their interval. With the reason.
         case deaf(String)
@@ -25,6 +27,8 @@ final class MonitorFetcher: Sendable {
         var nextLine = 0
         /// Whether the screen shows lost workers.
         var showsLost = false
+        /// The state on the operations' screen; nil = another screen is shown.
+        var listedState: OperationState?
     }
 
     /// The shortest time between two reads.
@@ -33,6 +37,8 @@ final class MonitorFetcher: Sendable {
     private static let executingRows = 200
     private static let logLines = 1_000
     private static let lostRows = 20
+    /// The rows of the operations' screen, of each queue.
+    private static let listedRows = 100
 
     private let inspection: any MonitorBroker
     private let origin: ContinuousClock.Instant
@@ -79,6 +85,10 @@ final class MonitorFetcher: Sendable {
             if focus.showsLost {
                 let queues = snapshot.queues.map(\.queue)
                 deliver(.lost(try await inspection.lostWorkers(queues: queues, limit: Self.lostRows)))
+            }
+            if let state = focus.listedState {
+                let queues = snapshot.queues.filter { ($0.counts[state] ?? 0) > 0 }.map(\.queue)
+                deliver(.listed(try await inspection.operations(state, queues: queues, limit: Self.listedRows)))
             }
             let interval = max(focus.interval, cost(of: ContinuousClock.now - start) * 9)
             deliver(.interval(interval))

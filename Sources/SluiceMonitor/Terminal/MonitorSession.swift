@@ -139,7 +139,7 @@ extension MonitorSession {
         }
         focus()
         // The data of only this screen was not read before.
-        if model.screen == .workers, screen != .workers { fetcher.hurry() }
+        if [.workers, .operations].contains(model.screen), screen != model.screen { fetcher.hurry() }
         return nil
     }
 
@@ -150,6 +150,7 @@ extension MonitorSession {
         case .deaf(let reason):
             model.notice = Notice("changes show only at each interval: \(SafeText.line(reason))", .warning)
         case .lost(let workers): model.ingest(workers)
+        case .listed(let reading): model.ingest(reading)
         case .read(let snapshot, let detail):
             model.ingest(snapshot)
             if let node = snapshot.absent.first { model.notice = Notice(node.sentence, .warning) }
@@ -166,7 +167,8 @@ extension MonitorSession {
                 interval: interval,
                 address: model.detail?.address,
                 nextLine: model.detail?.nextLine ?? 0,
-                showsLost: model.screen == .workers && model.detail == nil
+                showsLost: model.screen == .workers && model.detail == nil,
+                listedState: model.screen == .operations && model.detail == nil ? model.operations.state : nil
             )
         )
     }

@@ -71,6 +71,26 @@ struct MonitorTests {
         #expect(monitor.isModeRestored)
     }
 
+    @Test("The operations' screen lists what waits, and cancels it")
+    func operations() async throws {
+        let site = Site()
+        #expect(try await site.run("enqueue", "sleep", "seconds:=60", "-q", "night").code == 0)
+        let monitor = try site.monitor(as: .operator)
+        try await monitor.shows("night")
+        monitor.type("2")
+        try await monitor.shows("executing  0 shown of 0")
+        monitor.type("\t\t\t")
+        try await monitor.shows("ready  1 shown of 1")
+        try await monitor.shows("sleep")
+        monitor.type("c")
+        try await monitor.shows("Cancel sleep?")
+        monitor.type("y")
+        try await monitor.shows("ready  0 shown of 0")
+        try await monitor.shows("canc 1")
+        monitor.type("q")
+        #expect(try await monitor.end() == 0)
+    }
+
     @Test("A signal and Ctrl-C put the terminal back too", arguments: [SIGTERM, SIGINT, 0])
     func signals(signal: Int32) async throws {
         let monitor = try Site().monitor()
