@@ -19,6 +19,15 @@ package struct GlobalOptions: ParsableArguments {
     @Option(name: [.customShort("N"), .long], help: "The namespace.")
     var namespace: String?
 
+    @Option(name: .long, help: ArgumentHelp("Use this profile of the configuration file.", valueName: "name"))
+    var profile: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Read this configuration file (~/.config/sluice/config.toml).", valueName: "file")
+    )
+    var config: String?
+
     @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Print stdout in this format.", valueName: "format"))
     var output: OutputFormat?
 
@@ -73,6 +82,6 @@ package struct GlobalOptions: ParsableArguments {
     /// Options that take a value as the next word. Needed before parsing.
     static let valueOptions: Set<String> = [
         "--redis", "-N", "--namespace", "-o", "--output", "--time", "--color", "--connect-timeout",
-        "--keys-file", "--redact",
+        "--keys-file", "--redact", "--profile", "--config",
     ]
 }

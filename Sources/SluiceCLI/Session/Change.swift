@@ -33,6 +33,11 @@ extension Change {
             DryRun(participle: participle, matches: details.count, sample: sample).print(invocation)
             return .done
         }
+        if invocation.settings.confirmsAlways.content {
+            let place = invocation.settings.profile.map { "of profile \($0)" } ?? "in namespace \(client.namespace)"
+            let many = references.count == 1 ? references[0].shown : "\(references.count) operations"
+            try invocation.confirm("\(verb) \(many) \(place)?", count: references.count, isConfirmed: consent.yes)
+        }
         let begun = ContinuousClock.now
         let findings = try await Locator(client).find(references)
         let interruption = Interruption()

@@ -1,19 +1,23 @@
+import Foundation
 import OperationKeys
 import Operations
 import RedisClient
 import TerminalText
 
-/// The settings of a command, each from a flag, the environment or a default, in this order.
+/// The settings of a command, each from a flag, the environment, a configuration file or a default, in this order.
 package struct Settings: Sendable {
     package enum Origin: Sendable, Equatable, CustomStringConvertible {
         case flag(String)
         case environment(String)
+        /// The file, with the profile in it.
+        case file(String)
         case builtIn
 
         package var description: String {
             switch self {
             case .flag(let name): name + " on the command line"
             case .environment(let name): name + " in the environment"
+            case .file(let name): name
             case .builtIn: "default"
             }
         }
@@ -39,17 +43,38 @@ package struct Settings: Sendable {
     /// The keys; nil = operations are neither signed nor encrypted.
     package var keys: Value<OperationKeys?>
     package var redaction: Value<Redaction>
+    /// Whether changes of named operations are confirmed, too.
+    package var confirmsAlways: Value<Bool>
+    /// The profile in use; nil = none.
+    package var profile: String?
+    /// The color of the profile's name in the monitor; nil = no color.
+    package var profileColor: String?
 
     package init(_ options: GlobalOptions, environment: [String: String]) throws(CLIError) {
-        let source = Source(environment: environment)
+        let files = try ConfigurationFiles(file: options.config, profile: options.profile, environment: environment)
+        let source = Source(environment: environment, files: files)
+        profile = files.profile
+        profileColor = try source.value(nil, "", "SLUICE_PROFILE_COLOR", .color, "") {
+            Self.colors.contains($0) ? $0 : nil
+        }.content
+        confirmsAlways = try source.value(nil, "", "SLUICE_CONFIRM", .confirm, false) {
+            ["always": true, "bulk": false][$0]
+        }
         redis = try source.redis(options.redis)
-        namespace = try source.value(options.namespace, "--namespace", "SLUICE_NAMESPACE", Defaults.namespace) {
+        namespace = try source.value(
+            options.namespace,
+            "--namespace",
+            "SLUICE_NAMESPACE",
+            .namespace,
+            Defaults.namespace
+        ) {
             NameRule.allows($0) ? $0 : nil
         }
         connectTimeout = try source.value(
             options.connectTimeout,
             "--connect-timeout",
             "SLUICE_CONNECT_TIMEOUT",
+            .connectTimeout,
             .seconds(2)
         ) { try? DurationText.parse($0) }
         do { try TimeLimit.check(connectTimeout.content, "the connect timeout") } catch {
@@ -61,29 +86,51 @@ package struct Settings: Sendable {
                 fix: isFlag ? "--connect-timeout 2s" : "SLUICE_CONNECT_TIMEOUT=2s"
             )
         }
-        output = try source.value(options.output, "--output", "SLUICE_OUTPUT", .table) { OutputFormat(rawValue: $0) }
-        time = try source.value(options.time, "--time", "SLUICE_TIME", .relative) { TimeStyle(rawValue: $0) }
-        readOnly = try source.flag(options.readOnly, "--read-only", "SLUICE_READ_ONLY")
-        noInput = try source.flag(options.noInput, "--no-input", "SLUICE_NO_INPUT")
+        output = try source.value(options.output, "--output", "SLUICE_OUTPUT", .output, .table) {
+            OutputFormat(rawValue: $0)
+        }
+        time = try source.value(options.time, "--time", "SLUICE_TIME", .time, .relative) { TimeStyle(rawValue: $0) }
+        readOnly = try source.flag(options.readOnly, "--read-only", "SLUICE_READ_ONLY", .readOnly)
+        noInput = try source.flag(options.noInput, "--no-input", "SLUICE_NO_INPUT", .noInput)
         keys = try source.keys(options.keysFile)
-        let hiding = try source.flag(options.hideArgs, "--hide-args", "SLUICE_HIDE_ARGS")
+        let hiding = try source.flag(options.hideArgs, "--hide-args", "SLUICE_HIDE_ARGS", .hideArgs)
         let hidesAll = hiding.content
-        redaction = try source.value(options.redact, "--redact", "SLUICE_REDACT", "") { text in
+        redaction = try source.value(options.redact, "--redact", "SLUICE_REDACT", .redact, "") { text in
             (try? Redaction(parsing: text, hidesAll: hidesAll)).map { _ in text }
         }.map { (try? Redaction(parsing: $0, hidesAll: hidesAll)) ?? .none }
         if hidesAll { redaction.origin = hiding.origin }
     }
 
+    /// The colors of a profile's name.
+    private static let colors = ["red", "green", "yellow", "blue", "magenta", "cyan"]
+
     /// Reads settings.
     private struct Source {
         let environment: [String: String]
+        let files: ConfigurationFiles
 
         func redis(_ flag: String?) throws(CLIError) -> Value<RedisEndpoint?> {
             if let flag { return try endpoint(flag, .flag("--redis")) }
             for name in ["SLUICE_REDIS_URL", "REDIS_URL"] {
                 if let url = environment[name], !url.isEmpty { return try endpoint(url, .environment(name)) }
             }
-            return Value(content: nil, origin: .builtIn)
+            guard let file = files[.redis] else { return Value(content: nil, origin: .builtIn) }
+            var found = try endpoint(file.text, .file(file.origin))
+            if let secret = files[.passwordFile] { found.content?.password = try password(secret) }
+            return found
+        }
+
+        /// Reads a file that has nothing but the password.
+        private func password(_ file: ConfigurationFiles.Value) throws(CLIError) -> String {
+            guard let text = try? String(contentsOfFile: file.text, encoding: .utf8) else {
+                throw CLIError(
+                    .badConfiguration,
+                    "the password file \(OperationsError.quoted(file.text)) cannot be read",
+                    notes: ["from: \(file.origin)"],
+                    fix: "password_file = \"/path/to/file\", readable for this user"
+                )
+            }
+            return text.trimmingCharacters(in: .whitespacesAndNewlines)
         }
 
         /// Reads the keys. A file on the command line has precedence over the environment.
@@ -91,9 +138,15 @@ package struct Settings: Sendable {
             let inEnvironment = [OperationKeys.fileVariable, OperationKeys.variable].first {
                 environment[$0].map { !$0.isEmpty } ?? false
             }
-            let origin = flag != nil ? .flag("--keys-file") : inEnvironment.map { Origin.environment($0) } ?? .builtIn
+            let file = flag == nil && inEnvironment == nil ? files[.keysFile] : nil
+            let origin =
+                flag != nil
+                ? .flag("--keys-file")
+                : inEnvironment.map { Origin.environment($0) } ?? file.map { .file($0.origin) } ?? .builtIn
             do {
-                if let flag { return Value(content: try OperationKeys(contentsOfFile: flag), origin: origin) }
+                if let flag = flag ?? file?.text {
+                    return Value(content: try OperationKeys(contentsOfFile: flag), origin: origin)
+                }
                 return Value(content: try OperationKeys.fromEnvironment(environment), origin: origin)
             } catch {
                 throw CLIError(
@@ -121,6 +174,7 @@ package struct Settings: Sendable {
             _ flag: Content?,
             _ flagName: String,
             _ name: String,
+            _ key: ConfigurationFiles.Key,
             _ builtIn: Content,
             parse: (String) -> Content?
         ) throws(CLIError) -> Value<Content> {
@@ -129,13 +183,24 @@ package struct Settings: Sendable {
                 if let text = flag as? String, parse(text) == nil { throw wrong(text, flagName, .usage) }
                 return Value(content: flag, origin: .flag(flagName))
             }
-            guard let text = environment[name], !text.isEmpty else { return Value(content: builtIn, origin: .builtIn) }
+            guard let text = environment[name], !text.isEmpty else {
+                guard let file = files[key] else { return Value(content: builtIn, origin: .builtIn) }
+                guard let content = parse(file.text) else {
+                    throw wrong(file.text, name, .badConfiguration, file.origin)
+                }
+                return Value(content: content, origin: .file(file.origin))
+            }
             guard let content = parse(text) else { throw wrong(text, name, .badConfiguration) }
             return Value(content: content, origin: .environment(name))
         }
 
-        func flag(_ flag: Bool, _ flagName: String, _ name: String) throws(CLIError) -> Value<Bool> {
-            try value(flag ? true : nil, flagName, name, false) {
+        func flag(
+            _ flag: Bool,
+            _ flagName: String,
+            _ name: String,
+            _ key: ConfigurationFiles.Key
+        ) throws(CLIError) -> Value<Bool> {
+            try value(flag ? true : nil, flagName, name, key, false) {
                 switch $0.lowercased() {
                 case "1", "true", "yes", "on": true
                 case "0", "false", "no", "off": false
@@ -144,10 +209,16 @@ package struct Settings: Sendable {
             }
         }
 
-        private func wrong(_ text: String, _ name: String, _ status: ExitStatus) -> CLIError {
+        private func wrong(
+            _ text: String,
+            _ name: String,
+            _ status: ExitStatus,
+            _ file: String? = nil
+        ) -> CLIError {
             CLIError(
                 status,
                 "\(name) is \(OperationsError.quoted(text)), which is not allowed",
+                notes: file.map { ["from: \($0)"] } ?? [],
                 fix: Self.expected(name)
             )
         }
@@ -158,6 +229,8 @@ package struct Settings: Sendable {
             case "SLUICE_CONNECT_TIMEOUT": "\(name)=2s"
             case "SLUICE_OUTPUT": "\(name)=table, wide, json, jsonl, csv or id"
             case "SLUICE_REDACT", "--redact": "\(name) args.password,args.*.token,result.key"
+            case "SLUICE_CONFIRM": "\(name)=always or bulk"
+            case "SLUICE_PROFILE_COLOR": colors.joined(separator: ", ")
             case "SLUICE_TIME": "\(name)=relative, iso or unix"
             default: "\(name)=1 or 0"
             }

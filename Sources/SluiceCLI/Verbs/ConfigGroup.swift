@@ -25,10 +25,22 @@ package struct ConfigShowVerb: Verb {
             discussion: """
                 EXAMPLES
                   \(Program.name) config show --origin
+                  \(Program.name) config show --profile prod --origin
                   SLUICE_REDIS_URL=redis://10.0.0.5/0 \(Program.name) config show
 
+                Files: ./.sluice.toml (shared by a project, so without passwords and keys), then \
+                $XDG_CONFIG_HOME/sluice/config.toml, which is ~/.config/sluice/config.toml without that variable:
+                  profile = "dev"
+                  [profile.prod]
+                  redis = "rediss://10.0.0.5/0"
+                  password_file = "/home/ann/.sluice-prod"
+                  confirm = "always"
+                Settings: redis, password_file, namespace, keys_file, output, time, connect_timeout, no_input, hide_args, redact, \
+                read_only, color, and confirm ("always": changes of named operations are confirmed, too). Of read_only and confirm the \
+                strictest file counts.
+
                 A flag has precedence over the environment (SLUICE_REDIS_URL, REDIS_URL, SLUICE_NAMESPACE, SLUICE_OUTPUT, SLUICE_TIME, \
-                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS, SLUICE_REDACT, SLUICE_HIDE_ARGS), and the environment over \
+                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS, SLUICE_REDACT, SLUICE_HIDE_ARGS, SLUICE_CONFIRM, SLUICE_PROFILE, SLUICE_CONFIG), the environment over the files, and these over \
                 the default. Set SLUICE_KEYS_FILE or SLUICE_KEYS, not both. Passwords and keys are not shown.
                 """
         )
@@ -78,6 +90,12 @@ struct SettingsTable {
         return [
             Entry(name: "redis", value: redis, origin: "\(settings.redis.origin)"),
             entry("namespace", settings.namespace) { $0 },
+            Entry(
+                name: "profile",
+                value: settings.profile ?? "none",
+                origin: settings.profile == nil ? "default" : "profile"
+            ),
+            entry("confirm", settings.confirmsAlways) { $0 ? "always" : "bulk" },
             entry("connect-timeout", settings.connectTimeout, DurationText.exact),
             entry("output", settings.output, \.rawValue),
             entry("time", settings.time, \.rawValue),

@@ -16,8 +16,8 @@ package struct MonitorVerb: Verb {
                   \(Program.name) monitor --until-idle
 
                 Keys: j k move, Enter opens, c cancels, P pauses the queue, ? shows all keys, q quits.
-                Without a terminal, or with --once, monitor prints one snapshot. With --until-idle it ends when no operation \
-                waits or runs; without a terminal it then prints the running operations at each interval.
+                Without a terminal, with TERM=dumb, or with --once, monitor prints one snapshot. With --until-idle it ends when no \
+                operation waits or runs; without a terminal it then prints the running operations at each interval.
                 """
         )
     }

@@ -36,8 +36,9 @@ package final class Terminal: Sendable {
     package let events: AsyncStream<TerminalEvent>
     private let reader: TerminalReader
 
-    /// - Returns: nil if the descriptors are not a terminal.
+    /// - Returns: nil if the descriptors are not a terminal, or `TERM` is `dumb`: such a terminal cannot place text.
     package init?(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO) {
+        if let term = getenv("TERM"), String(cString: term) == "dumb" { return nil }
         var mode = termios()
         guard isatty(input) == 1, isatty(output) == 1, tcgetattr(input, &mode) == 0 else { return nil }
         guard let signals = TerminalSignals(terminal: input, output: output, mode: mode) else { return nil }

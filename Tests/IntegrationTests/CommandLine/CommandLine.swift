@@ -27,7 +27,10 @@ struct CommandLine: Sendable {
     }
 
     private var environment: [String: String] {
-        ["SLUICE_REDIS_URL": endpoint.description, "SLUICE_NAMESPACE": namespace, "NO_COLOR": "1"]
+        [
+            "SLUICE_REDIS_URL": endpoint.description, "SLUICE_NAMESPACE": namespace, "NO_COLOR": "1",
+            "XDG_CONFIG_HOME": "/none",
+        ]
     }
 
     /// The same for another program that runs this command: as the role that the command is for.

@@ -51,7 +51,8 @@ extension CommandLineTests {
         @Test("slots: more run at the same time at once, and fewer as soon as enough have ended")
         func slots() async throws {
             let worker = try await start("w1", "-c", "1")
-            for _ in 0..<4 { _ = try await sluice.enqueue("sleep", "seconds:=600") }
+            var ids: [String] = []
+            for _ in 0..<4 { ids.append(try await sluice.enqueue("sleep", "seconds:=600")) }
             try await eventually("one runs") { try await sluice.count(.executing) == 1 }
             try await sluice.lines("workers", "slots", "3", "w1")
             try await eventually("three run") { try await sluice.count(.executing) == 3 }
@@ -59,11 +60,13 @@ extension CommandLineTests {
             try await sluice.lines("workers", "slots", "1", "w1")
             try await eventually("it says so") { try await shown("w1")["slots"]?.intValue == 1 }
             #expect(try await sluice.count(.executing) == 3)
-            try await sluice.lines("cancel", "-w", "state:executing", "-y", "--wait")
-            try await eventually("the last one runs alone") { try await sluice.count(.executing) == 1 }
+            // By id: a query would also cover the fourth, which starts as these end.
+            try await sluice.lines("cancel", ids[0], ids[1], ids[2], "--wait")
+            try await sluice.reaches("executing", ids[3])
+            #expect(try await sluice.count(.executing) == 1)
+            try await sluice.lines("cancel", ids[3], "--wait")
             worker.send(SIGTERM)
-            worker.send(SIGTERM)
-            _ = await worker.outcome()
+            #expect(await worker.outcome().code == 0)
         }
 
         @Test("stop: the worker drains and ends with 0, and one of the same name starts as usual")

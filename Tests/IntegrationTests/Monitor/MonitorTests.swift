@@ -29,14 +29,15 @@ struct MonitorTests {
             _ arguments: String...,
             width: Int = 80,
             height: Int = 24,
-            as role: TestUsers.Role = .monitor
+            as role: TestUsers.Role = .monitor,
+            terminal: String = "xterm-256color"
         ) throws -> TerminalProgram {
             try TerminalProgram(
                 "sluice",
                 ["monitor"] + arguments,
                 width: width,
                 height: height,
-                environment: environment.merging(["SLUICE_REDIS_URL": redis.url(as: role)]) { $1 }
+                environment: environment.merging(["SLUICE_REDIS_URL": redis.url(as: role), "TERM": terminal]) { $1 }
             )
         }
     }
@@ -89,6 +90,15 @@ struct MonitorTests {
         try await monitor.shows("canc 1")
         monitor.type("q")
         #expect(try await monitor.end() == 0)
+    }
+
+    @Test("On a dumb terminal it prints one snapshot and ends")
+    func dumb() async throws {
+        let monitor = try Site().monitor(terminal: "dumb")
+        #expect(try await monitor.end() == 0)
+        #expect(!monitor.isFullScreen)
+        #expect(monitor.isModeRestored)
+        #expect(monitor.text.contains("no queues yet"))
     }
 
     @Test("A signal and Ctrl-C put the terminal back too", arguments: [SIGTERM, SIGINT, 0])

@@ -1,0 +1,96 @@
+import Foundation
+import Operations
+import Testing
+
+@testable import SluiceCLI
+
+@Suite(.timeLimit(.minutes(5)))
+struct ConfigurationTests {
+    private func files(
+        _ text: String,
+        profile: String? = nil,
+        _ environment: [String: String] = [:]
+    ) throws -> ConfigurationFiles {
+        try withFile(text) { try ConfigurationFiles(file: $0, profile: profile, environment: environment) }
+    }
+
+    private func withFile<Result>(_ text: String, _ body: (String) throws -> Result) throws -> Result {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        return try body(path)
+    }
+
+    private static let text = """
+        # mine
+        profile = "dev"   # the default
+        output = 'jsonl'
+        [profile.dev]
+        namespace = "dev"
+        [profile.prod]
+        namespace = "shop"
+        redis = "redis://h:1/2"
+        read_only = true
+        confirm = "always"
+        """
+
+    @Test("The profile of the flag is stronger than that of the environment, and this one than that of the file")
+    func profiles() throws {
+        #expect(try files(Self.text)[.namespace]?.text == "dev")
+        #expect(try files(Self.text, ["SLUICE_PROFILE": "prod"])[.namespace]?.text == "shop")
+        let prod = try files(Self.text, profile: "prod", ["SLUICE_PROFILE": "dev"])
+        #expect(prod.profile == "prod" && prod[.redis]?.text == "redis://h:1/2" && prod[.output]?.text == "jsonl")
+        #expect(prod[.namespace]?.origin.hasSuffix("[profile.prod]") == true)
+        #expect(try ConfigurationFiles(file: nil, profile: nil, environment: [:]).profile == nil)
+    }
+
+    @Test("A flag is stronger than the environment, the environment than a file, a file than the default")
+    func precedence() throws {
+        try withFile(Self.text) { path in
+            let settings = { (words: [String], environment: [String: String]) in
+                try Settings(try GlobalOptions.parse(["--config", path] + words), environment: environment)
+            }
+            let prod = try settings(["--profile", "prod"], [:])
+            #expect(prod.namespace.content == "shop" && prod.readOnly.content && prod.confirmsAlways.content)
+            #expect(prod.namespace.origin == .file("\(path) [profile.prod]"))
+            #expect(prod.output.content == .jsonl && prod.redis.content?.description.contains("h:1") == true)
+            let environment = ["SLUICE_NAMESPACE": "env", "SLUICE_READ_ONLY": "0", "SLUICE_REDIS_URL": "redis://e"]
+            let strong = try settings(["--profile", "prod"], environment)
+            #expect(strong.namespace.content == "env" && !strong.readOnly.content)
+            #expect(strong.redis.origin == .environment("SLUICE_REDIS_URL"))
+            #expect(try settings(["-N", "flag"], environment).namespace.content == "flag")
+            #expect(try settings([], [:]).time.origin == .builtIn)
+        }
+    }
+
+    @Test(
+        "What cannot be read is refused with file, line or the name that may have been meant",
+        arguments: [
+            ("namespace", ":1: "), ("redis = \"open", ":1: "), ("[profile.x\n", ":1: "), ("a = \"b\" c", ":1: "),
+            ("namespce = \"x\"", "did you mean \"namespace\"?"),
+            ("profile = \"prd\"\n[profile.prod]", "did you mean \"prod\"?"),
+        ]
+    )
+    func mistakes(text: String, part: String) {
+        let error = #expect(throws: CLIError.self) { try files(text) }
+        #expect(error?.status == .badConfiguration && error?.message.contains(part) == true, "\(error?.message ?? "")")
+    }
+
+    @Test("A file that was named must exist, and a value must be allowed")
+    func missing() throws {
+        #expect(throws: CLIError.self) { try ConfigurationFiles(file: "/none", profile: nil, environment: [:]) }
+        try withFile("time = \"never\"") { path in
+            let error = #expect(throws: CLIError.self) {
+                try Settings(try GlobalOptions.parse(["--config", path]), environment: [:])
+            }
+            #expect(error?.status == .badConfiguration && error?.notes == ["from: \(path)"])
+        }
+    }
+
+    @Test("Texts in quotes may have escapes and a comment behind them")
+    func values() throws {
+        let lines = [##"a = "x \"y\" # z" # c"##, ##"b = '# \n'"##, "c = 50 # d"]
+        let text = try ConfigurationText(parsing: lines.joined(separator: "\n"), file: "f")
+        #expect(text.sections[""] == ["a": ##"x "y" # z"##, "b": ##"# \n"##, "c": "50"])
+    }
+}
