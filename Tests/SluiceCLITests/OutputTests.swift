@@ -39,7 +39,7 @@ struct ErrorOutputTests {
 
     @Test("The numbers of the table are those of the documentation")
     func numbers() {
-        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 64, 69, 70, 74, 75, 77, 78, 130, 143])
+        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 64, 69, 70, 74, 75, 76, 77, 78, 130, 143])
     }
 }
 

@@ -75,7 +75,7 @@ package final class TestServer: Sendable {
         let directory = try makeTemporaryFolder()
         let server = TestServer(directory: directory, options: options, watched: try launch(in: directory, options))
         try server.awaitPong()
-        if server.hasUsers { TestUsers.add(server) }
+        if server.hasUsers { TestUsers.add(server) } else { TestUsers.forget(server) }
         return server
     }
 

@@ -105,6 +105,11 @@ package enum TestUsers {
         }
     }
 
+    /// A server without users, which may have the port of an earlier one with users.
+    static func forget(_ server: TestServer) {
+        known.withLock { _ = $0.addresses.remove("127.0.0.1:\(server.options.port)") }
+    }
+
     /// Something that leads to a server with users: a proxy, a sentinel.
     static func add(address port: Int) {
         known.withLock { _ = $0.addresses.insert("127.0.0.1:\(port)") }
