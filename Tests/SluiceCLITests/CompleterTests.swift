@@ -47,4 +47,16 @@ struct CompleterTests {
         }
         #expect(completer.propose(["enqueue", "noop", "--", ""]).takesFiles)
     }
+
+    @Test("Only a text that a shell takes as one plain word is proposed")
+    func plainWords() {
+        let plain = ["mail", "h1/w1", "encode.part7", "user@host:1", "größe", "a=b,c", "50%"]
+        let others = [
+            "", "-rf", "a b", "a;reboot", "$(reboot)", "`reboot`", "a|b", "a&", "a>b", "a\nb", "a\tb", "it's", "\"a",
+            "~root", "*", "a\\b",
+            "\u{1B}[31m", "\u{202E}a", "!!", "#a", "{a,b}",
+        ]
+        #expect(plain.filter { Completer.Candidate(text: $0).isPlainWord } == plain)
+        #expect(others.filter { Completer.Candidate(text: $0).isPlainWord } == [])
+    }
 }

@@ -9,6 +9,15 @@ struct Completer: Sendable {
     struct Candidate: Sendable, Equatable {
         var text: String
         var note = ""
+
+        /// Whether a shell takes the text as one word that means itself. Names, tags and workers are untrusted, and bash inserts a candidate
+        /// as it is: `$(…)` in a tag must not reach a command line.
+        var isPlainWord: Bool {
+            !text.isEmpty && !text.hasPrefix("-")
+                && text.unicodeScalars.allSatisfy { scalar in
+                    scalar.properties.isAlphabetic || "0123456789-_./@:+,%=".unicodeScalars.contains(scalar)
+                }
+        }
     }
 
     /// What may stand at the cursor.

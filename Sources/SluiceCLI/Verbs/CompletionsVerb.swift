@@ -54,13 +54,11 @@ package struct CompleteVerb: Verb {
         if let (kind, before) = proposal.dynamic {
             let found = await CompletionValues(invocation: connected(invocation)).read(kind)
             let current = words.last ?? ""
-            candidates += found.map { Completer.Candidate(text: before + $0.text, note: $0.note) }
+            candidates += found.filter(\.isPlainWord).map { Completer.Candidate(text: before + $0.text, note: $0.note) }
                 .filter { $0.text.hasPrefix(current) }
         }
         if proposal.takesFiles { invocation.console.print(":files") }
-        // A value with a blank or a control character would be several words.
-        let usable = candidates.filter { !$0.text.contains(where: \.isNewline) && SafeText.line($0.text) == $0.text }
-        invocation.console.print(usable.map { $0.note.isEmpty ? $0.text : "\($0.text)\t\(SafeText.line($0.note))" })
+        invocation.console.print(candidates.map { $0.note.isEmpty ? $0.text : "\($0.text)\t\(SafeText.line($0.note))" })
         return .done
     }
 
