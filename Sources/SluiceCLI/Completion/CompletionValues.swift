@@ -5,7 +5,7 @@ import SluiceMonitor
 
 /// Reads values for completions: in a short time, or none.
 struct CompletionValues: Sendable {
-    /// A person who presses Tab does not wait longer.
+    /// A person who presses Tab does not wait longer, unless `--connect-timeout` says so.
     private static let patience: Duration = .milliseconds(150)
     /// How many of the newest operations of each state are read.
     private static let newest = 50
@@ -16,14 +16,20 @@ struct CompletionValues: Sendable {
     func read(_ kind: Completer.Dynamic) async -> [Completer.Candidate] {
         if invocation.settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil { return [] }
         var settings = invocation.settings
-        settings.connectTimeout.content = min(Self.patience, settings.connectTimeout.content)
+        let patience: Duration
+        if case .flag = settings.connectTimeout.origin {
+            patience = settings.connectTimeout.content
+        } else {
+            patience = min(Self.patience, settings.connectTimeout.content)
+        }
+        settings.connectTimeout.content = patience
         let quick = invocation.with(settings)
         let (stream, answer) = AsyncStream<[Completer.Candidate]>.makeStream()
         Task {
             answer.yield((try? await Self.values(kind, quick.connect())) ?? [])
         }
         Task {
-            try? await Task.sleep(for: Self.patience)
+            try? await Task.sleep(for: patience)
             answer.yield([])
         }
         for await candidates in stream { return candidates }

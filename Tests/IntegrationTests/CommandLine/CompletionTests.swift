@@ -10,15 +10,12 @@ extension CommandLineTests {
         @Test("are read from Redis; without a server there are none, and none is started")
         func values() async throws {
             let id = try await sluice.enqueue("noop", "-q", "mail", "-t", "vip")
-            // A loaded machine may not read a value in time; the next try may.
             for (words, wanted) in [
                 (["cancel", "--queue", "m"], "mail"), (["list", "tag:"], "tag:vip"), (["enqueue", "no"], "noop"),
                 (["show", String(id.prefix(10))], "\(id)\tready noop"),
             ] {
-                try await eventually("\(wanted) is offered") {
-                    let outcome = await (try sluice.start(["complete", "--"] + words)).outcome()
-                    return outcome.output == wanted + "\n"
-                }
+                let outcome = await (try sluice.start(["complete", "--connect-timeout", "60s", "--"] + words)).outcome()
+                #expect(outcome.output == wanted + "\n", "\(words): \(outcome.errors)")
             }
             #expect(try await sluice.lines("complete", "--", "-N", "elsewhere", "cancel", "") == [])
             let gone = ["SLUICE_REDIS_URL": "redis://127.0.0.1:1"]
