@@ -251,7 +251,7 @@ extension [UInt8] {
 extension OperationDetail {
     /// The last error in lower case: its type and its message.
     fileprivate var lastError: String? {
-        errors.last.map { "\($0.failure.type): \($0.failure.message)".lowercased() }
+        errors.last.map { $0.failure.sentence.lowercased() }
     }
 
     /// When an executing operation started, an ended one ended, and any other was enqueued.

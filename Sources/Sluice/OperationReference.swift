@@ -170,11 +170,3 @@ public struct OperationReference: Sendable {
         return "it was cancelled: \(reason)"
     }
 }
-
-extension OperationFailure {
-    /// Type and message on one line, without repeating one of them; untrusted text.
-    package var sentence: String {
-        if message.isEmpty { return type }
-        return type.isEmpty ? message : "\(type): \(message)"
-    }
-}

@@ -84,6 +84,30 @@ struct ConfigurationTests {
                 try Settings(try GlobalOptions.parse(["--config", path]), environment: [:])
             }
             #expect(error?.status == .badConfiguration && error?.notes == ["from: \(path)"])
+            #expect(error?.message == "time is \"never\", which is not allowed")
+        }
+    }
+
+    @Test("A password goes to the server of its own section, and to no other one")
+    func passwords() throws {
+        try withFile("of-prod\n") { password in
+            let text = """
+                [profile.prod]
+                redis = "redis://h:1"
+                password_file = "\(password)"
+                [profile.bare]
+                password_file = "\(password)"
+                """
+            // A stronger section without a password of its own names another server.
+            try withFile("redis = \"redis://elsewhere:1\"\n" + text) { path in
+                let settings = { (profile: String) in
+                    try Settings(try GlobalOptions.parse(["--config", path, "--profile", profile]), environment: [:])
+                }
+                let prod = try settings("prod").redis.content
+                #expect(prod?.password == "of-prod" && prod?.description.contains("h:1") == true)
+                let bare = try settings("bare").redis.content
+                #expect(bare?.password == nil && bare?.description.contains("elsewhere:1") == true)
+            }
         }
     }
 

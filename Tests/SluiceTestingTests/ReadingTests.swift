@@ -1,6 +1,14 @@
 import SluiceTesting
 import Testing
 
+private struct Chatty: DistributedOperation {
+    static let name = "chatty"
+
+    func main(_ context: OperationContext) async throws {
+        for number in 0..<5 { context.log("line \(number)") }
+    }
+}
+
 @Suite("What a program reads of its queues", .timeLimit(.minutes(5)))
 struct ReadingTests {
     let sluice = InMemorySluice { $0.register(Resize.self) }
@@ -49,6 +57,19 @@ struct ReadingTests {
         try await found[7].reference.cancel()
         #expect(try await found[7].reference.state() == .cancelled)
         for try await _ in client.operations(.dead) { Issue.record("there is no dead operation") }
+    }
+
+    @Test("Lines of a log, from a number on and at most so many")
+    func log() async throws {
+        let sluice = InMemorySluice { $0.register(Chatty.self) }
+        let handle = try await sluice.client.enqueue(Chatty())
+        let reference = handle.reference
+        try await sluice.drain()
+        #expect(try await reference.log().map(\.text) == (0..<5).map { "line \($0)" })
+        #expect(try await reference.log(from: 3).map(\.number) == [3, 4])
+        #expect(try await reference.log(from: 1, limit: 2).map(\.text) == ["line 1", "line 2"])
+        #expect(try await reference.log(from: 5) == [])
+        #expect(try await reference.log().allSatisfy { $0.sentAt != nil })
     }
 
     @Test("A name that cannot be a queue's is refused")

@@ -83,3 +83,11 @@ extension FailedAttempt {
         )
     }
 }
+
+extension OperationFailure {
+    /// Type and message on one line, without repeating one of them; untrusted text.
+    package var sentence: String {
+        if message.isEmpty { return type }
+        return type.isEmpty ? message : "\(type): \(message)"
+    }
+}

@@ -39,7 +39,7 @@ struct CompletionValues: Sendable {
     private static func values(_ kind: Completer.Dynamic, _ client: SluiceClient) async throws -> [Completer.Candidate]
     {
         switch kind {
-        case .queues: return try await client.broker.queues().map { Completer.Candidate(text: $0) }
+        case .queues: return try await client.queues().map { Completer.Candidate(text: $0) }
         case .workers:
             let workers = WorkerSummary.merge(try await client.snapshot(executingRows: 0).queues)
             return workers.map { Completer.Candidate(text: $0.label, note: "\($0.phase)") }

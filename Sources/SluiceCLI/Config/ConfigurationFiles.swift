@@ -5,7 +5,7 @@ import Selectors
 /// The settings of `./.sluice.toml`, then those of a profile in `$XDG_CONFIG_HOME/sluice/config.toml`.
 package struct ConfigurationFiles: Sendable {
     package enum Key: String, CaseIterable, Sendable {
-        case redis, namespace, output, time, color, confirm, redact
+        case redis, namespace, output, time, confirm, redact
         case connectTimeout = "connect_timeout"
         case readOnly = "read_only"
         case noInput = "no_input"

@@ -10,6 +10,8 @@ struct DryRun: Sendable {
     /// `cancelled`
     var participle: String
     var matches: Int
+    /// How many of those meant would be refused, because of their states.
+    var refused = 0
     /// What was examined; nil = the operations are named.
     var coverage: Coverage?
     /// The first ones.
@@ -35,13 +37,15 @@ struct DryRun: Sendable {
     private var text: String {
         let shown = matches > sample.count ? ", \(sample.count) of them shown" : ""
         let count = "dry run: \(QuantityText.grouped(matches)) would be \(participle)\(shown)"
-        return [count, coverage?.text, "nothing was changed"].compactMap { $0 }.joined(separator: "; ")
+        let refusals = refused == 0 ? nil : "\(QuantityText.grouped(refused)) would be refused"
+        return [count, refusals, coverage?.text, "nothing was changed"].compactMap { $0 }.joined(separator: "; ")
     }
 
     private func json(_ view: PayloadView) -> JSONValue {
         [
             "v": 1, "dryRun": true,
             "matches": .number(matches),
+            "refused": .number(refused),
             "scanned": JSONValue(coverage?.scanned),
             "total": JSONValue(coverage?.total),
             "unread": JSONValue(coverage?.unread),

@@ -58,15 +58,7 @@ struct OperationTable {
     }
 
     private func when(_ detail: OperationDetail) -> String {
-        let record = detail.record
-        let times: [Int64] =
-            switch detail.state {
-            case .scheduled, .retrying: [record.dueAt, record.enqueuedAt]
-            case .executing: [record.startedAt, record.enqueuedAt]
-            case .finished, .dead, .cancelled, .expired: [record.endedAt, record.enqueuedAt]
-            case .ready, .blocked: [record.enqueuedAt]
-            }
-        guard let time = times.first(where: { $0 > 0 }) else { return "-" }
+        guard let time = detail.shownTime else { return "-" }
         return TimeText.format(time, invocation.settings.time.content, now: invocation.localNow)
     }
 

@@ -10,6 +10,8 @@ struct Change: Sendable {
     let verb: String
     /// `cancelled`
     let participle: String
+    /// The states in which an operation can be changed so. Others are refused.
+    let allowed: Set<OperationState>
     /// Whether a query finds only operations with a record.
     let needsRecord: Bool
     /// Changes up to 500 operations of a queue, and returns the outcome of each.
@@ -29,8 +31,13 @@ extension Change {
     func run(_ references: [IDReference], _ consent: Consent) async throws -> ExitStatus {
         if consent.dryRun {
             let details = try await Locator(client).details(references)
-            let sample = Array(details.prefix(DryRun.sample))
-            DryRun(participle: participle, matches: details.count, sample: sample).print(invocation)
+            let meant = details.filter { allowed.contains($0.state) }
+            DryRun(
+                participle: participle,
+                matches: meant.count,
+                refused: details.count - meant.count,
+                sample: Array(meant.prefix(DryRun.sample))
+            ).print(invocation)
             return .done
         }
         if invocation.settings.confirmsAlways.content {
@@ -90,8 +97,13 @@ extension Change {
         walk.unknownQueues.forEach(invocation.console.warn)
         if consent.dryRun {
             let (result, sample) = try await preview(walk)
-            DryRun(participle: participle, matches: result.found, coverage: walk.coverage(of: result), sample: sample)
-                .print(invocation)
+            DryRun(
+                participle: participle,
+                matches: result.found - result.refused,
+                refused: result.refused,
+                coverage: walk.coverage(of: result),
+                sample: sample
+            ).print(invocation)
             return .done
         }
         if !consent.yes {
@@ -130,7 +142,7 @@ extension Change {
             console.showStatus("\(QuantityText.grouped(result.found)) match; \(walk.coverage(of: result).text)")
             return false
         }
-        return try await watched.preview(sample: DryRun.sample)
+        return try await watched.preview(sample: DryRun.sample, of: allowed)
     }
 }
 

@@ -38,6 +38,8 @@ struct ChangeWalk: Sendable {
         var scanned = 0
         /// How many operations could not be compared, because their arguments are encrypted and there is no key.
         var unread = 0
+        /// Of those found, how many are in states that refuse the change; only counted by a preview.
+        var refused = 0
         var isStopped = false
 
         /// Notes how many operations were examined in a queue: those found, and others that do not match.
@@ -87,16 +89,25 @@ struct ChangeWalk: Sendable {
 
     /// Finds the operations in one pass, to count and show them before anything is changed.
     ///
-    /// - Parameter sample: how many operations to return.
-    func preview(sample: Int) async throws -> (result: Result, sample: [OperationDetail]) {
+    /// - Parameters:
+    ///   - sample: how many operations to return.
+    ///   - allowed: the states in which the change is possible. Operations in others are counted as refused, and not returned.
+    func preview(
+        sample: Int,
+        of allowed: Set<OperationState>
+    ) async throws -> (result: Result, sample: [OperationDetail]) {
         var result = Result()
+        var refused = 0
         var shown: [OperationDetail] = []
         for queue in queues where !result.isStopped {
             var handled = SequenceSet()
             try await pass(queue, &handled, &result, before: result) { _, found in
-                shown += found.prefix(sample - shown.count)
+                let meant = found.filter { allowed.contains($0.state) }
+                refused += found.count - meant.count
+                shown += meant.prefix(sample - shown.count)
             }
         }
+        result.refused = refused
         return (result, shown)
     }
 

@@ -50,7 +50,7 @@ struct ListWalk: Sendable {
     /// - Parameter show: called with the matching operations of each page, in order.
     func run(from start: Position?, _ show: ([OperationDetail]) -> Void) async throws -> Result {
         var result = Result()
-        let known = try await client.broker.queues()
+        let known = try await client.queues()
         result.unknownQueues = query.unknownQueues(of: known)
         var queues = query.queues(of: known)
         if leavesOutAbsent { (queues, result.absent) = try await client.broker.reachable(queues) }

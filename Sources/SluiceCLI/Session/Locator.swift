@@ -31,7 +31,7 @@ package struct Locator: Sendable {
     package func find(_ references: [IDReference]) async throws -> [Finding] {
         let taken = references.map(\.location)
         if !taken.contains(nil) { return taken.map { .found($0!) } }
-        let queues = try await client.broker.queues()
+        let queues = try await client.queues()
         let meanings = references.map { $0.location == nil ? $0.meanings : [] }
         let away = try await client.broker.absentNodes(of: queues).flatMap(\.queues)
         var places = try await look(for: meanings, in: queues.filter { !away.contains($0) })

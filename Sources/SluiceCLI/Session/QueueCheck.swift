@@ -11,7 +11,7 @@ struct QueueCheck: Sendable {
 
     /// Throws for a queue that has no worker and was never used, which is probably a typing error.
     func requireUsed(_ queue: String) async throws {
-        let known = try await client.broker.queues()
+        let known = try await client.queues()
         guard !known.contains(queue) else { return }
         throw CLIError(
             .refused,

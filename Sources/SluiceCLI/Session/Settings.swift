@@ -47,16 +47,11 @@ package struct Settings: Sendable {
     package var confirmsAlways: Value<Bool>
     /// The profile in use; nil = none.
     package var profile: String?
-    /// The color of the profile's name in the monitor; nil = no color.
-    package var profileColor: String?
 
     package init(_ options: GlobalOptions, environment: [String: String]) throws(CLIError) {
         let files = try ConfigurationFiles(file: options.config, profile: options.profile, environment: environment)
         let source = Source(environment: environment, files: files)
         profile = files.profile
-        profileColor = try source.value(nil, "", "SLUICE_PROFILE_COLOR", .color, "") {
-            Self.colors.contains($0) ? $0 : nil
-        }.content
         confirmsAlways = try source.value(nil, "", "SLUICE_CONFIRM", .confirm, false) {
             ["always": true, "bulk": false][$0]
         }
@@ -101,9 +96,6 @@ package struct Settings: Sendable {
         if hidesAll { redaction.origin = hiding.origin }
     }
 
-    /// The colors of a profile's name.
-    private static let colors = ["red", "green", "yellow", "blue", "magenta", "cyan"]
-
     /// Reads settings.
     private struct Source {
         let environment: [String: String]
@@ -116,7 +108,10 @@ package struct Settings: Sendable {
             }
             guard let file = files[.redis] else { return Value(content: nil, origin: .builtIn) }
             var found = try endpoint(file.text, .file(file.origin))
-            if let secret = files[.passwordFile] { found.content?.password = try password(secret) }
+            // The password goes only to the server that stands beside it: a project's file may name another server.
+            if let secret = files[.passwordFile], secret.origin == file.origin {
+                found.content?.password = try password(secret)
+            }
             return found
         }
 
@@ -186,7 +181,12 @@ package struct Settings: Sendable {
             guard let text = environment[name], !text.isEmpty else {
                 guard let file = files[key] else { return Value(content: builtIn, origin: .builtIn) }
                 guard let content = parse(file.text) else {
-                    throw wrong(file.text, name, .badConfiguration, file.origin)
+                    throw CLIError(
+                        .badConfiguration,
+                        "\(key.rawValue) is \(OperationsError.quoted(file.text)), which is not allowed",
+                        notes: ["from: \(file.origin)"],
+                        fix: Self.expected(name).replacing(name, with: key.rawValue)
+                    )
                 }
                 return Value(content: content, origin: .file(file.origin))
             }
@@ -212,13 +212,11 @@ package struct Settings: Sendable {
         private func wrong(
             _ text: String,
             _ name: String,
-            _ status: ExitStatus,
-            _ file: String? = nil
+            _ status: ExitStatus
         ) -> CLIError {
             CLIError(
                 status,
                 "\(name) is \(OperationsError.quoted(text)), which is not allowed",
-                notes: file.map { ["from: \($0)"] } ?? [],
                 fix: Self.expected(name)
             )
         }
@@ -230,7 +228,6 @@ package struct Settings: Sendable {
             case "SLUICE_OUTPUT": "\(name)=table, wide, json, jsonl, csv or id"
             case "SLUICE_REDACT", "--redact": "\(name) args.password,args.*.token,result.key"
             case "SLUICE_CONFIRM": "\(name)=always or bulk"
-            case "SLUICE_PROFILE_COLOR": colors.joined(separator: ", ")
             case "SLUICE_TIME": "\(name)=relative, iso or unix"
             default: "\(name)=1 or 0"
             }

@@ -31,7 +31,8 @@ package struct RetryVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         // Without a state in the query, scheduled operations keep their time, which a producer has chosen.
         let states: [OperationState] = [.dead, .cancelled, .expired, .retrying]
-        return try await Change.run(invocation, "retry", "retried", selection, in: states, consent) {
+        let allowed = states + [.scheduled]
+        return try await Change.run(invocation, "retry", "retried", selection, in: states, of: allowed, consent) {
             client,
             ids,
             queue in
@@ -65,7 +66,7 @@ package struct RemoveVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let states = OperationState.allCases.filter { $0 != .executing }
-        return try await Change.run(invocation, "rm", "removed", selection, in: states, consent) {
+        return try await Change.run(invocation, "rm", "removed", selection, in: states, of: states, consent) {
             client,
             ids,
             queue in
@@ -77,13 +78,16 @@ package struct RemoveVerb: Verb {
 extension Change {
     /// Runs `rm` or `retry`.
     ///
-    /// - Parameter states: the states to search if the query names none.
+    /// - Parameters:
+    ///   - states: the states to search if the query names none.
+    ///   - allowed: the states in which the change is possible.
     fileprivate static func run(
         _ invocation: Invocation,
         _ verb: String,
         _ participle: String,
         _ selection: Selection,
         in states: [OperationState],
+        of allowed: [OperationState],
         _ consent: Consent,
         _ apply: @escaping @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeResult]
     ) async throws -> ExitStatus {
@@ -98,6 +102,7 @@ extension Change {
             client: client,
             verb: verb,
             participle: participle,
+            allowed: Set(allowed),
             needsRecord: true
         ) { ids, queue in
             zip(ids, try await apply(client, ids, queue)).map { id, outcome in

@@ -36,12 +36,13 @@ package struct ConfigShowVerb: Verb {
                   password_file = "/home/ann/.sluice-prod"
                   confirm = "always"
                 Settings: redis, password_file, namespace, keys_file, output, time, connect_timeout, no_input, hide_args, redact, \
-                read_only, color, and confirm ("always": changes of named operations are confirmed, too). Of read_only and confirm the \
-                strictest file counts.
+                read_only, and confirm ("always": changes of named operations are confirmed, too). Of read_only and confirm the \
+                strictest file counts. The password of password_file goes only to the redis of the same section.
 
                 A flag has precedence over the environment (SLUICE_REDIS_URL, REDIS_URL, SLUICE_NAMESPACE, SLUICE_OUTPUT, SLUICE_TIME, \
-                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS, SLUICE_REDACT, SLUICE_HIDE_ARGS, SLUICE_CONFIRM, SLUICE_PROFILE, SLUICE_CONFIG), the environment over the files, and these over \
-                the default. Set SLUICE_KEYS_FILE or SLUICE_KEYS, not both. Passwords and keys are not shown.
+                SLUICE_CONNECT_TIMEOUT, SLUICE_READ_ONLY, SLUICE_NO_INPUT, SLUICE_KEYS_FILE, SLUICE_KEYS, SLUICE_REDACT, \
+                SLUICE_HIDE_ARGS, SLUICE_CONFIRM, SLUICE_PROFILE, SLUICE_CONFIG), the environment over the files, and these over the \
+                default. Set SLUICE_KEYS_FILE or SLUICE_KEYS, not both. Passwords and keys are not shown.
                 """
         )
     }

@@ -70,8 +70,8 @@ package struct EventsVerb: Verb {
 
     /// Reads the list of queues. An outage of Redis must not end a command that only listens.
     private func queues(_ client: SluiceClient, isFirst: Bool) async throws -> [String] {
-        if isFirst { return try await client.broker.queues() }
-        return (try? await client.broker.queues()) ?? []
+        if isFirst { return try await client.queues() }
+        return (try? await client.queues()) ?? []
     }
 
     private static let look: Duration = .seconds(1)

@@ -12,6 +12,8 @@ struct OperationCancel: Sendable {
     /// How long to wait until running operations have stopped; nil = no wait.
     let waitLimit: Duration?
 
+    private static let open = OperationState.allCases.filter { !$0.isTerminal }
+
     func run(_ references: [IDReference], _ consent: Consent) async throws -> ExitStatus {
         let references = references.map { IDReference(queue: $0.queue ?? queue, $0.part) }
         return try await change(storesIntent: queue != nil).run(references, consent)
@@ -19,8 +21,7 @@ struct OperationCancel: Sendable {
 
     /// Cancels the operations that a query finds.
     func run(_ selection: Selection, _ consent: Consent) async throws -> ExitStatus {
-        let states = OperationState.allCases.filter { !$0.isTerminal }
-        return try await change(storesIntent: true).run(selection, in: states, consent)
+        try await change(storesIntent: true).run(selection, in: Self.open, consent)
     }
 
     private func change(storesIntent: Bool) -> Change {
@@ -29,6 +30,7 @@ struct OperationCancel: Sendable {
             client: client,
             verb: "cancel",
             participle: "cancelled",
+            allowed: Set(Self.open),
             needsRecord: false
         ) { ids, queue in
             try await rows(ids, in: queue, storesIntent: storesIntent)
@@ -52,7 +54,7 @@ struct OperationCancel: Sendable {
 
     /// Cancels an id without a record, which may be that of an untracked operation: it runs in any queue, or waits in the given queue.
     private func cancelUntracked(_ reference: IDReference) async throws -> TargetReport.Row? {
-        let queues = try await client.broker.queues()
+        let queues = try await client.queues()
         // A text that may be a mistyped end of an id is not stored.
         let storesIntent = queue != nil && reference.meanings.allSatisfy { $0.id != nil }
         for meaning in reference.meanings {

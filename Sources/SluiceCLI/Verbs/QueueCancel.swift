@@ -19,7 +19,7 @@ struct QueueCancel: Sendable {
 
     /// - Parameter queues: nil = all of the namespace.
     func run(_ queues: [String]?, _ consent: Consent, waitLimit: Duration?) async throws -> ExitStatus {
-        let known = try await client.broker.queues()
+        let known = try await client.queues()
         if let unknown = queues?.first(where: { !known.contains($0) }) {
             throw CLIError.unknownQueue(unknown, known: known)
         }

@@ -24,7 +24,21 @@ package struct WorkerTargets: ParsableArguments {
     }
 }
 
-package struct WorkersQuietVerb: Verb {
+/// A verb that changes what workers do.
+package protocol SteeringVerb: Verb {
+    var targets: WorkerTargets { get }
+    var order: WorkerOrder { get }
+}
+
+extension SteeringVerb {
+    package func check() throws { try targets.check() }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await WorkerSteering(order: order).run(targets, invocation)
+    }
+}
+
+package struct WorkersQuietVerb: SteeringVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "quiet",
@@ -46,14 +60,10 @@ package struct WorkersQuietVerb: Verb {
 
     package init() {}
 
-    package func check() throws { try targets.check() }
-
-    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await WorkerSteering(order: .quiet, word: "quiet").run(targets, invocation)
-    }
+    package var order: WorkerOrder { .quiet }
 }
 
-package struct WorkersResumeVerb: Verb {
+package struct WorkersResumeVerb: SteeringVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(commandName: "resume", abstract: "Let quiet workers claim again.")
     }
@@ -63,14 +73,10 @@ package struct WorkersResumeVerb: Verb {
 
     package init() {}
 
-    package func check() throws { try targets.check() }
-
-    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await WorkerSteering(order: .resume, word: "resume").run(targets, invocation)
-    }
+    package var order: WorkerOrder { .resume }
 }
 
-package struct WorkersStopVerb: Verb {
+package struct WorkersStopVerb: SteeringVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "stop",
@@ -91,14 +97,10 @@ package struct WorkersStopVerb: Verb {
 
     package init() {}
 
-    package func check() throws { try targets.check() }
-
-    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await WorkerSteering(order: .stop, word: "stop").run(targets, invocation)
-    }
+    package var order: WorkerOrder { .stop }
 }
 
-package struct WorkersSlotsVerb: Verb {
+package struct WorkersSlotsVerb: SteeringVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "slots",
@@ -129,16 +131,22 @@ package struct WorkersSlotsVerb: Verb {
         try targets.check()
     }
 
-    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await WorkerSteering(order: .slots(count), word: "slots \(count)").run(targets, invocation)
-    }
+    package var order: WorkerOrder { .slots(count) }
 }
 
 /// Stores an order for workers, in each of their queues.
 private struct WorkerSteering: Sendable {
     let order: WorkerOrder
+
     /// The order as it is typed.
-    let word: String
+    private var word: String {
+        switch order {
+        case .quiet: "quiet"
+        case .resume: "resume"
+        case .stop: "stop"
+        case .slots(let count): "slots \(count)"
+        }
+    }
 
     func run(_ targets: WorkerTargets, _ invocation: Invocation) async throws -> ExitStatus {
         try invocation.requireWritable()

@@ -1,4 +1,3 @@
-import Foundation
 import Operations
 import TerminalText
 
@@ -58,15 +57,7 @@ extension MonitorView {
     }
 
     private func when(_ detail: OperationDetail) -> Span {
-        let record = detail.record
-        let times: [Int64] =
-            switch detail.state {
-            case .scheduled, .retrying: [record.dueAt, record.enqueuedAt]
-            case .executing: [record.startedAt, record.enqueuedAt]
-            case .finished, .dead, .cancelled, .expired: [record.endedAt, record.enqueuedAt]
-            case .ready, .blocked: [record.enqueuedAt]
-            }
-        guard let time = times.first(where: { $0 > 0 }), let now = model.board?.time else { return Span("–", .dim) }
+        guard let time = detail.shownTime, let now = model.board?.time else { return Span("–", .dim) }
         return Span(TimeText.relative(time, now: now))
     }
 }
@@ -77,10 +68,7 @@ extension OperationDetail {
         switch state {
         case .executing: progress.map { "\(QuantityText.percent($0.fraction)) \($0.message)" } ?? ""
         case .retrying, .dead:
-            errors.last.map { error in
-                let failure = try? JSONDecoder().decode(OperationFailure.self, from: Data(error.error))
-                return failure.map { "\($0.type): \($0.message)" } ?? String(decoding: error.error, as: UTF8.self)
-            } ?? ""
+            errors.last?.failure.sentence ?? ""
         case .cancelled: cancel?.reason ?? ""
         case .ready where isUnhandled: "waits for a worker that knows its name"
         case .scheduled, .blocked, .ready, .finished, .expired: ""

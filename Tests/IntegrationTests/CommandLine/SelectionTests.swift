@@ -71,6 +71,13 @@ extension CommandLineTests {
             #expect(try await sluice.state(other) == "ready")
             #expect(try await sluice.lines("rm", "--dry-run", "-o", "id", "-w", "-state:ready") == [meant])
             #expect(try await sluice.state(meant) == "cancelled")
+            // What is not possible in its state is not promised.
+            for arguments in [[meant, other], ["-w", "name:noop state:ready,cancelled"]] {
+                let preview = await (try sluice.start(["cancel", "--dry-run", "-o", "id"] + arguments)).outcome()
+                #expect(preview.output == other + "\n", "\(arguments)")
+                let said = "dry run: 1 would be cancelled; 1 would be refused"
+                #expect(preview.errors.contains(said), "\(arguments): \(preview.errors)")
+            }
         }
 
         @Test("Encrypted arguments without a key are counted as not looked at, and not changed")

@@ -224,6 +224,17 @@ struct FoundationOperationTests {
         #expect(journal.entries == ["main", "done"])
     }
 
+    @Test("One that has run is refused for that reason each time: a refusal keeps no claim")
+    func refusedTwice() {
+        let queue = LocalOperationQueue()
+        let operation = Synchronous(Journal())
+        operation.start()
+        for _ in 0..<2 {
+            let error = #expect(throws: OperationsError.self) { try queue.add(foundation: operation) }
+            #expect(error?.message.contains("was started before") == true)
+        }
+    }
+
     @Test("From many tasks at once, one of them runs it")
     func contended() async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 4)
