@@ -12,7 +12,8 @@ extension CommandLineTests {
         func running() async throws {
             let worker = try await sluice.worker()
             let id = try await sluice.enqueue("sleep", "seconds:=600")
-            try await sluice.reaches("executing", id)
+            // Executing is what was claimed. Only a body that has begun acknowledges a cancel.
+            try await eventually("the body runs") { try await sluice.detail(id)?.progress != nil }
             let outcome = try await sluice("cancel", id, "--wait=20s", "--reason", "wrong file")
             #expect(outcome.code == 0, "\(outcome.errors)")
             #expect(outcome.output.hasPrefix("\(id) cancelled after "))

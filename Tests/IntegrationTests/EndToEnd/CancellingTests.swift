@@ -12,7 +12,8 @@ struct CancellingTests {
         let installation = try Installation()
         let worker = try installation.worker()
         let id = try await installation.enqueue("sleep", "seconds:=60")
-        try await installation.awaitState("executing", of: id)
+        // Executing is what was claimed. Only a body that has begun acknowledges a cancel.
+        try await eventually("the body runs") { try await installation.show(id).progress != nil }
         let first = try await installation.sluice("cancel", id, "--wait=5s", "--reason", "wrong file")
         #expect(first.code == 0, "\(first.errors)")
         let shown = try await installation.show(id)

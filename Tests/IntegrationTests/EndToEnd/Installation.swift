@@ -168,6 +168,7 @@ struct Shown: Decodable {
     }
 
     struct Result: Decodable { var exitCode: Int? }
+    struct Progress: Decodable { var fraction: Double }
 
     var id: String
     var state: String
@@ -177,6 +178,7 @@ struct Shown: Decodable {
     var delivery: Int
     var fence: Int?
     var worker: String?
+    var progress: Progress?
     var enqueuedAt: String?
     var startedAt: String?
     var endedAt: String?
