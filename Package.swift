@@ -67,10 +67,11 @@ let package = Package(
             dependencies: ["Operations", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict
         ),
+        .target(name: "Schedules", dependencies: ["Operations"], swiftSettings: strict),
         .target(
             name: "WorkerRuntime",
             dependencies: [
-                "Operations",
+                "Operations", "Schedules", "Selectors",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -88,7 +89,7 @@ let package = Package(
         .target(
             name: "Sluice",
             dependencies: [
-                "Operations", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker",
+                "Operations", "Schedules", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -113,7 +114,8 @@ let package = Package(
         .target(
             name: "SluiceCLI",
             dependencies: [
-                "Operations", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker", "WorkerRuntime",
+                "Operations", "Schedules", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker",
+                "WorkerRuntime",
                 "BuiltinOperations", "Sluice", "SluiceWorker", "TerminalText", "Selectors", "SluiceMonitor",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -168,6 +170,13 @@ let package = Package(
             name: "guard-fixture",
             dependencies: ["BuiltinOperations"],
             path: "Tests/GuardFixture",
+            swiftSettings: strict
+        ),
+        // A worker whose bodies wait at gates, for tests that kill it.
+        .executableTarget(
+            name: "worker-fixture",
+            dependencies: ["SluiceCLI"],
+            path: "Tests/WorkerFixture",
             swiftSettings: strict
         ),
         // Whole programs.
@@ -272,6 +281,12 @@ let package = Package(
         ),
         // Tests.
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "BrokerModel"], swiftSettings: strict),
+        .testTarget(
+            name: "SchedulesTests",
+            dependencies: ["Schedules", "TestSupport"],
+            exclude: ["zone_table.py"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "OperationKeysTests", dependencies: ["OperationKeys", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "RedisClientTests",
@@ -326,7 +341,8 @@ let package = Package(
             dependencies: [
                 "Operations", "OperationKeys", "RedisClient", "RedisBroker", "WorkerRuntime", "Sluice", "SluiceCLI",
                 "TestSupport",
-                "sluice", "image-run", "thumbnails", .product(name: "Logging", package: "swift-log"),
+                "sluice", "image-run", "thumbnails", "worker-fixture",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

@@ -16,8 +16,8 @@ WRITING = set(
 )
 # Keys that hold no operations: counters, workers, requests, what stands beside a record. `key`, `set` and `about` are names of such.
 OTHERS = (
-    r"META|TOTALS|calls$|key$|set$|about$|awaited$|intents$|extras$|(extras|errors|log)_key"
-    r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost)"
+    r"META|TOTALS|STANDING|SCHEDULES|DUE|UNIQUE|behind_key|calls$|key$|set$|about$|awaited$|intents$|extras$|(extras|errors|log)_key"
+    r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost|full|fresh|keyLimits)"
 )
 
 
@@ -67,7 +67,7 @@ for path in (root / "includes/base").glob("*.lua"):
         base |= defined_in(path)
 owner = {name: stem for stem, path in includes.items() if stem not in FAST_PATHS for name in defined_in(path) if name not in base}
 LUA = set("and break do else elseif end false for function if in local nil not or repeat return then true until while".split())
-LUA |= set("redis string table math tonumber tostring ipairs pairs next unpack KEYS ARGV".split())
+LUA |= set("redis cmsgpack string table math tonumber tostring ipairs pairs next unpack KEYS ARGV".split())
 
 
 def check_needs(path, seen):
@@ -89,7 +89,7 @@ def lines_of(path):
 def check_positions(path):
     """Positions in headers and records stand in the folder record."""
     for number, line in lines_of(path):
-        text = line.replace("sub(element, 1, SHOWN_BYTES)", "").replace("sub(DIGITS,", "")
+        text = line.replace("sub(element, 1, SHOWN_BYTES)", "").replace("sub(DIGITS,", "").replace("call('SET', PREFIX .. 'full'", "")
         if re.search(r"\b(sub|byte)\(.*\d|GETRANGE', [^,]+, *'?\d+'?, *'?\d|SETRANGE|MSETNX|call\('SET'", text):
             failures.append(f"{path}:{number}: a position in a record, or a write of one, outside of includes/record: {line.strip()}")
 

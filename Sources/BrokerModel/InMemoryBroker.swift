@@ -32,6 +32,9 @@ package final class InMemoryBroker: Broker {
             model.now = time.milliseconds
             let result = body(&model)
             model.trimEnded()
+            model.announceRoom()
+            model.passKeys()
+            model.announceKeys()
             state.listeners.notify(of: &model)
             state.queues[queue] = model
             return result
@@ -73,6 +76,7 @@ extension InMemoryBroker {
         queue: String
     ) async throws -> (outcomes: [SettleOutcome], claim: Claim?) {
         run(queue) { model in
+            model.noteLeaving()
             let outcomes = completions.map { model.complete($0, worker: worker.description) }
             return (outcomes, isRepeat ? nil : thenClaim.map { model.claim($0) })
         }
@@ -84,6 +88,14 @@ extension InMemoryBroker {
 
     package func giveBack(_ returns: [Return], worker: WorkerID, queue: String) async throws -> [SettleOutcome] {
         run(queue) { $0.giveBack(returns, worker: worker.description) }
+    }
+
+    package func remember(
+        _ result: EffectResult,
+        worker: WorkerID,
+        queue: String
+    ) async throws -> OnceResults.Stored {
+        run(queue) { $0.remember(result, worker: worker.description) }
     }
 
     package func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool] {
@@ -119,8 +131,14 @@ extension InMemoryBroker {
         run(queue) { $0.abandon(worker: worker.description) }
     }
 
-    package func retire(worker: WorkerID, queue: String) async throws {
-        run(queue) { $0.retire(worker: worker.description) }
+    package func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
+        run(queue) { $0.retire(worker: worker.description, figures: figures) }
+    }
+
+    package func dueSchedules(queue: String) async throws -> SchedulePage { read(queue) { $0.dueSchedules } }
+
+    package func fire(_ firing: ScheduleFiring, queue: String) async throws -> FiringReply {
+        run(queue) { $0.fire(firing) }
     }
 
     package func wake(queue: String) async throws {
@@ -143,12 +161,35 @@ extension InMemoryBroker {
         read(queue) { $0.lostWorkers(limit: limit) }
     }
 
+    package func storedEvents(
+        queue: String,
+        after cursor: String?,
+        agoMilliseconds: Int64,
+        limit: Int
+    ) async throws -> StoredEvents {
+        read(queue) { $0.storedEvents(after: cursor, agoMilliseconds: agoMilliseconds, limit: limit) }
+    }
+
+    package func figures(_ query: FiguresQuery, queue: String) async throws -> FiguresReply {
+        read(queue) { $0.figures(query) }
+    }
+
     package func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
         read(queue) { model in ids.map { model.detail($0) } }
     }
 
-    package func page(state: OperationState, queue: String, cursor: String?, limit: Int) async throws -> OperationPage {
-        read(queue) { $0.page(state: state, cursor: cursor, limit: limit) }
+    package func page(
+        state: OperationState,
+        queue: String,
+        cursor: String?,
+        limit: Int,
+        sought: SoughtText?
+    ) async throws -> OperationPage {
+        read(queue) { $0.page(state: state, cursor: cursor, limit: limit, sought: sought) }
+    }
+
+    package func limitKey(_ key: String, queue: String) async throws -> LimitKeyState {
+        read(queue) { $0.limitKey(key) }
     }
 
     package func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog? {
@@ -169,7 +210,17 @@ extension InMemoryBroker {
         request: CancelRequest,
         queue: String
     ) async throws -> [CancelOutcome] {
-        run(queue) { model in ids.map { model.cancel($0, request: request) } }
+        // What has no record is looked for by a call of its own, once for all places of an id.
+        let tracked = run(queue) { model in
+            let found = ids.map { model.operations[$0] != nil }
+            return model.cancel(zip(ids, found).map { $1 ? $0 : nil }, request)
+        }
+        let missing = Array(Set(zip(ids, tracked).filter { $1 == nil }.map(\.0))).sorted()
+        let answers = run(queue) { $0.cancel(missing, request) }
+        let untracked = Dictionary(zip(missing, answers), uniquingKeysWith: { first, _ in first })
+        return zip(ids, tracked).map { id, outcome in
+            outcome ?? untracked[id].flatMap { $0 } ?? .unknown(intentStored: false)
+        }
     }
 
     package func cancelQueue(
@@ -179,19 +230,76 @@ extension InMemoryBroker {
         run(queue) { $0.cancelAll(request) }
     }
 
-    package func retry(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome] {
-        run(queue) { model in ids.map { model.retry($0) } }
+    package func retry(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
+        run(queue) { $0.change(ids, .retry, by) { model, id in model.retry(id) } }
     }
 
-    package func remove(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome] {
-        run(queue) { model in ids.map { model.remove($0) } }
+    package func edit(_ edits: [OperationEdit], by: String, queue: String) async throws -> [EditOutcome] {
+        run(queue) { model in
+            let outcomes = edits.map { model.edit($0) }
+            let changed = outcomes.count { $0 == .done }
+            if changed > 0 { model.effects.change = QueueChange(.edit, by: by, count: changed) }
+            return outcomes
+        }
     }
+
+    package func purge(_ queue: String, by: String, from progress: PurgeProgress?) async throws -> PurgeProgress {
+        run(queue) { $0.purge(by: by, from: progress) }
+    }
+
+    package func hold(_ ids: [OperationID], by: String, reason: String, queue: String) async throws -> [ChangeOutcome] {
+        run(queue) { $0.change(ids, .hold, by, reason) { model, id in model.hold(id, by: by, reason: reason) } }
+    }
+
+    package func release(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
+        // The last one first, so that they stand in their order at the head of a lane.
+        run(queue) { $0.change(ids.reversed(), .release, by) { model, id in model.release(id) } }.reversed()
+    }
+
+    package func remove(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
+        run(queue) { $0.change(ids, .remove, by) { model, id in model.remove(id) } }
+    }
+
+    package func setStandingCancel(_ new: NewStandingCancel, queue: String) async throws -> (id: Int64, endsAt: Int64)?
+    {
+        run(queue) { $0.setStanding(new) }
+    }
+
+    package func removeStandingCancels(
+        _ ids: [Int64]?,
+        by: String,
+        queue: String
+    ) async throws -> [Int64] {
+        run(queue) { $0.removeStanding(ids, by: by) }
+    }
+
+    package func standingCancels(queue: String) async throws -> StandingCancels { read(queue) { $0.standingCancels } }
 
     package func steer(_ order: WorkerOrder, worker: String, by: String, queue: String) async throws -> Bool {
         run(queue) { $0.steer(order, worker: worker, by: by) }
     }
 
-    package func setPaused(_ paused: Bool, forMilliseconds: Int64?, queue: String) async throws {
-        run(queue) { $0.setPaused(paused, forMilliseconds: forMilliseconds) }
+    package func schedules(queue: String, after id: String?) async throws -> SchedulePage {
+        read(queue) { $0.schedules(after: id) }
+    }
+
+    package func schedule(_ id: String, queue: String) async throws -> SchedulePage {
+        read(queue) { $0.schedule(id) }
+    }
+
+    package func setSchedule(_ change: ScheduleChange, by: String, queue: String) async throws -> ScheduleOutcome {
+        run(queue) { $0.setSchedule(change, by: by) }
+    }
+
+    package func removeSchedule(_ id: String, by: String, queue: String) async throws -> Bool {
+        run(queue) { $0.removeSchedule(id, by: by) }
+    }
+
+    package func setLimits(_ limits: [QueueLimit], by: String, queue: String) async throws -> QueueLimits {
+        run(queue) { $0.setLimits(limits, by: by) }
+    }
+
+    package func setPaused(_ request: PauseRequest, queue: String) async throws {
+        run(queue) { $0.setPaused(request) }
     }
 }

@@ -7,7 +7,10 @@ import Operations
 package final class UnreliableBroker<Base: WorkerBroker>: WorkerBroker {
     /// Which call is meant, for `only`.
     package enum Call: String, Sendable, CaseIterable {
-        case enqueue, claim, complete, fail, giveBack, report, beat, reconcile, sweep, abandon, retire, requestedCancels
+        case enqueue, claim, complete, fail, giveBack, report, remember, beat, reconcile, sweep, abandon, retire
+        case requestedCancels, standingCancels
+        case dueSchedules
+        case fire
     }
 
     package let base: Base
@@ -104,6 +107,14 @@ extension UnreliableBroker {
         try await attempt(.report) { try await base.report(reports, number: number, worker: worker, queue: queue) }
     }
 
+    package func remember(
+        _ result: EffectResult,
+        worker: WorkerID,
+        queue: String
+    ) async throws -> OnceResults.Stored {
+        try await attempt(.remember) { try await base.remember(result, worker: worker, queue: queue) }
+    }
+
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply {
         let fate = fate(of: .beat)
         if fate == .callLost { throw Self.lost(.beat) }
@@ -131,8 +142,8 @@ extension UnreliableBroker {
         try await attempt(.abandon) { try await base.abandon(worker: worker, queue: queue) }
     }
 
-    package func retire(worker: WorkerID, queue: String) async throws {
-        try await attempt(.retire) { try await base.retire(worker: worker, queue: queue) }
+    package func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
+        try await attempt(.retire) { try await base.retire(worker: worker, figures: figures, queue: queue) }
     }
 
     /// Waiting is never unreliable here: a lost wake-up is `base.waitForWakeUp` returning nil.
@@ -144,6 +155,14 @@ extension UnreliableBroker {
         try await attempt(.claim) { try await base.claimAtWakeUp(request, queue: queue, timeout: timeout) }
     }
 
+    package func dueSchedules(queue: String) async throws -> SchedulePage {
+        try await attempt(.dueSchedules) { try await base.dueSchedules(queue: queue) }
+    }
+
+    package func fire(_ firing: ScheduleFiring, queue: String) async throws -> FiringReply {
+        try await attempt(.fire) { try await base.fire(firing, queue: queue) }
+    }
+
     package func wake(queue: String) async throws { try await base.wake(queue: queue) }
 
     package func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
@@ -151,6 +170,10 @@ extension UnreliableBroker {
         try await attempt(.requestedCancels) {
             try await base.requestedCancels(of: fences, worker: worker, queue: queue)
         }
+    }
+
+    package func standingCancels(queue: String) async throws -> StandingCancels {
+        try await attempt(.standingCancels) { try await base.standingCancels(queue: queue) }
     }
 
     package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {

@@ -57,6 +57,12 @@ struct Arguments {
         try optional(key, "a number") { $0.doubleValue }
     }
 
+    func optionalSeconds(_ key: String, atMost most: Duration) throws -> Duration? {
+        try optional(key, "a number of seconds up to \(Int(most.inSeconds))") { value in
+            value.doubleValue.flatMap { $0 >= 0 && $0 <= most.inSeconds ? .seconds($0) : nil }
+        }
+    }
+
     func optionalStrings(_ key: String) throws -> [String]? {
         try optional(key, "an array of strings") { value in
             guard let elements = value.arrayValue else { return nil }

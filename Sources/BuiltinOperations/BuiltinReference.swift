@@ -65,8 +65,9 @@ package struct BuiltinReference: Sendable {
             ("cwd", "string", "Folder to run in, on the worker's machine (the worker's own)."),
             ("env", "object", "Variables, which replace those that the worker passes."),
             ("stdin", "string", "Text that the program reads (none)."),
+            ("snooze", "number", "Seconds until it runs again after exit code 75 (30)."),
         ],
-        result: #"{"exitCode":0}; another exit code is a failed attempt"#,
+        result: #"{"exitCode":0}; 75 = run again later, no attempt used; another exit code is a failed attempt"#,
         example: "--cwd /srv --env COLOR=red --stdin list.txt -- sort -r"
     )
 

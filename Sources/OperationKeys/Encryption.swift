@@ -4,13 +4,11 @@ import Operations
 
 /// Encrypts arguments with AES-256-GCM: base 64 of 12 bytes of nonce, the ciphertext, and 16 bytes of tag.
 ///
-/// The key of an operation is HKDF-SHA256 of the configured key, with the id as salt. Also authenticated: `sluice-encryption-1`, namespace,
+/// The key of an operation is HKDF-SHA256 of the configured key, with the id as salt. Also authenticated: `sluice-encryption-1` (of a schedule: `sluice-schedule-encryption-1`), namespace,
 /// queue, id (a line each) and the name.
 enum Encryption {
-    private static let purpose = "sluice-encryption-1"
-
     static func seal(_ arguments: [UInt8], _ key: OperationKeys.Key, _ place: Place, name: String) -> String {
-        let context = place.bound(to: purpose) + Array(name.utf8)
+        let context = place.bound(to: place.kind.encryption) + Array(name.utf8)
         do {
             let box = try AES.GCM.seal(arguments, using: derived(key, place), authenticating: context)
             guard let combined = box.combined else { preconditionFailure("AES-GCM with a nonce that is not 12 bytes") }
@@ -27,7 +25,7 @@ enum Encryption {
         _ place: Place,
         name: String
     ) throws(SealFailure) -> [UInt8] {
-        let context = place.bound(to: purpose) + Array(name.utf8)
+        let context = place.bound(to: place.kind.encryption) + Array(name.utf8)
         guard arguments.first == UInt8(ascii: "\""),
             let data = Data(base64Encoded: Data(arguments.dropFirst().dropLast())),
             let box = try? AES.GCM.SealedBox(combined: data),
@@ -44,8 +42,8 @@ enum Encryption {
     private static func derived(_ key: OperationKeys.Key, _ place: Place) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
             inputKeyMaterial: key.secret,
-            salt: Array("\(place.id)".utf8),
-            info: Array(purpose.utf8),
+            salt: Array(place.id.utf8),
+            info: Array(place.kind.encryption.utf8),
             outputByteCount: 32
         )
     }

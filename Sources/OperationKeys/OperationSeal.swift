@@ -35,7 +35,11 @@ package struct OperationSeal: EnvelopeSeal {
     package func open(_ envelope: [UInt8], id: OperationID, queue: String) throws -> OperationEnvelope {
         let place = Place(namespace: namespace, queue: queue, id: id)
         if !keys.signing.isEmpty { try Signature.verify(envelope, keys.signing, place) }
-        var opened = try OperationEnvelope(envelope)
+        return try decrypt(try OperationEnvelope(envelope), place)
+    }
+
+    private func decrypt(_ envelope: OperationEnvelope, _ place: Place) throws(SealFailure) -> OperationEnvelope {
+        var opened = envelope
         guard let keyID = opened.encryptionKey else { return opened }
         guard let key = keys.encryption.first(where: { $0.id == keyID }) else {
             throw SealFailure.unknownKey(keyID, "its arguments are encrypted with")
@@ -43,6 +47,53 @@ package struct OperationSeal: EnvelopeSeal {
         opened.arguments = try Encryption.open(opened.arguments, key, place, name: opened.name)
         opened.encryptionKey = nil
         return opened
+    }
+
+    package func digestKey(for purpose: String) -> [UInt8]? {
+        guard let key = keys.encryption.first else { return nil }
+        let derived = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: key.secret,
+            salt: Array(namespace.utf8),
+            info: Array(purpose.utf8),
+            outputByteCount: 32
+        )
+        return derived.withUnsafeBytes { Array($0) }
+    }
+
+    package func sealSchedule(
+        _ definition: [UInt8],
+        id: String,
+        queue: String
+    ) throws(OperationsError) -> [UInt8] {
+        let place = Place(namespace: namespace, queue: queue, schedule: id)
+        var bytes = definition
+        if let key = keys.encryption.first {
+            let operation = try Self.operation(in: bytes)
+            bytes.replaceSubrange(operation, with: try encrypt(Array(bytes[operation]), key, place))
+        }
+        if let key = keys.signing.first { bytes = Signature.append(to: bytes, key, place) }
+        return bytes
+    }
+
+    package func openSchedule(_ definition: [UInt8], id: String, queue: String) throws -> [UInt8] {
+        let place = Place(namespace: namespace, queue: queue, schedule: id)
+        if !keys.signing.isEmpty { try Signature.verify(definition, keys.signing, place) }
+        var bytes = definition
+        let operation = try Self.operation(in: bytes)
+        let envelope = try OperationEnvelope(Array(bytes[operation]))
+        if envelope.encryptionKey != nil {
+            bytes.replaceSubrange(operation, with: try decrypt(envelope, place).encoded())
+        }
+        return bytes
+    }
+
+    /// Where the operation of a schedule stands in its definition.
+    private static func operation(in definition: [UInt8]) throws(OperationsError) -> Range<Int> {
+        var fields = JSONFields(definition)
+        while let (field, value) = try fields.next() {
+            if field == "operation" { return value.startIndex..<value.endIndex }
+        }
+        throw OperationsError(.malformed, "a schedule has no \"operation\"")
     }
 
     /// Replaces the arguments and adds the id of the key. All other bytes stay.
@@ -58,7 +109,11 @@ package struct OperationSeal: EnvelopeSeal {
             if field == "args" { arguments = value }
         }
         guard let arguments, envelope.last == UInt8(ascii: "}") else {
-            throw OperationsError(.malformed, "an envelope without arguments cannot be encrypted", id: place.id)
+            throw OperationsError(
+                .malformed,
+                "an envelope without arguments cannot be encrypted",
+                id: OperationID(place.id)
+            )
         }
         let hidden = Encryption.seal(Array(arguments), key, place, name: name)
         return envelope[..<arguments.startIndex] + Array("\"\(hidden)\"".utf8)
@@ -66,11 +121,27 @@ package struct OperationSeal: EnvelopeSeal {
     }
 }
 
-/// The place of an operation. What is signed or encrypted for one place is not valid in another.
+/// The place of an operation or a schedule. What is signed or encrypted for one place is not valid in another.
 struct Place {
+    enum Kind: Sendable {
+        case operation, schedule
+
+        var signature: String { self == .operation ? "sluice-signature-1" : "sluice-schedule-1" }
+        var encryption: String { self == .operation ? "sluice-encryption-1" : "sluice-schedule-encryption-1" }
+    }
+
+    let kind: Kind
     let namespace: String
     let queue: String
-    let id: OperationID
+    let id: String
+
+    init(namespace: String, queue: String, id: OperationID) {
+        (kind, self.namespace, self.queue, self.id) = (.operation, namespace, queue, "\(id)")
+    }
+
+    init(namespace: String, queue: String, schedule: String) {
+        (kind, self.namespace, self.queue, id) = (.schedule, namespace, queue, schedule)
+    }
 
     /// The place as lines. Names contain no line ends, so no other place has the same lines.
     func bound(to purpose: String) -> [UInt8] { Array("\(purpose)\n\(namespace)\n\(queue)\n\(id)\n".utf8) }

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import Operations
 
-/// HMAC-SHA256 over `sluice-signature-1`, namespace, queue, id (a line each) and the envelope without its last field, which is
+/// HMAC-SHA256 over `sluice-signature-1` (of a schedule: `sluice-schedule-1`), namespace, queue, id (a line each) and the envelope without its last field, which is
 /// `"sig":"KEY:MAC"` in exactly this form.
 enum Signature {
     private static let begin = Array(#","sig":""#.utf8)
@@ -34,7 +34,7 @@ enum Signature {
     }
 
     private static func signed(_ body: some Sequence<UInt8>, _ place: Place) -> [UInt8] {
-        place.bound(to: "sluice-signature-1") + body + [UInt8(ascii: "}")]
+        place.bound(to: place.kind.signature) + body + [UInt8(ascii: "}")]
     }
 
     /// Finds the last field without reading the ones before it: nothing is decoded before it is verified.

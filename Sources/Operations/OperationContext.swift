@@ -19,7 +19,7 @@ public struct OperationContext: Sendable {
     /// The producer's tags.
     public let tags: [String]
     private let validFence: Int64
-    private let link: any OperationLink
+    let link: any OperationLink
 
     package init(
         claimed: ClaimedOperation,
@@ -80,8 +80,13 @@ public struct OperationContext: Sendable {
         }
     }
 
-    /// The reason of the cancel request; nil without one. `Task.isCancelled` becomes true at the same time.
-    public var cancelReason: String? { link.cancelReason }
+    /// Why, by whom and when the operation's cancel was requested. `Task.isCancelled` becomes true at the same time.
+    ///
+    /// Nil while no cancel is requested, and where the body has to end for another reason: its time limit, or a worker that stops.
+    public var cancellation: Cancellation? { link.cancellation }
+
+    /// Sets what is called if a forced cancel ends the operation: it ends what the body has started, without any grace.
+    package func whenForced(_ kill: @escaping @Sendable () -> Void) { link.whenForced(kill) }
 
     /// Reports progress. Sent at most every 250 ms; the last value always arrives.
     ///
@@ -146,12 +151,25 @@ public struct OperationContext: Sendable {
 /// A running operation's connection to its executor.
 package protocol OperationLink: Sendable {
     var ownsLease: Bool { get }
-    var cancelReason: String? { get }
+    var cancellation: Cancellation? { get }
+    /// Sets what is called if a forced cancel ends the operation, at once if one has.
+    func whenForced(_ kill: @escaping @Sendable () -> Void)
     func write(_ content: Report.Content)
     /// The last checkpoint, of this run or an earlier one.
     func lastCheckpoint() async throws -> [UInt8]?
+    /// The results of `once`; nil = the operation is not tracked.
+    var onceResults: OnceResults? { get }
+    var isTracked: Bool { get }
+    /// Who would rather have the slot, between two steps of the body; nil = no other.
+    ///
+    /// - Parameter sliceIsOver: the body has run for its time slice.
+    func slotWish(sliceIsOver: Bool) -> SlotWish?
 }
 
 extension OperationLink {
+    package func whenForced(_ kill: @escaping @Sendable () -> Void) {}
     package func lastCheckpoint() async throws -> [UInt8]? { nil }
+    package var onceResults: OnceResults? { nil }
+    package var isTracked: Bool { true }
+    package func slotWish(sliceIsOver: Bool) -> SlotWish? { nil }
 }

@@ -52,8 +52,9 @@ struct Keys: Sendable {
     var prefixPattern: String { "{\(namespace)/*" }
 
     private static let kindsOfQueue: Set = [
-        "meta", "totals", "wake", "leases", "scheduled", "retrying", "expiring", "batches", "intents", "awaited",
-        "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost",
+        "meta", "totals", "wake", "leases", "scheduled", "retrying", "blocked", "expiring", "batches", "intents",
+        "awaited", "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost", "figures",
+        "standing", "schedules", "full", "unique", "fresh", "behind", "keyed", "next", "running", "keyLimits",
     ]
 
     /// What the keys of a queue are called, behind their prefix; of records only what they have besides.

@@ -4,7 +4,7 @@ import RedisClient
 
 extension RedisBroker: BrokerAudit {
     package func auditQueue(_ queue: String) async throws -> QueueAudit {
-        let fields = try await audit(scripts[.auditQueue], arguments(queue), count: 8)
+        let fields = try await audit(scripts[.auditQueue], arguments(queue), count: 9)
         var audit = QueueAudit(
             queue: queue,
             time: Int64(fields[0].int ?? 0),
@@ -19,6 +19,7 @@ extension RedisBroker: BrokerAudit {
         audit.workers = Array(fields[5].array ?? []).chunks(of: 3).compactMap(QueueAudit.Worker.init)
         audit.findings = fields[6].findings(queue)
         audit.unhandled = (fields[7].array ?? []).compactMap(\.string)
+        audit.keyPlaces = (fields[8].array ?? []).compactMap(\.string).compactMap(AuditPlace.init(ofKey:))
         return audit
     }
 
@@ -232,12 +233,21 @@ extension QueueAudit {
     /// In the order of `audit_queue.lua`.
     fileprivate mutating func read(sizes values: [Int]) {
         let places: [AuditPlace] =
-            (0...4).map { .lane($0) } + [.scheduled, .retrying, .expiring]
+            (0...4).map { .lane($0) } + [.scheduled, .retrying, .blocked, .expiring]
             + [.ended(.finished), .ended(.dead), .ended(.cancelled), .ended(.expired)]
         for (place, size) in zip(places, values) { sizes[place] = size }
         let rest = Array(values.dropFirst(places.count))
         guard rest.count == 3 else { return }
         (batches, intents, awaited) = (rest[0], rest[1], rest[2])
+    }
+}
+
+extension AuditPlace {
+    /// Reads a place of a limit key as `audit_queue.lua` spells it.
+    fileprivate init?(ofKey text: String) {
+        let words = text.split(separator: ":", maxSplits: 1).map(String.init)
+        guard words.count == 2 else { return nil }
+        self = words[0] == "keyed" ? .keyed(words[1]) : .running(key: words[1])
     }
 }
 

@@ -36,7 +36,9 @@ extension Claim {
         var operations: [ClaimedOperation] = []
         operations.reserveCapacity(fields.count - 4)
         for (index, element) in fields.dropFirst(4).enumerated() {
-            guard let operation = ClaimedOperation(fence: Int64(fence + 1 + index), taken: element) else { continue }
+            let fence = Int64(fence + 1 + index)
+            let found = ClaimedOperation(fence: fence, taken: element, standing: Int64(more >> 2))
+            guard let operation = found else { continue }
             operations.append(operation)
         }
         self.init(
@@ -51,15 +53,16 @@ extension Claim {
 
 extension ClaimedOperation {
     /// Reads what a claim took: an element, or the record of a tracked operation.
-    init?(fence: Int64, taken: RedisValue) {
+    init?(fence: Int64, taken: RedisValue, standing: Int64) {
         guard let bytes = taken.bytes else { return nil }
         let isRecord = bytes.count >= OperationRecord.headByteCount && bytes[1] != UInt8(ascii: "0")
-        self.init(fence: fence, element: bytes, headByteCount: isRecord ? OperationRecord.headByteCount : nil)
+        let headByteCount = isRecord ? OperationRecord.headByteCount : nil
+        self.init(fence: fence, element: bytes, headByteCount: headByteCount, standing: standing)
     }
 
-    init?(fence: Int64, element: RedisValue) {
+    init?(fence: Int64, element: RedisValue, standing: Int64) {
         guard let bytes = element.bytes else { return nil }
-        self.init(fence: fence, element: bytes)
+        self.init(fence: fence, element: bytes, standing: standing)
     }
 }
 

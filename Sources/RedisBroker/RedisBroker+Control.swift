@@ -10,6 +10,7 @@ extension RedisBroker {
             arguments.append(request.by.oneWord)
             arguments.append(request.reason.oneLine)
             arguments.append(request.storesIntent ? 1 : 0)
+            arguments.append(request.isForced ? 1 : 0)
             for id in chunk { arguments.append(id) }
             let reply = try await evaluate(scripts[.cancel], arguments).array ?? []
             var answers = reply.prefix(2 * chunk.count).pairs.map { CancelOutcome(code: $0, detail: $1) }
@@ -17,7 +18,9 @@ extension RedisBroker {
             let workers = reply.dropFirst(2 * chunk.count).compactMap(\.string)
             let owners = try await cancelHeld(missing, by: workers, request, queue)
             for (index, id) in zip(answers.indices, chunk) {
-                if let worker = owners[id.description] { answers[index] = .requested(worker: worker) }
+                if let worker = owners[id.description] {
+                    answers[index] = request.isForced ? .forced(worker: worker) : .requested(worker: worker)
+                }
             }
             outcomes += answers
         }
@@ -42,6 +45,7 @@ extension RedisBroker {
             arguments.append(request.reason.oneLine)
             arguments.append(missing.count)
             arguments.append(cursor)
+            arguments.append(request.isForced ? 1 : 0)
             for id in missing { arguments.append(id) }
             for worker in rest { arguments.append(worker) }
             let reply = try await evaluate(scripts[.cancelHeld], arguments).array ?? []
@@ -61,34 +65,122 @@ extension RedisBroker {
         return (reply.first?.int ?? 0, reply.last?.int ?? 0)
     }
 
-    package func retry(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome] {
-        try await change(scripts[.retry], ids, queue)
+    package func retry(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
+        try await change(scripts[.retry], ids, by, queue)
     }
 
-    package func remove(_ ids: [OperationID], queue: String) async throws -> [ChangeOutcome] {
-        try await change(scripts[.remove], ids, queue)
+    package func remove(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
+        try await change(scripts[.remove], ids, by, queue)
     }
 
-    private func change(_ script: RedisScript, _ ids: [OperationID], _ queue: String) async throws -> [ChangeOutcome] {
+    package func edit(_ edits: [OperationEdit], by: String, queue: String) async throws -> [EditOutcome] {
         try await requireProtocol(isWriting: false)
-        var outcomes: [ChangeOutcome] = []
-        for chunk in ids.chunks(of: Defaults.batch) {
-            var arguments = arguments(queue, capacity: 64 + 36 * chunk.count)
-            for id in chunk { arguments.append(id) }
-            outcomes += (try await evaluate(script, arguments).bytes ?? []).map { mark in
+        var outcomes: [EditOutcome] = []
+        for chunk in edits.chunks(of: Defaults.trackedBatch) {
+            var arguments = arguments(queue, capacity: 1 << 14)
+            arguments.append(by.oneWord)
+            for edit in chunk {
+                let header = edit.record.header
+                arguments.append(header.id)
+                var bytes: [UInt8] = []
+                header.write(into: &bytes)
+                arguments.append(bytes)
+                arguments.append(edit.envelope == nil ? [] : edit.record.envelope)
+                arguments.append(edit.priority.map { "\($0.lane)" } ?? "")
+                arguments.append(edit.delayMilliseconds.map { "\(max(0, $0))" } ?? "")
+                arguments.append(edit.envelope ?? [])
+            }
+            outcomes += (try await evaluate(scripts[.edit], arguments).bytes ?? []).map { mark in
                 if mark == UInt8(ascii: "1") { return .done }
+                if mark == UInt8(ascii: "~") { return .outdated }
                 return OperationState(code: mark).map { .refused($0) } ?? .unknown
             }
         }
         return outcomes
     }
 
-    package func setPaused(_ paused: Bool, forMilliseconds: Int64?, queue: String) async throws {
+    package func purge(_ queue: String, by: String, from progress: PurgeProgress?) async throws -> PurgeProgress {
+        try await requireProtocol(isWriting: false)
+        var arguments = arguments(queue)
+        arguments.append(by.oneWord)
+        arguments.append(progress.map { "\($0.sequence)" } ?? "")
+        arguments.append(progress?.place ?? 1)
+        arguments.append(progress?.passed ?? 0)
+        arguments.append(progress?.removed ?? 0)
+        let reply = (try await evaluate(scripts[.purge], arguments).array ?? []).map { $0.int ?? 0 }
+        guard reply.count == 4 else {
+            throw OperationsError(.malformed, "the reply to a purge has an unknown form; run: sluice doctor")
+        }
+        return PurgeProgress(
+            removed: (progress?.removed ?? 0) + reply[0],
+            sequence: Int64(reply[1]),
+            place: reply[2],
+            passed: reply[3]
+        )
+    }
+
+    package func hold(_ ids: [OperationID], by: String, reason: String, queue: String) async throws -> [ChangeOutcome] {
+        try await change(scripts[.hold], ids, by, queue, reason: reason)
+    }
+
+    package func release(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
+        // The last chunk first, so that they stand in their order at the head of a lane.
+        var outcomes: [ChangeOutcome] = []
+        for chunk in ids.chunks(of: Defaults.batch).reversed() {
+            outcomes = try await change(scripts[.release], Array(chunk), by, queue) + outcomes
+        }
+        return outcomes
+    }
+
+    /// - Parameter reason: nil = the script takes none.
+    private func change(
+        _ script: RedisScript,
+        _ ids: [OperationID],
+        _ by: String,
+        _ queue: String,
+        reason: String? = nil
+    ) async throws -> [ChangeOutcome] {
+        try await requireProtocol(isWriting: false)
+        var outcomes: [ChangeOutcome] = []
+        for chunk in ids.chunks(of: Defaults.batch) {
+            var arguments = arguments(queue, capacity: 128 + 36 * chunk.count)
+            arguments.append(by.oneWord)
+            if let reason { arguments.append(reason.oneLine) }
+            for id in chunk { arguments.append(id) }
+            let answer = MarkedAnswer(try await evaluate(script, arguments).bytes ?? [])
+            outcomes += try answer.outcomes { mark, id throws(OperationsError) -> ChangeOutcome in
+                if mark == UInt8(ascii: "1") { return .done }
+                if mark == UInt8(ascii: "k") { return .taken(by: try id()) }
+                return OperationState(code: mark).map { .refused($0) } ?? .unknown
+            }
+        }
+        return outcomes
+    }
+
+    package func setPaused(_ request: PauseRequest, queue: String) async throws {
         try await register(queue)
         var arguments = arguments(queue)
-        arguments.append(paused ? 1 : 0)
-        arguments.append(forMilliseconds.map { max(1, $0) } ?? 0)
+        arguments.append(request.isPaused ? 1 : 0)
+        arguments.append(request.forMilliseconds.map { max(1, $0) } ?? 0)
+        arguments.append(request.by.oneWord)
+        arguments.append(request.reason.oneLine)
         _ = try await evaluate(scripts[.pause], arguments)
+    }
+
+    package func setLimits(_ limits: [QueueLimit], by: String, queue: String) async throws -> QueueLimits {
+        try await register(queue)
+        var arguments = arguments(queue)
+        arguments.append(by.oneWord)
+        arguments.append(QueueLimits.concurrency(in: limits).map { "\($0 ?? 0)" } ?? "")
+        arguments.append(QueueLimits.rate(in: limits).map { $0?.stored ?? "0" } ?? "")
+        for change in QueueLimits.keyChanges(in: limits) {
+            arguments.append(change.key)
+            arguments.append(change.concurrency.map { $0.map(String.init) ?? "-" } ?? "")
+            arguments.append(change.weight.map { $0.map(String.init) ?? "-" } ?? "")
+        }
+        let reply = try await evaluate(scripts[.setLimits], arguments).array ?? []
+        let keys = Extras(RedisValue.array(Array(reply.dropFirst())))
+        return QueueLimits(stored: reply.first?.string, keys: keys.texts)
     }
 }
 
@@ -98,6 +190,7 @@ extension CancelOutcome {
         switch code {
         case "cancelled": self = .cancelled
         case "requested": self = .requested(worker: detail)
+        case "forced": self = .forced(worker: detail)
         case "unknown": self = .unknown(intentStored: detail == "1")
         default:
             let state = code.utf8.first.flatMap { OperationState(code: $0) }
@@ -113,7 +206,7 @@ extension String {
         return word.isEmpty ? "-" : String(word.prefix(64))
     }
 
-    fileprivate var oneLine: String {
+    var oneLine: String {
         unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? " " : String($0) }.joined().cut(toCharacters: 500)
     }
 }

@@ -41,7 +41,7 @@ extension RedisBroker {
                 }
                 var call = call(batch, queue)
                 // Behind those that the connection has already; its answer is asked for later.
-                call.reply = link.submit(scripts[.enqueue], tail: call.arguments, mayWait: true)
+                call.reply = link.submit(scripts[call.script], tail: call.arguments, mayWait: true)
                 underWay.append(call)
             }
             while let call = underWay.popFirst() {
@@ -63,7 +63,8 @@ extension RedisBroker {
         arguments.append(number)
         arguments.append(floor)
         appendGroups(of: operations, to: &arguments)
-        return EnqueueCall(number: number, arguments: arguments)
+        let script: ScriptName = operations.contains { $0.links != nil } ? .enqueueLinked : .enqueue
+        return EnqueueCall(number: number, script: script, arguments: arguments)
     }
 
     /// Operations whose headers begin alike follow their common front and their number.
@@ -74,6 +75,7 @@ extension RedisBroker {
             arguments.append(length: OperationHeader.frontByteCount) { first.writeFront(into: &$0) }
             arguments.append(group.count)
             for operation in group {
+                if let links = operation.links { arguments.append(links.encoded) }
                 arguments.append(length: operation.bodyByteCount) { operation.writeBody(into: &$0) }
             }
             rest = rest[group.endIndex...]
@@ -111,20 +113,28 @@ extension RedisBroker {
     /// - Parameter reply: nil = the call is still to be sent. Then no future is made: to ask one takes the event loop another turn.
     private func outcomes(of call: EnqueueCall, _ reply: EventLoopFuture<RedisValue>?) async throws -> [EnqueueOutcome]
     {
-        let outcomes = try await translated {
+        let answer = try await translated {
             let value =
                 if let reply { try await reply.get() } else {
-                    try await link.evaluate(scripts[.enqueue], tail: call.arguments)
+                    try await link.evaluate(scripts[call.script], tail: call.arguments)
                 }
             return try value.expectSuccess().expectBytes("outcomes of enqueue")
         }
-        return outcomes.map { $0 == UInt8(ascii: "1") ? .created : .exists }
+        return try MarkedAnswer(answer).outcomes { mark, id throws(OperationsError) -> EnqueueOutcome in
+            switch mark {
+            case UInt8(ascii: "1"): .created
+            case UInt8(ascii: "u"): .taken(by: try id())
+            case UInt8(ascii: "m"): .crowded
+            default: .exists
+            }
+        }
     }
 }
 
 /// A numbered call.
 private struct EnqueueCall {
     var number: Int
+    var script: ScriptName
     var arguments: RedisArguments
     /// Of one that was handed to the connection.
     var reply: EventLoopFuture<RedisValue>?

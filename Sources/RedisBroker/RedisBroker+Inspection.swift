@@ -47,17 +47,23 @@ extension RedisBroker {
         state: OperationState,
         queue: String,
         cursor: String?,
-        limit: Int
+        limit: Int,
+        sought: SoughtText?
     ) async throws -> OperationPage {
         var arguments = arguments(queue)
         arguments.append([state.code])
         arguments.append(cursor ?? "")
-        arguments.append(min(max(limit, 1), 200))
+        arguments.append(min(max(limit, 1), OperationPage.limit(sought)))
+        for pieces in sought?.values ?? [] {
+            arguments.append(pieces.count)
+            for piece in pieces { arguments.append(piece) }
+        }
         let reply = try await evaluate(scripts[.page], arguments).array ?? []
         let next = reply.first?.string ?? ""
         return OperationPage(
             // One that cannot be read must not hide the others.
-            operations: reply.dropFirst().compactMap { row in (try? OperationDetail(row: row, queue: queue)) ?? nil },
+            operations: reply.dropFirst(2).compactMap { row in (try? OperationDetail(row: row, queue: queue)) ?? nil },
+            leftOut: reply.dropFirst().first?.int ?? 0,
             cursor: next.isEmpty ? nil : next
         )
     }
@@ -138,19 +144,37 @@ extension OperationDetail {
 
     private mutating func read(extras: Extras) {
         result = extras["result"]
-        checkpoint = extras["checkpoint"]
+        stored.checkpoint = extras["checkpoint"]
+        stored.once = extras.fields(after: "once:")
+        if let count = extras.number("snoozes"), let until = extras.number("snoozedUntil") {
+            snooze = SnoozeTrace(count: Int(count), until: until, reason: extras.text("snoozeReason"))
+        }
+        yields = extras.number("yields").map { Int($0) } ?? 0
         logStarts = extras.text("logAttempts").split(separator: " ").compactMap(LogStart.init(stored:))
         isAwaited = extras["waiters"] != nil
         isUnhandled = extras["unhandled"] != nil
+        limitKey = extras["limitKey"].map { String(decoding: $0, as: UTF8.self) }
+        waitsForKey = extras["waitsForKey"] != nil
         progress = extras["progress"].flatMap(Progress.read)
+        uniqueKey = extras["unique"].map { String(decoding: $0, as: UTF8.self) }
+        waitsForTurn = state == .blocked && extras["turn"] != nil
+        keyHolder = waitsForTurn ? extras["holder"].flatMap { OperationID(utf8: $0) } : nil
+        if state == .blocked, let at = extras.number("heldAt") {
+            hold = OperatorTrace(at: at, by: extras.text("heldBy"), reason: extras.text("heldReason"))
+        }
         let stoppedAt = state == .cancelled && record.endedAt > 0 ? record.endedAt : nil
+        let forced = OperatorTrace(stored: extras.text("cancelForced")).map {
+            CancelTrace.Forced(at: $0.at, by: $0.by, reason: $0.reason, worker: extras.text("cancelForcedWorker"))
+        }
         if let at = extras.number("cancelAt") {
             cancel = CancelTrace(
                 requestedAt: at,
                 acknowledgedAt: extras.number("cancelAcknowledgedAt"),
-                stoppedAt: stoppedAt,
+                stoppedAt: forced == nil ? stoppedAt : extras.number("cancelStoppedAt"),
                 reason: extras.text("cancelReason"),
-                by: extras.text("cancelBy")
+                by: extras.text("cancelBy"),
+                forced: forced,
+                standing: extras.number("cancelStanding")
             )
         } else if let at = extras.number("queueCancelAt") {
             cancel = CancelTrace(
@@ -209,8 +233,15 @@ struct Extras {
     }
 
     subscript(field: String) -> [UInt8]? { fields[field] }
+    /// The fields that begin so, without the beginning.
+    func fields(after beginning: String) -> [String: [UInt8]] {
+        fields.reduce(into: [:]) { found, field in
+            if field.key.hasPrefix(beginning) { found[String(field.key.dropFirst(beginning.count))] = field.value }
+        }
+    }
     func text(_ field: String) -> String { fields[field].map { String(decoding: $0, as: UTF8.self) } ?? "" }
     func number(_ field: String) -> Int64? { Int64(text(field)) }
+    var texts: [String: String] { fields.mapValues { String(decoding: $0, as: UTF8.self) } }
     var numbers: [String: Int64] { fields.compactMapValues { Int64(String(decoding: $0, as: UTF8.self)) } }
 }
 

@@ -12,24 +12,25 @@ extension RedisBroker {
     }
 
     private func arguments(_ beat: Beat, _ queue: String) -> RedisArguments {
-        var arguments = arguments(queue, capacity: 256 + beat.info.count)
+        var arguments = arguments(queue, capacity: 256 + beat.info.count + FiguresDelta.capacity(beat.figures))
         arguments.append(beat.worker.description)
         arguments.append(beat.leaseMilliseconds)
         arguments.append(beat.intervalMilliseconds)
         arguments.append(beat.epoch)
         arguments.append(beat.info)
         arguments.append(beat.unhandledSeen)
+        if let figures = beat.figures { figures.append(to: &arguments) }
         return arguments
     }
 
     private static func beatReply(_ reply: RedisValue) throws(OperationsError) -> BeatReply {
-        guard let fields = reply.array, fields.count >= 8, let inFlight = fields[0].int, let through = fields[3].int,
+        guard let fields = reply.array, fields.count >= 12, let inFlight = fields[0].int, let through = fields[3].int,
             let newest = fields[4].int
         else {
             throw OperationsError(.malformed, "the reply to a heartbeat has an unknown form; run: sluice doctor")
         }
-        let cancels = stride(from: 8, to: fields.count - 1, by: 2).compactMap { index in
-            fields[index].int.map { CancelOrder(fence: Int64($0), reason: fields[index + 1].string ?? "") }
+        let cancels = stride(from: 12, to: fields.count - 1, by: 2).compactMap { index in
+            fields[index].int.flatMap { CancelOrder(fence: Int64($0), stored: fields[index + 1]) }
         }
         return BeatReply(
             inFlight: inFlight,
@@ -37,9 +38,13 @@ extension RedisBroker {
             sweepDue: fields[2].int == 1,
             cancels: cancels,
             cancelledThroughFence: Int64(through),
+            queueCancel: Cancellation(trace: fields[9]),
             newestUnhandled: Int64(newest),
             unhandled: (fields[5].string ?? "").split(separator: " ").map(String.init),
-            settings: WorkerSettings(course: fields[6], slots: fields[7])
+            settings: WorkerSettings(course: fields[6], slots: fields[7]),
+            time: Int64(fields[8].int ?? 0),
+            room: Room(fields[10]),
+            scheduleMilliseconds: fields[11].int.map(Int64.init)
         )
     }
 
@@ -78,7 +83,7 @@ extension RedisBroker {
         arguments.append(epoch)
         for fence in known { arguments.append(fence) }
         let reply = try await evaluate(scripts[.reconcile], arguments)
-        guard let fields = reply.array, fields.count >= 2, let lostCount = fields[1].int,
+        guard let fields = reply.array, fields.count >= 2, let more = fields[0].int, let lostCount = fields[1].int,
             (0...fields.count - 2).contains(lostCount)
         else {
             throw OperationsError(.malformed, "the list of what a worker owns has an unknown form; run: sluice doctor")
@@ -87,16 +92,20 @@ extension RedisBroker {
         var found: [ClaimedOperation] = []
         for index in stride(from: 2 + lostCount, to: fields.count - 1, by: 2) {
             guard let fence = fields[index].int,
-                let operation = ClaimedOperation(fence: Int64(fence), element: fields[index + 1])
+                let operation = ClaimedOperation(
+                    fence: Int64(fence),
+                    element: fields[index + 1],
+                    standing: Int64(more >> 1)
+                )
             else { continue }
             found.append(operation)
         }
-        return Reconciliation(found: found, lost: lost, more: fields[0].int == 1)
+        return Reconciliation(found: found, lost: lost, more: more & 1 == 1)
     }
 
     package func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
     {
-        var commands = [RedisCommand("HGET", keys.meta(queue), "cancelledFence")]
+        var commands = [RedisCommand("HMGET", keys.meta(queue), "cancelledFence", "cancelTrace")]
         if !fences.isEmpty {
             var command = RedisCommand("HMGET", capacity: 64 + 24 * fences.count)
             command.append(keys.cancelling(queue, worker))
@@ -106,19 +115,15 @@ extension RedisBroker {
         let replies = try await translated {
             try await link.send(commands).map { reply throws(RedisError) in try reply.expectSuccess() }
         }
+        let meta = replies.first?.array ?? []
         let traces = replies.dropFirst().first?.array ?? []
         return RequestedCancels(
             cancels: zip(fences, traces).compactMap { fence, trace in
-                trace.string.map { CancelOrder(fence: fence, reason: Self.reason(ofTrace: $0)) }
+                CancelOrder(fence: fence, stored: trace)
             },
-            throughFence: Int64(replies.first?.int ?? 0)
+            throughFence: Int64(meta.first?.int ?? 0),
+            queueCancel: meta.last.flatMap(Cancellation.init(trace:))
         )
-    }
-
-    /// The reason in "time by reason", as `cancel.lua` stores it.
-    private static func reason(ofTrace trace: String) -> String {
-        let words = trace.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-        return words.count == 3 ? String(words[2]) : ""
     }
 
     package func sweep(queue: String) async throws -> SweepReply {
@@ -144,9 +149,10 @@ extension RedisBroker {
         return SweepReply(recovered: fields[0].int ?? 0, dead: fields[1].int ?? 0, more: fields[2].int == 1)
     }
 
-    package func retire(worker: WorkerID, queue: String) async throws {
+    package func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
         var arguments = arguments(queue)
         arguments.append(worker.description)
+        for delta in figures { delta.append(to: &arguments) }
         _ = try await evaluate(scripts[.retire], arguments)
     }
 
@@ -204,8 +210,42 @@ extension RedisBroker {
     }
 }
 
+extension Cancellation {
+    /// Reads "time by reason", as the scripts store it; nil if it is anything else.
+    init?(trace: RedisValue) {
+        guard let trace = OperatorTrace(stored: trace.string ?? "") else { return nil }
+        self.init(reason: trace.reason, by: trace.by, requestedAt: trace.at)
+    }
+}
+
+extension OperatorTrace {
+    /// Reads "time by reason", as the scripts store who asked for something.
+    init?(stored: String) {
+        let words = stored.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        guard words.count == 3, let at = Int64(words[0]) else { return nil }
+        self.init(at: at, by: String(words[1]), reason: String(words[2]))
+    }
+}
+
+extension CancelOrder {
+    /// Reads a stored request: its trace, behind "!id " if it was forced.
+    init?(fence: Int64, stored: RedisValue) {
+        guard let text = stored.string, text.hasPrefix("!") else {
+            guard let cancellation = Cancellation(trace: stored) else { return nil }
+            self.init(fence: fence, cancellation)
+            return
+        }
+        let words = text.dropFirst().split(separator: " ", maxSplits: 1)
+        guard words.count == 2, let id = OperationID(String(words[0])),
+            let trace = OperatorTrace(stored: String(words[1]))
+        else { return nil }
+        let cancellation = Cancellation(reason: trace.reason, by: trace.by, requestedAt: trace.at, isForced: true)
+        self.init(fence: fence, cancellation, forced: id)
+    }
+}
+
 extension ControlMessage {
-    /// Reads `cancel FENCE`, `cancelThrough`, `steer` and `unhandled NUMBER NAME`; anything else is not for this version.
+    /// Reads `cancel FENCE`, `cancelThrough`, `steer`, `schedules` and `unhandled NUMBER NAME`; anything else is not for this version.
     init?(channel: String, payload: [UInt8], keys: Keys) {
         let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
         guard let queue = keys.queue(of: channel) else { return nil }
@@ -213,8 +253,18 @@ extension ControlMessage {
         case ("cancel", let fence?): self = .cancel(queue: queue, fence: fence)
         case ("unhandled", _?) where words.count == 3: self = .unhandled(queue: queue, name: String(words[2]))
         case ("steer", _): self = .steered
+        case ("schedules", _): self = .schedules
         case ("cancelThrough", _): self = .cancelThrough(queue: queue)
         default: return nil
         }
+    }
+}
+
+extension Room {
+    /// "how many may start, how many a worker may hold ahead"; nil where there is no limit.
+    fileprivate init?(_ stored: RedisValue) {
+        let numbers = (stored.string ?? "").split(separator: " ").compactMap { Int($0) }
+        guard let left = numbers.first else { return nil }
+        self.init(left: left, ahead: numbers.count == 2 ? numbers[1] : nil)
     }
 }

@@ -70,6 +70,19 @@ extension RedisBroker {
             case .cancelled:
                 arguments.append("c")
                 arguments.append(0)
+            case .snoozed(let pause, let reason):
+                arguments.append("z")
+                arguments.append(pause)
+                arguments.append(reason.oneLine)
+                continue
+            case .yielded:
+                arguments.append("y")
+                arguments.append(0)
+            case .caught(let standing, let request):
+                arguments.append("k")
+                arguments.append(standing)
+                arguments.append("\(request.milliseconds ?? 0) \((request.by ?? "").oneWord) \(request.reason.oneLine)")
+                continue
             }
             arguments.append(failure.error)
         }
@@ -108,6 +121,28 @@ extension RedisBroker {
         }
     }
 
+    package func remember(
+        _ result: EffectResult,
+        worker: WorkerID,
+        queue: String
+    ) async throws -> OnceResults.Stored {
+        var arguments = arguments(queue, capacity: 256 + result.result.count)
+        arguments.append(worker.description)
+        arguments.append(result.fence)
+        arguments.append(result.id)
+        arguments.append(result.label)
+        arguments.append(result.result)
+        let reply = try await evaluate(scripts[.remember], arguments)
+        let answer = try translate { () throws(RedisError) in try reply.expectBytes("the outcome of once") }
+        return switch answer.first {
+        case UInt8(ascii: "1"): .stored
+        case UInt8(ascii: "="): .replayed(Array(answer.dropFirst()))
+        case UInt8(ascii: "l"): .tooManyLabels
+        case UInt8(ascii: "b"): .tooManyBytes
+        default: .stale
+        }
+    }
+
     package func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool] {
         var arguments = arguments(queue, capacity: 128 + 160 * reports.count)
         arguments.append(worker.description)
@@ -127,6 +162,9 @@ extension RedisBroker {
                 arguments.append(data)
             case .cancelAcknowledged:
                 arguments.append("a")
+                arguments.append("")
+            case .cancelStopped:
+                arguments.append("s")
                 arguments.append("")
             }
         }

@@ -37,17 +37,19 @@ extension LostWorker {
 extension QueueSnapshot {
     /// Reads the reply of `snapshot.lua`.
     init(reply: RedisValue, queue: String) throws(OperationsError) {
-        guard let fields = reply.array, fields.count == 15 else {
+        guard let fields = reply.array, fields.count == 17 else {
             throw OperationsError(.malformed, "the reply of a snapshot cannot be read")
         }
         self.init(queue: queue, time: Int64(fields[0].int ?? 0))
         let states: [OperationState] = [.ready, .scheduled, .retrying, .finished, .dead, .cancelled, .expired]
         for (index, state) in states.enumerated() { counts[state] = fields[index + 1].int ?? 0 }
         if let oldest = fields[8].int, oldest >= 0 { oldestReadyMilliseconds = Int64(oldest) }
+        read(limitKeys: fields[16].array ?? [])
         read(meta: Extras(fields[9]), totals: Extras(fields[10]).numbers)
         workers = (fields[11].array ?? []).chunks(of: 7).compactMap(WorkerRow.init)
         executing = (fields[12].array ?? []).chunks(of: 6).compactMap(ExecutingRow.init)
         unhandledNames = fields[13].int ?? 0
+        counts[.blocked] = fields[15].int ?? 0
         unhandled = (fields[14].array ?? []).chunks(of: 2).compactMap(UnhandledName.init)
     }
 
@@ -55,6 +57,11 @@ extension QueueSnapshot {
         paused = meta.text("paused") == "1"
         pausedUntil = meta.number("pausedUntil")
         if let until = pausedUntil, until <= time { (paused, pausedUntil) = (false, nil) }
+        if paused { pause = OperatorTrace(stored: meta.text("pauseTrace")) }
+        limits = QueueLimits(stored: meta.text("limits"), keys: limits.storedOfKeys)
+        nextStartMilliseconds = limits.rate?.millisecondsToNextStart(bucket: meta.number("bucket"), now: time)
+        if limits != QueueLimits() { limitsSet = OperatorTrace(stored: meta.text("limitTrace")) }
+        schedules = ScheduleSummary(stored: meta.text("schedules"))
         eventSequence = meta.number("eventSequence") ?? 0
         sequence = meta.number("sequence") ?? 0
         leaseFloor = meta.number("outageUntil") ?? 0
@@ -65,13 +72,20 @@ extension QueueSnapshot {
         }
         self.totals["notEnqueued"] = nil
         counts[.executing] = Int(totals["executing"] ?? 0)
-        counts[.blocked] = 0
         self.totals["executing"] = nil
         self.totals["stale"] = nil
         // Counted as cancelled.
         self.totals["clearing"] = nil
         unhandledCount = Int(totals["unhandled"] ?? 0)
         self.totals["unhandled"] = nil
+        self.totals["keyed"] = nil
+    }
+
+    private mutating func read(limitKeys values: [RedisValue]) {
+        guard values.count == 3 else { return }
+        limitKeyCount = values[0].int ?? 0
+        limits = QueueLimits(stored: nil, keys: Extras(values[1]).texts)
+        limitKeys = (values[2].array ?? []).chunks(of: 4).compactMap(LimitKeyRow.init)
     }
 }
 
@@ -82,6 +96,35 @@ extension UnhandledName {
             return nil
         }
         self.init(name: name, count: count)
+    }
+}
+
+extension LimitKeyRow {
+    fileprivate init?(_ fields: ArraySlice<RedisValue>) {
+        let fields = Array(fields)
+        guard fields.count == 4, let key = fields[0].string, let ready = fields[1].string.flatMap(Int.init) else {
+            return nil
+        }
+        self.init(key: key, ready: ready, waiting: fields[2].int ?? 0, executing: fields[3].int ?? 0)
+    }
+}
+
+extension RedisBroker {
+    package func limitKey(_ key: String, queue: String) async throws -> LimitKeyState {
+        var arguments = arguments(queue)
+        arguments.append(key)
+        arguments.append(LimitKeyState.named)
+        let fields = try await evaluate(scripts[.limitKey], arguments).array ?? []
+        guard fields.count == 6 else {
+            throw OperationsError(.malformed, "the reply about a limit key cannot be read")
+        }
+        let stored = [key: fields[0].string ?? "", QueueLimits.allKeys: fields[1].string ?? ""]
+        let (waiting, next) = (fields[2].int ?? 0, fields[3].int ?? 0)
+        return LimitKeyState(
+            row: LimitKeyRow(key: key, ready: waiting + next, waiting: waiting, executing: fields[4].int ?? 0),
+            limit: QueueLimits(stored: nil, keys: stored).limit(of: key),
+            executing: (fields[5].array ?? []).compactMap { $0.string.flatMap { OperationID($0) } }
+        )
     }
 }
 

@@ -64,8 +64,9 @@ package enum RedisRole: String, Sendable, CaseIterable {
     private static let reading: Set = [
         "time", "exists", "get", "mget", "getrange", "hget", "hmget", "hgetall", "hkeys", "hlen", "hexists", "hscan",
         "llen",
-        "lindex", "lpos", "lrange", "zcard", "zrange", "zrangebyscore", "zrank", "zrevrange", "zrevrangebyscore",
-        "zscore", "zscan",
+        "lindex", "lpos", "lrange", "scard", "srandmember", "zcard", "zrange", "zrangebyscore", "zrank",
+        "zrevrange", "zrevrangebyscore",
+        "zscore", "zscan", "xrange", "xlen",
     ]
 }
 

@@ -42,6 +42,9 @@ extension OperationQuery {
         return nil
     }
 
+    /// What the envelope of each operation that matches has; nil = nothing in particular.
+    package var sought: SoughtText? { terms.lazy.compactMap(\.sought).first }
+
     /// Whether an ended operation is too old for the query, and with it all that ended before it.
     package func endsWalk(at detail: OperationDetail, now: Int64) -> Bool {
         guard detail.state.isTerminal, detail.state != .cancelled, detail.record.endedAt > 0 else { return false }
@@ -84,7 +87,7 @@ extension OperationQuery {
     private func matchEnvelope(_ detail: OperationDetail, _ view: PayloadView) -> QueryMatch {
         let bytes = detail.record.envelope
         // Most operations of a long walk are left out without being parsed.
-        for term in terms where !term.isNegated && !term.mayBe(in: bytes) { return .no }
+        for term in terms where term.sought?.mayBe(in: bytes) == false { return .no }
         let envelope =
             (try? OperationEnvelope(bytes)) ?? OperationEnvelope(name: "unreadable", arguments: bytes)
         for term in terms {
@@ -147,7 +150,9 @@ extension OperationQuery.Term {
     fileprivate func holds(_ detail: OperationDetail, now: Int64) -> Bool? {
         switch (field, condition) {
         case (.queue, _): matches(detail.queue)
+        case (.limit, _): detail.limitKey.map(matches) ?? false
         case (.worker, _): matches(detail.worker ?? "")
+        case (.unique, _): detail.uniqueKey.map(matches) ?? false
         case (.id, .texts(let values)): values.contains { $0.isID(detail.record.header.id) }
         case (.error, .texts(let values)): detail.lastError.map { $0.contains(oneOf: values) } ?? false
         case (_, .states(let states)): states.contains(detail.state)
@@ -185,10 +190,16 @@ extension OperationQuery.Term {
         }
     }
 
-    /// False = the value of an `args` term is certainly not in the stored bytes.
-    fileprivate func mayBe(in envelope: [UInt8]) -> Bool {
-        guard case .arguments(_, let values) = condition else { return true }
-        return envelope.hasHiddenText || values.contains { value in value.pieces.allSatisfy { envelope.holds($0) } }
+    /// What an envelope must have for the term to hold; nil = nothing in particular.
+    fileprivate var sought: SoughtText? {
+        guard !isNegated else { return nil }
+        switch condition {
+        case .arguments(_, let values): return SoughtText(values.map(\.pieces))
+        // An envelope that cannot be read has this name, and no text that says so.
+        case .texts(let values) where field == .name && values.contains { $0.matches("unreadable") }: return nil
+        case .texts(let values) where field == .name || field == .tag: return SoughtText(values.map(\.pieces))
+        default: return nil
+        }
     }
 }
 
@@ -219,31 +230,6 @@ extension TextPattern {
         case .string(let text): matches(text)
         case .array(let elements): elements.contains { matches($0) }
         case .object: pieces == ["", ""]
-        }
-    }
-}
-
-extension [UInt8] {
-    /// Whether texts may be in the bytes in another form: as an escape, or encrypted.
-    fileprivate var hasHiddenText: Bool { contains(UInt8(ascii: "\\")) || holds("\"enc\":") }
-
-    /// Whether the text is in the bytes as it is.
-    fileprivate func holds(_ text: String) -> Bool {
-        let wanted = Array(text.utf8)
-        guard let first = wanted.first else { return true }
-        return withUnsafeBufferPointer { bytes in
-            var start = 0
-            while start + wanted.count <= bytes.count {
-                guard bytes[start] == first else {
-                    start += 1
-                    continue
-                }
-                var matched = 1
-                while matched < wanted.count, bytes[start + matched] == wanted[matched] { matched += 1 }
-                if matched == wanted.count { return true }
-                start += 1
-            }
-            return false
         }
     }
 }

@@ -41,6 +41,10 @@ public struct EnqueueOptions: Sendable, Equatable {
     public var tracked: Bool?
     /// What to wait for beyond the answer of Redis; nil = nothing. See `durability(_:)`.
     public var durability: Durability?
+    /// See `unique(_:ifExists:freshFor:)`; nil = it may be there any number of times.
+    package var uniqueness: Uniqueness?
+    /// See `key(_:)`; nil = it runs beside any others.
+    public var limitKey: String?
 
     /// Combines options into one value.
     ///
@@ -63,6 +67,8 @@ public struct EnqueueOptions: Sendable, Equatable {
         runTimeout = later.runTimeout ?? runTimeout
         tracked = later.tracked ?? tracked
         durability = later.durability ?? durability
+        uniqueness = later.uniqueness ?? uniqueness
+        limitKey = later.limitKey ?? limitKey
     }
 }
 
@@ -86,6 +92,18 @@ extension EnqueueOptions {
     ///
     /// - Parameter date: a time of the server's clock, at most 100 years ahead; a past one means now.
     public static func at(_ date: Date) -> EnqueueOptions { setting(\.start, .at(date)) }
+
+    /// The limit key: a tenant, an account or a host. Of the operations of a queue with one key only so many run at once, as
+    /// `SluiceClient.limit(queue:_:)` says for the keys of the queue, and keys get equal shares of a busy queue: one with a hundred thousand
+    /// operations holds up no other. An operation with a limit key is always tracked.
+    ///
+    /// ```swift
+    /// try await sluice.enqueue(Import(file: file), .queue("imports"), .key("acme"))
+    /// try await sluice.limit(queue: "imports", .keyConcurrency(2), .keyWeight(4, of: "acme"))
+    /// ```
+    ///
+    /// - Parameter key: 1 to 128 characters; see `NameRule`.
+    public static func key(_ key: String) -> EnqueueOptions { setting(\.limitKey, key) }
 
     /// Labels to search for, in addition to those of other options.
     ///
@@ -193,6 +211,16 @@ extension EnqueueOptions {
         )
         try envelope.validate()
         try TimeLimit.check(expires, "the expiry")
+        guard uniqueness == nil || tracked != false else {
+            throw OperationsError(
+                .invalidOption,
+                "an untracked operation cannot have a unique key: drop .untracked"
+            )
+        }
+        guard limitKey == nil || tracked != false else {
+            throw OperationsError(.invalidOption, "an untracked operation cannot have a limit key: drop .untracked")
+        }
+        if let limitKey { try NameRule.check(limitKey, role: "limit key") }
         return NewOperation(
             id: id ?? OperationID(),
             // Only a record can tell that an id is taken.
@@ -200,12 +228,16 @@ extension EnqueueOptions {
             priority: priority ?? .normal,
             delayMilliseconds: try delay(serverTime: serverTime),
             expiresMilliseconds: expires?.wholeMilliseconds ?? 0,
-            envelope: envelope.encoded()
+            envelope: envelope.encoded(),
+            links: OperationLinks(unique: try uniqueness?.claim(), limitKey: limitKey)
         )
     }
 
     private func delay(serverTime: Int64?) throws(OperationsError) -> Int64 {
-        switch start {
+        if start != nil, uniqueness?.start != nil {
+            throw OperationsError(.invalidOption, "debounce says when the operation may start: drop .delay and .at")
+        }
+        switch start ?? uniqueness?.start {
         case .now, nil: return 0
         case .delay(let duration):
             try TimeLimit.check(duration, "the delay", least: .zero)

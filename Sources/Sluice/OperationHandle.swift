@@ -9,6 +9,8 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
 
     /// Its id.
     public var id: OperationID { reference.id }
+    /// False if the enqueue has added nothing: an operation with this id or with its unique key was there, or it is in the client's buffer.
+    public var isNew: Bool { reference.isNew }
     /// The queue that it is in.
     public var queue: String { reference.queue }
 

@@ -6,7 +6,7 @@ public struct OperationReference: Sendable {
     public let queue: String
     /// False for the fast path, of which only failures and cancels are recorded.
     public let isTracked: Bool
-    /// False if the enqueue found an operation with this id and changed nothing, or has left it in the client's buffer.
+    /// False if the enqueue found an operation with this id or with its unique key and added nothing, or has left it in the client's buffer.
     public let isNew: Bool
     /// Whether the durability that its enqueue asked for was reached in time; nil if none was asked for. False means stored, not yet
     /// confirmed.
@@ -129,12 +129,14 @@ public struct OperationReference: Sendable {
 
     /// Cancels the operation. The cancel is stored when this returns: a waiting operation has ended, a running one gets the request at once.
     ///
-    /// - Parameter reason: for people, kept with the operation.
+    /// - Parameters:
+    ///   - reason: for people, kept with the operation.
+    ///   - force: no grace: see `SluiceClient.cancel(_:queue:reason:force:)`.
     /// - Returns: what the cancel did.
     /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
     @discardableResult
-    public func cancel(reason: String = "") async throws -> CancelResult {
-        try await client.cancel([id], queue: queue, reason: reason)[0]
+    public func cancel(reason: String = "", force: Bool = false) async throws -> CancelResult {
+        try await client.cancel([id], queue: queue, reason: reason, force: force)[0]
     }
 
     package func detail() async throws -> OperationDetail {

@@ -21,6 +21,8 @@ public struct OperationStatus: Sendable, Equatable {
     public let attempt: Int
     /// 1, plus the number of workers that were lost while they held this attempt.
     public let delivery: Int
+    /// How often its body has thrown `Snooze`.
+    public let snoozes: Int
     /// The progress that the operation last reported; nil if there is none.
     public let progress: OperationProgress?
     /// True once a cancel was requested.
@@ -32,6 +34,7 @@ public struct OperationStatus: Sendable, Equatable {
         state = detail.state
         attempt = detail.record.attempt
         delivery = detail.record.header.delivery
+        snoozes = detail.snooze?.count ?? 0
         progress = detail.progress.map { OperationProgress(fraction: $0.fraction, message: $0.message) }
         isCancelRequested = detail.cancel != nil
         lastFailure = detail.errors.last?.failure

@@ -121,7 +121,7 @@ extension SluiceClient {
     ) async throws -> [OperationReference] {
         guard durability != .none else { return try await enqueue(operations, queue: queue, progress: progress) }
         let (outcomes, isConfirmed) = try await handOver(operations, queue: queue, durability: durability, progress)
-        let references = references(operations, outcomes, queue: queue)
+        let references = try references(operations, outcomes, queue: queue)
         return isConfirmed.map { isConfirmed in references.map { $0.confirmed(isConfirmed) } } ?? references
     }
 
@@ -156,19 +156,27 @@ extension SluiceClient {
     ) async throws -> [OperationReference] {
         try NameRule.check(queue, role: "queue")
         let operations = try sealed(operations, queue: queue)
-        if let buffer { return try await enqueue(operations, queue: queue, through: buffer, progress) }
+        if let buffer {
+            guard !operations.contains(where: { $0.links != nil }) else {
+                throw OperationsError(
+                    .invalidOption,
+                    "a client with a buffer cannot enqueue operations with unique or limit keys: use a client without one for them"
+                )
+            }
+            return try await enqueue(operations, queue: queue, through: buffer, progress)
+        }
         let outcomes = try await broker.enqueueAll(operations, queue: queue, progress: progress)
-        return references(operations, outcomes, queue: queue)
+        return try references(operations, outcomes, queue: queue)
     }
 
     private func references(
         _ operations: [NewOperation],
         _ outcomes: [EnqueueOutcome],
         queue: String
-    ) -> [OperationReference] {
-        zip(operations, outcomes).map { operation, outcome in
+    ) throws(OperationsError) -> [OperationReference] {
+        try zip(operations, outcomes).map { operation, outcome throws(OperationsError) in
             OperationReference(
-                id: operation.id,
+                id: try outcome.id(of: operation),
                 queue: queue,
                 isTracked: operation.tracked,
                 isNew: outcome == .created,
@@ -199,9 +207,10 @@ extension SluiceClient {
 
     /// Signed and encrypted, where there are keys.
     private func sealed(_ operations: [NewOperation], queue: String) throws(OperationsError) -> [NewOperation] {
-        guard let seal else { return operations }
+        guard seal != nil || operations.contains(where: { $0.links != nil }) else { return operations }
         return try operations.map { operation throws(OperationsError) in
-            var operation = operation
+            var operation = try operation.withUniqueKey(seal: seal)
+            guard let seal else { return operation }
             operation.envelope = try seal.seal(operation.envelope, id: operation.id, queue: queue)
             return operation
         }
@@ -217,6 +226,25 @@ extension SluiceClient {
             where error.code == .unavailable && buffer != nil
         {
             return nil
+        }
+    }
+}
+
+extension EnqueueOutcome {
+    /// The operation that the caller gets for one that it has enqueued.
+    ///
+    /// - Throws: `.refused` if too many wait for its unique key.
+    package func id(of operation: NewOperation) throws(OperationsError) -> OperationID {
+        switch self {
+        case .created, .exists: return operation.id
+        case .taken(let id): return id
+        case .crowded:
+            let key = operation.links?.unique?.key ?? ""
+            throw OperationsError(
+                .refused,
+                "more than 100 operations wait for the unique key \(OperationsError.quoted(key)), too many to replace at once: cancel them first",
+                id: operation.id
+            )
         }
     }
 }

@@ -1,6 +1,7 @@
 import Logging
 @_exported import OperationKeys
 @_exported import Operations
+@_exported import Schedules
 import RedisClient
 import ServiceLifecycle
 

@@ -75,14 +75,14 @@ struct DrainCases: Sendable {
         let count = milliseconds == 1 ? 50_000 : 10_000
         bench.progress("drain of operations of \(milliseconds) ms")
         try await bench.rig.reset()
-        try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
+        try await bench.rig.broker.setPaused(.pause(by: "bench"), queue: BenchRig.queue)
         let seconds = Double(milliseconds) / 1000
         let envelope = OperationEnvelope(name: "sleep", arguments: Array(#"{"seconds":\#(seconds)}"#.utf8)).encoded()
         let operations = (0..<count).map { _ in NewOperation(tracked: false, envelope: envelope) }
         _ = try await bench.rig.broker.enqueueAll(operations, queue: BenchRig.queue) { _ in }
         let worker = try await bench.rig.startWorker(slots: slots)
         let taken = try await Bench.seconds {
-            try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
+            try await bench.rig.broker.setPaused(.resume(by: "bench"), queue: BenchRig.queue)
             try await bench.rig.waitUntilFinished(count)
         }
         try await bench.rig.stop([worker])
@@ -109,13 +109,13 @@ extension Bench {
     /// Fills the queue while it is paused, starts the workers, and lets them go.
     func drain(_ count: Int, processes: Int, slots: Int, fill: () async throws -> Void) async throws -> Drain {
         try await rig.reset()
-        try await rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
+        try await rig.broker.setPaused(.pause(by: "bench"), queue: BenchRig.queue)
         try await fill()
         var workers: [WorkerProcess] = []
         for _ in 0..<processes { workers.append(try await rig.startWorker(slots: slots)) }
         try await rig.control.send(RedisCommand("CONFIG", "RESETSTAT"))
         let seconds = try await Self.seconds {
-            try await rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
+            try await rig.broker.setPaused(.resume(by: "bench"), queue: BenchRig.queue)
             try await rig.waitUntilFinished(count)
         }
         let work = try await rig.commands()

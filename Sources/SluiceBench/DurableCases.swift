@@ -41,11 +41,11 @@ struct DurableCases: Sendable {
         let count = Double(bench.size.operations)
         bench.progress("bulk enqueue and drain of \(tracked.word) operations for the append-only file")
         try await bench.rig.reset()
-        try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
+        try await bench.rig.broker.setPaused(.pause(by: "bench"), queue: BenchRig.queue)
         let enqueue = try await Bench.seconds { try await bench.fill(bench.size.operations, tracked: tracked) }
         let worker = try await bench.rig.startWorker(slots: 500)
         let drain = try await Bench.seconds {
-            try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
+            try await bench.rig.broker.setPaused(.resume(by: "bench"), queue: BenchRig.queue)
             try await bench.rig.waitUntilFinished(bench.size.operations)
         }
         try await bench.rig.stop([worker])

@@ -20,7 +20,7 @@ struct GrowthCases: Sendable {
         bench.progress("growth: \(count) operations due in the same second")
         try await bench.rig.reset()
         // None starts before all are there, however slow the machine is.
-        try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
+        try await bench.rig.broker.setPaused(.pause(by: "bench"), queue: BenchRig.queue)
         let due = ContinuousClock.now + .seconds(2) + .milliseconds(count / 40)
         var rest = count
         while rest > 0 {
@@ -33,7 +33,7 @@ struct GrowthCases: Sendable {
         let worker = try await bench.rig.startWorker(slots: 500)
         try await Task.sleep(until: due, clock: .continuous)
         let seconds = try await Bench.seconds {
-            try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
+            try await bench.rig.broker.setPaused(.resume(by: "bench"), queue: BenchRig.queue)
             try await bench.rig.waitUntilFinished(count)
         }
         try await bench.rig.stop([worker])
@@ -74,7 +74,7 @@ struct GrowthCases: Sendable {
             let names = (0..<count).map { $0 == 0 ? BenchRig.queue : "bench-\($0)" }
             let each = bench.size.operations / 2 / count
             for name in names {
-                try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: name)
+                try await bench.rig.broker.setPaused(.pause(by: "bench"), queue: name)
                 _ = try await bench.rig.broker.enqueueAll(
                     Bench.operations(each, tracked: false),
                     queue: name
@@ -82,7 +82,7 @@ struct GrowthCases: Sendable {
             }
             let worker = try await bench.rig.startWorker(slots: 500, queues: names.joined(separator: ","))
             let seconds = try await Bench.seconds {
-                for name in names { try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: name) }
+                for name in names { try await bench.rig.broker.setPaused(.resume(by: "bench"), queue: name) }
                 for name in names { try await bench.rig.waitUntilFinished(each, in: name) }
             }
             try await bench.rig.stop([worker])
@@ -102,14 +102,14 @@ struct GrowthCases: Sendable {
         for count in [1, 4, 16, 64] where count <= bench.size.most / 10_000 {
             bench.progress("growth: \(count) worker processes")
             try await bench.rig.reset()
-            try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
+            try await bench.rig.broker.setPaused(.pause(by: "bench"), queue: BenchRig.queue)
             try await bench.fill(bench.size.operations, tracked: false)
             let workers = try await withThrowingTaskGroup(of: WorkerProcess.self) { group in
                 for _ in 0..<count { group.addTask { try await bench.rig.startWorker(slots: 100) } }
                 return try await group.reduce(into: [WorkerProcess]()) { $0.append($1) }
             }
             let seconds = try await Bench.seconds {
-                try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
+                try await bench.rig.broker.setPaused(.resume(by: "bench"), queue: BenchRig.queue)
                 try await bench.rig.waitUntilFinished(bench.size.operations)
             }
             try await bench.rig.stop(workers)

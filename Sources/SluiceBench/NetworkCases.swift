@@ -40,11 +40,11 @@ struct NetworkCases: Sendable {
         try await bench.rig.reset()
         let proxy = try await DelayProxy.start(to: bench.rig.endpoint, delay: delay / 2)
         defer { proxy.stop() }
-        try await bench.rig.broker.setPaused(true, forMilliseconds: nil, queue: BenchRig.queue)
+        try await bench.rig.broker.setPaused(.pause(by: "bench"), queue: BenchRig.queue)
         try await bench.fill(operations, tracked: false)
         let worker = try await bench.rig.startWorker(slots: 1000, endpoint: proxy.endpoint)
         let seconds = try await Bench.seconds {
-            try await bench.rig.broker.setPaused(false, forMilliseconds: nil, queue: BenchRig.queue)
+            try await bench.rig.broker.setPaused(.resume(by: "bench"), queue: BenchRig.queue)
             try await bench.rig.waitUntilFinished(operations)
         }
         try await bench.rig.stop([worker])

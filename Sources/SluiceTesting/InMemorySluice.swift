@@ -132,15 +132,24 @@ public final class InMemorySluice: Sendable {
         return try await handle.value
     }
 
-    /// Runs what is ready, and what that enqueues, until nothing is ready or executing. The clock does not move. What is in a paused queue
+    /// Enqueues what schedules have for the instants that the clock has reached, then runs what is ready, and what that enqueues, until nothing is ready or executing. The clock does not move. What is in a paused queue
     /// stays.
     ///
     /// - Throws: `OperationsError` with `.refused` if an operation's name is not registered; `CancellationError`.
     public func drain() async throws {
+        try await fireSchedules()
         while case let queues = try await queuesWithWork(), !queues.isEmpty {
             try await work(on: .named(queues.map { QueueShare($0) })) {
                 while try await !isIdle(queues) { try await Task.sleep(for: .milliseconds(1)) }
             }
+        }
+    }
+
+    /// Enqueues what schedules have for the instants that `clock` has reached.
+    private func fireSchedules() async throws {
+        let firer = ScheduleFirer(broker: broker, seal: client.seal, logger: logger)
+        for queue in try await broker.queues() {
+            while let next = try await firer.fireDue(queue), next == 0 { try Task.checkCancellation() }
         }
     }
 
@@ -176,7 +185,7 @@ public final class InMemorySluice: Sendable {
             seal: client.seal,
             logger: logger,
             discover: { [broker] in try await broker.queues() },
-            checkpoint: { [broker] id, queue in try await broker.details([id], queue: queue).first??.checkpoint }
+            stored: { [broker] id, queue in try await broker.details([id], queue: queue).first??.stored }
         )
         let running = Task { try await worker.run() }
         do {

@@ -125,7 +125,7 @@ public final class Worker: Service {
             logger: logger,
             discover: { try await broker.queues() },
             idleProbe: { try await Self.isIdle(broker, configuration.queues) },
-            checkpoint: { id, queue in try await broker.details([id], queue: queue).first??.checkpoint }
+            stored: { id, queue in try await broker.details([id], queue: queue).first??.stored }
         )
     }
 

@@ -11,6 +11,11 @@ package enum QuantityText {
         return text
     }
 
+    /// How often: `once`, `3 times`.
+    package static func times(_ count: some BinaryInteger) -> String {
+        count == 1 ? "once" : "\(grouped(count)) times"
+    }
+
     /// A count in at most seven cells: `1,204`, `88,120`, `1.2M`.
     package static func count(_ count: some BinaryInteger) -> String {
         count.magnitude < 1_000_000

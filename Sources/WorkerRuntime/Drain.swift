@@ -119,8 +119,13 @@ struct Drain: Sendable {
         guard await within(step, { await heartbeat.stop() }) else {
             return core.logger.warning("the heartbeat did not stop in time: the leases expire by themselves")
         }
-        let names = core.queue.withLock { $0.members.filter(\.lease.held.isEmpty).map(\.share.name) }
-        await withinStep(forEach: names) { try? await core.broker.retire(worker: core.id, queue: $0) }
+        let free = core.queue.withLock { queue in
+            queue.members.enumerated().filter(\.element.lease.held.isEmpty).map { ($0.offset, $0.element.share.name) }
+        }
+        let figures = Dictionary(uniqueKeysWithValues: free.map { ($1, core.figures.takeAll($0)) })
+        await withinStep(forEach: free.map(\.1)) { name in
+            try? await core.broker.retire(worker: core.id, figures: figures[name] ?? [], queue: name)
+        }
     }
 
     private var step: Duration { stopping.current == .abandon ? Self.abandonedStep : Self.flush }

@@ -40,35 +40,50 @@ extension WorkerCore {
     private func giveUp(_ operation: HeldOperation) {
         let failure = StuckFailure(grace: configuration.cancelGrace)
         let settlement = settlement(of: operation, failure)
-        guard let (reportsAreBusy, startedAt) = operation.giveUp(settlement) else { return }
+        guard let (reportsAreBusy, run) = operation.giveUp(settlement) else {
+            // Given up on by a forced cancel, and its body goes on all the same.
+            let goesOn = operation.cancellation?.isForced == true && operation.hasSlot
+            if goesOn, configuration.stuck == .replace { replace() }
+            return
+        }
         logger.warning(
             "stuck: the operation did not end within the grace after its cancel; its slot is freed, its body goes on",
             metadata: operation.metadata(["grace": "\(configuration.cancelGrace)", "policy": "\(configuration.stuck)"])
         )
         counters.stuck.wrappingAdd(1, ordering: .relaxed)
         counters.count(settlement)
-        _ = end(operation, settlement, reportsAreBusy: reportsAreBusy, startedAt: startedAt, taskMayRunUntil: nil)
+        figures.ended(operation.queue, run, settlement)
+        _ = end(
+            operation,
+            settlement,
+            reportsAreBusy: reportsAreBusy,
+            startedAt: run?.startedAt ?? .now,
+            taskMayRunUntil: nil
+        )
         beatNow.request()  // which tells of it
         if configuration.stuck == .replace { replace() }
     }
 
     private func settlement(of operation: HeldOperation, _ failure: StuckFailure) -> Settlement {
-        let (reason, stop) = operation.orders
-        if reason == nil, stop != .runTimeout { return .returned(.front) }
+        let (cancellation, stop) = operation.orders
+        if cancellation == nil, stop != .runTimeout { return .returned(.front) }
         let error = OperationFailure(
             type: failure.failureType,
             message: "\(failure)",
             attempt: operation.claimed.attempt,
             delivery: operation.claimed.header.delivery,
-            verdict: reason == nil ? .final : nil
+            verdict: cancellation == nil ? .final : nil
         )
-        return .failed(reason == nil ? .dead : .cancelled, error: error.encoded())
+        return .failed(cancellation == nil ? .dead : .cancelled, error: error.encoded())
     }
 
     /// A body that was given up on has returned after all.
     func returned(_ operation: HeldOperation) {
         counters.stuck.wrappingSubtract(1, ordering: .relaxed)
         taskEnds()
+        if fencedBodyReturned(operation) {
+            return logger.info("a fenced body has returned", metadata: operation.metadata())
+        }
         logger.info("a stuck body has returned; nothing of it is stored", metadata: operation.metadata())
     }
 

@@ -3,8 +3,8 @@ import Logging
 import Operations
 import Synchronization
 
-/// Reads the stored checkpoint of an operation: its id, its queue.
-package typealias CheckpointReader = @Sendable (OperationID, String) async throws -> [UInt8]?
+/// Reads what earlier runs of an operation have stored: its id, its queue; nil = there is no such operation.
+package typealias StoredReader = @Sendable (OperationID, String) async throws -> StoredByRuns?
 
 /// What the loops of one worker share: the local queue behind a lock, and the signals by which they wake each other.
 ///
@@ -19,12 +19,14 @@ final class WorkerCore: Sendable {
     /// Verifies and decrypts what was handed out; nil = there are no keys.
     let seal: (any EnvelopeSeal)?
     let logger: Logger
-    /// Reads the stored checkpoint of an operation of a queue.
-    let checkpoint: CheckpointReader?
+    /// Reads what earlier runs of an operation of a queue have stored.
+    let stored: StoredReader?
     let queue: Mutex<LocalQueue>
     let reporter: Reporter
     /// What the worker says of itself.
     let counters = WorkerCounters()
+    /// What it counts for the figures over time.
+    let figures = FigureBook()
 
     /// Raised when another queue's wake-up token should be waited for.
     let wakeUp = Signal()
@@ -40,6 +42,10 @@ final class WorkerCore: Sendable {
     let beatNow = BeatRequest()
     /// Queues in which a sweep is due.
     let sweeps = SweepRequests()
+    /// When schedules are due, as far as this worker looks for them.
+    let schedules = ScheduleWatch()
+    /// The standing cancels that were read.
+    let standing = StandingWatch()
     /// When its loops last turned.
     let liveness = Liveness()
     /// Ends what runs for too long.
@@ -58,13 +64,13 @@ final class WorkerCore: Sendable {
         configuration: WorkerConfiguration,
         seal: (any EnvelopeSeal)? = nil,
         logger: Logger,
-        checkpoint: CheckpointReader? = nil,
+        stored: StoredReader? = nil,
         exitNow: @escaping @Sendable (Int32) -> Void = { _exit($0) }
     ) {
         self.id = id
         self.exitNow = exitNow
         self.seal = seal
-        self.checkpoint = checkpoint
+        self.stored = stored
         self.broker = broker
         self.registry = registry
         self.configuration = configuration
@@ -96,7 +102,9 @@ final class WorkerCore: Sendable {
             name: name,
             leaseIsValid: { [self] in queue.withLock { $0.members[index].lease.isValid(.now) } },
             reportsWaiting: { [reporter] in reporter.reportsWaiting($0) },
-            checkpoint: { [checkpoint] in try await checkpoint?($0, name) },
+            stored: { [stored] in try await stored?($0, name) },
+            remember: { [broker, id] in try await broker.remember($0, worker: id, queue: name) },
+            slotWish: { [self] sliceIsOver in queue.withLock { $0.slotWish(sliceIsOver: sliceIsOver) } },
             toldToEnd: { [deadlines, configuration] in
                 deadlines.set($0, .grace, at: .now + configuration.cancelGrace + Self.graceMargin)
             }
@@ -158,18 +166,59 @@ final class WorkerCore: Sendable {
 
     /// A cancel has arrived: an operation that runs is told, one that waits ends.
     func cancel(_ order: CancelOrder, _ index: Int) {
-        let found = queue.withLock { $0.find(order.fence, index, reason: order.reason) }
-        guard let operation = found, operation.cancel(reason: order.reason) else { return }
+        if let id = order.forced { return fence(order, id, index) }
+        let found = queue.withLock { $0.find(order, index) }
+        guard let operation = found, operation.cancel(order.cancellation) else { return }
         if change({ queue, _ in queue.settleWaiting(operation) }) { return }
         operation.write(.cancelAcknowledged)
         reporter.hurry(operation)
     }
 
+    /// A forced cancel has ended an operation, and its fence is void: its slot is free at once, whatever its body does.
+    private func fence(_ order: CancelOrder, _ id: OperationID, _ index: Int) {
+        let (found, hasStopped) = queue.withLock { $0.fence(order, index) }
+        let name = queue.withLock { $0.members[index].share.name }
+        if hasStopped {
+            reporter.send(Report(fence: order.fence, id: id, content: .cancelStopped), ofForced: name)
+        }
+        guard let operation = found else { return }
+        logger.warning(
+            "fenced: a forced cancel has ended the operation; nothing more of it is stored",
+            metadata: operation.metadata([
+                "reason": "\(order.cancellation.reason)", "by": "\(order.cancellation.by ?? "")",
+            ])
+        )
+        guard !hasStopped else { return change { _, _ in } }
+        reporter.send(Report(fence: order.fence, id: id, content: .cancelAcknowledged), ofForced: name)
+        operation.force(order.cancellation)
+        let settlement = Settlement.failed(.cancelled, error: [])
+        guard let (_, run) = operation.giveUp(settlement) else {
+            if !operation.hasSlot { fencedBodyReturned(operation) }
+            return
+        }
+        counters.stuck.wrappingAdd(1, ordering: .relaxed)
+        counters.count(settlement)
+        figures.ended(operation.queue, run, settlement)
+        let startedAt = run?.startedAt ?? .now
+        _ = end(operation, settlement, reportsAreBusy: false, startedAt: startedAt, taskMayRunUntil: nil)
+    }
+
+    /// A body has returned. If a forced cancel has ended its operation, this is what proves that it has stopped.
+    ///
+    /// - Returns: whether that was so.
+    @discardableResult
+    func fencedBodyReturned(_ operation: HeldOperation) -> Bool {
+        guard queue.withLock({ $0.members[operation.queue].lease.fencedBodyReturned(operation) }) else { return false }
+        let report = Report(fence: operation.fence, id: operation.id, content: .cancelStopped)
+        reporter.send(report, ofForced: operation.queueName)
+        return true
+    }
+
     /// Everything handed out up to a fence is cancelled.
-    func cancelThrough(_ fence: Int64, _ index: Int) {
-        guard fence > 0 else { return }
+    func cancelThrough(_ fence: Int64, _ request: Cancellation?, _ index: Int) {
+        guard fence > 0, let request else { return }
         let fences = queue.withLock { $0.members[index].lease.held.keys.filter { $0 <= fence } }
-        for fence in fences { cancel(CancelOrder(fence: fence, reason: "the whole queue was cancelled"), index) }
+        for fence in fences { cancel(CancelOrder(fence: fence, request), index) }
     }
 
     /// Another worker owns the operation now: what this one does with it is of no use.

@@ -25,9 +25,9 @@ final class WorkerCounters: Sendable {
     func count(_ settlement: Settlement) {
         switch settlement {
         case .finished: finished.wrappingAdd(1, ordering: .relaxed)
-        case .failed(.cancelled, _): cancelled.wrappingAdd(1, ordering: .relaxed)
+        case .failed(.cancelled, _), .failed(.caught, _): cancelled.wrappingAdd(1, ordering: .relaxed)
+        case .failed(.snoozed, _), .failed(.yielded, _), .returned: break
         case .failed: failed.wrappingAdd(1, ordering: .relaxed)
-        case .returned: break
         }
     }
 

@@ -30,7 +30,7 @@ package final class WorkerService: Service {
     ///   - logger: the caller's.
     ///   - discover: lists the queues of the namespace; needed for `QueueSelection.all`.
     ///   - idleProbe: true if nothing executes anywhere in the worker's queues; asked before a burst ends.
-    ///   - checkpoint: reads stored checkpoints; without it operations see only those of their own run.
+    ///   - stored: reads what earlier runs have stored; without it operations see only what their own run has.
     ///   - exitNow: ends the process with a status, where a stuck operation leaves no other way.
     package init(
         id: WorkerID = WorkerID(),
@@ -41,7 +41,7 @@ package final class WorkerService: Service {
         logger: Logger,
         discover: (@Sendable () async throws -> [String])? = nil,
         idleProbe: (@Sendable () async throws -> Bool)? = nil,
-        checkpoint: CheckpointReader? = nil,
+        stored: StoredReader? = nil,
         exitNow: @escaping @Sendable (Int32) -> Void = { _exit($0) }
     ) {
         core = WorkerCore(
@@ -51,7 +51,7 @@ package final class WorkerService: Service {
             configuration: configuration,
             seal: seal,
             logger: logger,
-            checkpoint: checkpoint,
+            stored: stored,
             exitNow: exitNow
         )
         self.discover = discover
@@ -127,6 +127,7 @@ package final class WorkerService: Service {
             group.addTask { await WakeUpLoop(core: core).run() }
             group.addTask { await AlarmLoop(core: core).run() }
             group.addTask { await Sweeper(core: core).run() }
+            group.addTask { await ScheduleLoop(core: core).run() }
             group.addTask { await core.reporter.run() }
             group.addTask { await self.watchBurst() }
             group.addTask { await self.findQueues { queues.continuation.yield($0) } }

@@ -78,10 +78,10 @@ class Cluster:
             env=environment,
         )
 
-    def set_clock(self, offset):
-        """Moves the clock of Redis, in seconds from the real one."""
+    def set_clock(self, offset, clock=None):
+        """Moves the clock of Redis, or of the program that reads it from another file, in seconds from the real one."""
         self.faults += 1
-        with open(self.clock, "r+b") as file:
+        with open(clock or self.clock, "r+b") as file:
             file.write(struct.pack("=q", offset))
 
     def start_replica(self):

@@ -15,6 +15,7 @@ import cluster
 from cluster import LEASE
 import scenarios  # noqa: F401 (each of these adds its own)
 import crowds  # noqa: F401
+import limits  # noqa: F401
 import servers  # noqa: F401
 from ledger import findings
 from registry import SCENARIOS, Skipped, TooSlow
@@ -27,7 +28,11 @@ MUTANTS = {
     "no-sweeper": "kill",
     "no-reconcile": "swallow",
     "no-delivery-count": "poison",
+    "no-places": "serial",
+    "no-key-places": "limit-keys",
+    "no-turns": "unique-keys",
     "heartbeat-on-pool": "threads",
+    "no-schedule-takeover": "schedule",
 }
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent

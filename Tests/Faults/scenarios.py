@@ -274,6 +274,42 @@ def cancel_race(cluster):
         assert records[id]["state"] == "finished", f"{id} was not named and is {records[id]['state']}"
 
 
+@scenario("schedule", "a schedule each second; workers are killed and stopped, one stays alive, their clocks jump: each instant is enqueued once", clock=True)
+def schedule(cluster):
+    clocks = [cluster.folder / f"clock-{number}" for number in range(5)]
+    for clock in clocks:
+        clock.write_bytes(bytes(8))
+
+    def worker(number):
+        return cluster.worker(1, prefix=("env", f"LD_PRELOAD={cluster.clock_library}", f"SLUICE_CLOCK={clocks[number]}"))
+
+    workers = [worker(number) for number in range(5)]
+    until(lambda: len(cluster.leased()) == 5, "five workers beat")
+    cluster.run("schedule", "add", "tick", "noop", "-t", "tick", "--every", "1s")
+    seconds = 60 if cluster.is_long else 30
+    for _ in range(seconds):
+        time.sleep(1)
+        cluster.set_clock(cluster.random.randrange(-5000, 5000), clocks[cluster.random.randrange(5)])
+        spared = cluster.random.randrange(5)
+        victim = (spared + cluster.random.randrange(1, 5)) % 5
+        cluster.hit(workers[victim], cluster.random.choice([signal.SIGKILL, signal.SIGSTOP]))
+        workers[victim] = worker(victim)
+    cluster.run("schedule", "pause", "tick")
+    ids = cluster.run("list", "tag:tick", "--limit", "1000", "-o", "id").stdout.split()
+    times = sorted(time_of(id) for id in ids)
+    expected = list(range(times[0], times[-1] + 1, 1000))
+    assert times == expected, f"enqueued {times}, expected {expected}"
+    assert len(times) >= seconds - 2 * LEASE, f"{len(times)} instants in {seconds} s"
+
+
+def time_of(id):
+    """The first 48 bits of an id: milliseconds."""
+    value = 0
+    for letter in id[:10]:
+        value = value * 32 + "0123456789ABCDEFGHJKMNPQRSTVWXYZ".index(letter)
+    return value
+
+
 @scenario("stubborn", "an operation ignores its cancel and the worker is told to go")
 def stubborn(cluster):
     worker = cluster.worker(1, "--cancel-grace", "1s", "--drain-timeout", "1s")

@@ -7,7 +7,7 @@ ExecGuard.runIfAsked()
 
 struct Link: OperationLink {
     var ownsLease: Bool { true }
-    var cancelReason: String? { nil }
+    var cancellation: Cancellation? { nil }
 
     func write(_ content: Report.Content) {
         if case .log(let line) = content { FileHandle.standardOutput.write(Data(line + [0x0a])) }

@@ -44,6 +44,35 @@ struct SealTests {
         #expect(String(decoding: sealed, as: UTF8.self).contains("example.org") == !keys.contains("encrypt"))
     }
 
+    @Test(
+        "A sealed schedule opens for its id, queue and namespace only, and with none of its bytes changed",
+        arguments: [["sign a"], ["sign a", "encrypt b"]]
+    )
+    func schedule(roles: [String]) throws {
+        let keys = roles.map { "\($0) \(secret(1))" }
+        let (seal, other) = (try self.seal(keys.joined(separator: "\n")), try self.seal(keys[0], namespace: "other"))
+        let definition = Array(#"{"every":1000,"operation":"#.utf8) + envelope.encoded() + [UInt8(ascii: "}")]
+        let sealed = try seal.sealSchedule(definition, id: "nightly", queue: "mail")
+        #expect(String(decoding: sealed, as: UTF8.self).contains("example.org") == (roles.count == 1))
+        let opened = try seal.openSchedule(sealed, id: "nightly", queue: "mail")
+        #expect(opened.starts(with: definition.dropLast()))
+        #expect(throws: SealFailure.self) { try seal.openSchedule(sealed, id: "daily", queue: "mail") }
+        #expect(throws: SealFailure.self) { try seal.openSchedule(sealed, id: "nightly", queue: "post") }
+        #expect(throws: SealFailure.self) { try other.openSchedule(sealed, id: "nightly", queue: "mail") }
+        #expect(throws: SealFailure.self) { try seal.openSchedule(definition, id: "nightly", queue: "mail") }
+        // Neither is an operation's signature a schedule's, nor the other way round.
+        #expect(failure(seal, sealed) != nil)
+        if roles.count == 1 {
+            let operation = try seal.seal(definition, id: id, queue: "mail")
+            #expect(throws: SealFailure.self) { try seal.openSchedule(operation, id: "\(id)", queue: "mail") }
+        }
+        for position in sealed.indices {
+            var changed = sealed
+            changed[position] ^= 1
+            #expect(throws: (any Error).self) { try seal.openSchedule(changed, id: "nightly", queue: "mail") }
+        }
+    }
+
     @Test("A signed operation of which any byte is changed, left out or added is not opened")
     func changedBytes() throws {
         let seal = try seal("sign a \(secret(1))", "encrypt b \(secret(2))")

@@ -53,15 +53,14 @@ struct Conservation {
         let isInBatch = detail.state == .cancelled && state != .cancelled
         switch state {
         // Of a cancelled queue, it is not known whether it was unhandled.
-        case .ready where detail.isUnhandled: return .set(.ready)
+        case .ready where detail.isUnhandled || detail.waitsForKey: return .set(.ready)
         case .ready:
             return isInBatch
                 ? .batch(revision: header.revision, sequence: header.sequence)
                 : .lane(revision: header.revision, sequence: header.sequence)
         case .executing: return .inFlight
-        case .scheduled, .retrying: return isInBatch ? .batchSet(state) : .set(state)
+        case .scheduled, .retrying, .blocked: return isInBatch ? .batchSet(state) : .set(state)
         case .finished, .dead, .cancelled, .expired: return .ended(state)
-        case .blocked: return nil
         }
     }
 

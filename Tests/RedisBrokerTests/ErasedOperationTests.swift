@@ -10,7 +10,7 @@ import Testing
 @Suite("An operation that is removed", .timeLimit(.minutes(15)))
 struct ErasedOperationTests {
     enum Trace: String, CaseIterable {
-        case record, result, error, retried, lost, log, progress, checkpoint, cancel, waiter
+        case record, result, error, retried, lost, log, progress, checkpoint, effect, cancel, waiter
 
         /// The key that holds it, before the id.
         var kind: String {
@@ -18,7 +18,7 @@ struct ErasedOperationTests {
             case .record: ""
             case .error, .retried, .lost: "errors:"
             case .log: "log:"
-            case .result, .progress, .checkpoint, .cancel, .waiter: "x:"
+            case .result, .progress, .checkpoint, .effect, .cancel, .waiter: "x:"
             }
         }
     }
@@ -30,7 +30,7 @@ struct ErasedOperationTests {
         let bench = BrokerBench(broker.redis) { try await broker.advance(by: $0) }
         let id = try await end(with: trace, bench)
         #expect(try keys(of: id, broker).contains(broker.prefix + trace.kind + id.description))
-        #expect(try await broker.redis.remove([id], queue: "bench") == [.done])
+        #expect(try await broker.redis.remove([id], by: "tester", queue: "bench") == [.done])
         #expect(try keys(of: id, broker) == [])
     }
 
@@ -44,6 +44,7 @@ struct ErasedOperationTests {
         let ids = try await [end(with: .error, bench)] + bench.enqueue(500) + bench.enqueue(500)
         var command = RedisCommand("EVAL", try #require(RedisBroker.scriptSource(named: "remove")), 1)
         command.append(broker.prefix + "meta")
+        command.append("tester")
         for id in ids { command.append(id.description) }
         let reply = try TestServer.shared.ask(command)[0]
         #expect(reply.string == String(repeating: "1", count: ids.count))
@@ -87,12 +88,16 @@ struct ErasedOperationTests {
         case .retried:
             _ = try await bench.fail(claimed, worker, .retry(afterMilliseconds: 60_000))
             _ = try await bench.cancel(claimed.id)
-            #expect(try await bench.broker.retry([claimed.id], queue: bench.queue) == [.done])
+            #expect(try await bench.broker.retry([claimed.id], by: "tester", queue: bench.queue) == [.done])
             _ = try await bench.complete(try await bench.claimOne(worker), worker)
         case .lost: try await lose(bench)
         case .log: try await report(.log(line: Array("a line".utf8)))
         case .progress: try await report(.progress(fraction: 0.5, message: "half"))
         case .checkpoint: try await report(.checkpoint(Array("1".utf8)))
+        case .effect:
+            let effect = EffectResult(fence: claimed.fence, id: claimed.id, label: "charge", result: [49])
+            #expect(try await bench.broker.remember(effect, worker: worker, queue: bench.queue) == .stored)
+            _ = try await bench.complete(claimed, worker)
         case .cancel:
             _ = try await bench.cancel(claimed.id)
             _ = try await bench.fail(claimed, worker, .cancelled, error: "")

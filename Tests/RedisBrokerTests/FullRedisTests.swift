@@ -48,6 +48,8 @@ struct FullRedisTests {
             #expect(returned == [.done(.ready), .done(.scheduled)])
             let report = Report(fence: claimed[5].fence, id: claimed[5].id, content: .log(line: [1]))
             #expect(try await full.broker.report([report], number: 1, worker: full.worker, queue: full.queue) == [true])
+            let effect = EffectResult(fence: claimed[5].fence, id: claimed[5].id, label: "charge", result: [49])
+            #expect(try await full.broker.remember(effect, worker: full.worker, queue: full.queue) == .stored)
             let request = CancelRequest(reason: "full", by: "tester")
             let cancels = try await full.broker.cancel(
                 [claimed[3].id, claimed[5].id],
@@ -59,7 +61,7 @@ struct FullRedisTests {
             #expect(!reply.found.isEmpty)
             let counts = try await full.broker.cancelQueue(full.queue, request: request)
             #expect(counts.executing == reply.found.count)
-            try await full.broker.setPaused(true, forMilliseconds: 1000, queue: full.queue)
+            try await full.broker.setPaused(.pause(forMilliseconds: 1000, by: "tester"), queue: full.queue)
         }
     }
 

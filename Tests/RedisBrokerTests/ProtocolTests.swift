@@ -53,7 +53,7 @@ struct ProtocolTests {
             ("claimAtWakeUp", { _ = try await $0.claimAtWakeUp(Self.request(), queue: Self.queue, timeout: .zero) }),
             ("beat", { broker in try await Self.beat(broker) }),
             ("queues", { _ = try await $0.queues() }),
-            ("pause", { try await $0.setPaused(true, forMilliseconds: nil, queue: Self.queue) }),
+            ("pause", { try await $0.setPaused(.pause(by: "tester"), queue: Self.queue) }),
         ]
         for (name, call) in calls {
             let broker = Self.broker(namespace)

@@ -11,17 +11,30 @@ enum RandomStep {
     case fail([Failure], WorkerID)
     case giveBack([Return], WorkerID)
     case report([Report], number: Int, WorkerID)
+    case remember(EffectResult, WorkerID)
     case reconcile(known: [Int64], WorkerID, epoch: Int)
     case sweep
     case abandon(WorkerID)
-    case retire(WorkerID)
+    case retire(WorkerID, [FiguresDelta])
+    case readFigures(FiguresQuery)
     case takeToken
     case wake
     case cancel([OperationID], CancelRequest)
     case cancelQueue(CancelRequest)
     case retry([OperationID])
+    /// As they are read before the step.
+    case edit([OperationID], OperationPriority?, delayMilliseconds: Int64?, isNew: Bool)
+    case purge
+    case setStanding(NewStandingCancel)
+    case removeStanding([Int64]?)
+    case hold([OperationID])
+    case release([OperationID])
     case remove([OperationID])
     case pause(Int64?)
+    case limit(QueueLimit)
+    /// nil = it is removed.
+    case schedule(String, ScheduleChange.Kind?, due: Int64?)
+    case fireSchedules(next: Int64?)
     case steer(WorkerOrder, WorkerID)
     case resume
     /// Redis has lost its scripts, as after a restart.
@@ -52,6 +65,8 @@ enum RandomStep {
             return .settled(try await broker.giveBack(returns, worker: worker, queue: queue))
         case .report(let reports, let number, let worker):
             return .reported(try await broker.report(reports, number: number, worker: worker, queue: queue))
+        case .remember(let result, let worker):
+            return .remembered(try await broker.remember(result, worker: worker, queue: queue))
         case .reconcile(let known, let worker, let epoch):
             return .reconciled(
                 try await broker.reconcile(known: known, worker: worker, epoch: epoch, queue: queue)
@@ -64,7 +79,8 @@ enum RandomStep {
         switch self {
         case .sweep: return .swept(try await broker.sweep(queue: queue))
         case .abandon(let worker): return .swept(try await broker.abandon(worker: worker, queue: queue))
-        case .retire(let worker): try await broker.retire(worker: worker, queue: queue)
+        case .retire(let worker, let figures): try await broker.retire(worker: worker, figures: figures, queue: queue)
+        case .readFigures(let query): return .figures(try await broker.figures(query, queue: queue))
         case .takeToken: return .wokeUp(try await broker.waitForWakeUp(queues: [queue], timeout: .seconds(5)))
         case .wake: try await broker.wake(queue: queue)
         case .cancel(let ids, let request):
@@ -72,15 +88,72 @@ enum RandomStep {
         case .cancelQueue(let request):
             let counts = try await broker.cancelQueue(queue, request: request)
             return .counted(waiting: counts.waiting, executing: counts.executing)
-        case .retry(let ids): return .changed(try await broker.retry(ids, queue: queue))
-        case .remove(let ids): return .changed(try await broker.remove(ids, queue: queue))
+        case .retry(let ids): return .changed(try await broker.retry(ids, by: "tester", queue: queue))
+        case .edit(let ids, let priority, let delay, let isNew):
+            let edits = try await broker.details(ids, queue: queue).compactMap { $0?.record }.map { record in
+                OperationEdit(
+                    record,
+                    priority: priority,
+                    delayMilliseconds: delay,
+                    envelope: isNew ? record.envelope + [UInt8(ascii: " ")] : nil
+                )
+            }
+            return .edited(try await broker.edit(edits, by: "tester", queue: queue))
+        case .purge: return .purged(try await broker.purge(queue, by: "tester", from: nil))
+        case .setStanding(let new):
+            let set = try await broker.setStandingCancel(new, queue: queue)
+            return .standing([set?.id ?? 0, set?.endsAt ?? 0], try await broker.standingCancels(queue: queue))
+        case .removeStanding(let ids):
+            let removed = try await broker.removeStandingCancels(ids, by: "tester", queue: queue)
+            return .standing(removed, try await broker.standingCancels(queue: queue))
+        case .hold(let ids):
+            return .changed(try await broker.hold(ids, by: "tester", reason: "a test", queue: queue))
+        case .release(let ids): return .changed(try await broker.release(ids, by: "tester", queue: queue))
+        case .remove(let ids): return .changed(try await broker.remove(ids, by: "tester", queue: queue))
         case .pause(let milliseconds):
-            try await broker.setPaused(true, forMilliseconds: milliseconds, queue: queue)
+            try await broker.setPaused(.pause(forMilliseconds: milliseconds, by: "tester"), queue: queue)
         case .steer(let order, let worker):
             return .steered(
                 try await broker.steer(order, worker: worker.description, by: "operator", queue: queue)
             )
-        case .resume: try await broker.setPaused(false, forMilliseconds: nil, queue: queue)
+        case .limit(let limit):
+            return .limited(try await broker.setLimits([limit], by: "tester", queue: queue))
+        case .schedule(let id, let kind, let due):
+            let known = try await broker.schedule(id, queue: queue)
+            guard let kind else {
+                let isRemoved = try await broker.removeSchedule(id, by: "tester", queue: queue)
+                return .scheduled([known], isRemoved ? .done(revision: 0) : nil)
+            }
+            let change = ScheduleChange(
+                id: id,
+                kind: kind,
+                revision: known.schedules.first?.revision ?? 0,
+                due: due.map { known.time + $0 },
+                isPaused: kind == .pause,
+                detail: "again"
+            )
+            return .scheduled([known], try await broker.setSchedule(change, by: "tester", queue: queue))
+        case .fireSchedules(let next):
+            let due = try await broker.dueSchedules(queue: queue)
+            var replies: [FiringReply] = []
+            for schedule in due.schedules {
+                guard let instant = schedule.due else { continue }
+                let key = "\(schedule.id) \(instant)"
+                let firing = ScheduleFiring(
+                    id: schedule.id,
+                    instant: instant,
+                    revision: schedule.revision,
+                    next: next.map { instant + $0 },
+                    hasMissed: instant % 2 == 0,
+                    fault: instant % 7 == 0 ? "no reason" : nil,
+                    operation: instant % 3 == 0
+                        ? nil : NewOperation(id: OperationID(key: key), envelope: Array(key.utf8))
+                )
+                for _ in 0..<2 { replies.append(try await broker.fire(firing, queue: queue)) }
+            }
+            let all = try await broker.schedules(queue: queue, after: nil)
+            return .fired([due, all], replies)
+        case .resume: try await broker.setPaused(.resume(by: "tester"), queue: queue)
         default: preconditionFailure("a step that does nothing: \(self)")
         }
         return .none
@@ -89,7 +162,7 @@ enum RandomStep {
     /// Whether it is a message that can come late or twice. What takes from the wake-up token waits until there is something to take.
     var isMessage: Bool {
         switch self {
-        case .advance, .forgetScripts, .takeToken: false
+        case .advance, .forgetScripts, .takeToken, .readFigures: false
         default: true
         }
     }
@@ -115,11 +188,20 @@ enum StepOutcome: Equatable {
     case completed([SettleOutcome], Claim?)
     case settled([SettleOutcome])
     case reported([Bool])
+    case remembered(OnceResults.Stored)
     case reconciled(Reconciliation)
     case swept(SweepReply)
+    case figures(FiguresReply)
     case wokeUp(String?)
     case cancelled([CancelOutcome])
     case counted(waiting: Int, executing: Int)
     case changed([ChangeOutcome])
+    case edited([EditOutcome])
+    case purged(PurgeProgress)
     case steered(Bool)
+    case limited(QueueLimits)
+    case scheduled([SchedulePage], ScheduleOutcome?)
+    case fired([SchedulePage], [FiringReply])
+    /// What the change has answered, and what it has left.
+    case standing([Int64], StandingCancels)
 }

@@ -9,6 +9,8 @@ struct RandomSteps {
     private var chance: SeededGenerator
     let workers: [WorkerID]
     private var epochs: [WorkerID: Int] = [:]
+    /// The number of the last figures of each worker.
+    private var counted: [WorkerID: Int64] = [:]
     /// Tracked ids that were used, the newest last; kept few, so that steps meet.
     private(set) var tracked: [OperationID] = []
     private var untracked: [OperationID] = []
@@ -58,9 +60,15 @@ struct RandomSteps {
         case 59...68: return complete(held)
         case 69...75: return fail(held)
         case 76...80: return giveBack(held)
-        case 81...83: return report(held)
+        case 81...83: return chance(0.3) ? effect(held) : report(held)
         case 84...85: return reconcile(held)
-        case 86...89: return .sweep
+        case 86...88: return .sweep
+        case 89:
+            switch number(1...5) {
+            case 1...2: return .hold(ids(1...3))
+            case 3: return edit()
+            default: return .release(ids(1...6))
+            }
         case 90...92: return .cancel(ids(1...3), cancelRequest())
         case 93...94: return .retry(ids(1...3))
         case 95...96: return .remove(ids(1...2))
@@ -72,12 +80,50 @@ struct RandomSteps {
         switch number(1...40) {
         case 1...12: hasToken ? .takeToken : .wake
         case 13...20: .pause(chance(0.7) ? Int64(number(0...20_000)) : nil)
-        case 21...29: .resume
+        case 21...25: .resume
+        case 26...27: .limit(limit())
+        case 28...29: chance(0.5) ? schedule() : .fireSchedules(next: chance(0.8) ? Int64(number(1...9000)) : nil)
         case 30...32: .steer(order(), worker())
         case 33...36: chance(0.5) ? .cancelQueue(cancelRequest()) : .sweep
-        case 37: .forgetScripts
-        default: chance(0.5) ? .retire(worker()) : .abandon(worker())
+        case 37: chance(0.5) ? .forgetScripts : .purge
+        case 38: .readFigures(figuresQuery())
+        case 39: standing()
+        default: chance(0.5) ? retire() : .abandon(worker())
         }
+    }
+
+    private mutating func limit() -> QueueLimit {
+        let isRemoved = chance(0.6)
+        if chance(0.3) { return keyLimit(isRemoved) }
+        if chance(0.5) { return .concurrency(isRemoved ? nil : number(1...6)) }
+        let rate = QueueRate(number(1...4), per: .milliseconds(number(1...900)), burst: number(1...8))
+        return .rate(isRemoved ? nil : rate)
+    }
+
+    private mutating func keyLimit(_ isRemoved: Bool) -> QueueLimit {
+        let key = chance(0.5) ? nil : Self.keys.randomElement(using: &chance)
+        if chance(0.6) { return .keyConcurrency(isRemoved ? nil : number(1...3), of: key) }
+        return .keyWeight(isRemoved ? nil : number(1...4), of: key)
+    }
+
+    private mutating func standing() -> RandomStep {
+        guard chance(0.7) else { return .removeStanding(chance(0.3) ? nil : [Int64(number(1...12))]) }
+        let new = NewStandingCancel(
+            query: "tag:\(number(1...20))",
+            milliseconds: Int64(number(1...300_000)),
+            by: "tester",
+            reason: chance(0.5) ? "reason \(number(1...9))" : ""
+        )
+        return .setStanding(new)
+    }
+
+    private mutating func edit() -> RandomStep {
+        .edit(
+            ids(1...3),
+            chance(0.6) ? OperationPriority.allCases.randomElement(using: &chance) : nil,
+            delayMilliseconds: chance(0.3) ? Int64(number(0...20_000)) : nil,
+            isNew: chance(0.3)
+        )
     }
 
     private mutating func remember(_ held: [Hold]) {
@@ -103,11 +149,26 @@ extension RandomSteps {
             priority: OperationPriority.allCases.randomElement(using: &chance) ?? .normal,
             delayMilliseconds: isTracked && chance(0.2) ? Int64(number(1...120_000)) : 0,
             expiresMilliseconds: chance(0.15) ? Int64(number(1...60_000)) : 0,
-            envelope: envelope()
+            envelope: envelope(),
+            links: isTracked && chance(0.12) ? links() : nil
         )
         if isTracked { tracked.append(operation.id) } else { untracked.append(operation.id) }
         return operation
     }
+
+    private mutating func links() -> OperationLinks? {
+        let policies: [DuplicatePolicy] = [.join, .skip, .replace, .enqueue, .keepLatest, .debounce(.zero)]
+        let unique = UniqueClaim(
+            key: ["sync 7", "größe:{1}", "k"][number(0...2)],
+            policy: policies[number(0...5)],
+            freshMilliseconds: chance(0.4) ? Int64(number(1...20_000)) : 0
+        )
+        let isUnique = chance(0.6)
+        let key = !isUnique || chance(0.3) ? Self.keys.randomElement(using: &chance) : nil
+        return OperationLinks(unique: isUnique ? unique : nil, limitKey: key)
+    }
+
+    private static let keys = ["acme", "bolt", "c.o-d_e"]
 
     /// Now and then so large that an answer cannot hold many.
     private mutating func envelope() -> [UInt8] {
@@ -132,9 +193,37 @@ extension RandomSteps {
             leaseMilliseconds: 15_000,
             intervalMilliseconds: 5000,
             info: Array("info \(number(1...9))".utf8),
-            unhandledSeen: Int64(number(0...3))
+            unhandledSeen: Int64(number(0...3)),
+            figures: chance(0.6) ? figures(of: worker) : nil
         )
         return .beat(beat)
+    }
+
+    /// New ones, or those that were sent before. Now and then so many names that the rest is counted together.
+    private mutating func figures(of worker: WorkerID) -> FiguresDelta {
+        if chance(0.8) { counted[worker, default: 0] += 1 }
+        let names = chance(0.05) ? (0..<number(50...75)).map { "name-\($0 + number(0...99))" } : Self.names
+        let entries = Set(names).sorted().map { FiguresDelta.Entry(name: chance(0.9) ? $0 : nil, figures: figures()) }
+        return FiguresDelta(number: counted[worker] ?? 0, entries: entries)
+    }
+
+    private mutating func figures() -> Figures {
+        var figures = Figures()
+        (figures.started, figures.finished) = (Int64(number(0...300)), Int64(number(0...70_000)))
+        (figures.failed, figures.retried) = (Int64(number(0...3)), Int64(number(0...1)))
+        for _ in 0..<number(0...4) { figures.wait.add(microseconds: Int64(1 << number(0...40))) }
+        for _ in 0..<number(0...4) { figures.run.add(microseconds: Int64(1 << number(0...40))) }
+        return figures
+    }
+
+    private mutating func figuresQuery() -> FiguresQuery {
+        let unit = FiguresQuery.Unit.allCases[number(0...2)]
+        return FiguresQuery(unit, count: number(0...unit.kept + 2), skip: chance(0.3) ? number(0...3) : 0)
+    }
+
+    private mutating func retire() -> RandomStep {
+        let worker = worker()
+        return .retire(worker, chance(0.5) ? [figures(of: worker), figures(of: worker)] : [])
     }
 
     private mutating func claim() -> RandomStep {
@@ -178,10 +267,21 @@ extension RandomSteps {
     }
 
     private mutating func disposition() -> Failure.Disposition {
-        switch number(1...10) {
+        switch number(1...12) {
+        case 11: .snoozed(milliseconds: Int64(number(0...30_000)), reason: "reason \(number(1...9))")
+        case 12: .yielded
         case 1...6: .retry(afterMilliseconds: Int64(number(0...30_000)))
         case 7...8: .dead
-        default: .cancelled
+        case 9: .cancelled
+        default:
+            .caught(
+                standing: Int64(number(1...12)),
+                Cancellation(
+                    reason: "reason \(number(1...9))",
+                    by: "tester",
+                    requestedAt: Int64(1_700_000_000_000 + number(0...999))
+                )
+            )
         }
     }
 
@@ -214,6 +314,18 @@ extension RandomSteps {
     /// Names that workers do not know, or come to know.
     private static let names = ["one", "two", "three"]
 
+    private mutating func effect(_ held: [Hold]) -> RandomStep {
+        let (holds, worker, _) = some(of: held)
+        let hold = holds.first
+        let result = EffectResult(
+            fence: hold?.fence ?? Int64(number(1...50)),
+            id: hold?.header.id ?? OperationID(),
+            label: "label-\(number(1...4))",
+            result: [UInt8](repeating: UInt8(number(48...57)), count: chance(0.2) ? 30_000 : number(1...9))
+        )
+        return .remember(result, worker)
+    }
+
     private mutating func report(_ held: [Hold]) -> RandomStep {
         let (holds, worker, _) = some(of: held)
         return .report(
@@ -224,10 +336,11 @@ extension RandomSteps {
     }
 
     private mutating func content() -> Report.Content {
-        switch number(1...4) {
+        switch number(1...5) {
         case 1: .progress(fraction: Double(number(0...4)) / 4, message: "pass \(number(1...3))")
         case 2: .log(line: Array("line \(number(1...99))".utf8))
         case 3: .checkpoint([UInt8(number(0...255)), 0, 10])
+        case 4: .cancelStopped
         default: .cancelAcknowledged
         }
     }
@@ -260,7 +373,12 @@ extension RandomSteps {
     }
 
     private mutating func cancelRequest() -> CancelRequest {
-        CancelRequest(reason: "reason \(number(1...9)) of it", by: "tester", storesIntent: chance(0.5))
+        CancelRequest(
+            reason: "reason \(number(1...9)) of it",
+            by: "tester",
+            storesIntent: chance(0.5),
+            isForced: chance(0.2)
+        )
     }
 
     private mutating func jump() -> Duration {
@@ -271,6 +389,17 @@ extension RandomSteps {
         case 97...98: .milliseconds(number(200_000...4_000_000))
         case 99 where chance(0.3): .seconds(86_400 * number(1...95))
         default: .milliseconds(-number(1...4000))
+        }
+    }
+
+    private mutating func schedule() -> RandomStep {
+        let id = "s\(number(1...3))"
+        let due = chance(0.9) ? Int64(number(0...9000)) : nil
+        switch number(1...10) {
+        case 1...6: return .schedule(id, .set(definition: Array("{\(number(1...9))}".utf8)), due: due)
+        case 7: return .schedule(id, .pause, due: nil)
+        case 8...9: return .schedule(id, .resume, due: due)
+        default: return .schedule(id, nil, due: nil)
         }
     }
 

@@ -77,8 +77,17 @@ struct RedisLayout {
           table.sort(fields, order)
           for _, field in ipairs(fields) do write(field, values[field]) end
         end
+        local function hash_of_set(key, write)
+          local entries, names, scores = call('ZRANGE', key, 0, -1, 'WITHSCORES'), {}, {}
+          for i = 1, #entries, 2 do
+            names[#names + 1] = entries[i]
+            scores[entries[i]] = string.format('%.0f', entries[i + 1])
+          end
+          table.sort(names)
+          for _, name in ipairs(names) do write(name, scores[name]) end
+        end
         for n = 0, 4 do lane('lane:' .. n, P .. 'lane:' .. n) end
-        for _, place in ipairs({ 'scheduled', 'retrying', 'expiring' }) do set(place, P .. place) end
+        for _, place in ipairs({ 'scheduled', 'retrying', 'blocked', 'expiring' }) do set(place, P .. place) end
         local function unhandled(place, counts, names)
           local all = call('ZRANGE', counts, 0, -1)
           table.sort(all)
@@ -96,15 +105,33 @@ struct RedisLayout {
           for n = 0, 4 do lane(place .. 'lane:' .. n, g .. 'lane:' .. n) end
           set(place .. 'scheduled', g .. 'scheduled')
           set(place .. 'retrying', g .. 'retrying')
+          set(place .. 'blocked', g .. 'blocked')
           unhandled(place .. 'unhandled:', g .. 'unhandled', g .. 'names')
+          local number, keys = tonumber(string.match(batch, '^%d+')) - 1, call('ZRANGE', g .. 'keyed', 0, -1)
+          table.sort(keys)
+          for _, key in ipairs(keys) do set(place .. 'keyed:' .. key, P .. 'keyed:' .. number .. ':' .. key) end
         end
+        local cancels = call('HGET', KEYS[1], 'batch') or '0'
+        hash_of_set(P .. 'keyed', function(key, ready)
+          put('keyed', key, ready)
+          set('keyed:' .. key, P .. 'keyed:' .. cancels .. ':' .. key)
+          set('next:' .. key, P .. 'next:' .. cancels .. ':' .. key)
+        end)
+        local running = call('KEYS', P .. 'running:*')
+        table.sort(running)
+        for _, key in ipairs(running) do
+          local ids = call('SMEMBERS', key)
+          table.sort(ids)
+          for _, id in ipairs(ids) do put('running', string.sub(key, #P + 9), id) end
+        end
+        hash(P .. 'keyLimits', nil, function(key, limits) put('keyLimits', key, limits) end)
         for i = 2, #ARGV do
           local worker = ARGV[i]
           hash(P .. 'inflight:' .. worker, by_number, function(fence, element)
             put('inflight', worker, fence, header(element))
           end)
           hash(P .. 'cancelling:' .. worker, by_number, function(fence, order)
-            put('cancelling', worker, fence, (string.match(order, '^%d+')))
+            put('cancelling', worker, fence, (string.match(order, '^%d+') or string.match(order, '^!%w+ (%d+)')))
           end)
         end
         for _, state in ipairs({ 'f', 'd', 'c', 'e' }) do
@@ -112,9 +139,18 @@ struct RedisLayout {
         end
         set('lease', P .. 'leases')
         hash(P .. 'intents', nil, function(id, intent) put('intent', id, (string.match(intent, '^%d+'))) end)
-        local m = call('HMGET', KEYS[1], 'timerOwner', 'next', 'sequence', 'fence', 'leaseFloor', 'outageUntil')
+        hash(P .. 'unique', nil, function(key, holder) put('unique', key, holder) end)
+        local behind = call('KEYS', P .. 'behind:*')
+        table.sort(behind)
+        for _, key in ipairs(behind) do set(string.sub(key, #P + 1), key) end
+        set('fresh', P .. 'fresh')
+        local m = call('HMGET', KEYS[1], 'timerOwner', 'next', 'sequence', 'fence', 'leaseFloor', 'outageUntil', 'limits', 'bucket', 'schedules')
         if m[1] then put('timerOwner', m[1], m[2]) end
         if call('LLEN', P .. 'wake') > 0 then put('wake') end
+        if call('EXISTS', P .. 'full') == 1 then put('full') end
+        if m[7] then put('limits', m[7]) end
+        if m[8] then put('bucket', m[8]) end
+        if m[9] then put('schedules', m[9]) end
         put('counters', m[3] or '0', m[4] or '0', call('HGET', P .. 'totals', 'stale') or '0', m[5] or '0', m[6] or '0')
         local lost = call('ZRANGE', P .. 'lost', 0, -1, 'WITHSCORES')
         for i = 1, #lost, 2 do

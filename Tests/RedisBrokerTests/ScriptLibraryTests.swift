@@ -45,6 +45,13 @@ struct ScriptLibraryTests {
         #expect(lost.contains("LOST_INFO_BYTES = \(QueueModel.lostInfoBytes)\n"))
     }
 
+    @Test("remember.lua says what Defaults.swift says")
+    func effects() throws {
+        let remember = try #require(scripts.first { $0.name == "remember" }).source
+        #expect(remember.contains("ONCE_LABELS = \(Defaults.onceLabels)\n"))
+        #expect(remember.contains("ONCE_BYTES = \(Defaults.onceBytes)\n"))
+    }
+
     #if DEBUG
         @Test("what the negative controls of scripts/faults replace is still there", arguments: ScriptMutant.allCases)
         func mutants(_ mutant: ScriptMutant) {

@@ -156,7 +156,9 @@ struct TwinRun {
     private static func lines(_ snapshot: QueueSnapshot) -> [String] {
         [
             "time \(snapshot.time)", "paused \(snapshot.paused) \(String(describing: snapshot.pausedUntil))",
-            "oldest \(String(describing: snapshot.oldestReadyMilliseconds))", "events \(snapshot.eventSequence)",
+            "oldest \(String(describing: snapshot.oldestReadyMilliseconds))",
+            "limits \(snapshot.limits) \(String(describing: snapshot.limitsSet))", "schedules \(snapshot.schedules)",
+            "events \(snapshot.eventSequence)",
         ]
             + OperationState.allCases.map { "count \($0) \(snapshot.counts[$0] ?? 0)" }
             + snapshot.totals.filter { $0.value != 0 }.map { "total \($0.key) \($0.value)" }.sorted()
@@ -192,7 +194,9 @@ extension RedisValue {
 extension QueueSnapshot {
     /// A number that is not there is zero.
     fileprivate func isEqual(to other: QueueSnapshot) -> Bool {
-        time == other.time && paused == other.paused && pausedUntil == other.pausedUntil
+        schedules == other.schedules && limits == other.limits && limitsSet == other.limitsSet && time == other.time
+            && paused == other.paused
+            && pausedUntil == other.pausedUntil
             && oldestReadyMilliseconds == other.oldestReadyMilliseconds && eventSequence == other.eventSequence
             && workers == other.workers && unhandled == other.unhandled && unhandledNames == other.unhandledNames
             && unhandledCount == other.unhandledCount

@@ -102,6 +102,16 @@ struct OperationQueryTests {
         #expect(try matches("args.user:Ann", detail(arguments: #"{"user":"\u0041nn"}"#)))
     }
 
+    @Test("An envelope that cannot be read has the name unreadable")
+    func unreadable() throws {
+        var detail = detail()
+        detail.record.envelope = Array("not json".utf8)
+        #expect(try matches("name:unreadable", detail) && matches("name:unread*", detail))
+        #expect(try !matches("name:SendEmail", detail))
+        #expect(try OperationQuery(parsing: "name:unread*").sought == nil)
+        #expect(try OperationQuery(parsing: "-name:a name:b* tag:c").sought == SoughtText([["b", ""]]))
+    }
+
     @Test("Encrypted arguments without a key are not known to match; what costs no key is compared")
     func encrypted() throws {
         var envelope = OperationEnvelope(name: "SendEmail", arguments: Array(#""AAAA""#.utf8), tags: ["vip"])

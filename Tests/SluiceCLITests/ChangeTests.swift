@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SluiceCLI
+import SluiceMonitor
 
 @Suite(.timeLimit(.minutes(5)))
 struct SequenceSetTests {

@@ -18,11 +18,26 @@ struct EventRowsTests {
         let rows = EventRows(format: .table, width: nil)
         #expect(
             rows.header + rows.lines(batch("mail"), at: 43_471_204) == [
-                "TIME          ID                          STATE      QUEUE",
+                "TIME          ID / BY                     STATE      QUEUE  NAME / DETAIL",
                 "12:04:31.204  01J9ZM2QAAAAAAAAAAAA7QK2MX  ready      mail",
                 "12:04:31.204  and 2 more                  -          mail",
             ]
         )
+    }
+
+    @Test("A change is a row of its own: who, what, how many and why; text from outside cannot reach the terminal raw")
+    func change() {
+        var batch = batch("mail")
+        batch.transitions = []
+        batch.counts = [:]
+        batch.change = QueueChange(.cancelQueue, by: "ann@h1", count: 1200, detail: "wrong\u{1b}[2J file")
+        let rows = EventRows(format: .table, width: nil).lines(batch, at: 43_471_204)
+        #expect(
+            rows == [
+                "12:04:31.204  ann@h1                      cancel     mail  the whole queue, 1,200 operations, wrong\\x1b[2J file"
+            ]
+        )
+        #expect(EventRows(format: .id, width: nil).lines(batch, at: 0).isEmpty)
     }
 
     @Test("On a terminal a line has its width; whole it has every character")
@@ -37,7 +52,7 @@ struct EventRowsTests {
         #expect(EventRows(format: .id, width: nil).lines(batch("mail"), at: 0) == [id.description])
         #expect(
             EventRows(format: .csv, width: nil).lines(batch("mail"), at: 0)
-                == ["1970-01-01T00:00:00.000Z,mail,\(id),ready"]
+                == ["1970-01-01T00:00:00.000Z,mail,1,3,\(id),ready,,,,,,"]
         )
         #expect(EventRows(format: .jsonl, width: nil).lines(batch("mail"), at: 0)[0].hasPrefix("{\"v\":1"))
     }

@@ -3,6 +3,7 @@ import Sluice
 import Testing
 
 @testable import SluiceCLI
+import SluiceMonitor
 
 @Suite(.timeLimit(.minutes(5)))
 struct ErrorOutputTests {

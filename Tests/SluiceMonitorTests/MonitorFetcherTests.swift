@@ -53,6 +53,19 @@ struct MonitorFetcherTests {
         #expect((reads.last?.0.counts[.ready] ?? 0) > 1)
     }
 
+    @Test("Changes that never stop are read less and less often, down to once a second; after a pause at once again")
+    func hintPace() {
+        var pace = HintPace()
+        let gaps = (0..<5).map { _ in
+            pace.begin()
+            return pace.hint()
+        }
+        #expect(gaps == [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(1), .seconds(1)])
+        pace.begin()
+        pace.begin()
+        #expect(pace.hint() == .milliseconds(250))
+    }
+
     @Test("It reads at once on request, with the shown operation")
     func hurry() async throws {
         let broker = InMemoryBroker()

@@ -67,7 +67,7 @@ struct MonitorModelTests {
             _ = model.type(key)
             return model.screen
         }
-        #expect(shown == [.workers, .operations, .operations, .operations, .queues, .overview])
+        #expect(shown == [.workers, .operations, .events, .events, .queues, .overview])
         _ = model.handle(.tab)
         #expect(model.screen == .operations)
         _ = model.type("3")
@@ -87,8 +87,10 @@ struct MonitorModelTests {
         #expect(model.detail == nil)
         #expect(model.type("q") == [.quit])
         _ = model.type("g")
-        #expect(model.handle(.enter) == [])
+        #expect(model.handle(.enter) == [.refresh])
         #expect(model.detail == nil)
+        #expect(model.screen == .operations)
+        #expect(model.operations.filterText == "queue:mail")
     }
 
     @Test("c asks, and only y cancels, with the reason that was typed")
@@ -135,10 +137,29 @@ struct MonitorModelTests {
         #expect(model.type("gjPy") == [.setPaused(false, queue: "reports")])
     }
 
+    @Test("Q quiets a worker and lets it claim again, T stops it; a lost one cannot be reached")
+    func steering() throws {
+        var model = shopModel()
+        _ = model.type("4g")
+        let worker = try #require(model.worker("w1"))
+        #expect(model.type("Qy") == [.steer(.quiet, worker)])
+        #expect(model.type("Ty") == [.steer(.stop, worker)])
+        _ = model.type("jQ")
+        #expect(model.dialog == nil)
+        #expect(model.notice?.text.contains("is lost") == true)
+        var next = shop(receivedAt: .seconds(11))
+        let index = try #require(next.queues.firstIndex { $0.queue == "mail" })
+        next.queues[index].workers[0].settings.set(.quiet, at: noon, by: "ann")
+        model.ingest(next)
+        #expect(model.grid(80, 24).text.contains("running, to be quiet"))
+        let quiet = try #require(model.worker("w1"))
+        #expect(model.type("gQy") == [.steer(.resume, quiet)])
+    }
+
     @Test("Read-only takes the changes out of the keys")
     func readOnly() {
         var model = shopModel(isReadOnly: true)
-        #expect(model.type("cyPy") == [])
+        #expect(model.type("cP4QTy") == [.copy("w1")])
         #expect(model.dialog == nil)
     }
 

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 import Testing
 
 @testable import SluiceMonitor
@@ -13,7 +14,7 @@ struct MonitorViewTests {
                  ready 1,204 sched 88 block 0 exec 3/24 retry 7 dead 3 done 1.3M canc 12 exp 0
                  in – out – err –   workers 2, 1 LOST
                  out/s –
-                 [1 Overview]  2 Operations   3 Queues   4 Workers
+                 [1 Overview]  2 Operations   3 Queues   4 Workers   5 Events
                  QUEUE       READY  SCHED BLOCK  EXEC RETRY  DEAD  IN/s OUT/s OLDEST STATE
                  mail        1,020     12     0     1     2     1     –     –    14s run
                  reports       144     76     0     0     0     0     –     –    41m PAUSED
@@ -37,6 +38,20 @@ struct MonitorViewTests {
         )
     }
 
+    @Test("A limit of a queue is shown beside what runs")
+    func limits() {
+        var snapshot = shop()
+        for index in snapshot.queues.indices where snapshot.queues[index].queue == "mail" {
+            snapshot.queues[index].limits.concurrency = 16
+        }
+        var model = MonitorModel(namespace: "shop", place: "redis://10.0.0.5:6379/0")
+        model.ingest(snapshot)
+        let lines = model.grid(80, 24).text.split(separator: "\n")
+        #expect(lines.contains { $0.hasPrefix(" QUEUE") && $0.contains("EXEC/LIM") })
+        #expect(lines.contains { $0.hasPrefix(" mail") && $0.contains(" 1/16 ") })
+        #expect(lines.contains { $0.hasPrefix(" video") && $0.contains(" 2/- ") })
+    }
+
     @Test("The overview at 60 by 15 leaves out the sparkline and the least important columns")
     func compact() {
         #expect(
@@ -44,7 +59,7 @@ struct MonitorViewTests {
                  sluice ns:shop  red…  live 0.3s ago · every 1s · 12:04 UTC
                  ready 1,204 sched 88 block 0 exec 3/24 retry 7 dead 3
                  in – out – err –   workers 2, 1 LOST
-                 [1 Overview]  2 Operations   3 Queues   4 Workers
+                 [1 Overview] 2 Operations  3 Queues  4 Workers  5 Events
                  QUEUE       READY  EXEC RETRY  DEAD OLDEST STATE
                  mail        1,020     1     2     1    14s run
                  reports       144     0     0     0    41m PAUSED
@@ -94,7 +109,8 @@ struct MonitorViewTests {
         var model = shopModel()
         _ = model.type("4")
         #expect(
-            (5...8).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
+            (5...9).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
+                 2 live   1 LOST   busy 3 of 24 slots, 12%
                  WORKER    HOST   QUEUES     SLOTS BUSY    DONE  FAIL  BEAT STATE
                 ►h1-w1     gpu3   mail,video    16    1   1,902     5  0.6s running
                  h2-w1     gpu3   mail,video     8    2   1,902     5   41s LOST, 2 to recover
@@ -114,11 +130,11 @@ struct MonitorViewTests {
         for number in 0..<30 { others.append(LostWorker(worker: "x\(number)", lostAt: 1, recoveredAt: 1, beatAt: 0)) }
         model.ingest(LostSummary.merge([("mail", others)]))
         let grid = model.grid(80, 24)
-        #expect(grid.text(row: 9) == " LOST in the last 24 h, newest first")
-        #expect(grid.text(row: 10).hasPrefix(" WORKER"))
-        #expect(grid.text(row: 11).hasPrefix(#" h9\x1b[2J"#), "\(grid.text(row: 11))")
-        #expect(grid.text(row: 11).contains("2m ago") && grid.text(row: 11).contains("3 handed back, 1 dead"))
-        #expect(grid.text(row: 12).contains("held nothing"))
+        #expect(grid.text(row: 10) == " LOST in the last 24 h, newest first")
+        #expect(grid.text(row: 11).hasPrefix(" WORKER"))
+        #expect(grid.text(row: 12).hasPrefix(#" h9\x1b[2J"#), "\(grid.text(row: 12))")
+        #expect(grid.text(row: 12).contains("2m ago") && grid.text(row: 12).contains("3 handed back, 1 dead"))
+        #expect(grid.text(row: 13).contains("held nothing"))
         #expect(model.grid(60, 15).text.contains("LOST in the last 24 h"))
     }
 
@@ -151,9 +167,9 @@ struct MonitorViewTests {
         var model = shopModel()
         #expect(footer(model) == " Enter open  j k move  c cancel  P pause queue  p freeze  ? help  q quit")
         _ = model.type("gj")
-        #expect(footer(model) == " j k move  P resume queue  p freeze  ? help  q quit")
+        #expect(footer(model) == " Enter open  j k move  P resume queue  p freeze  ? help  q quit")
         _ = model.type("4")
-        #expect(footer(model) == " j k move  p freeze  ? help  q quit")
+        #expect(footer(model) == " Enter open  j k move  Q quiet  T stop after drain  p freeze  ? help  q quit")
         #expect(footer(shopModel(isReadOnly: true)) == " Enter open  j k move  p freeze  ? help  q quit")
     }
 
@@ -186,7 +202,7 @@ struct MonitorViewTests {
         var model = MonitorModel(namespace: evil, place: evil)
         model.ingest(snapshot)
         model.ingestFailure(evil, retryAt: .zero)
-        for key in ["1", "3", "4", "1c"] {
+        for key in ["1", "3", "4", "5", "1c"] {
             _ = model.type(key)
             for ascii in [false, true] {
                 let grid = model.grid(80, 24, ascii: ascii)
@@ -219,8 +235,9 @@ struct MonitorViewTests {
         #expect(model.grid(80, 24).text.contains("reading …"))
         model.ingest(reading())
         #expect(
-            (1...13).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
+            (1...11).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
                  01KDZ9GN4R0000000000000008  encode.part7  ► executing
+                 [i]nfo  [a]ttempts 2  [l]ogs  [t]imeline  [r]aw
                  queue video  priority veryHigh  tags vip
                  attempt 2/5  delivery 1  fence 8  on h3-w2
                  ████████████████████████████████░░░░░░░░░░░░░░░░  68%  pass 2 of 3
@@ -230,13 +247,68 @@ struct MonitorViewTests {
                         25 B
                  error  12:01:41 attempt 1 exit: status 3
 
-                 LOG, newest last
-                 12:04:30 frame 1
-                 12:04:30 frame \\x1b[2J 2
                 """
         )
         model.ingest(DetailReading(address: OperationAddress(queue: "video", id: id(8)), detail: nil, time: noon))
         #expect(model.grid(80, 24).text(row: 1).hasSuffix("(removed meanwhile)"))
+    }
+
+    @Test("The tabs of one operation: attempts, log, timeline and raw")
+    func detailTabs() {
+        var model = shopModel()
+        _ = model.handle(.enter)
+        model.ingest(reading())
+        func lines(_ key: String, _ rows: ClosedRange<Int>) -> String {
+            _ = model.type(key)
+            return rows.map { model.grid(100, 24).text(row: $0) }.joined(separator: "\n")
+        }
+        #expect(
+            lines("a", 3...5) == """
+                 attempt 1  12:01:41  exit
+                   status 3
+                 attempt 2  runs on h3-w2
+                """
+        )
+        #expect(
+            lines("l", 3...4) == """
+                 12:04:30 frame 1
+                 12:04:30 frame \\x1b[2J 2
+                """
+        )
+        #expect(
+            lines("t", 3...6) == """
+                 12:01:11.000 enqueued                             30s ██████
+                 12:01:41.000 attempt 1 failed: exit              9.0s       ██
+                 12:01:50.000 started on h3-w2                   2m40s        ████████████████████████████████
+                 12:04:30.000 cancel requested by ann@h: wr…      1.0s                                        █
+                """
+        )
+        #expect(lines("r", 3...5).contains(#""id": "01KDZ9GN4R0000000000000008""#))
+        #expect(model.type("y") == [.copy("01KDZ9GN4R0000000000000008")])
+    }
+
+    @Test("The log is followed until it is scrolled back, and again from its end on")
+    func logFollowing() {
+        var model = shopModel()
+        _ = model.handle(.enter)
+        var long = reading()
+        long.lines = (0..<50).map { LogLine(Array("line \($0).".utf8)) }
+        model.ingest(long)
+        _ = model.type("l")
+        func draw() -> String {
+            let view = MonitorView(model, size: ScreenSize(width: 80, height: 24), now: .zero, style: Style())
+            model.detailScroll = view.detailScroll
+            return view.grid().text
+        }
+        #expect(draw().contains("line 49.") && draw().contains("following 50/50"))
+        _ = model.type("k")
+        long.lines.append(LogLine(Array("newest".utf8)))
+        model.ingest(long)
+        #expect(!draw().contains("newest") && !draw().contains("following"))
+        _ = model.type("G")
+        #expect(draw().contains("newest") && draw().contains("following"))
+        _ = model.type("fg")
+        #expect(draw().contains("line 0."))
     }
 
     private func reading() -> DetailReading {

@@ -1,5 +1,6 @@
 import BrokerModel
 import Operations
+import Selectors
 import Synchronization
 import Testing
 
@@ -21,7 +22,7 @@ struct OperationsScreenTests {
         var model = shopModel()
         _ = model.type("2")
         while model.operations.state != state { _ = model.handle(.tab) }
-        model.ingest(OperationsReading(state: state, operations: operations))
+        model.ingest(OperationsReading(OperationsRequest(state: state), operations))
         return model
     }
 
@@ -33,7 +34,7 @@ struct OperationsScreenTests {
         #expect(model.grid(80, 24).text.contains("reading …"))
         #expect(model.handle(.tab) == [.refresh])
         #expect(model.operations.state == .retrying)
-        model.ingest(OperationsReading(state: .executing, operations: [detail(1, "late", .executing)]))
+        model.ingest(OperationsReading(OperationsRequest(state: .executing), [detail(1, "late", .executing)]))
         #expect(model.selectedItem == nil)
         #expect(model.handle(.backTab) == [.refresh])
         #expect(model.operations.state == .executing)
@@ -46,14 +47,14 @@ struct OperationsScreenTests {
         dead.errors = [FailedAttempt(at: noon, error: failure.encoded())]
         let text = model(.dead, [dead]).grid(80, 24).text
         #expect(text.contains("[2 Operations]"))
-        #expect(text.contains("✗ dead  1 shown of 3, newest first"))
+        #expect(text.contains("✗ dead  1 of 1  time ↓"))
         #expect(text.contains(#"SMTP: 550\x1b[2J"#))
         #expect(!text.contains("\u{1B}"))
     }
 
     @Test("It is drawn at every size, in ASCII too, with the selected row visible from 30 by 4 on")
     func sizes() {
-        var model = model(.ready, (0..<50).map { detail($0, "job\($0)", .ready) })
+        var model = model(.ready, (0..<50).map { detail($0, "job\(49 - $0)", .ready) })
         _ = model.type("G")
         for (width, height) in [(1, 1), (20, 3), (30, 4), (59, 14), (60, 15), (80, 24), (120, 35)] {
             for ascii in [false, true] {
@@ -72,7 +73,7 @@ struct OperationsScreenTests {
         #expect(waiting.handle(.enter) == [.refresh])
         #expect(waiting.detail?.address == address)
         var ended = model(.finished, [detail(3, "done", .finished)])
-        #expect(ended.type("cy") == [])
+        #expect(ended.type("c") == [])
         #expect(ended.dialog == nil)
     }
 
@@ -80,12 +81,222 @@ struct OperationsScreenTests {
     func frozen() {
         var model = model(.ready, [detail(1, "first", .ready)])
         _ = model.type("p")
-        model.ingest(OperationsReading(state: .ready, operations: []))
+        model.ingest(OperationsReading(OperationsRequest(state: .ready), []))
         #expect(model.operations.rows?.count == 1)
         _ = model.handle(.tab)
-        model.ingest(OperationsReading(state: .scheduled, operations: [detail(2, "later", .scheduled)]))
+        model.ingest(OperationsReading(OperationsRequest(state: .scheduled), [detail(2, "later", .scheduled)]))
         #expect(model.operations.rows?.count == 1)
         #expect(model.selectedItem == .operation(OperationAddress(queue: "mail", id: id(2))))
+    }
+
+    @Test("A filter is read like a query of the command line, says what is wrong, and searches all states")
+    func filter() {
+        var model = model(.ready, [detail(1, "first", .ready)])
+        #expect(model.type("/nme:x") == [])
+        #expect(model.handle(.enter) == [])
+        #expect(model.grid(120, 24).text(row: 23).contains(#"unknown field "nme"; did you mean "name"?"#))
+        for _ in 0..<5 { _ = model.handle(.backspace) }
+        #expect(model.type("name:Send*") == [])
+        #expect(model.handle(.enter) == [.refresh])
+        #expect(model.operations.request.query.states.count == OperationState.allCases.count)
+        var reading = OperationsReading(
+            model.operations.request,
+            [detail(2, "SendEmail", .dead)],
+            scanned: 200,
+            total: 1_204
+        )
+        reading.hasMore = true
+        model.ingest(reading)
+        let text = model.grid(100, 24).text
+        #expect(text.contains("all states  /name:Send*  1 match · scanned 200 of 1,204 · PgDn more"))
+        #expect(text.contains("✗ dead"))
+        _ = model.type("/")
+        _ = model.handle(.control("u"))
+        #expect(model.handle(.enter) == [.refresh])
+        #expect(model.operations.request == OperationsRequest(state: .executing))
+    }
+
+    @Test("Page down on the last row reads one page more, and the selection stays where it was")
+    func pages() {
+        var model = model(.ready, [])
+        let rows = (0..<3).map { detail($0, "job\($0)", .ready) }
+        model.ingest(OperationsReading(model.operations.request, rows, total: 5, hasMore: true))
+        #expect(model.handle(.pageDown) == [])
+        let last = model.selectedItem
+        #expect(model.handle(.pageDown) == [.refresh])
+        #expect(model.operations.request.pages == 2)
+        let more = rows + (3..<5).map { detail($0, "job\($0)", .ready) }
+        model.ingest(OperationsReading(model.operations.request, more))
+        #expect(model.selectedItem == last)
+        #expect(model.handle(.pageDown) == [])
+    }
+
+    @Test("s sorts by the next column, S the other way round, equal rows by id")
+    func sort() {
+        var model = model(.ready, [detail(1, "b", .ready), detail(2, "a", .ready), detail(3, "a", .ready)])
+        func order() -> [OperationID] { (model.operations.rows ?? []).map(\.record.header.id) }
+        #expect(order() == [id(3), id(2), id(1)])
+        _ = model.type("s")
+        #expect(order() == [id(2), id(3), id(1)])
+        _ = model.type("S")
+        #expect(order() == [id(1), id(3), id(2)])
+        #expect(model.grid(80, 24).text.contains("name ↓"))
+    }
+
+    @Test("A row that has left the list stays greyed until the next read")
+    func leaving() {
+        var model = model(.ready, [detail(1, "stays", .ready), detail(2, "leaves", .ready)])
+        let next = OperationsReading(model.operations.request, [detail(1, "stays", .ready)])
+        model.ingest(next)
+        #expect(model.grid(80, 24).text.contains("leaves"))
+        #expect(model.grid(80, 24).text.contains("1 of 1"))
+        model.ingest(next)
+        #expect(!model.grid(80, 24).text.contains("leaves"))
+    }
+
+    @Test("Marked operations are counted, confirmed and changed together; what was refused is listed")
+    func marks() throws {
+        var model = model(.ready, [detail(1, "a", .ready), detail(2, "b", .ready), detail(3, "c", .ready)])
+        _ = model.type("g  ")
+        #expect(model.grid(80, 24).text.contains("2 ✱"))
+        let change = BulkChange(
+            .cancel,
+            .marked([3, 2].map { OperationAddress(queue: "mail", id: id($0)) }.sorted { $0.id < $1.id })
+        )
+        #expect(model.type("c") == [.plan(change)])
+        #expect(model.type("y") == [])
+        model.ingest(BulkPlan(change: change, states: [.ready: 1, .finished: 1]))
+        let text = model.grid(80, 24).text
+        #expect(text.contains("Cancel 1 operation?"))
+        #expect(text.contains("left as they are: 1 finished"))
+        _ = model.handle(.tab)
+        _ = model.type("by hand")
+        _ = model.handle(.enter)
+        #expect(model.type("y") == [.change(change, reason: "by hand", expected: 1)])
+        var progress = BulkProgress(change, expected: 1)
+        progress.add([id(2), id(3)], ["is finished", nil])
+        model.ingest(progress)
+        #expect(model.type("j") == [])
+        #expect(model.handle(.escape) == [.stopWork])
+        progress.end = .complete
+        model.ingest(progress)
+        #expect(model.grid(80, 24).text.contains("\(id(2)) is finished"))
+        _ = model.type("x")
+        #expect(model.notice == nil)
+        #expect(model.work == nil)
+        #expect(model.operations.target == nil)
+    }
+
+    @Test("All that match are changed by the query; more than 100 are confirmed by their number, and only by it")
+    func number() {
+        var model = model(.dead, [detail(1, "a", .dead)])
+        _ = model.type("*")
+        let change = BulkChange(.retry, .matching(model.operations.request.query))
+        #expect(model.type("R") == [.plan(change)])
+        model.ingest(BulkPlan(change: change, states: [.dead: 1_204]))
+        #expect(model.grid(80, 24).text.contains("Retry 1,204 operations?"))
+        #expect(model.type("y") == [])
+        #expect(model.type("120") == [])
+        #expect(model.type("4") == [])
+        #expect(model.handle(.enter) == [.change(change, reason: "", expected: 1_204)])
+    }
+
+    @Test("Enter on another number leaves things as they are; what cannot be changed is not asked about")
+    func declined() {
+        var model = model(.dead, [detail(1, "a", .dead)])
+        _ = model.type("*")
+        let change = BulkChange(.retry, .matching(model.operations.request.query))
+        _ = model.type("R")
+        model.ingest(BulkPlan(change: change, states: [.dead: 1_204]))
+        _ = model.type("120")
+        #expect(model.handle(.enter) == [.stopWork])
+        #expect(model.notice?.text == "nothing was changed")
+        _ = model.type("uc")
+        #expect(model.dialog == nil)
+        _ = model.type("d")
+        model.ingest(
+            BulkPlan(
+                change: BulkChange(.remove, .marked([OperationAddress(queue: "mail", id: id(1))])),
+                states: [.executing: 1]
+            )
+        )
+        #expect(model.notice?.text == "nothing can be removed: 1 executing")
+    }
+
+    @Test("Read-only has no marks and no changes of many")
+    func readOnly() {
+        var model = shopModel(isReadOnly: true)
+        _ = model.type("2")
+        model.ingest(OperationsReading(OperationsRequest(state: .executing), [detail(1, "a", .executing)]))
+        #expect(model.type(" *cRd") == [])
+        #expect(model.dialog == nil && model.operations.target == nil)
+    }
+
+    @Test("A bulk change counts, then changes what it can, in both ways to name operations")
+    func bulk() async throws {
+        let broker = InMemoryBroker()
+        let news = (0..<250).map { NewOperation(envelope: OperationEnvelope(name: "job\($0 % 2)").encoded()) }
+        _ = try await broker.enqueue(news, queue: "mail")
+        _ = try await broker.cancel([news[0].id], request: CancelRequest(reason: "", by: "t"), queue: "mail")
+        let all = news.map { OperationAddress(queue: "mail", id: $0.id) }
+        let marked = BulkRun(broker: broker, change: BulkChange(.remove, .marked(all)), view: PayloadView())
+        #expect(try await marked.plan().states == [.ready: 249, .cancelled: 1])
+        let query = try OperationQuery(parsing: "name:job1")
+        let matching = BulkRun(broker: broker, change: BulkChange(.cancel, .matching(query)), view: PayloadView())
+        #expect(try await matching.plan().possible == 125)
+        var last: BulkProgress?
+        await matching.run(reason: "r", by: "t", expected: 125) { last = $0 }
+        #expect(last?.done == 125)
+        #expect(last?.end == .complete)
+        let retry = BulkRun(broker: broker, change: BulkChange(.retry, .marked(all)), view: PayloadView())
+        var steps = 0
+        await retry.run(reason: "", by: "t", expected: 126) {
+            last = $0; steps += 1
+        }
+        #expect(last?.done == 126)
+        #expect(last?.refused == 124)
+        #expect(last?.refusals.count == BulkProgress.keptRefusals)
+        #expect(last?.refusals.first?.reason == "is ready")
+        #expect(steps == 4)
+    }
+
+    @Test("A bulk change that is stopped says what was done")
+    func stopped() async throws {
+        let broker = InMemoryBroker()
+        let news = (0..<250).map { _ in NewOperation(envelope: OperationEnvelope(name: "job").encoded()) }
+        _ = try await broker.enqueue(news, queue: "mail")
+        let change = BulkChange(.cancel, .marked(news.map { OperationAddress(queue: "mail", id: $0.id) }))
+        let run = BulkRun(broker: broker, change: change, view: PayloadView())
+        let last = Mutex<BulkProgress?>(nil)
+        let task = Task {
+            await run.run(reason: "", by: "t", expected: 250) { progress in
+                last.withLock { $0 = progress }
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+        }
+        await task.value
+        #expect(last.withLock { $0?.done } == 100)
+        #expect(last.withLock { $0?.end } == .stopped)
+    }
+
+    @Test("A scan reads pages until a filter has what it looks for, and says how far it came")
+    func scan() async throws {
+        let broker = InMemoryBroker()
+        let news = (0..<450).map { NewOperation(envelope: OperationEnvelope(name: $0 == 0 ? "rare" : "job").encoded()) }
+        _ = try await broker.enqueue(news, queue: "mail")
+        let snapshot = try await broker.namespaceSnapshot(executingRows: 0) { .zero }
+        let scan = OperationsScan(broker: broker, snapshot: snapshot, view: PayloadView())
+        var request = OperationsRequest(state: nil, filter: try OperationQuery(parsing: "name:job"))
+        var reading = try await scan.run(request)
+        #expect(reading.operations.count == 200 && reading.scanned == 201 && reading.total == 450 && reading.hasMore)
+        request.pages = 3
+        reading = try await scan.run(request)
+        #expect(reading.scanned == 450 && reading.operations.count == 449 && !reading.hasMore)
+        request = OperationsRequest(state: nil, filter: try OperationQuery(parsing: "name:rare"))
+        reading = try await scan.run(request)
+        #expect(reading.scanned == 450 && reading.operations.count == 1, "one page looks further for what is rare")
+        request.filter = try OperationQuery(parsing: "queue:mial")
+        #expect(try await scan.run(request).unknownQueues.first?.contains("did you mean") == true)
     }
 
     @Test("The rows of all queues are read while the screen is shown, and not otherwise")
@@ -102,7 +313,7 @@ struct OperationsScreenTests {
         }
         await fetcher.runOnce(deliver)
         #expect(readings.withLock { $0.isEmpty })
-        fetcher.look(at: .init(interval: .seconds(60), listedState: .ready))
+        fetcher.look(at: .init(interval: .seconds(60), listed: OperationsRequest(state: .ready)))
         await fetcher.runOnce(deliver)
         let names = readings.withLock { $0 }.map { Set($0.operations.map(\.displayName)) }
         #expect(names == [["in.a", "in.b"]])

@@ -1,4 +1,5 @@
 import SluiceTesting
+import Synchronization
 import Testing
 
 // What a test of one's own operations looks like. README.md shows parts of it.
@@ -16,6 +17,34 @@ struct Resize: DistributedOperation {
         if path.isEmpty { for await _ in AsyncStream<Void>.makeStream().stream {} }
         try Task.checkCancellation()
         return "\(path)@\(context.attempt)"
+    }
+}
+
+let audit = Audit()
+
+final class Audit: Sendable {
+    private let kept = Mutex<[String]>([])
+    var notes: [String] { kept.withLock { $0 } }
+    func note(_ text: String) { kept.withLock { $0.append(text) } }
+}
+
+struct Upload: DistributedOperation {
+    static let name = "file.upload"
+    let file: String
+
+    func main(_ context: OperationContext) async throws {
+        try await withTaskCancellationHandler {
+            try await upload(file)
+        } onCancel: {
+            if let cancel = context.cancellation {
+                audit.note("\(file): cancelled by \(cancel.by ?? "?"), \(cancel.reason)")
+            }
+        }
+    }
+
+    func upload(_ file: String) async throws {
+        for await _ in AsyncStream<Void>.makeStream().stream {}
+        try Task.checkCancellation()
     }
 }
 
@@ -64,5 +93,18 @@ struct ResizeTests {
         }
         let error = await #expect(throws: OperationsError.self) { try await running.value }
         #expect(error?.code == .cancelled)
+    }
+
+    @Test("It can note who cancelled it, and why")
+    func notesItsCancel() async throws {
+        let sluice = InMemorySluice { $0.register(Upload.self) }
+        let running = try await sluice.client.enqueue(Upload(file: "a.png"))
+        try await sluice.withWorker {
+            for await status in running.changes where status.state == .executing {
+                try await running.cancel(reason: "unwanted")
+            }
+        }
+        #expect(audit.notes.count == 1)
+        #expect(audit.notes.first?.wholeMatch(of: /a.png: cancelled by .+@.+, unwanted/) != nil)
     }
 }

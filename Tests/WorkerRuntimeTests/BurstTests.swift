@@ -67,7 +67,7 @@ struct BurstTests {
     func paused() async throws {
         let harness = Harness(configuration: .quick(burst: .ready))
         let id = try await harness.broker.put("noop")
-        try await harness.broker.setPaused(true, forMilliseconds: nil, queue: "default")
+        try await harness.broker.setPaused(.pause(by: "tester"), queue: "default")
         harness.start()
         try await harness.ended()
         #expect(try await harness.state(id) == .ready)

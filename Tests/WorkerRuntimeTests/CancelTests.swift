@@ -19,12 +19,12 @@ struct CancelTests {
     @Test("of a running operation ends it as cancelled, with its three times, whatever it throws")
     func running() async throws {
         let gate = Gate()
-        let reason = Mutex<String?>(nil)
+        let seen = Mutex<Cancellation?>(nil)
         struct Odd: Error {}
         let harness = Harness(handlers: [
             OperationHandler(name: "hold") { _, context in
                 do { try await gate.pass(context) } catch {
-                    reason.withLock { $0 = context.cancelReason }
+                    seen.withLock { $0 = context.cancellation }
                     throw Odd()
                 }
                 return []
@@ -38,7 +38,8 @@ struct CancelTests {
         #expect(try await harness.reaches(.cancelled, id))
         let trace = try #require(try await harness.detail(id)?.cancel)
         #expect(trace.acknowledgedAt != nil && trace.stoppedAt != nil && trace.reason == "test")
-        #expect(reason.withLock { $0 } == "test")
+        let expected = Cancellation(reason: "test", by: "tester", requestedAt: trace.requestedAt)
+        #expect(seen.withLock { $0 } == expected)
         try await harness.stop()
     }
 
@@ -46,22 +47,32 @@ struct CancelTests {
     func immediate() {
         let claimed = ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: [])
         let operation = HeldOperation(claimed, queue: 0, ties: .none)
-        #expect(operation.begin(in: ExecutorTask()))
-        #expect(operation.cancel(reason: "test"))
+        #expect(operation.begin(in: ExecutorTask(), name: "test") != nil)
+        #expect(operation.cancel(Cancellation(reason: "test")))
         #expect(operation.end()?.reportsAreBusy == true)
         #expect(operation.takeReports().map(\.content) == [.cancelAcknowledged])
     }
 
-    @Test("arrives with the next heartbeat when its message is lost")
+    @Test("arrives with the next heartbeat, with who requested it, when its message is lost")
     func messageLost() async throws {
         let gate = Gate()
-        let harness = Harness(handlers: [holding(gate)])
+        let seen = Mutex<Cancellation?>(nil)
+        let harness = Harness(handlers: [
+            OperationHandler(name: "hold") { _, context in
+                do { try await gate.pass(context) } catch {
+                    seen.withLock { $0 = context.cancellation }
+                    throw error
+                }
+                return []
+            }
+        ])
         harness.start()
         let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
         harness.broker.cutControl()
         _ = try await harness.cancel(id)
         #expect(try await harness.reaches(.cancelled, id))
+        #expect(seen.withLock { $0?.by } == "tester" && seen.withLock { $0?.requestedAt } != nil)
         try await harness.stop()
     }
 
@@ -202,15 +213,86 @@ struct CancelTests {
         try await harness.stop()
     }
 
+    @Test("that stands is obeyed by what is claimed after it, although the list can be read only later")
+    func standing() async throws {
+        let gate = Gate()
+        let harness = Harness(
+            connection: { UnreliableBroker($0, seed: 1, callLoss: 0.7, replyLoss: 0, only: [.standingCancels]) },
+            handlers: [holding(gate)]
+        )
+        let new = NewStandingCancel(query: "name:hold", milliseconds: 3_600_000, by: "tester", reason: "not today")
+        _ = try await harness.broker.setStandingCancel(new, queue: "default")
+        harness.start()
+        var ids: [OperationID] = []
+        for tracked in [true, false, true] { ids.append(try await harness.broker.put("hold", tracked: tracked)) }
+        let other = try await harness.broker.put("noop")
+        for id in ids { #expect(try await harness.reaches(.cancelled, id)) }
+        #expect(try await harness.reaches(.finished, other))
+        #expect(gate.arrived.isEmpty)
+        let detail = try #require(try await harness.detail(ids[0]))
+        #expect(detail.cancel?.by == "tester" && detail.cancel?.reason == "not today" && detail.cancel?.standing == 1)
+        try await harness.stop()
+    }
+
+    @Test("by force frees the slot of a body that ignores it at once, and says when the body has stopped")
+    func forced() async throws {
+        let (deaf, gate) = (Gate(), Gate())
+        let harness = Harness(
+            configuration: .quick(slots: 1, lease: .seconds(60)),
+            handlers: [
+                OperationHandler(name: "deaf") { _, context in
+                    try await deaf.pass(context, isDeaf: true)
+                    context.progress(1)
+                    return []
+                }, holding(gate),
+            ]
+        )
+        harness.start()
+        let id = try await harness.broker.put("deaf")
+        #expect(await comesTrue { deaf.arrived == [id] })
+        let next = try await harness.broker.put("hold")
+        let request = CancelRequest(reason: "runaway", by: "tester", isForced: true)
+        let outcomes = try await harness.broker.cancel([id], request: request, queue: "default")
+        #expect(outcomes == [.forced(worker: harness.worker.id.description)])
+        #expect(try await harness.state(id) == .cancelled)
+        // The only slot is free although the body still runs.
+        #expect(await comesTrue { gate.arrived == [next] })
+        #expect(try await comesTrue { try await harness.detail(id)?.cancel?.acknowledgedAt != nil })
+        #expect(try await harness.detail(id)?.cancel?.stoppedAt == nil)
+        deaf.open()
+        #expect(try await comesTrue { try await harness.detail(id)?.cancel?.stoppedAt != nil })
+        let detail = try #require(try await harness.detail(id))
+        #expect(detail.state == .cancelled && detail.progress == nil && detail.result == nil)
+        gate.open()
+        #expect(try await harness.reaches(.finished, next))
+        try await harness.stop()
+    }
+
+    @Test("by force of an operation that this worker does not hold any more is answered with its stop")
+    func forcedUnknown() async throws {
+        let gate = Gate()
+        let harness = Harness(handlers: [holding(gate)])
+        harness.broker.cutControl()
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        let request = CancelRequest(reason: "runaway", by: "tester", isForced: true)
+        _ = try await harness.broker.cancel([id], request: request, queue: "default")
+        gate.open()
+        #expect(try await comesTrue { try await harness.detail(id)?.cancel?.stoppedAt != nil })
+        #expect(try await harness.state(id) == .cancelled)
+        try await harness.stop()
+    }
+
     @Test("for an operation whose claim is not answered yet waits for it")
     func early() async throws {
         var queue = LocalQueue(slots: 2)
         queue.add(QueueShare("default"))
-        #expect(queue.find(7, 0, reason: "early") == nil)
+        #expect(queue.find(CancelOrder(fence: 7, Cancellation(reason: "early")), 0) == nil)
         let claimed = ClaimedOperation(fence: 7, header: OperationHeader(id: OperationID()), envelope: [])
         queue.take([claimed], 0, ties: .none)
         #expect(queue.members[0].waiting.isEmpty && queue.members[0].outbox.ended.count == 1)
-        #expect(queue.members[0].outbox.ended.first?.operation.cancelReason == "early")
+        #expect(queue.members[0].outbox.ended.first?.operation.cancellation?.reason == "early")
     }
 }
 
@@ -246,6 +328,6 @@ extension QueueTies {
         name: "default",
         leaseIsValid: { true },
         reportsWaiting: { _ in },
-        checkpoint: { _ in nil }
+        stored: { _ in nil }
     )
 }

@@ -207,9 +207,9 @@ private final class MuteBroker: Forwarding {
         return try await base.giveBack(returns, worker: worker, queue: queue)
     }
 
-    func retire(worker: WorkerID, queue: String) async throws {
+    func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
         await hold()
-        try await base.retire(worker: worker, queue: queue)
+        try await base.retire(worker: worker, figures: figures, queue: queue)
     }
 
     func wake(queue: String) async throws {
@@ -241,8 +241,8 @@ private final class HeldBeats: Forwarding {
         return try base.beat(beat, queue: queue)
     }
 
-    func retire(worker: WorkerID, queue: String) async throws {
+    func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
         calls.withLock { $0.append("retire") }
-        try await base.retire(worker: worker, queue: queue)
+        try await base.retire(worker: worker, figures: figures, queue: queue)
     }
 }

@@ -55,6 +55,24 @@ struct ExecTests {
         try await harness.stop()
     }
 
+    @Test("runs a program that ends with exit code 75 again, after the seconds of \"snooze\", in the same attempt")
+    func snoozes() async throws {
+        let harness = harness()
+        harness.start()
+        let folder = try TemporaryDirectory()
+        let script = "echo $SLUICE_ATTEMPT; [ -e once ] && exit 0; touch once; echo busy; exit 75"
+        let arguments = #"{"argv":["sh","-c","\#(script)"],"cwd":"\#(folder.path(""))","snooze":0.01}"#
+        let id = try await harness.broker.put("exec", arguments, retry: .never)
+        #expect(try await harness.reaches(.finished, id))
+        #expect(try await lines(harness, id) == ["1", "busy", "1"])
+        let detail = try await harness.detail(id)
+        #expect(detail?.errors == [] && detail?.snooze?.count == 1 && detail?.snooze?.reason == "busy")
+        let wrong = try await harness.broker.put("exec", #"{"argv":["true"],"snooze":-1}"#, retry: .never)
+        #expect(try await harness.reaches(.dead, wrong))
+        #expect(try await error(harness, wrong)?.message.contains("a number of seconds up to 86400") == true)
+        try await harness.stop()
+    }
+
     @Test("says in the error what a program that fails wrote last, without passwords and cut")
     func lastWords() async throws {
         let harness = harness()

@@ -40,6 +40,14 @@ extension Forwarding {
         try await base.report(reports, number: number, worker: worker, queue: queue)
     }
 
+    package func remember(
+        _ result: EffectResult,
+        worker: WorkerID,
+        queue: String
+    ) async throws -> OnceResults.Stored {
+        try await base.remember(result, worker: worker, queue: queue)
+    }
+
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply { try base.beat(beat, queue: queue) }
 
     package func reconcile(known: [Int64], worker: WorkerID, epoch: Int, queue: String) async throws -> Reconciliation {
@@ -52,8 +60,8 @@ extension Forwarding {
         try await base.abandon(worker: worker, queue: queue)
     }
 
-    package func retire(worker: WorkerID, queue: String) async throws {
-        try await base.retire(worker: worker, queue: queue)
+    package func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
+        try await base.retire(worker: worker, figures: figures, queue: queue)
     }
 
     package func waitForWakeUp(queues: [String], timeout: Duration) async throws -> String? {
@@ -64,11 +72,23 @@ extension Forwarding {
         try await base.claimAtWakeUp(request, queue: queue, timeout: timeout)
     }
 
+    package func dueSchedules(queue: String) async throws -> SchedulePage {
+        try await base.dueSchedules(queue: queue)
+    }
+
+    package func fire(_ firing: ScheduleFiring, queue: String) async throws -> FiringReply {
+        try await base.fire(firing, queue: queue)
+    }
+
     package func wake(queue: String) async throws { try await base.wake(queue: queue) }
 
     package func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
     {
         try await base.requestedCancels(of: fences, worker: worker, queue: queue)
+    }
+
+    package func standingCancels(queue: String) async throws -> StandingCancels {
+        try await base.standingCancels(queue: queue)
     }
 
     package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {

@@ -34,7 +34,7 @@ struct HandlerProgramTests {
     private struct ForeignCheckpoint: OperationLink {
         let checkpoint: [UInt8]
         var ownsLease: Bool { true }
-        var cancelReason: String? { nil }
+        var cancellation: Cancellation? { nil }
         func write(_ content: Report.Content) {}
         func lastCheckpoint() async throws -> [UInt8]? { checkpoint }
     }
@@ -114,7 +114,7 @@ struct HandlerProgramTests {
             read -r how
             echo "$SLUICE_ATTEMPT ${SLUICE_CHECKPOINT:-none}" >&2
             case $how$SLUICE_ATTEMPT in
-            '"resume"1') echo '{"checkpoint":[7]}' >&3; echo '{"error":"later","type":"busy"}' >&3; exit 75 ;;
+            '"resume"1') echo '{"checkpoint":[7]}' >&3; echo '{"error":"later","type":"busy"}' >&3; exit 7 ;;
             '"wait"1') echo '{"error":"closed at night","after":60}' >&3; exit 1 ;;
             '"dead"1') echo '{"error":"no such customer","then":"dead"}' >&3; exit 4 ;;
             '"discard"1') echo '{"error":"was deleted","then":"discard"}' >&3; exit 5 ;;
@@ -130,7 +130,7 @@ struct HandlerProgramTests {
         #expect(try await harness.reaches(.finished, resumed))
         #expect(try await harness.lines(resumed) == ["1 none", "2 [7]"])
         let error = try await harness.error(resumed)
-        #expect(error?.type == "busy" && error?.message == "later" && error?.details == ["exitCode": 75])
+        #expect(error?.type == "busy" && error?.message == "later" && error?.details == ["exitCode": 7])
         let waiting = try await put("wait")
         #expect(try await harness.reaches(.retrying, waiting))
         let record = try #require(try await harness.detail(waiting)?.record)
@@ -145,6 +145,36 @@ struct HandlerProgramTests {
         #expect(try await harness.reaches(.retrying, plain))
         #expect(try await harness.error(plain)?.message.hasSuffix("ended with exit code 6") == true)
         #expect(try await harness.reaches(.finished, try await put("good")))
+        try await harness.stop()
+    }
+
+    @Test("that ends with exit code 75 snoozes: it runs again in the same attempt, with its checkpoint and no error")
+    func snoozes() async throws {
+        let harness = try harness(
+            """
+            #!/bin/sh
+            read -r how
+            echo "$SLUICE_ATTEMPT ${SLUICE_CHECKPOINT:-none}" >&2
+            [ "$SLUICE_CHECKPOINT" = 7 ] && exit 0
+            echo '{"checkpoint":7}' >&3
+            [ "$how" = '"soon"' ] && echo '{"snooze":0.01}' >&3
+            [ "$how" = '"long"' ] && echo '{"snooze":3600,"error":"the export is not ready"}' >&3
+            exit 75
+            """
+        )
+        let soon = try await harness.broker.put("work", #""soon""#, retry: .never)
+        #expect(try await harness.reaches(.finished, soon))
+        #expect(try await harness.lines(soon) == ["1 none", "1 7"])
+        let detail = try await harness.detail(soon)
+        #expect(detail?.errors == [] && detail?.snooze?.count == 1)
+        for (how, seconds) in [("long", 3600), ("plain", 30)] {
+            let id = try await harness.broker.put("work", "\"\(how)\"", retry: .never)
+            #expect(try await harness.reaches(.scheduled, id))
+            let detail = try #require(try await harness.detail(id))
+            #expect(detail.record.dueAt - detail.record.startedAt >= Int64(1000 * seconds))
+            #expect(detail.record.dueAt - detail.record.startedAt < Int64(1000 * seconds + 60_000))
+            #expect(detail.snooze?.reason == (how == "long" ? "the export is not ready" : ""))
+        }
         try await harness.stop()
     }
 

@@ -84,7 +84,7 @@ final class Harness<Connection: WorkerBroker>: Sendable {
             logger: log.logger(),
             discover: { try await broker.queues() },
             idleProbe: idleProbe,
-            checkpoint: { id, queue in try await broker.details([id], queue: queue).first??.checkpoint }
+            stored: { id, queue in try await broker.details([id], queue: queue).first??.stored }
         )
     }
 
@@ -254,5 +254,5 @@ extension Lease {
 
 extension Supply {
     /// A claim has found nothing.
-    mutating func runDry() { learn(Claim(status: .ok), expectsMore: false, .now) }
+    mutating func runDry() { learn(Claim(status: .ok), wokenMeanwhile: false, expectsMore: false, .now) }
 }

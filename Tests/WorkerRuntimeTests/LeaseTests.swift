@@ -134,12 +134,14 @@ struct LeaseTests {
     @Test("keeps cancel requests for operations that are still to come until the next heartbeat repeats them")
     func earlyCancels() {
         var lease = lease()
-        lease.noteEarlyCancel(1, reason: "one")
-        lease.noteEarlyCancel(2, reason: "two")
-        #expect(lease.takeEarlyCancel(1) == "one" && lease.takeEarlyCancel(1) == nil)
+        lease.noteEarlyCancel(CancelOrder(fence: 1, Cancellation(reason: "one")))
+        lease.noteEarlyCancel(CancelOrder(fence: 2, Cancellation(reason: "two")))
+        #expect(lease.takeEarlyCancel(1)?.reason == "one" && lease.takeEarlyCancel(1) == nil)
         renew(&lease, counted: 0, at: now)
         #expect(lease.takeEarlyCancel(2) == nil)
-        for fence in 1...600 as ClosedRange<Int64> { lease.noteEarlyCancel(fence, reason: "many") }
+        for fence in 1...600 as ClosedRange<Int64> {
+            lease.noteEarlyCancel(CancelOrder(fence: fence, Cancellation(reason: "many")))
+        }
         #expect(lease.takeEarlyCancel(Int64(Defaults.batch)) != nil)
         #expect(lease.takeEarlyCancel(Int64(Defaults.batch) + 1) == nil)
     }

@@ -160,6 +160,21 @@ struct LocalQueueTests {
         BeatReply(inFlight: inFlight, startable: false, sweepDue: false, cancels: [], cancelledThroughFence: 0)
     }
 
+    @Test("gives back what the queue's limits do not let it hold ahead, the newest of it")
+    func surplus() {
+        var queue = queue()
+        queue.take(claimed(1...5), 0, ties: .none)
+        var beat = Self.quiet(inFlight: 5)
+        beat.room = Room(left: 8, ahead: 5)
+        queue.renew(0, until: now + .seconds(10), beat, now)
+        #expect(queue.members[0].waiting.count == 5)
+        beat.room = Room(left: 4, ahead: 2)
+        queue.renew(0, until: now + .seconds(10), beat, now)
+        #expect(queue.members[0].waiting.count == 2)
+        let returned = exchange(&queue)?.ended.map(\.operation.fence)
+        #expect(returned == [3, 4, 5])
+    }
+
     @Test("repeats what was not answered by itself, and claims nothing before it is")
     func repeats() {
         var queue = queue()

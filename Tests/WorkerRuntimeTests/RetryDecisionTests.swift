@@ -204,7 +204,7 @@ private struct Oops: Error {}
 extension OperationContext {
     private struct Nobody: OperationLink {
         var ownsLease: Bool { true }
-        var cancelReason: String? { nil }
+        var cancellation: Cancellation? { nil }
         func write(_ content: Report.Content) {}
     }
 

@@ -51,6 +51,61 @@ struct RunningTests {
         try await harness.stop()
     }
 
+    /// Snoozes until it has run three times.
+    struct Patient: DistributedOperation, RetryDeciding, EndObserving {
+        static let name = "patient"
+        static let retryPolicy = RetryPolicy.never
+        let milliseconds: Int
+        static func retryPolicy(for error: any Error, attempt: Int) -> RetryDecision { .dead }
+        func main(_ context: OperationContext) async throws -> Int {
+            let runs = try await context.lastCheckpoint(as: Int.self) ?? 0
+            try context.checkpoint(runs + 1)
+            context.log("run \(runs), attempt \(context.attempt), delivery \(context.delivery)")
+            if runs < 2 { throw Snooze(for: .milliseconds(milliseconds), "run \(runs)") }
+            return runs
+        }
+        func ended(_ ending: LocalOperationEnding, _ context: OperationContext) async {
+            context.log("ended \(ending.state)")
+        }
+    }
+
+    @Test("runs a body that snoozes again in the same attempt, with its checkpoint, and keeps no error")
+    func snoozes() async throws {
+        let harness = Harness(register: { $0.register(Patient.self) })
+        harness.start()
+        let id = try await harness.broker.put("patient", #"{"milliseconds":1}"#)
+        #expect(try await harness.reaches(.finished, id))
+        let detail = try #require(try await harness.detail(id))
+        #expect(detail.errors.isEmpty && detail.record.attempt == 1)
+        #expect(detail.snooze?.count == 2 && detail.snooze?.reason == "run 1")
+        let lines = try await harness.broker.log(id, queue: "default", from: 0, limit: 10).lines
+        let runs = (0...2).map { "run \($0), attempt 1, delivery 1" }
+        #expect(lines.map { String(decoding: $0.text, as: UTF8.self) } == runs + ["ended finished"])
+        try await harness.stop()
+    }
+
+    @Test("ends what snoozes at its cancel as cancelled, and what snoozes at its time limit as failed")
+    func snoozesTooLate() async throws {
+        let gate = Gate()
+        let late = OperationHandler(name: "late", retryPolicy: .never) { _, context in
+            try? await gate.pass(context)
+            throw Snooze(for: .seconds(3600))
+        }
+        let harness = Harness(handlers: [late])
+        harness.start()
+        let cancelled = try await harness.broker.put("late")
+        #expect(await comesTrue { gate.arrived.contains(cancelled) })
+        let request = CancelRequest(reason: "enough", by: "ann")
+        _ = try await harness.broker.cancel([cancelled], request: request, queue: "default")
+        #expect(try await harness.reaches(.cancelled, cancelled))
+        let envelope = OperationEnvelope(name: "late", runTimeout: .milliseconds(20))
+        let overdue = NewOperation(envelope: envelope.encoded())
+        _ = try await harness.broker.enqueue([overdue], queue: "default")
+        #expect(try await harness.reaches(.dead, overdue.id))
+        #expect(try await harness.detail(overdue.id)?.snooze == nil)
+        try await harness.stop()
+    }
+
     /// Has one more attempt than it needs to be told from the defaults.
     struct Stubborn: DistributedOperation {
         static let name = "stubborn"

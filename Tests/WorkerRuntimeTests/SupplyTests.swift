@@ -9,7 +9,7 @@ struct SupplyTests {
 
     private func supply(after claims: Claim..., expectsMore: Bool = false) -> Supply {
         var supply = Supply()
-        for claim in claims { supply.learn(claim, expectsMore: expectsMore, now) }
+        for claim in claims { supply.learn(claim, wokenMeanwhile: false, expectsMore: expectsMore, now) }
         return supply
     }
 
@@ -31,6 +31,24 @@ struct SupplyTests {
         #expect(supply(after: paused, Claim(status: .ok, more: true)).state == .ready)
         #expect(supply(after: Claim(status: .noLease)).state == .ready)
         #expect(supply(after: Claim(status: .ok), Claim(status: .noLease)).state == .quiet)
+    }
+
+    @Test("is that as many run as may, until a token, a due time or a heartbeat says otherwise")
+    func limits() {
+        let limited = Claim(status: .limited)
+        #expect(supply(after: limited, expectsMore: true).state == .limited)
+        #expect(supply(after: Claim(status: .limited, nextDueMilliseconds: 0)).state == .ready)
+        var supply = supply(after: limited)
+        supply.learn(Room(left: 0, ahead: 0))
+        #expect(supply.state == .limited)
+        supply.learn(Room(left: 1, ahead: 0))
+        #expect(supply.state == .ready)
+        // The token was taken after the claim was sent: the answer may be older.
+        supply.learn(limited, wokenMeanwhile: true, expectsMore: false, now)
+        #expect(supply.state == .ready)
+        supply.learn(limited, wokenMeanwhile: false, expectsMore: false, now)
+        supply.learn(nil)
+        #expect(supply.state == .ready)
     }
 
     @Test("changes when a wake-up token is taken, and when something is due")

@@ -50,14 +50,16 @@ extension BrokerBench {
         epoch: Int = 0,
         lease: Int64 = lease,
         interval: Int64 = interval,
-        info: [UInt8] = Array("{}".utf8)
+        info: [UInt8] = Array("{}".utf8),
+        figures: FiguresDelta? = nil
     ) throws -> BeatReply {
         let beat = Beat(
             worker: worker,
             epoch: epoch,
             leaseMilliseconds: lease,
             intervalMilliseconds: interval,
-            info: info
+            info: info,
+            figures: figures
         )
         return try broker.beat(beat, queue: queue)
     }
@@ -78,7 +80,8 @@ extension BrokerBench {
         tracked: Bool = true,
         priority: OperationPriority = .normal,
         delay: Int64 = 0,
-        expires: Int64 = 0
+        expires: Int64 = 0,
+        key: String? = nil
     ) async throws -> [OperationID] {
         let operations = (0..<count).map { _ in
             NewOperation(
@@ -86,7 +89,8 @@ extension BrokerBench {
                 priority: priority,
                 delayMilliseconds: delay,
                 expiresMilliseconds: expires,
-                envelope: Self.envelope()
+                envelope: Self.envelope(),
+                links: OperationLinks(limitKey: key)
             )
         }
         let outcomes = try await broker.enqueue(operations, queue: queue)
@@ -184,6 +188,11 @@ extension BrokerBench {
 
     func cancelQueue(reason: String = "all of it") async throws -> (waiting: Int, executing: Int) {
         try await broker.cancelQueue(queue, request: CancelRequest(reason: reason, by: "tester"))
+    }
+
+    func force(_ id: OperationID, reason: String = "no need", by: String = "tester") async throws -> CancelOutcome {
+        let request = CancelRequest(reason: reason, by: by, isForced: true)
+        return try only(try await broker.cancel([id], request: request, queue: queue))
     }
 
     func requestedCancels(_ fences: [Int64], _ worker: WorkerID) async throws -> RequestedCancels {

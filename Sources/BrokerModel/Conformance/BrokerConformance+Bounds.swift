@@ -88,7 +88,7 @@ extension BrokerConformance {
             for _ in 1...6 { _ = try await bench.fail(try await bench.claimOne(worker), worker, .dead) }
             // The queue is empty, and nothing runs.
             try bench.expect(try await bench.claim(worker, 40).operations.count, 0, "claimed")
-            let outcomes = try await bench.broker.retry(ids, queue: bench.queue)
+            let outcomes = try await bench.broker.retry(ids, by: "tester", queue: bench.queue)
             try bench.expect(outcomes, [ChangeOutcome](repeating: .done, count: 6), "the outcomes")
             for id in ids {
                 try bench.expect(try await bench.claim(worker, 40).operations.map(\.id), [id], "claimed again")

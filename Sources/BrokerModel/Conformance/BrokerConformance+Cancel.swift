@@ -26,7 +26,8 @@ extension BrokerConformance {
             let outcome = try await bench.cancel(claimed.id)
             try bench.expect(outcome, .requested(worker: worker.description), "the outcome")
             try await bench.expectState(claimed.id, .executing)
-            let order = CancelOrder(fence: claimed.fence, reason: "no need")
+            let request = Cancellation(reason: "no need", by: "tester", requestedAt: start)
+            let order = CancelOrder(fence: claimed.fence, request)
             try bench.expect(try bench.beat(worker).cancels, [order], "the orders of a heartbeat")
             try await bench.advance(.seconds(1))
             try bench.expect(try await bench.report(claimed, worker, .cancelAcknowledged), true, "the report")
@@ -52,7 +53,7 @@ extension BrokerConformance {
             let outcomes = try await bench.broker.cancel([claimed.id], request: again, queue: bench.queue)
             try bench.expect(outcomes, [.requested(worker: worker.description)], "the outcome")
             try bench.expect(try await bench.existing(claimed.id).cancel, first, "the trace")
-            try bench.expect(try bench.beat(worker).cancels.map(\.reason), ["no need"], "the reasons")
+            try bench.expect(try bench.beat(worker).cancels.map(\.cancellation.reason), ["no need"], "the reasons")
         },
         ConformanceCheck("A requested cancel beats a retry") { bench in
             let worker = try bench.worker()
@@ -151,7 +152,11 @@ extension BrokerConformance {
             let new = NewOperation(id: id, delayMilliseconds: 1000, envelope: BrokerBench.envelope())
             _ = try await bench.broker.enqueue([new], queue: bench.queue)
             let ids = [id, claimed.id]
-            try bench.expect(try await bench.broker.retry(ids, queue: bench.queue), [.done, .done], "the outcomes")
+            try bench.expect(
+                try await bench.broker.retry(ids, by: "tester", queue: bench.queue),
+                [.done, .done],
+                "the outcomes"
+            )
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "claimed")
         },
         ConformanceCheck(
@@ -198,7 +203,7 @@ extension BrokerConformance {
             let claimed = try await bench.running(worker)
             _ = try await bench.cancel(claimed.id)
             _ = try await bench.fail(claimed, worker, .cancelled)
-            _ = try await bench.broker.retry([claimed.id], queue: bench.queue)
+            _ = try await bench.broker.retry([claimed.id], by: "tester", queue: bench.queue)
             let again = try await bench.claimOne(worker)
             try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat")
             try bench.expect(try await bench.existing(again.id).cancel, nil, "the trace")
@@ -228,7 +233,9 @@ extension BrokerConformance {
             let nothing = RequestedCancels(cancels: [], throughFence: 0)
             try bench.expect(try await bench.requestedCancels(fences, worker), nothing, "before")
             _ = try await bench.cancel(asked.id)
-            let order = CancelOrder(fence: asked.fence, reason: "no need")
+            let now = try await bench.snapshot().time
+            let request = Cancellation(reason: "no need", by: "tester", requestedAt: now)
+            let order = CancelOrder(fence: asked.fence, request)
             let one = RequestedCancels(cancels: [order], throughFence: 0)
             try bench.expect(try await bench.requestedCancels(fences, worker), one, "of the owner")
             try bench.expect(try await bench.requestedCancels(fences, other), nothing, "of another worker")
@@ -236,8 +243,87 @@ extension BrokerConformance {
             _ = try await bench.fail(asked, worker, .cancelled)
             try bench.expect(try await bench.requestedCancels(fences, worker), nothing, "after the end")
             _ = try await bench.cancelQueue()
-            let all = RequestedCancels(cancels: [], throughFence: spared.fence)
+            let whole = Cancellation(reason: "all of it", by: "tester", requestedAt: now)
+            let all = RequestedCancels(cancels: [], throughFence: spared.fence, queueCancel: whole)
+            try bench.expect(try bench.beat(worker).queueCancel, whole, "of the whole queue, in a heartbeat")
             try bench.expect(try await bench.requestedCancels(fences, worker), all, "of the whole queue")
+        },
+        ConformanceCheck("A forced cancel ends what runs at once; what its body still writes is refused") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            let start = try await bench.snapshot().time
+            let outcome = try await bench.force(claimed.id)
+            try bench.expect(outcome, .forced(worker: worker.description), "the outcome")
+            try await bench.expectState(claimed.id, .cancelled)
+            let forced = CancelTrace.Forced(at: start, by: "tester", reason: "no need", worker: worker.description)
+            var expected = CancelTrace(requestedAt: start, reason: "no need", by: "tester", forced: forced)
+            try bench.expect(try await bench.existing(claimed.id).cancel, expected, "the trace")
+            let request = Cancellation(reason: "no need", by: "tester", requestedAt: start, isForced: true)
+            let order = CancelOrder(fence: claimed.fence, request, forced: claimed.id)
+            let reply = try bench.beat(worker)
+            try bench.expect(reply.inFlight, 0, "operations of the worker")
+            try bench.expect(reply.cancels, [order], "the orders of a heartbeat")
+            try bench.expect(
+                try await bench.requestedCancels([claimed.fence], worker).cancels,
+                [order],
+                "what is stored"
+            )
+            for content: Report.Content in [.progress(fraction: 1, message: ""), .log(line: [65]), .checkpoint([49])] {
+                try bench.expect(try await bench.report(claimed, worker, content), false, "a report")
+            }
+            try bench.expect(try await bench.complete(claimed, worker), .stale, "a completion")
+            try bench.expect(try await bench.fail(claimed, worker, .cancelled), .stale, "a failure")
+            try bench.expect(try await bench.giveBack(claimed, worker), .stale, "a giving back")
+            try await bench.advance(.seconds(1))
+            try bench.expect(try await bench.report(claimed, worker, .cancelAcknowledged), true, "the acknowledgement")
+            try await bench.advance(.seconds(1))
+            try bench.expect(try await bench.report(claimed, worker, .cancelStopped), true, "the stop")
+            (expected.acknowledgedAt, expected.stoppedAt) = (start + 1000, start + 2000)
+            try bench.expect(try await bench.existing(claimed.id).cancel, expected, "the trace after the stop")
+            try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat after the stop")
+            try bench.expect(try await bench.existing(claimed.id).errors.count, 0, "stored errors")
+        },
+        ConformanceCheck("A forced cancel after a request keeps the request, and says who forced it") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            _ = try await bench.cancel(claimed.id)
+            let start = try await bench.existing(claimed.id).cancel?.requestedAt
+            try await bench.advance(.seconds(1))
+            _ = try await bench.force(claimed.id, reason: "does not stop", by: "other")
+            let cancel = try await bench.existing(claimed.id).cancel
+            try bench.expect(cancel?.requestedAt, start, "the request")
+            try bench.expect(cancel?.by, "tester", "who requested it")
+            try bench.expect(cancel?.forced?.by, "other", "who forced it")
+            try bench.expect(cancel?.forced?.reason, "does not stop", "why")
+            try bench.expect(cancel?.stoppedAt, nil, "the stop")
+        },
+        ConformanceCheck("A forced cancel of an untracked operation leaves a record, one of a waiting one ends it") {
+            bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker, tracked: false)
+            try bench.expect(try await bench.force(claimed.id), .forced(worker: worker.description), "the outcome")
+            try await bench.expectState(claimed.id, .cancelled)
+            try bench.expect(try await bench.complete(claimed, worker), .stale, "a completion")
+            let waiting = try bench.only(try await bench.enqueue())
+            try bench.expect(try await bench.force(waiting), .cancelled, "the outcome of a waiting one")
+            try bench.expect(try await bench.existing(waiting).cancel?.forced, nil, "what was forced")
+        },
+        ConformanceCheck("An operation that ended by force runs again after a retry; its first run changes nothing") {
+            bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            _ = try await bench.force(claimed.id)
+            _ = try await bench.broker.retry([claimed.id], by: "tester", queue: bench.queue)
+            let again = try await bench.claimOne(worker)
+            try bench.expect(again.id, claimed.id, "what runs")
+            try bench.expect(try await bench.existing(claimed.id).cancel, nil, "the trace")
+            try bench.expect(
+                try await bench.report(claimed, worker, .cancelStopped),
+                false,
+                "the stop of the first run"
+            )
+            try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat")
+            try bench.expect(try await bench.complete(again, worker), .done(.finished), "the second run")
         },
     ]
 
@@ -307,10 +393,14 @@ extension BrokerConformance {
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2)
             _ = try await bench.cancelQueue()
-            try bench.expect(try await bench.broker.retry([ids[0]], queue: bench.queue), [.done], "before")
+            try bench.expect(
+                try await bench.broker.retry([ids[0]], by: "tester", queue: bench.queue),
+                [.done],
+                "before"
+            )
             _ = try await bench.sweepAll()
             try await bench.expectState(ids[0], .ready)
-            try bench.expect(try await bench.broker.retry([ids[1]], queue: bench.queue), [.done], "after")
+            try bench.expect(try await bench.broker.retry([ids[1]], by: "tester", queue: bench.queue), [.done], "after")
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "claimed operations")
         },
         ConformanceCheck("A cancel of one operation of a cancelled queue says when that was cancelled") { bench in
@@ -351,10 +441,10 @@ extension BrokerConformance {
             let delayed = try await bench.enqueue(2, delay: 1000)
             _ = try await bench.cancelQueue()
             let removed = [waiting[0], delayed[0]]
-            let removals = try await bench.broker.remove(removed, queue: bench.queue)
+            let removals = try await bench.broker.remove(removed, by: "tester", queue: bench.queue)
             try bench.expect(removals, [.done, .done], "the removals")
             let retried = [waiting[1], delayed[1]]
-            let retries = try await bench.broker.retry(retried, queue: bench.queue)
+            let retries = try await bench.broker.retry(retried, by: "tester", queue: bench.queue)
             try bench.expect(retries, [.done, .done], "the retries")
             try bench.expect(try await bench.snapshot().counts[.cancelled], 1, "counted before")
             try bench.expect(try await bench.list(.cancelled, limit: 2), [waiting[2]], "listed before")
@@ -396,7 +486,11 @@ extension BrokerConformance {
             let worker = try bench.worker()
             let ids = try await bench.enqueue()
             _ = try await bench.cancelQueue()
-            try bench.expect(try await bench.broker.remove(ids, queue: bench.queue), [.done], "the removal")
+            try bench.expect(
+                try await bench.broker.remove(ids, by: "tester", queue: bench.queue),
+                [.done],
+                "the removal"
+            )
             let anew = NewOperation(id: ids[0], envelope: BrokerBench.envelope())
             try bench.expect(try await bench.broker.enqueue([anew], queue: bench.queue), [.created], "the enqueue")
             _ = try await bench.sweepAll()

@@ -76,17 +76,17 @@ extension BrokerConformance {
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             try await bench.enqueue()
-            try await bench.broker.setPaused(true, forMilliseconds: nil, queue: bench.queue)
+            try await bench.broker.setPaused(.pause(by: "tester"), queue: bench.queue)
             try bench.expect(try await bench.claim(worker), Claim(status: .paused), "the claim")
             try bench.expect(try await bench.complete(claimed, worker), .done(.finished), "the completion")
             try bench.expect(try bench.beat(worker).startable, false, "startable")
-            try await bench.broker.setPaused(false, forMilliseconds: nil, queue: bench.queue)
+            try await bench.broker.setPaused(.resume(by: "tester"), queue: bench.queue)
             try bench.expect(try await bench.claim(worker).operations.count, 1, "claimed operations")
         },
         ConformanceCheck("A timed pause ends by itself, and a claim says when") { bench in
             let worker = try bench.worker()
             try await bench.enqueue()
-            try await bench.broker.setPaused(true, forMilliseconds: 5000, queue: bench.queue)
+            try await bench.broker.setPaused(.pause(forMilliseconds: 5000, by: "tester"), queue: bench.queue)
             try await bench.advance(.seconds(2))
             let refused = try await bench.claim(worker)
             try bench.expect(refused, Claim(status: .paused, nextDueMilliseconds: 3000), "the claim")
@@ -97,7 +97,7 @@ extension BrokerConformance {
         ConformanceCheck("A pause for no time at all is over at once, and not one for ever") { bench in
             let worker = try bench.worker()
             try await bench.enqueue()
-            try await bench.broker.setPaused(true, forMilliseconds: 0, queue: bench.queue)
+            try await bench.broker.setPaused(.pause(forMilliseconds: 0, by: "tester"), queue: bench.queue)
             try await bench.advance(.milliseconds(1))
             try bench.expect(try await bench.claim(worker).operations.count, 1, "claimed operations")
         },

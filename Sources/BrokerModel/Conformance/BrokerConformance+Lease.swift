@@ -67,10 +67,10 @@ extension BrokerConformance {
         ConformanceCheck("A worker that holds operations does not retire; one that holds none does") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
-            try await bench.broker.retire(worker: worker, queue: bench.queue)
+            try await bench.broker.retire(worker: worker, figures: [], queue: bench.queue)
             try bench.expect(try await bench.snapshot().workers.map(\.worker), [worker.description], "the workers")
             _ = try await bench.complete(claimed, worker)
-            try await bench.broker.retire(worker: worker, queue: bench.queue)
+            try await bench.broker.retire(worker: worker, figures: [], queue: bench.queue)
             try bench.expect(try await bench.snapshot().workers.count, 0, "workers")
             try bench.expect(try await bench.claim(worker).status, .noLease, "a claim after that")
         },

@@ -82,7 +82,7 @@ extension BrokerConformance {
             let (abandoned, retired) = (try bench.worker(), try bench.worker())
             _ = try await bench.running(abandoned)
             _ = try await bench.broker.abandon(worker: abandoned, queue: bench.queue)
-            try await bench.broker.retire(worker: retired, queue: bench.queue)
+            try await bench.broker.retire(worker: retired, figures: [], queue: bench.queue)
             _ = try await bench.broker.abandon(worker: retired, queue: bench.queue)
             let lost = try bench.only(try await bench.broker.lostWorkers(queue: bench.queue, limit: 9))
             try bench.expect(lost.worker, abandoned.description, "the worker")

@@ -15,7 +15,7 @@ extension BrokerConformance {
             _ = try await bench.claim(worker)
             let ids = [dead.id] + cancelled + expired
             try bench.expect(
-                try await bench.broker.retry(ids, queue: bench.queue),
+                try await bench.broker.retry(ids, by: "tester", queue: bench.queue),
                 [.done, .done, .done],
                 "the outcomes"
             )
@@ -32,7 +32,11 @@ extension BrokerConformance {
             _ = try await bench.fail(retrying, worker, .retry(afterMilliseconds: 60_000))
             let scheduled = try await bench.enqueue(delay: 60_000)
             let ids = [retrying.id] + scheduled
-            try bench.expect(try await bench.broker.retry(ids, queue: bench.queue), [.done, .done], "the outcomes")
+            try bench.expect(
+                try await bench.broker.retry(ids, by: "tester", queue: bench.queue),
+                [.done, .done],
+                "the outcomes"
+            )
             let again = try await bench.claim(worker, 9)
             try bench.expect(again.operations.map(\.id), ids, "claimed operations")
             try bench.expect(again.operations.map(\.attempt), [2, 1], "the attempts")
@@ -45,7 +49,11 @@ extension BrokerConformance {
             let running = try await bench.running(worker)
             let ids = [finished.id, running.id] + (try await bench.enqueue()) + [OperationID()]
             let expected: [ChangeOutcome] = [.refused(.finished), .refused(.executing), .refused(.ready), .unknown]
-            try bench.expect(try await bench.broker.retry(ids, queue: bench.queue), expected, "the outcomes")
+            try bench.expect(
+                try await bench.broker.retry(ids, by: "tester", queue: bench.queue),
+                expected,
+                "the outcomes"
+            )
         },
         ConformanceCheck("A cancelled and retried operation runs once, although its old reference is left in its lane")
         { bench in
@@ -53,7 +61,7 @@ extension BrokerConformance {
             let ids = try await bench.enqueue(2)
             for _ in 1...3 {
                 _ = try await bench.cancel(ids[0])
-                _ = try await bench.broker.retry([ids[0]], queue: bench.queue)
+                _ = try await bench.broker.retry([ids[0]], by: "tester", queue: bench.queue)
             }
             try bench.expect(try await bench.snapshot().counts[.ready], 2, "ready operations")
             try bench.expect(
@@ -72,7 +80,11 @@ extension BrokerConformance {
             let waiting = try await bench.enqueue() + bench.enqueue(delay: 1000)
             let ids = [finished.id, running.id] + waiting + [OperationID()]
             let expected: [ChangeOutcome] = [.done, .refused(.executing), .done, .done, .unknown]
-            try bench.expect(try await bench.broker.remove(ids, queue: bench.queue), expected, "the outcomes")
+            try bench.expect(
+                try await bench.broker.remove(ids, by: "tester", queue: bench.queue),
+                expected,
+                "the outcomes"
+            )
             for id in [finished.id] + waiting { try await bench.expectState(id, nil) }
             let log = try await bench.broker.log(finished.id, queue: bench.queue, from: 0, limit: 9)
             try bench.expect(log.lines.count, 0, "log lines")
@@ -81,7 +93,7 @@ extension BrokerConformance {
         },
         ConformanceCheck("An id that is given twice is removed once") { bench in
             let ids = try await bench.enqueue(2)
-            let outcomes = try await bench.broker.remove([ids[0], ids[1], ids[0]], queue: bench.queue)
+            let outcomes = try await bench.broker.remove([ids[0], ids[1], ids[0]], by: "tester", queue: bench.queue)
             try bench.expect(outcomes, [.done, .done, .unknown], "the outcomes")
             try bench.expect(try await bench.snapshot().totals["removed"], 2, "the number of removed ones")
         },
@@ -89,8 +101,8 @@ extension BrokerConformance {
             let worker = try bench.worker()
             let first = try await bench.running(worker)
             _ = try await bench.fail(first, worker, .retry(afterMilliseconds: 0))
-            _ = try await bench.broker.retry([first.id], queue: bench.queue)
-            _ = try await bench.broker.remove([first.id], queue: bench.queue)
+            _ = try await bench.broker.retry([first.id], by: "tester", queue: bench.queue)
+            _ = try await bench.broker.remove([first.id], by: "tester", queue: bench.queue)
             let anew = NewOperation(id: first.id, envelope: BrokerBench.envelope("anew"))
             _ = try await bench.broker.enqueue([anew], queue: bench.queue)
             let claimed = try await bench.claim(worker, 9).operations
@@ -121,7 +133,7 @@ extension BrokerConformance {
                 }
                 let waiting = try await bench.enqueue(3)
                 _ = try await bench.cancel(waiting[0])
-                _ = try await bench.broker.remove([waiting[1]], queue: bench.queue)
+                _ = try await bench.broker.remove([waiting[1]], by: "tester", queue: bench.queue)
                 let snapshot = try await bench.snapshot()
                 let held = [OperationState.ready, .scheduled, .retrying, .executing].reduce(0) {
                     $0 + (snapshot.counts[$1] ?? 0)

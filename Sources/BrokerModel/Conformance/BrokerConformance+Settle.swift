@@ -198,7 +198,10 @@ extension BrokerConformance {
                 try bench.expect(try await bench.snapshot().totals["finished"], 1, "the total of finished ones")
             },
         ]
-        + [Failure.Disposition.retry(afterMilliseconds: 5000), .dead, .cancelled].map { disposition in
+        + [
+            Failure.Disposition.retry(afterMilliseconds: 5000), .dead, .cancelled,
+            .snoozed(milliseconds: 5000, reason: "later"), .yielded,
+        ].map { disposition in
             ConformanceCheck("A repeated failure (\(disposition.word)) is 'already' and changes nothing") { bench in
                 for tracked in [true, false] {
                     let worker = try bench.worker()
@@ -233,19 +236,19 @@ extension BrokerConformance {
                 let ended = CancelOutcome.ended(.cancelled, at: cancelled.record.endedAt)
                 try bench.expect(try await bench.cancel(ids[0]), ended, "the second cancel")
                 try bench.expect(try await bench.existing(ids[0]), cancelled, "the operation")
-                _ = try await bench.broker.retry([ids[0]], queue: bench.queue)
-                let again = try await bench.broker.retry([ids[0]], queue: bench.queue)
+                _ = try await bench.broker.retry([ids[0]], by: "tester", queue: bench.queue)
+                let again = try await bench.broker.retry([ids[0]], by: "tester", queue: bench.queue)
                 try bench.expect(again, [.refused(.ready)], "the second retry")
-                _ = try await bench.broker.remove([ids[1]], queue: bench.queue)
+                _ = try await bench.broker.remove([ids[1]], by: "tester", queue: bench.queue)
                 try bench.expect(
-                    try await bench.broker.remove([ids[1]], queue: bench.queue),
+                    try await bench.broker.remove([ids[1]], by: "tester", queue: bench.queue),
                     [.unknown],
                     "the second removal"
                 )
                 for _ in 1...2 {
-                    try await bench.broker.setPaused(true, forMilliseconds: nil, queue: bench.queue)
+                    try await bench.broker.setPaused(.pause(by: "tester"), queue: bench.queue)
                     try bench.expect(try await bench.broker.sweep(queue: bench.queue), SweepReply(), "the sweep")
-                    try await bench.broker.retire(worker: worker, queue: bench.queue)
+                    try await bench.broker.retire(worker: worker, figures: [], queue: bench.queue)
                 }
                 try bench.expect(try await bench.snapshot().counts[.ready], 1, "ready operations")
             }
@@ -258,6 +261,9 @@ extension Failure.Disposition {
         case .retry: "retry"
         case .dead: "dead"
         case .cancelled: "cancelled"
+        case .caught: "caught"
+        case .snoozed: "snoozed"
+        case .yielded: "yielded"
         }
     }
 }

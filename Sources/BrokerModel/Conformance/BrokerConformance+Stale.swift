@@ -101,7 +101,7 @@ private enum StaleSituation: String, CaseIterable {
         case .deadElsewhere: _ = try await bench.fail(try await bench.claimOne(other), other, .dead)
         case .cancelled, .removed:
             _ = try await bench.cancel(id)
-            if self == .removed { _ = try await bench.broker.remove([id], queue: bench.queue) }
+            if self == .removed { _ = try await bench.broker.remove([id], by: "tester", queue: bench.queue) }
         case .waits, .sweptToDeath, .sweptCancelled, .otherWorker, .unknownFence: break
         }
     }

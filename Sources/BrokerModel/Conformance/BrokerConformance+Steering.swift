@@ -27,7 +27,7 @@ extension BrokerConformance {
             let worker = try bench.worker()
             try bench.expect(try await bench.steer(.stop, WorkerID()), false, "an unknown worker")
             try bench.expect(try await bench.steer(.stop, worker), true, "a worker")
-            try await bench.broker.retire(worker: worker, queue: bench.queue)
+            try await bench.broker.retire(worker: worker, figures: [], queue: bench.queue)
             try bench.expect(try await bench.steer(.stop, worker), false, "an ended worker")
             try bench.expect(try bench.beat(worker).settings, WorkerSettings(), "the same id again")
         },

@@ -49,6 +49,19 @@ extension BrokerConformance {
             }
             try bench.expect(try await bench.snapshot().totals["started"], 10, "starts")
         },
+        ConformanceCheck("An unhandled one that was held and released before runs once") { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(1)
+            _ = try await bench.broker.hold(ids, by: "ann", reason: "", queue: bench.queue)
+            _ = try await bench.broker.release(ids, by: "ann", queue: bench.queue)
+            try await bench.setAsideNext(worker)
+            let claimed = try await bench.claim(worker, knowing: ["check"], capacity: 1)
+            try bench.expect(claimed.operations.map(\.id), ids, "claimed")
+            try bench.expect(try await bench.snapshot().unhandledCount, 0, "unhandled")
+            try await bench.expectState(ids[0], .executing)
+            let again = try await bench.claim(worker, knowing: ["check"], capacity: 5)
+            try bench.expect(again.operations.count, 0, "claimed again")
+        },
         ConformanceCheck("A claim that completes operations brings unhandled ones, too") { bench in
             let worker = try bench.worker()
             let ids = try await bench.setAside(2, worker)
@@ -97,9 +110,13 @@ extension BrokerConformance {
             let ids = try await bench.setAside(4, worker) + bench.setAside(1, worker, tracked: false)
             try bench.expect(try await bench.cancel(ids[1]), .cancelled, "the cancel")
             try bench.expect(try await bench.cancel(ids[4]), .cancelled, "the cancel of an untracked one")
-            try bench.expect(try await bench.broker.remove([ids[2]], queue: bench.queue), [.done], "the removal")
             try bench.expect(
-                try await bench.broker.retry([ids[0]], queue: bench.queue),
+                try await bench.broker.remove([ids[2]], by: "tester", queue: bench.queue),
+                [.done],
+                "the removal"
+            )
+            try bench.expect(
+                try await bench.broker.retry([ids[0]], by: "tester", queue: bench.queue),
                 [.refused(.ready)],
                 "the retry"
             )
@@ -116,7 +133,7 @@ extension BrokerConformance {
             let id = try bench.only(try await bench.setAside(1, worker))
             _ = try await bench.cancel(id)
             try bench.expect(try await bench.snapshot().unhandledNames, 0, "names")
-            try bench.expect(try await bench.broker.retry([id], queue: bench.queue), [.done], "the retry")
+            try bench.expect(try await bench.broker.retry([id], by: "tester", queue: bench.queue), [.done], "the retry")
             try bench.expect(try await bench.claim(worker, 5).operations.map(\.id), [id], "claimed")
         },
         ConformanceCheck("A cancel of the queue reaches unhandled operations; later ones of the name wait on") {
@@ -128,7 +145,7 @@ extension BrokerConformance {
             for id in ids { try await bench.expectState(id, .cancelled) }
             let later = try await bench.setAside(2, worker)
             try bench.expect(try await bench.snapshot().counts[.ready], 2, "ready")
-            let retried = try await bench.broker.retry([ids[0]], queue: bench.queue)
+            let retried = try await bench.broker.retry([ids[0]], by: "tester", queue: bench.queue)
             try bench.expect(retried, [.done], "the retry of a cancelled one")
             _ = try await bench.sweepAll()
             for id in ids.dropFirst() {

@@ -13,7 +13,13 @@ package enum BrokerConformance {
         + rememberingLosses
         + abandoning + reusing
         + cancelling
-        + settingAside + cancellingQueues + operating + ending + reading + listening + losing + steering
+        + limiting + rating + sharing + uniqueness
+        + runningAgain + remembering + scheduling
+        + settingAside + cancellingQueues + standing + operating + holding + editing + ending + reading + waiting
+        + announcing
+        + losing
+        + steering
+        + keepingFigures
 }
 
 /// One rule, and how to see whether a broker keeps it.

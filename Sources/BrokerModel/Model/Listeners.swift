@@ -81,7 +81,8 @@ struct Listeners {
     }
 
     private func publishEvents(of model: inout QueueModel) {
-        let number = model.effects.counts.values.reduce(0, +)
+        var number = model.effects.counts.values.reduce(0, +)
+        if number == 0, model.effects.change != nil { number = 1 }
         guard number > 0 else { return }
         model.eventSequence += Int64(number)
         let batch = EventBatch(
@@ -89,8 +90,10 @@ struct Listeners {
             from: model.eventSequence - Int64(number) + 1,
             to: model.eventSequence,
             counts: model.effects.counts,
-            transitions: model.effects.transitions
+            transitions: model.effects.transitions,
+            change: model.effects.change
         )
+        if model.effects.isKept || batch.change != nil { model.store(batch) }
         for subscriber in events.values where subscriber.queues.contains(model.queue) {
             subscriber.continuation.yield(batch)
         }

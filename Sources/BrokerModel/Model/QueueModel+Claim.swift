@@ -9,19 +9,24 @@ extension QueueModel {
         }
         if let refused = refusal(of: request) { return refused }
         promote()
-        let moved = readmit(request.unhandled, atMost: min(request.capacity, Defaults.trackedBatch))
-        let (taken, more) = collect(capacity: request.capacity)
+        let wanted = min(request.capacity, room ?? .max)
+        let moved = readmit(request.unhandled, atMost: min(wanted, Defaults.trackedBatch))
+        settleKeys()
+        let (taken, left) = collect(capacity: wanted)
         settle(moved)
         let unhandledLeft = request.unhandled.contains { unhandled[$0] != nil }
         if !taken.isEmpty { fence = max(fence, request.highestFence) }
         let claimed = handOut(taken, to: request.worker.description)
+        let startAt = noteTaken(claimed.count, more: left)
+        let isLimited = room == 0
+        let more = left && !isLimited
         if more { wake() }
         let isFree = claimed.count < request.capacity
         let passesBy = request.onlyIfIdle && claimed.isEmpty
-        let due = watch(worker: request.worker.description, isFree: isFree, passesBy: passesBy)
-        if !more, due == nil { largest = 0 }
+        let due = watch(worker: request.worker.description, isFree: isFree, passesBy: passesBy, startAt: startAt)
+        if !left, due == nil { largest = 0 }
         return Claim(
-            status: .ok,
+            status: isLimited ? .limited : .ok,
             operations: claimed,
             more: more,
             unhandledLeft: unhandledLeft,
@@ -44,16 +49,22 @@ extension QueueModel {
 
     private mutating func resumeIfTimed() {
         paused = false
-        pausedUntil = nil
+        (pausedUntil, pause) = (nil, nil)
     }
 
     private mutating func handOut(_ taken: [LaneElement], to worker: String) -> [ClaimedOperation] {
         add("started", taken.count)
+        let revision = liveRevision
         return taken.map { element in
             fence += 1
             workers[worker, default: HeldOperations()].inFlight[fence] = element
             event(element.id, .executing)
-            let claimed = ClaimedOperation(fence: fence, header: element.header, envelope: envelope(of: element))
+            let claimed = ClaimedOperation(
+                fence: fence,
+                header: element.header,
+                envelope: envelope(of: element),
+                standing: revision
+            )
             guard element.header.tracked else { return claimed }
             operations[element.id]?.record.state = .executing
             operations[element.id]?.record.startedAt = now
@@ -64,8 +75,8 @@ extension QueueModel {
 
     /// A claimer that has slots left becomes the timer owner and learns the exact next instant; one that has none gets an instant one second
     /// later, and gives the timer up. A worker that takes nothing leaves the timer to its current owner.
-    private mutating func watch(worker: String, isFree: Bool, passesBy: Bool) -> Int64? {
-        guard let due = nextDue else {
+    private mutating func watch(worker: String, isFree: Bool, passesBy: Bool, startAt: Int64?) -> Int64? {
+        guard let due = [nextDue, startAt].compactMap({ $0 }).min() else {
             timerOwner = nil
             return nil
         }
@@ -112,12 +123,12 @@ extension QueueModel {
         operations[entry.id]?.record.header.readyAt = entry.score
         operations[entry.id]?.record.state = .ready
         guard let header = operations[entry.id]?.record.header else { return }
-        lanes[header.priority.lane].append(LaneElement(header: header, envelope: []))
+        if !enterKey(entry.id) { lanes[header.priority.lane].append(LaneElement(header: header, envelope: [])) }
         event(entry.id, .ready)
     }
 
     private mutating func expire(_ id: OperationID) {
-        if !scheduled.remove(id) { leaveReady(id) }
+        if !scheduled.remove(id), !blocked.remove(id) { leaveReady(id) }
         revise(id)
         end(id, as: .expired)
     }
@@ -185,8 +196,11 @@ extension QueueModel {
                 guard let element = lanes[lane].popFirst() else { break }
                 wanted -= 1
                 basket.read(envelope(of: element))
-                if admits(element) { basket.add(element) }
+                guard admits(element) else { continue }
+                basket.add(element)
+                startOfKey(element.id)
             }
+            settleKeys()
         }
     }
 
@@ -222,6 +236,7 @@ extension QueueModel {
             stale -= 1
             return false
         }
+        leaveKey(element.id)
         if element.header.expiresAt > 0 {
             expiring.remove(element.id)
             if element.header.expiresAt <= now {

@@ -7,10 +7,10 @@ extension QueueModel {
     mutating func cancel(_ id: OperationID, request: CancelRequest) -> CancelOutcome {
         let intent = CancelIntent(at: now, by: request.by, reason: request.reason)
         guard let record = operations[id]?.record else {
-            return cancelUntracked(id, intent: intent, stores: request.storesIntent)
+            return cancelUntracked(id, intent: intent, request)
         }
         let state = effectiveState(of: record)
-        if state == .executing { return cancelExecuting(id, intent: intent) }
+        if state == .executing { return cancelExecuting(id, intent: intent, isForced: request.isForced) }
         if state.isTerminal { return .ended(state, at: endInstant(of: record)) }
         leavePlace(id, state: state)
         revise(id)
@@ -34,11 +34,13 @@ extension QueueModel {
         if state == .ready { leaveReady(id) }
         scheduled.remove(id)
         retrying.remove(id)
+        blocked.remove(id)
         expiring.remove(id)
     }
 
-    private mutating func cancelExecuting(_ id: OperationID, intent: CancelIntent) -> CancelOutcome {
+    private mutating func cancelExecuting(_ id: OperationID, intent: CancelIntent, isForced: Bool) -> CancelOutcome {
         guard let owner = owner(of: id) else { return .unknown(intentStored: false) }
+        if isForced, force(owner.fence, worker: owner.worker, intent: intent) { return .forced(worker: owner.worker) }
         if operations[id]?.cancel == nil { operations[id]?.cancel = intent }
         return order(owner.fence, worker: owner.worker, intent: intent)
     }
@@ -57,21 +59,45 @@ extension QueueModel {
         return .requested(worker: worker)
     }
 
+    /// What runs leaves its worker and ends at once; what its body still writes is refused.
+    ///
+    /// - Returns: whether the worker held it.
+    private mutating func force(_ fence: Int64, worker: String, intent: CancelIntent) -> Bool {
+        guard let (element, order) = release(fence, of: worker, id: nil) else { return false }
+        noteLarge(element)
+        guard hasRecord(element) else { return true }
+        let id = element.id
+        operations[id]?.record.fence = 0
+        endCancelled(id, order: order ?? (fence <= cancelledFence ? queueCancel : intent), usesAttempt: true)
+        let trace = CancelTrace.Forced(at: intent.at, by: intent.by, reason: intent.reason, worker: worker)
+        operations[id]?.forced = (fence, trace)
+        keepKey(of: id, worker: worker)
+        workers[worker]?.forced[fence] = (id, intent)
+        effects.messages.append((worker, .cancel(queue: queue, fence: fence)))
+        return true
+    }
+
     /// An operation without a record is looked for among what runs; else its intent may be stored (10,000 a queue; the model
     /// keeps them for ever, the scripts for 24 h).
-    private mutating func cancelUntracked(_ id: OperationID, intent: CancelIntent, stores: Bool) -> CancelOutcome {
+    private mutating func cancelUntracked(
+        _ id: OperationID,
+        intent: CancelIntent,
+        _ request: CancelRequest
+    ) -> CancelOutcome {
         for (worker, held) in workers {
             if let fence = held.inFlight.first(where: { $0.value.id == id })?.key {
-                return order(fence, worker: worker, intent: intent)
+                guard request.isForced else { return order(fence, worker: worker, intent: intent) }
+                _ = force(fence, worker: worker, intent: intent)
+                return .forced(worker: worker)
             }
         }
-        guard stores, intents.count < Self.intentsKept else { return .unknown(intentStored: false) }
+        guard request.storesIntent, intents.count < Self.intentsKept else { return .unknown(intentStored: false) }
         intents[id] = intent
         return .unknown(intentStored: true)
     }
 
     mutating func cancelAll(_ request: CancelRequest) -> (waiting: Int, executing: Int) {
-        let waiting = readyCount + scheduled.count + retrying.count
+        let waiting = readyCount + scheduled.count + retrying.count + blocked.count
         let intent = CancelIntent(at: now, by: request.by, reason: request.reason)
         batches.append(
             CancelledBatch(
@@ -80,22 +106,30 @@ extension QueueModel {
                 lanes: lanes,
                 scheduled: scheduled,
                 retrying: retrying,
-                unhandled: unhandled
+                blocked: blocked,
+                unhandled: unhandled,
+                keyed: limitKeys.inOrder.reversed().map { ($0.key, $0.set.waiting) }
             )
         )
-        unhandled = [:]
+        (unhandled, limitKeys.ready) = ([:], [:])
         lanes = [Lane](repeating: Lane(), count: lanes.count)
-        (scheduled, retrying, expiring) = (ScoredSet(), ScoredSet(), ScoredSet())
+        (scheduled, retrying, blocked, expiring) = (ScoredSet(), ScoredSet(), ScoredSet(), ScoredSet())
         stale = 0
         (cancelledSequence, cancelledFence) = (sequence, fence)
         queueCancel = intent
         add("cancelled", waiting)
         if waiting > 0 { effects.counts[.cancelled, default: 0] += waiting }
         effects.messages.append((nil, .cancelThrough(queue: queue)))
+        effects.change = QueueChange(
+            .cancelQueue,
+            by: request.by,
+            count: waiting + executingCount,
+            detail: request.reason
+        )
         return (waiting, executingCount)
     }
 
-    var readyCount: Int { lanes.reduce(0) { $0 + $1.count } - stale + unhandledCount }
+    var readyCount: Int { lanes.reduce(0) { $0 + $1.count } - stale + unhandledCount + limitKeys.waitingCount }
     var executingCount: Int { workers.values.reduce(0) { $0 + $1.inFlight.count } }
 }
 
@@ -106,6 +140,7 @@ extension QueueModel {
         guard leases[worker] != nil else { return false }
         workers[worker, default: HeldOperations()].settings.set(order, at: now, by: by)
         effects.messages.append((worker, .steered))
+        effects.change = QueueChange(.steer, by: by, detail: "\(worker) \(order.text)")
         return true
     }
 
@@ -116,6 +151,7 @@ extension QueueModel {
         let state = effectiveState(of: record)
         switch state {
         case .dead, .cancelled, .expired:
+            if let holder = reclaimKey(of: id) { return .taken(by: holder) }
             ended[state]?.remove(id)
             operations[id]?.record.header.failedAttempts = 0
             add("reopened")
@@ -137,9 +173,158 @@ extension QueueModel {
         guard let header = operations[id]?.record.header else { return }
         let element = LaneElement(header: header, envelope: [])
         noteLarge(element)
-        lanes[header.priority.lane].append(element)
         event(id, .ready)
-        wake()
+        if enterKey(id) { return }
+        lanes[header.priority.lane].append(element)
+        wakeForReady()
+    }
+
+    /// A change of what waits, if it is as the caller has read it.
+    mutating func edit(_ edit: OperationEdit) -> EditOutcome {
+        let id = edit.record.header.id
+        guard let record = operations[id]?.record else { return .unknown }
+        let state = effectiveState(of: record)
+        guard state.isWaiting else { return .refused(state) }
+        guard record.header == edit.record.header else { return .outdated }
+        if let envelope = edit.envelope {
+            guard record.envelope == edit.record.envelope else { return .outdated }
+            operations[id]?.record.envelope = envelope
+        }
+        if edit.priority != nil || edit.delayMilliseconds != nil { move(id, state, edit) }
+        noteLarge(LaneElement(header: record.header, envelope: []))
+        return .done
+    }
+
+    /// Another priority or time. A ready one with another priority goes behind the others of that.
+    private mutating func move(_ id: OperationID, _ state: OperationState, _ edit: OperationEdit) {
+        revise(id)
+        if let priority = edit.priority { operations[id]?.record.header.priority = priority }
+        guard let delay = edit.delayMilliseconds else {
+            if state == .ready { moveInLanes(id) }
+            return
+        }
+        if state != .blocked { leavePlace(id, state: state) }
+        operations[id]?.record.header.readyAt = now + delay
+        if state == .blocked {
+            if operations[id]?.hold?.from == .ready { operations[id]?.hold?.from = .scheduled }
+            return
+        }
+        operations[id]?.record.state = state == .retrying ? .retrying : .scheduled
+        if state == .retrying {
+            retrying.insert(id, score: now + delay)
+        } else {
+            scheduled.insert(id, score: now + delay)
+        }
+        event(id, state == .retrying ? .retrying : .scheduled)
+        announce(due: now + delay)
+        expireAgain(id)
+    }
+
+    private mutating func moveInLanes(_ id: OperationID) {
+        leavePlace(id, state: .ready)
+        guard let header = operations[id]?.record.header else { return }
+        expireAgain(id)
+        if enterKey(id) { return }
+        lanes[header.priority.lane].append(LaneElement(header: header, envelope: []))
+        wakeForReady()
+    }
+
+    /// All at once. The scripts do it in parts; what came after the first of them stays there, too.
+    mutating func purge(by: String, from progress: PurgeProgress?) -> PurgeProgress {
+        let last = progress?.sequence ?? sequence
+        let ofKeys = limitKeys.ready.sorted { $0.key < $1.key }.map(\.value.waiting)
+        var removed = purge([blocked, scheduled, retrying] + ofKeys, through: last)
+        for index in lanes.indices { removed += purgeLane(index, through: last) }
+        removed += purge(unhandled.sorted { $0.key < $1.key }.map(\.value.set), through: last)
+        add("removed", removed)
+        let total = removed + (progress?.removed ?? 0)
+        if total > 0 { effects.change = QueueChange(.purge, by: by, count: total) }
+        return PurgeProgress(removed: total, sequence: last, place: 0, passed: 0)
+    }
+
+    private mutating func purge(_ sets: [ScoredSet], through last: Int64) -> Int {
+        var removed = 0
+        for id in sets.flatMap(\.entries).map(\.id) {
+            guard let record = operations[id]?.record, record.header.sequence <= last else { continue }
+            leavePlace(id, state: record.state)
+            endLinks(of: id)
+            operations[id] = nil
+            removed += 1
+        }
+        return removed
+    }
+
+    /// References that were left behind go, too.
+    private mutating func purgeLane(_ index: Int, through last: Int64) -> Int {
+        let elements = lanes[index].elements
+        lanes[index] = Lane()
+        var removed = 0
+        for element in elements {
+            if element.header.tracked {
+                guard let record = operations[element.id]?.record, record.state == .ready,
+                    record.header == element.header
+                else {
+                    stale -= 1
+                    continue
+                }
+            }
+            guard element.header.sequence <= last else {
+                lanes[index].append(element)
+                continue
+            }
+            removed += 1
+            guard element.header.tracked else { continue }
+            expiring.remove(element.id)
+            leaveKey(element.id)
+            endLinks(of: element.id)
+            operations[element.id] = nil
+        }
+        return removed
+    }
+
+    /// What waits is blocked; its deadline goes on counting.
+    mutating func hold(_ id: OperationID, by: String, reason: String) -> ChangeOutcome {
+        guard let record = operations[id]?.record else { return .unknown }
+        let state = effectiveState(of: record)
+        guard [.ready, .scheduled, .retrying].contains(state) else { return .refused(state) }
+        leavePlace(id, state: state)
+        revise(id)
+        operations[id]?.unhandledName = nil
+        operations[id]?.record.state = .blocked
+        operations[id]?.hold = (OperatorTrace(at: now, by: by, reason: reason), state)
+        blocked.insert(id, score: now)
+        expireAgain(id)
+        event(id, .blocked)
+        return .done
+    }
+
+    /// Back to its time, if that is to come; else to the head of its lane.
+    mutating func release(_ id: OperationID) -> ChangeOutcome {
+        guard let record = operations[id]?.record else { return .unknown }
+        let state = effectiveState(of: record)
+        guard state == .blocked, let from = operations[id]?.hold?.from else { return .refused(state) }
+        leavePlace(id, state: state)
+        let element = LaneElement(header: record.header, envelope: [])
+        noteLarge(element)
+        guard from != .ready, record.header.readyAt > now else {
+            putBack(element, delivery: record.header.delivery, keepsExpiry: true)
+            announce(due: record.header.expiresAt > 0 ? record.header.expiresAt : nil)
+            return .done
+        }
+        operations[id]?.record.state = from
+        if from == .scheduled { scheduled.insert(id, score: record.header.readyAt) }
+        if from == .retrying { retrying.insert(id, score: record.header.readyAt) }
+        event(id, from)
+        announce(due: record.header.readyAt)
+        expireAgain(id)
+        return .done
+    }
+
+    /// The deadline of an operation that waits again.
+    private mutating func expireAgain(_ id: OperationID) {
+        guard let deadline = operations[id]?.record.header.expiresAt, deadline > 0 else { return }
+        expiring.insert(id, score: deadline)
+        announce(due: deadline)
     }
 
     /// A removal is no end: those that had ended are not counted as removed.
@@ -148,15 +333,79 @@ extension QueueModel {
         let state = effectiveState(of: record)
         if state == .executing { return .refused(.executing) }
         if state.isTerminal { ended[state]?.remove(id) } else { add("removed") }
-        if !state.isTerminal { leavePlace(id, state: state) }
+        if !state.isTerminal {
+            leavePlace(id, state: state)
+            endLinks(of: id)
+        }
         operations[id] = nil
         return .done
     }
 
-    mutating func setPaused(_ pauses: Bool, forMilliseconds duration: Int64?) {
-        paused = pauses
-        pausedUntil = pauses ? duration.map { now + max(1, $0) } : nil
-        if pauses { announce(due: pausedUntil) } else { wake() }
+    /// Changes operations one by one, and notes the change if there is any.
+    mutating func change(
+        _ ids: [OperationID],
+        _ verb: QueueChange.Verb,
+        _ by: String,
+        _ reason: String = "",
+        _ body: (inout QueueModel, OperationID) -> ChangeOutcome
+    ) -> [ChangeOutcome] {
+        let outcomes = ids.map { body(&self, $0) }
+        let changed = outcomes.count { $0 == .done }
+        if changed > 0 { effects.change = QueueChange(verb, by: by, count: changed, detail: reason) }
+        return outcomes
+    }
+
+    /// As the script writes them: without a fraction where there is none.
+    static func seconds(_ milliseconds: Int64) -> String {
+        milliseconds % 1000 == 0 ? "\(milliseconds / 1000)" : "\(Double(milliseconds) / 1000)"
+    }
+
+    mutating func setPaused(_ request: PauseRequest) {
+        paused = request.isPaused
+        pausedUntil = paused ? request.forMilliseconds.map { now + max(1, $0) } : nil
+        pause = paused ? OperatorTrace(at: now, by: request.by, reason: request.reason) : nil
+        if paused { announce(due: pausedUntil) } else { wake() }
+        let limit = paused ? request.forMilliseconds.map { "for \(Self.seconds(max(1, $0))) s" } : nil
+        effects.change = QueueChange(
+            paused ? .pause : .resume,
+            by: request.by,
+            detail: [limit, request.reason].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: ", ")
+        )
+    }
+}
+
+extension QueueModel {
+    /// Cancels those that are given, and notes the change if there is any.
+    mutating func cancel(_ ids: [OperationID?], _ request: CancelRequest) -> [CancelOutcome?] {
+        var outcomes: [CancelOutcome?] = []
+        for id in ids { outcomes.append(id.map { cancel($0, request: request) }) }
+        let changed = outcomes.count { $0?.isChange ?? false }
+        if changed > 0 {
+            effects.change = QueueChange(.cancel, by: request.by, count: changed, detail: request.reason)
+        }
+        return outcomes
+    }
+}
+
+extension CancelOutcome {
+    /// It has changed something now.
+    var isChange: Bool {
+        switch self {
+        case .cancelled, .requested, .forced: true
+        case .ended, .unknown: false
+        }
+    }
+}
+
+extension WorkerOrder {
+    /// As `steer_worker.lua` writes it into the event.
+    fileprivate var text: String {
+        switch self {
+        case .quiet: "quiet"
+        case .resume: "running"
+        case .stop: "stop"
+        case .slots(let count): "slots \(count)"
+        }
     }
 }
 
@@ -170,6 +419,7 @@ extension StoredOperation {
         record.startedAt = 0
         record.endedAt = 0
         (cancel, cancelAcknowledgedAt, progress) = (nil, nil, nil)
+        (forced, cancelStoppedAt, standing) = (nil, nil, nil)
     }
 }
 
@@ -185,17 +435,45 @@ extension QueueModel {
 
     /// Reports of untracked operations are accepted and kept nowhere.
     mutating func report(_ report: Report, worker: String, isRepeat: Bool) -> Bool {
-        guard workers[worker]?.inFlight[report.fence]?.id == report.id else { return false }
+        guard workers[worker]?.inFlight[report.fence]?.id == report.id else {
+            return reportOfForced(report, worker: worker)
+        }
         switch report.content {
         case .progress(let fraction, let message):
             operations[report.id]?.progress = (fraction, message)
             effects.progressed.append(report.id)
-        case .checkpoint(let bytes): operations[report.id]?.checkpoint = bytes
+        case .checkpoint(let bytes): operations[report.id]?.stored.checkpoint = bytes
         case .log(let line): if !isRepeat { operations[report.id]?.keep(LogLine(line, at: now)) }
         case .cancelAcknowledged where operations[report.id]?.cancelAcknowledgedAt == nil:
             operations[report.id]?.cancelAcknowledgedAt = now
-        case .cancelAcknowledged: break
+        case .cancelAcknowledged, .cancelStopped: break
         }
+        return true
+    }
+
+    /// Stores the result of an effect of a tracked operation.
+    mutating func remember(_ result: EffectResult, worker: String) -> OnceResults.Stored {
+        guard let element = workers[worker]?.inFlight[result.fence], element.id == result.id, element.header.tracked,
+            let stored = operations[result.id]?.stored
+        else { return .stale }
+        let outcome = OnceResults.judge(result.label, result.result, beside: stored.once)
+        if outcome == .stored { operations[result.id]?.stored.once[result.label] = result.result }
+        return outcome
+    }
+
+    /// Of a run whose fence a forced cancel has taken, only two times are stored.
+    private mutating func reportOfForced(_ report: Report, worker: String) -> Bool {
+        guard [.cancelAcknowledged, .cancelStopped].contains(report.content) else { return false }
+        let hasStopped = report.content == .cancelStopped
+        if hasStopped, workers[worker]?.inFlight[report.fence] == nil { workers[worker]?.forced[report.fence] = nil }
+        guard var stored = operations[report.id], stored.forced?.fence == report.fence else { return false }
+        if hasStopped { freeStoppedKey(of: report.id) }
+        if hasStopped {
+            stored.cancelStoppedAt = stored.cancelStoppedAt ?? now
+        } else {
+            stored.cancelAcknowledgedAt = stored.cancelAcknowledgedAt ?? now
+        }
+        operations[report.id] = stored
         return true
     }
 }

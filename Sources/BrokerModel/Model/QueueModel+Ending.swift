@@ -16,6 +16,7 @@ extension QueueModel {
         operations[id]?.record.endedAt = time
         ended[state, default: ScoredSet()].insert(id, score: time)
         endedInCall[state, default: 0] += 1
+        endLinks(of: id)
     }
 
     mutating func countAttempt(of id: OperationID) {

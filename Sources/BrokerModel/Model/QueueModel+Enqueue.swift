@@ -10,7 +10,18 @@ extension QueueModel {
             sequence += 1
             if operation.tracked, operations[operation.id] != nil { return .exists }
             let header = stamped(operation)
+            if let unique = operation.links?.unique {
+                switch claimKey(unique, for: operation.id) {
+                case .refuse(let outcome): return outcome
+                case .wait:
+                    storeBlocked(operation, unique, header: header)
+                    if header.expiresAt > 0 { earliest = min(earliest ?? .max, header.expiresAt) }
+                    return .created
+                case .start: break
+                }
+            }
             store(operation, header: header)
+            operations[operation.id]?.unique = operation.links?.unique
             earliest = [earliest, firstInstant(of: operation, header: header)].compactMap { $0 }.min()
             return .created
         }
@@ -31,6 +42,7 @@ extension QueueModel {
         OperationHeader(
             id: operation.id,
             tracked: operation.tracked,
+            linked: operation.links != nil,
             priority: operation.priority,
             readyAt: now + operation.delayMilliseconds,
             expiresAt: operation.expiresMilliseconds > 0 ? now + operation.expiresMilliseconds : 0,
@@ -42,7 +54,7 @@ extension QueueModel {
         let isDelayed = operation.delayMilliseconds > 0
         let state: OperationState = isDelayed ? .scheduled : .ready
         add("enqueued")
-        event(operation.id, state)
+        event(operation.id, state, isNew: true)
         if operation.tracked {
             let record = OperationRecord(
                 header: header,
@@ -51,12 +63,26 @@ extension QueueModel {
                 envelope: operation.envelope
             )
             operations[operation.id] = StoredOperation(record: record)
+            operations[operation.id]?.limitKey = operation.links?.limitKey
             if header.expiresAt > 0 { expiring.insert(operation.id, score: header.expiresAt) }
         }
         if isDelayed { return scheduled.insert(operation.id, score: header.readyAt) }
+        if enterKey(operation.id) { return }
         let envelope = operation.tracked ? [] : operation.envelope
         lanes[operation.priority.lane].append(LaneElement(header: header, envelope: envelope))
-        wake()
+        wakeForReady()
+    }
+
+    /// It waits for its turn at its key.
+    private mutating func storeBlocked(_ operation: NewOperation, _ unique: UniqueClaim, header: OperationHeader) {
+        add("enqueued")
+        event(operation.id, .blocked, isNew: true)
+        let record = OperationRecord(header: header, state: .blocked, enqueuedAt: now, envelope: operation.envelope)
+        operations[operation.id] = StoredOperation(record: record)
+        operations[operation.id]?.limitKey = operation.links?.limitKey
+        operations[operation.id]?.unique = unique
+        if header.expiresAt > 0 { expiring.insert(operation.id, score: header.expiresAt) }
+        waitForTurn(operation.id, unique.key)
     }
 
     private func firstInstant(of operation: NewOperation, header: OperationHeader) -> Int64? {

@@ -62,9 +62,11 @@ extension QueueModel {
         for (number, lane) in lanes.enumerated() { layout.add(lane, "lane:\(number)", inBatch: false) }
         layout.add(scheduled, "scheduled", .set(.scheduled))
         layout.add(retrying, "retrying", .set(.retrying))
+        layout.add(blocked, "blocked", .set(.blocked))
         layout.add(expiring, "expiring", nil)
         layout.add(unhandled, "unhandled:", inBatch: false)
         for (number, batch) in batches.enumerated() { layout.add(batch, "batch:\(number):") }
+        addLimitKeys(to: &layout)
         for name in names { layout.add(workers[name.description] ?? HeldOperations(), name.description) }
         layout.load = layout.places.count
         for state in Self.terminal {
@@ -75,6 +77,36 @@ extension QueueModel {
         return layout
     }
 
+    private func addKeys(to layout: inout QueueLayout) {
+        for (key, holder) in keys.sorted(by: { $0.key < $1.key }) {
+            layout.text += "unique \(key) \(holder.id)"
+            switch holder.claim {
+            case .inFlight: break
+            case .fresh(let end): layout.text += " \(end)"
+            case .stopping(let worker): layout.text += " !\(worker)"
+            }
+            layout.text += "\n"
+        }
+        for (key, set) in behind.sorted(by: { $0.key < $1.key }) { layout.add(set, "behind:\(key)", nil) }
+        for (key, end) in freshKeys.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
+            layout.text += "fresh \(key) \(end)\n"
+        }
+    }
+
+    private func addLimitKeys(to layout: inout QueueLayout) {
+        for (key, set) in limitKeys.ready.sorted(by: { $0.key < $1.key }) {
+            layout.text += "keyed \(key) \(set.count)\n"
+            layout.add(set.waiting, "keyed:\(key)", .set(.ready))
+            layout.add(set.next, "next:\(key)", nil)
+        }
+        for (key, ids) in limitKeys.running.sorted(by: { $0.key < $1.key }) {
+            for id in ids.sorted() { layout.text += "running \(key) \(id)\n" }
+        }
+        for (key, limit) in limits.storedOfKeys.sorted(by: { $0.key < $1.key }) {
+            layout.text += "keyLimits \(key) \(limit)\n"
+        }
+    }
+
     private func addRest(to layout: inout QueueLayout) {
         for lease in leases.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
             layout.text += "lease \(lease.key) \(lease.value)\n"
@@ -82,8 +114,15 @@ extension QueueModel {
         for intent in intents.sorted(by: { $0.key < $1.key }) {
             layout.text += "intent \(intent.key) \(intent.value.at)\n"
         }
+        addKeys(to: &layout)
         if let timerOwner { layout.text += "timerOwner \(timerOwner.worker) \(timerOwner.due)\n" }
         if hasToken { layout.text += "wake\n" }
+        if isFull { layout.text += "full\n" }
+        if let stored = limits.stored { layout.text += "limits \(stored)\n" }
+        if let bucket { layout.text += "bucket \(bucket)\n" }
+        if !schedules.isEmpty {
+            layout.text += "schedules \(schedules.count) \(nextOfSchedules ?? 0) \(scheduleWatcher ?? "")\n"
+        }
         layout.hasToken = hasToken
         layout.text += "counters \(sequence) \(fence) \(stale) \(leaseFloor) \(outageUntil)\n"
         for worker in lostInOrder {
@@ -156,7 +195,11 @@ extension QueueLayout {
         for (number, lane) in batch.lanes.enumerated() { add(lane, "\(name)lane:\(number)", inBatch: true) }
         add(batch.scheduled, name + "scheduled", .batchSet(.scheduled))
         add(batch.retrying, name + "retrying", .batchSet(.retrying))
+        add(batch.blocked, name + "blocked", .batchSet(.blocked))
         add(batch.unhandled, name + "unhandled:", inBatch: true)
+        for (key, waiting) in batch.keyed.sorted(by: { $0.key < $1.key }) {
+            add(waiting, name + "keyed:" + key, .batchSet(.ready))
+        }
     }
 
     fileprivate mutating func add(_ sets: [String: UnhandledSet], _ name: String, inBatch: Bool) {
@@ -170,7 +213,9 @@ extension QueueLayout {
             places.append((element.id, .inFlight))
             add("inflight \(worker) \(fence) ", element)
         }
-        for (fence, intent) in held.cancelling.sorted(by: { $0.key < $1.key }) {
+        let forced = held.forced.mapValues(\.intent)
+        for (fence, intent) in held.cancelling.merging(forced, uniquingKeysWith: { $1 }).sorted(by: { $0.key < $1.key })
+        {
             text += "cancelling \(worker) \(fence) \(intent.at)\n"
         }
     }

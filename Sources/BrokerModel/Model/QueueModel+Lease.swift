@@ -18,34 +18,38 @@ extension QueueModel {
         workers[worker, default: HeldOperations()].note(epoch: beat.epoch)
         workers[worker]?.beatAt = now
         workers[worker]?.info = beat.info
+        var counts = take(beat.figures.map { [$0] } ?? [], of: worker)
+        counts.enqueued += countEnqueued()
+        addMinute(counts)
         let settings = workers[worker]?.settings ?? WorkerSettings()
         // A worker that claims no more cannot be the one that watches for what is due.
         if let course = settings.course?.value, course != .running { dropWatch(of: worker) }
-        let cancelling = workers[worker]?.cancelling ?? [:]
         return BeatReply(
             inFlight: workers[worker]?.inFlight.count ?? 0,
             startable: isStartable,
             sweepDue: lapsedWorker != nil || !batches.isEmpty,
-            cancels: cancelling.sorted { $0.key < $1.key }.map { CancelOrder(fence: $0.key, reason: $0.value.reason) },
+            cancels: workers[worker]?.orders ?? [],
             cancelledThroughFence: cancelledFence,
+            queueCancel: queueCancel?.cancellation,
             newestUnhandled: newestUnhandled,
             unhandled: beat.unhandledSeen == newestUnhandled ? [] : unhandledInOrder.reversed().map(\.name),
-            settings: settings
+            settings: settings,
+            time: now,
+            room: room.map { left in Room(left: left, ahead: places.map { $0 / (2 * leases.count) }) },
+            scheduleMilliseconds: watchSchedules(worker)
         )
     }
 
     func requestedCancels(of fences: [Int64], worker: String) -> RequestedCancels {
-        let cancelling = workers[worker]?.cancelling ?? [:]
-        return RequestedCancels(
-            cancels: fences.compactMap { fence in
-                cancelling[fence].map { CancelOrder(fence: fence, reason: $0.reason) }
-            },
-            throughFence: cancelledFence
+        RequestedCancels(
+            cancels: fences.compactMap { workers[worker]?.order(of: $0) },
+            throughFence: cancelledFence,
+            queueCancel: queueCancel?.cancellation
         )
     }
 
     private var isStartable: Bool {
-        !isPaused && (lanes.contains { !$0.isEmpty } || nextDue.map { $0 <= now } ?? false)
+        !isPaused && room != 0 && (lanes.contains { !$0.isEmpty } || nextDue.map { $0 <= now } ?? false)
     }
 
     /// The lapsed worker whose lease ended first.
@@ -69,17 +73,22 @@ extension QueueModel {
                 reply.more = true
                 break
             }
-            reply.found.append(ClaimedOperation(fence: fence, header: element.header, envelope: envelope))
+            reply.found.append(
+                ClaimedOperation(fence: fence, header: element.header, envelope: envelope, standing: liveRevision)
+            )
         }
         return reply
     }
 
     /// Does nothing while the worker holds operations: its lease stays until it lapses.
-    mutating func retire(worker: String) {
+    mutating func retire(worker: String, figures: [FiguresDelta] = []) {
         guard workers[worker]?.inFlight.isEmpty ?? true else { return }
+        addMinute(take(figures, of: worker))
         leases[worker] = nil
+        freeStoppedKeys(of: worker)
         workers[worker] = nil
         dropWatch(of: worker)
+        leaveSchedules(worker)
     }
 
     /// Somebody else must learn of the next instant.
@@ -135,7 +144,9 @@ extension QueueModel {
         keepLost(fate)
         guard fences.count == count else { return }
         leases[worker] = nil
+        freeStoppedKeys(of: worker)
         workers[worker]?.cancelling = [:]
+        workers[worker]?.forced = [:]
         dropWatch(of: worker)
     }
 
@@ -221,7 +232,7 @@ extension QueueModel {
     private mutating func clearBatch() -> Int {
         guard var batch = batches.first else { return 0 }
         var ids: [OperationID] = []
-        let number = batch.takeNext(limit: Self.sweepLimit, into: &ids)
+        let number = batch.takeNext(limit: Self.clearLimit, into: &ids)
         if number == 0 { batches.removeFirst() } else { batches[0] = batch }
         for id in ids {
             guard let record = operations[id]?.record, record.state.isWaiting,
@@ -257,11 +268,20 @@ extension CancelledBatch {
         if !ids.isEmpty { return ids.count }
         while ids.count < limit, let entry = retrying.popFirst() { ids.append(entry.id) }
         if !ids.isEmpty { return ids.count }
+        while ids.count < limit, let entry = blocked.popFirst() { ids.append(entry.id) }
+        if !ids.isEmpty { return ids.count }
         guard let name = unhandled.min(by: { ($0.value.set.count, $0.key) < ($1.value.set.count, $1.key) })?.key else {
-            return 0
+            return takeNextOfKey(limit: limit, into: &ids)
         }
         while ids.count < limit, let entry = unhandled[name]?.set.popFirst() { ids.append(entry.id) }
         if ids.count < limit { unhandled[name] = nil }
+        return max(1, ids.count)
+    }
+
+    private mutating func takeNextOfKey(limit: Int, into ids: inout [OperationID]) -> Int {
+        if keyed.isEmpty { return 0 }
+        while ids.count < limit, let entry = keyed[0].waiting.popFirst() { ids.append(entry.id) }
+        if ids.count < limit { keyed.removeFirst() }
         return max(1, ids.count)
     }
 }

@@ -8,10 +8,18 @@ extension QueueModel {
         detail.worker = owner(of: id)?.worker
         detail.isAwaited = awaited[id] != nil
         detail.isUnhandled = stored.unhandledName != nil && detail.state == .ready
+        detail.limitKey = stored.limitKey
+        detail.waitsForKey = detail.state == .ready && waitsForKey(id, stored)
         detail.result = stored.result
         detail.errors = stored.errors
+        detail.hold = detail.state == .blocked ? stored.hold?.trace : nil
+        detail.uniqueKey = stored.unique?.key
+        detail.waitsForTurn = detail.state == .blocked && stored.waitsForTurn
+        detail.keyHolder = detail.waitsForTurn ? stored.unique.flatMap { keys[$0.key]?.id } : nil
         detail.progress = stored.progress
-        detail.checkpoint = stored.checkpoint
+        detail.stored = stored.stored
+        detail.snooze = stored.snooze
+        detail.yields = stored.yields
         detail.logStarts = stored.logStarts
         detail.cancel = trace(of: stored, state: detail.state)
         if detail.state.isTerminal { detail.record.endedAt = endInstant(of: stored.record) }
@@ -27,9 +35,12 @@ extension QueueModel {
         return CancelTrace(
             requestedAt: intent.at,
             acknowledgedAt: stored.cancelAcknowledgedAt,
-            stoppedAt: state == .cancelled ? endInstant(of: stored.record) : nil,
+            stoppedAt: stored.forced != nil
+                ? stored.cancelStoppedAt : state == .cancelled ? endInstant(of: stored.record) : nil,
             reason: intent.reason,
-            by: intent.by
+            by: intent.by,
+            forced: stored.forced?.trace,
+            standing: stored.standing
         )
     }
 
@@ -50,6 +61,11 @@ extension QueueModel {
         var snapshot = QueueSnapshot(queue: queue, time: now)
         snapshot.paused = isPaused
         snapshot.pausedUntil = isPaused ? pausedUntil : nil
+        snapshot.pause = isPaused ? pause : nil
+        snapshot.limits = limits
+        snapshot.limitsSet = limitsSet
+        snapshot.nextStartMilliseconds = limits.rate?.millisecondsToNextStart(bucket: bucket, now: now)
+        snapshot.schedules = scheduleSummary
         snapshot.counts = counts
         snapshot.totals = totals
         snapshot.oldestReadyMilliseconds = oldestReady
@@ -60,6 +76,8 @@ extension QueueModel {
         snapshot.unhandled = unhandledInOrder.prefix(20).map { UnhandledName(name: $0.name, count: $0.count) }
         snapshot.unhandledNames = unhandled.count
         snapshot.unhandledCount = unhandledCount
+        snapshot.limitKeys = limitKeys.inOrder.prefix(20).map { row(of: $0.key) }
+        snapshot.limitKeyCount = limitKeys.ready.count
         snapshot.executing = heldInOrder.prefix(executingRows).map(executingRow)
         return snapshot
     }
@@ -67,7 +85,8 @@ extension QueueModel {
     /// What a cancel of the whole queue ended counts as cancelled before it is cleared away.
     private var counts: [OperationState: Int] {
         var counts: [OperationState: Int] = [
-            .ready: readyCount, .scheduled: scheduled.count, .retrying: retrying.count, .executing: executingCount,
+            .ready: readyCount, .scheduled: scheduled.count, .retrying: retrying.count, .blocked: blocked.count,
+            .executing: executingCount,
         ]
         for state in OperationState.allCases where state.isTerminal { counts[state] = ended[state]?.count ?? 0 }
         counts[.cancelled, default: 0] += batches.reduce(0) { $0 + count(of: $1) }
@@ -77,8 +96,8 @@ extension QueueModel {
     /// By the heads of the lanes, also where such a head is a reference left behind.
     private var oldestReady: Int64? {
         guard readyCount > 0 else { return nil }
-        let heads = lanes.compactMap { $0.head?.header.readyAt } + firstUnhandled.map(\.readyAt)
-        return heads.map { now - $0 }.max().flatMap { $0 >= 0 ? $0 : nil }
+        let heads = lanes.compactMap(\.head?.header) + firstUnhandled + firstOfKeys
+        return heads.map { now - $0.readyAt }.max().flatMap { $0 >= 0 ? $0 : nil }
     }
 
     private var leasesInOrder: [(key: String, value: Int64)] {
@@ -96,6 +115,30 @@ extension QueueModel {
         )
         row.settings = held.settings
         return row
+    }
+}
+
+// MARK: - Events
+
+extension QueueModel {
+    mutating func store(_ batch: EventBatch) {
+        let number = (storedEvents.last?.cursor).flatMap { Int($0) } ?? 0
+        storedEvents.append(.init(cursor: "\(number + 1)", at: now, batch: batch))
+        if storedEvents.count > StoredEvents.kept { storedEvents.removeFirst() }
+    }
+
+    func storedEvents(after cursor: String?, agoMilliseconds: Int64, limit: Int) -> StoredEvents {
+        let last = cursor.flatMap { Int($0) }
+        let found = storedEvents.filter { entry in
+            last.map { (Int(entry.cursor) ?? 0) > $0 } ?? (entry.at >= now - agoMilliseconds)
+        }
+        return StoredEvents(
+            time: now,
+            newest: eventSequence,
+            trimmedBefore: storedEvents.count < StoredEvents.kept ? nil : storedEvents.first?.at,
+            entries: Array(found.prefix(limit)),
+            cursor: found.prefix(limit).last?.cursor
+        )
     }
 }
 
@@ -150,24 +193,28 @@ private struct EnvelopeHead {
 
 extension QueueModel {
     /// Scheduled and retrying ones: the next due first. Executing ones: as `heldInOrder`. The cursor is a number of rows.
-    func page(state: OperationState, cursor: String?, limit: Int) -> OperationPage {
+    func page(state: OperationState, cursor: String?, limit: Int, sought: SoughtText?) -> OperationPage {
         let first = cursor.flatMap { Int($0) } ?? 0
-        let rows = place(of: state).dropFirst(first).prefix(limit + 1)
-        return OperationPage(
-            operations: Array(rows.prefix(limit)),
-            cursor: rows.count > limit ? String(first + limit) : nil
-        )
+        let rows = place(of: state).dropFirst(first)
+        var page = OperationPage(operations: [], cursor: nil)
+        for row in rows.prefix(limit) where page.operations.count < OperationPage.answered {
+            if sought?.mayBe(in: row.record.envelope) ?? true { page.operations.append(row) } else { page.leftOut += 1 }
+        }
+        let looked = page.operations.count + page.leftOut
+        if rows.count > looked { page.cursor = String(first + looked) }
+        return page
     }
 
     private func place(of state: OperationState) -> [OperationDetail] {
         switch state {
         case .ready:
             lanes.reversed().flatMap(\.elements).compactMap { row(of: $0, state: .ready, fence: 0) }
+                + limitKeys.inOrder.flatMap(\.set.waiting.entries).compactMap { detail($0.id) }
                 + unhandled.values.sorted { $0.number < $1.number }.flatMap(\.set.entries).compactMap { detail($0.id) }
         case .executing: heldInOrder.compactMap { row(of: $0.element, state: .executing, fence: $0.fence) }
         case .scheduled: scheduled.entries.compactMap { detail($0.id) }
         case .retrying: retrying.entries.compactMap { detail($0.id) }
-        case .blocked: []
+        case .blocked: blocked.entries.reversed().compactMap { detail($0.id) }
         case .cancelled: batches.reversed().flatMap(rows) + endedRows(.cancelled)
         case .finished, .dead, .expired: endedRows(state)
         }
@@ -184,7 +231,9 @@ extension QueueModel {
         return elements.compactMap { row(of: $0, state: .cancelled, fence: 0) }
             + rows(of: batch.scheduled, .scheduled, through: batch.sequence)
             + rows(of: batch.retrying, .retrying, through: batch.sequence)
+            + rows(of: batch.blocked, .blocked, through: batch.sequence)
             + Self.inOrder(batch.unhandled).flatMap { rows(of: $0.set, .ready, through: batch.sequence) }
+            + batch.keyed.reversed().flatMap { rows(of: $0.waiting, .ready, through: batch.sequence) }
     }
 
     private func rows(of set: ScoredSet, _ stored: OperationState, through sequence: Int64) -> [OperationDetail] {
@@ -197,8 +246,9 @@ extension QueueModel {
             set.entries.count { counts($0.id, stored, through: batch.sequence) }
         }
         return batch.lanes.reduce(0) { $0 + $1.elements.count { counts($0, as: .cancelled) } }
-            + count(batch.scheduled, .scheduled) + count(batch.retrying, .retrying)
+            + count(batch.scheduled, .scheduled) + count(batch.retrying, .retrying) + count(batch.blocked, .blocked)
             + batch.unhandled.values.reduce(0) { $0 + count($1.set, .ready) }
+            + batch.keyed.reduce(0) { $0 + count($1.waiting, .ready) }
     }
 
     private func counts(_ id: OperationID, _ stored: OperationState, through sequence: Int64) -> Bool {
@@ -237,6 +287,10 @@ extension QueueModel {
         if let name = stored.unhandledName {
             let rank = unhandled[name]?.set.entries.firstIndex { $0.id == id }
             return Backlog(inLane: rank ?? 0, inHigherLanes: 0, isLeast: false)
+        }
+        let ofKey = stored.limitKey.flatMap { limitKeys.ready[$0]?.waiting.entries }
+        if let rank = ofKey?.firstIndex(where: { $0.id == id }) {
+            return Backlog(inLane: rank, inHigherLanes: 0, isLeast: false)
         }
         let lane = stored.record.header.priority.lane
         let looked = lanes[lane].elements.prefix(min(limit, Backlog.limit))

@@ -6,6 +6,8 @@ extension QueueModel {
     mutating func release(_ fence: Int64, of worker: String, id: OperationID?) -> (LaneElement, CancelIntent?)? {
         guard let element = workers[worker]?.inFlight[fence], id == nil || element.id == id else { return nil }
         workers[worker]?.inFlight[fence] = nil
+        noteLeaving()
+        if element.header.tracked { stopOfKey(element.id) }
         let order = workers[worker]?.cancelling.removeValue(forKey: fence)
         return (element, order)
     }
@@ -50,24 +52,38 @@ extension QueueModel {
 // MARK: - Failure
 
 extension QueueModel {
-    /// A failed attempt counts, also when its operation ends as cancelled. A requested cancel beats a retry and a death.
+    /// A failed attempt counts, also when its operation ends as cancelled; a snooze does not. A requested cancel beats all others.
     mutating func fail(_ failure: Failure, worker: String) -> SettleOutcome {
         guard let (element, order) = release(failure.fence, of: worker, id: failure.id) else {
-            return repeated(failure.fence, failure.id, states: [.retrying, .dead, .cancelled])
+            let states: Set<OperationState> = [.retrying, .dead, .cancelled, .blocked, .scheduled, .ready]
+            return repeated(failure.fence, failure.id, states: states)
         }
         noteLarge(element)
         if !element.header.tracked {
             guard adopt(element, fence: failure.fence) else { return .stale }
             operations[element.id]?.record.startedAt = now
         }
-        keepError(failure.error, of: element.id)
+        if case .caught(let standing, let request) = failure.disposition {
+            noteCaught(by: standing)
+            let (at, by) = (request.milliseconds ?? 0, request.by ?? "")
+            let caught = CancelIntent(at: at, by: by, reason: request.reason)
+            endCancelled(element.id, order: order ?? caught, usesAttempt: false)
+            operations[element.id]?.standing = standing
+            return .done(.cancelled)
+        }
         let isCancelled = isCancelled(fence: failure.fence, order: order)
+        if failure.disposition.runsAgain {
+            if !isCancelled { return runAgain(element.id, failure.disposition) }
+            endCancelled(element.id, order: order, usesAttempt: false)
+            return .done(.cancelled)
+        }
+        keepError(failure.error, of: element.id)
         switch failure.disposition {
         case .retry(let pause) where !isCancelled: return retryLater(element.id, pause: pause)
         case .dead where !isCancelled:
             end(element.id, as: .dead, usesAttempt: true)
             return .done(.dead)
-        case .retry, .dead, .cancelled:
+        case .retry, .dead, .cancelled, .caught, .snoozed, .yielded:
             endCancelled(element.id, order: order, usesAttempt: true)
             return .done(.cancelled)
         }
@@ -88,21 +104,72 @@ extension QueueModel {
     }
 }
 
+// MARK: - Running again
+
+extension Failure.Disposition {
+    fileprivate var runsAgain: Bool {
+        switch self {
+        case .snoozed, .yielded: true
+        case .retry, .dead, .cancelled, .caught: false
+        }
+    }
+}
+
+extension QueueModel {
+    private mutating func runAgain(_ id: OperationID, _ disposition: Failure.Disposition) -> SettleOutcome {
+        guard case .snoozed(let pause, let reason) = disposition else { return yield(id) }
+        return snooze(id, pause: pause, reason: reason)
+    }
+
+    private mutating func snooze(_ id: OperationID, pause: Int64, reason: String) -> SettleOutcome {
+        runAgain(id, as: .scheduled, at: now + pause)
+        let count = (operations[id]?.snooze?.count ?? 0) + 1
+        operations[id]?.snooze = SnoozeTrace(count: count, until: now + pause, reason: reason)
+        scheduled.insert(id, score: now + pause)
+        event(id, .scheduled)
+        announce(due: now + pause)
+        return .done(.scheduled)
+    }
+
+    private mutating func yield(_ id: OperationID) -> SettleOutcome {
+        runAgain(id, as: .ready, at: now)
+        operations[id]?.yields += 1
+        operations[id]?.record.startedAt = 0
+        guard let header = operations[id]?.record.header else { return .stale }
+        event(id, .ready)
+        if enterKey(id) { return .done(.ready) }
+        lanes[header.priority.lane].append(LaneElement(header: header, envelope: []))
+        wakeForReady()
+        return .done(.ready)
+    }
+
+    /// It started in time, so no expiry counts any more; and it ended by itself, so lost workers are counted anew.
+    private mutating func runAgain(_ id: OperationID, as state: OperationState, at instant: Int64) {
+        add("returned")
+        operations[id]?.record.header.delivery = 1
+        operations[id]?.record.header.expiresAt = 0
+        operations[id]?.record.header.readyAt = instant
+        operations[id]?.record.state = state
+    }
+}
+
 // MARK: - Giving back
 
 extension QueueModel {
     /// Whatever their order in the call, those given to the front stand there in the order in which they were handed out.
     mutating func giveBack(_ returns: [Return], worker: String) -> [SettleOutcome] {
         var outcomes = [SettleOutcome](repeating: .stale, count: returns.count)
+        let before = totals["returned"] ?? 0
         for index in returns.indices.sorted(by: { returns[$0].fence > returns[$1].fence }) {
             outcomes[index] = giveBack(returns[index], worker: worker)
         }
+        returnStarts((totals["returned"] ?? 0) - before)
         return outcomes
     }
 
     private mutating func giveBack(_ given: Return, worker: String) -> SettleOutcome {
         guard let (element, order) = release(given.fence, of: worker, id: given.id) else {
-            return repeated(given.fence, given.id, states: [.ready, .scheduled])
+            return repeated(given.fence, given.id, states: [.ready, .scheduled, .blocked])
         }
         noteLarge(element)
         add("returned")
@@ -150,8 +217,9 @@ extension QueueModel {
             operations[element.id]?.record.state = .ready
             if element.header.expiresAt > 0 { expiring.insert(element.id, score: element.header.expiresAt) }
         }
-        lanes[element.header.priority.lane].prepend(element)
         event(element.id, .ready)
-        wake()
+        if element.header.tracked, enterKey(element.id) { return }
+        lanes[element.header.priority.lane].prepend(element)
+        wakeForReady()
     }
 }

@@ -10,6 +10,14 @@ struct UnhandledSet {
 extension QueueModel {
     private static let sequences: Int64 = 1 << 44
 
+    /// 0 is the highest lane.
+    static func rank(ofScore score: Int64) -> Int64 { score / sequences }
+
+    /// Where it stands in a set of what is ready: by lane, then as they were enqueued.
+    static func placeScore(_ header: OperationHeader) -> Int64 {
+        Int64(4 - header.priority.lane) * sequences + header.sequence
+    }
+
     var unhandledCount: Int { unhandled.values.reduce(0) { $0 + $1.set.count } }
 
     /// The names with most operations first, as Redis orders them.
@@ -40,10 +48,7 @@ extension QueueModel {
         operations[id]?.record.state = .ready
         operations[id]?.record.startedAt = 0
         operations[id]?.unhandledName = name
-        unhandled[name]?.set.insert(
-            id,
-            score: Int64(4 - element.header.priority.lane) * Self.sequences + element.header.sequence
-        )
+        unhandled[name]?.set.insert(id, score: Self.placeScore(element.header))
         add("started", -1)
         event(id, .ready)
         if element.header.expiresAt > 0 {
@@ -56,10 +61,14 @@ extension QueueModel {
     /// A ready operation leaves its place: the set of its name, or its lane, where its reference stays behind.
     mutating func leaveReady(_ id: OperationID) {
         guard let name = operations[id]?.unhandledName else {
-            stale += 1
+            if !leaveKey(id) { stale += 1 }
             return
         }
         operations[id]?.unhandledName = nil
+        leaveUnhandled(id, name)
+    }
+
+    private mutating func leaveUnhandled(_ id: OperationID, _ name: String) {
         unhandled[name]?.set.remove(id)
         if unhandled[name]?.set.count == 0 { unhandled[name] = nil }
     }
@@ -83,8 +92,12 @@ extension QueueModel {
                 guard let header = operations[id]?.record.header else { continue }
                 let element = LaneElement(header: header, envelope: [])
                 noteLarge(element)
-                lanes[header.priority.lane].prepend(element)
                 operations[id]?.unhandledName = nil
+                if enterKey(id) {
+                    leaveUnhandled(id, name)
+                    continue
+                }
+                lanes[header.priority.lane].prepend(element)
                 moved[id] = name
             }
             room -= ids.count
@@ -96,14 +109,15 @@ extension QueueModel {
     mutating func settle(_ moved: [OperationID: String]) {
         var moved = moved
         for lane in lanes.indices {
-            while let id = lanes[lane].head?.id, let name = moved.removeValue(forKey: id) {
+            // The head may as well be a stale reference to one of these.
+            while let header = lanes[lane].head?.header, operations[header.id]?.record.header == header,
+                let name = moved.removeValue(forKey: header.id)
+            {
+                let id = header.id
                 _ = lanes[lane].popFirst()
                 operations[id]?.unhandledName = name
             }
         }
-        for (id, name) in moved {
-            unhandled[name]?.set.remove(id)
-            if unhandled[name]?.set.count == 0 { unhandled[name] = nil }
-        }
+        for (id, name) in moved { leaveUnhandled(id, name) }
     }
 }

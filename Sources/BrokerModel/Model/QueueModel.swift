@@ -9,6 +9,7 @@ struct QueueModel {
     /// What a place may promote although another one has filled the limit.
     static let promoteLeast = 25
     static let sweepLimit = 200
+    static let clearLimit = 80
     /// Where a claim or a reconciliation stops adding to its answer.
     static let replyBytes = 1 << 18
     static let ageingMilliseconds: Int64 = 30_000
@@ -44,12 +45,15 @@ struct QueueModel {
     var lanes = [Lane](repeating: Lane(), count: OperationPriority.allCases.count)
     var scheduled = ScoredSet()
     var retrying = ScoredSet()
+    /// By since when an operator holds them.
+    var blocked = ScoredSet()
     /// Deadlines of tracked operations that were not started yet.
     var expiring = ScoredSet()
     var ended: [OperationState: ScoredSet] = [:]
     var batches: [CancelledBatch] = []
     /// Unhandled operations by name.
     var unhandled: [String: UnhandledSet] = [:]
+    var limitKeys = LimitKeys()
     /// The number of the newest set of unhandled operations.
     var newestUnhandled: Int64 = 0
     var operations: [OperationID: StoredOperation] = [:]
@@ -66,13 +70,27 @@ struct QueueModel {
     /// The history of lost workers, by worker.
     var lost: [String: LostWorker] = [:]
 
+    /// Figures by minute, hour and day.
+    var figures = KeptFigures()
+
     /// The largest unusual element since the queue was last empty; 0 = none.
     var largest = 0
+
+    /// Unique keys that something has, or had.
+    var keys: [String: KeyHolder] = [:]
+    /// What waits for its turn at a key, by sequence.
+    var behind: [String: ScoredSet] = [:]
+    /// Keys of fresh results, by when they are that no more.
+    var freshKeys: [String: Int64] = [:]
+    /// In this call: who had them, in order.
+    var freedKeys: [(key: String, id: OperationID)] = []
 
     // Counters
     var sequence: Int64 = 0
     var fence: Int64 = 0
     var eventSequence: Int64 = 0
+    /// What is kept of the events, the oldest first.
+    var storedEvents: [StoredEvents.Entry] = []
     var totals: [String: Int64] = [:]
     /// References left in lanes whose operation has gone elsewhere.
     var stale = 0
@@ -80,9 +98,25 @@ struct QueueModel {
     // Control
     var paused = false
     var pausedUntil: Int64?
+    var pause: OperatorTrace?
+    var limits = QueueLimits()
+    var limitsSet: OperatorTrace?
+    /// Of the rate: the instant at which all starts are back, in microseconds.
+    var bucket: Int64?
+    /// A claim found that a limit lets no more start.
+    var isFull = false
+    /// One has left in this call.
+    var wasFull = false
     var cancelledSequence: Int64 = 0
     var cancelledFence: Int64 = 0
     var queueCancel: CancelIntent?
+    /// In the order of their ids.
+    var standing: [StandingCancel] = []
+    var standingRevision: Int64 = 0
+    var schedules: [String: StoredSchedule] = [:]
+    var scheduleRevision: Int64 = 0
+    /// The worker that looks when an instant of a schedule has come.
+    var scheduleWatcher: String?
     var intents: [OperationID: CancelIntent] = [:]
     var awaited: [OperationID: Int64] = [:]
     /// Who knows the exact next instant at which something is due, and which one that is.
@@ -96,6 +130,8 @@ struct CancelIntent {
     var at: Int64
     var by: String
     var reason: String
+
+    var cancellation: Cancellation { Cancellation(reason: reason, by: by, requestedAt: at) }
 }
 
 /// A tracked operation: its record and what only some have.
@@ -106,13 +142,26 @@ struct StoredOperation {
     var progress: (fraction: Double, message: String)?
     var cancel: CancelIntent?
     var cancelAcknowledgedAt: Int64?
-    var checkpoint: [UInt8]?
+    /// Who held it last, and the state that it had before.
+    var hold: (trace: OperatorTrace, from: OperationState)?
+    var forced: (fence: Int64, trace: CancelTrace.Forced)?
+    /// The standing cancel that has caught it.
+    var standing: Int64?
+    var cancelStoppedAt: Int64?
+    var stored = StoredByRuns()
+    var snooze: SnoozeTrace?
+    var yields = 0
     var log: [LogLine] = []
     var logStarts: [LogStart] = []
     /// Lines that were dropped, so that line numbers stay valid.
     var logBase = 0
     /// The operation's name while it is unhandled, else nil. It waits until a worker that has registered this name claims it.
     var unhandledName: String?
+    var unique: UniqueClaim?
+    /// It is blocked until its turn at its unique key comes.
+    var waitsForTurn = false
+    /// See `LimitKeys`.
+    var limitKey: String?
 
     init(record: OperationRecord) { self.record = record }
 }
@@ -124,11 +173,31 @@ struct HeldOperations {
     var info: [UInt8] = []
     /// What operators have set for it.
     var settings = WorkerSettings()
+    /// Number of the last figures that were taken.
+    var figures: Int64 = 0
     /// Number of the last call that reported.
     var reports = 0
     var inFlight: [Int64: LaneElement] = [:]
     /// Requested cancels of running operations, by fence.
     var cancelling: [Int64: CancelIntent] = [:]
+    /// Forced cancels whose bodies may still run, by the fence that they took away.
+    var forced: [Int64: (id: OperationID, intent: CancelIntent)] = [:]
+
+    /// What a heartbeat says of cancels.
+    var orders: [CancelOrder] {
+        let requested = cancelling.map { CancelOrder(fence: $0.key, $0.value.cancellation) }
+        return (requested + forced.keys.compactMap(forcedOrder)).sorted { $0.fence < $1.fence }
+    }
+
+    func order(of fence: Int64) -> CancelOrder? {
+        cancelling[fence].map { CancelOrder(fence: fence, $0.cancellation) } ?? forcedOrder(of: fence)
+    }
+
+    private func forcedOrder(of fence: Int64) -> CancelOrder? {
+        guard let (id, intent) = forced[fence] else { return nil }
+        let request = Cancellation(reason: intent.reason, by: intent.by, requestedAt: intent.at, isForced: true)
+        return CancelOrder(fence: fence, request, forced: id)
+    }
 
     /// A lower epoch than the known one is ignored.
     mutating func note(epoch new: Int) { epoch = max(epoch, new) }
@@ -141,18 +210,24 @@ struct CancelledBatch {
     var lanes: [Lane]
     var scheduled: ScoredSet
     var retrying: ScoredSet
+    var blocked: ScoredSet
     var unhandled: [String: UnhandledSet]
+    /// What waited in no lane because of its limit key: those with fewest ready operations first.
+    var keyed: [(key: String, waiting: ScoredSet)]
 }
 
 /// What a call makes others notice.
 struct CallEffects {
     var counts: [OperationState: Int] = [:]
     var transitions: [(id: OperationID, state: OperationState)] = []
+    /// One of them is kept, and all others of the call with it.
+    var isKept = false
+    var change: QueueChange?
     var messages: [(worker: String?, message: ControlMessage)] = []
     /// Operations whose progress changed.
     var progressed: [OperationID] = []
 
-    var isEmpty: Bool { counts.isEmpty && messages.isEmpty && progressed.isEmpty }
+    var isEmpty: Bool { counts.isEmpty && change == nil && messages.isEmpty && progressed.isEmpty }
 }
 
 // MARK: - Shared steps
@@ -170,7 +245,9 @@ extension QueueModel {
 
     mutating func add(_ total: String, _ number: Int = 1) { totals[total, default: 0] += Int64(number) }
 
-    mutating func event(_ id: OperationID, _ state: OperationState) {
+    /// Enqueues, starts and finishes are not kept: records say so.
+    mutating func event(_ id: OperationID, _ state: OperationState, isNew: Bool = false) {
+        if !isNew, state != .executing, state != .finished { effects.isKept = true }
         effects.counts[state, default: 0] += 1
         if effects.transitions.count < 50 { effects.transitions.append((id, state)) }
     }

@@ -5,8 +5,8 @@ import Synchronization
 extension OperationHandler {
     /// Runs a program: `argv` (no shell), and optionally `env`, `cwd`, `stdin`.
     ///
-    /// The program's output becomes the operation's log. Exit code 0 is the result, another one the error. A cancel sends SIGTERM to the
-    /// process group, and SIGKILL after the grace.
+    /// The program's output becomes the operation's log. Exit code 0 is the result, 75 (EX_TEMPFAIL) snoozes, another one is the error. A cancel sends SIGTERM to the
+    /// process group, and SIGKILL after the grace; a forced one sends SIGKILL at once.
     ///
     /// - Parameters:
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
@@ -26,7 +26,10 @@ extension OperationHandler {
                     last.note(line)
                 }
             )
-            return try ExecFailure.check(try await process.run(grace: grace), of: request, last: last.line)
+            context.whenForced { process.kill() }
+            let end = try await process.run(grace: grace)
+            if end.isTemporary { throw Snooze(for: arguments.snooze, last.line.map(URLPasswords.masked) ?? "") }
+            return try ExecFailure.check(end, of: request, last: last.line)
         }
     }
 }
@@ -37,6 +40,8 @@ struct ExecArguments {
     private let environment: [String: String]
     private let directory: String
     let input: [UInt8]?
+    /// For how long exit code 75 snoozes.
+    let snooze: Duration
 
     init(_ json: [UInt8]) throws {
         let arguments = try Arguments(json, of: "exec")
@@ -45,6 +50,7 @@ struct ExecArguments {
         environment = try arguments.optionalStringMap("env") ?? [:]
         directory = try arguments.optionalString("cwd") ?? ""
         input = try arguments.optionalString("stdin").map { Array($0.utf8) }
+        snooze = try arguments.optionalSeconds("snooze", atMost: RetryAfter.longest) ?? Defaults.programSnooze
         guard argv.first?.isEmpty == false else {
             throw InvalidArguments("exec", "\"argv\" must begin with a program")
         }
@@ -97,6 +103,11 @@ extension GuardRequest {
             directory: directory
         )
     }
+}
+
+extension GuardedProcess.End {
+    /// The program asks to be run again later: EX_TEMPFAIL of sysexits.h.
+    var isTemporary: Bool { if case .exited(code: 75) = self { true } else { false } }
 }
 
 /// The failure of a program.

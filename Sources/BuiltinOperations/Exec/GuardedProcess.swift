@@ -108,13 +108,19 @@ final class GuardedProcess: Sendable {
         }
     }
 
+    /// Sends SIGKILL to all processes that the program has started. `run` throws `CancellationError` then.
+    func kill() {
+        course.terminate()
+        control.send([GuardOrder.kill.rawValue])
+    }
+
     /// Waits until the program and all processes that it has started have ended, and their output has been read.
     private func waitForEnd() async -> End {
         await reports.waitForEnd()
         await collectGuard()
         control.close()
         let (end, group) = course.outcome
-        if end == nil, let group { kill(-group, SIGKILL) }
+        if end == nil, let group { Glibc.kill(-group, SIGKILL) }
         await readRest(within: end == nil ? Self.restAfterGuard : Self.rest)
         return end ?? .guardLost
     }

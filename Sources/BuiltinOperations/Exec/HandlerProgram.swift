@@ -48,8 +48,10 @@ private struct ProgramRun {
             onLine: { context.log($0) },
             onEvent: { channel.take($0) }
         )
+        context.whenForced { process.kill() }
         let end = try await process.run(grace: grace)
         channel.close()
+        if end.isTemporary { throw Snooze(for: channel.snooze ?? Defaults.programSnooze, channel.error?.message ?? "") }
         guard let output = process.result else { throw ProgramFailure(tooMuchFrom: path) }
         do { _ = try ExecFailure.check(end, of: request) } catch let failure as ExecFailure {
             throw channel.error.map { ProgramFailure($0, exit: failure) } ?? failure

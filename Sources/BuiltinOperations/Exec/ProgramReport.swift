@@ -5,8 +5,10 @@ import Synchronization
 ///
 /// - `progress`: 0 to 1, and optionally `message`.
 /// - `checkpoint`: any JSON, at most 64 KiB; the next run finds it in `SLUICE_CHECKPOINT`.
+/// - `snooze`: seconds, at most a day, until the program runs again if its exit code is 75.
 /// - `error`: a sentence, and optionally `type` (a word to group by), `then` (`retry`, which is the default, `dead` or `discard`) and
 ///   `after` (the shortest pause before a retry, in seconds; a longer pause of the retry policy is kept). Used if the exit code is not 0.
+///   With exit code 75 the sentence is the reason of the snooze.
 struct ProgramReport {
     /// What to do after an error.
     enum Decision: String {
@@ -23,6 +25,7 @@ struct ProgramReport {
     var progress: (fraction: Double, message: String)?
     var checkpoint: JSONValue?
     var failure: Failure?
+    var snooze: Duration?
 
     /// The longest message of a progress report. Longer text belongs in the log.
     private static let messageLength = 500
@@ -45,8 +48,9 @@ struct ProgramReport {
         }
         checkpoint = object["checkpoint"]
         if let value = object["error"] { failure = try Self.failure(value, object) }
-        guard progress != nil || checkpoint != nil || failure != nil else {
-            throw Fault(description: "has neither \"progress\" nor \"checkpoint\" nor \"error\"")
+        snooze = try Self.seconds("snooze", object)
+        guard progress != nil || checkpoint != nil || failure != nil || snooze != nil else {
+            throw Fault(description: "has neither \"progress\" nor \"checkpoint\" nor \"snooze\" nor \"error\"")
         }
     }
 
@@ -60,13 +64,16 @@ struct ProgramReport {
             }
             failure.decision = decision
         }
-        if let seconds = object["after"] {
-            guard let seconds = seconds.doubleValue, seconds >= 0, seconds <= RetryAfter.longest.inSeconds else {
-                throw Fault(description: "has an \"after\" that is not a number of seconds within a day")
-            }
-            failure.pause = .seconds(seconds)
-        }
+        failure.pause = try seconds("after", object)
         return failure
+    }
+
+    private static func seconds(_ key: String, _ object: JSONObject) throws(Fault) -> Duration? {
+        guard let value = object[key] else { return nil }
+        guard let seconds = value.doubleValue, seconds >= 0, seconds <= RetryAfter.longest.inSeconds else {
+            throw Fault(description: "has a \"\(key)\" that is not a number of seconds within a day")
+        }
+        return .seconds(seconds)
     }
 
     /// Why a line is not a report.
@@ -79,6 +86,7 @@ struct ProgramReport {
 final class ReportChannel: Sendable {
     private struct State {
         var error: ProgramReport.Failure?
+        var snooze: Duration?
         var faults = 0
     }
 
@@ -92,12 +100,16 @@ final class ReportChannel: Sendable {
     /// The last error that the program reported.
     var error: ProgramReport.Failure? { state.withLock { $0.error } }
 
+    /// For how long exit code 75 snoozes, as the program said last.
+    var snooze: Duration? { state.withLock { $0.snooze } }
+
     func take(_ line: String) {
         guard !line.isEmpty else { return }
         do {
             let report = try ProgramReport(line)
             if let progress = report.progress { context.progress(progress.fraction, progress.message) }
             if let failure = report.failure { state.withLock { $0.error = failure } }
+            if let snooze = report.snooze { state.withLock { $0.snooze = snooze } }
             if let checkpoint = report.checkpoint { try context.checkpoint(json: checkpoint.serializedBytes()) }
         } catch let fault as ProgramReport.Fault {
             complain("\(OperationsError.quoted(line)) \(fault.description)")

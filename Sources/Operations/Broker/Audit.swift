@@ -66,7 +66,11 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
     case lane(Int)
     /// Unhandled operations of one name, by the number of their set.
     case unhandled(String)
-    case scheduled, retrying, expiring
+    /// What waits in no lane because of a limit key: the number of cancels of the whole queue, and the key.
+    case keyed(String)
+    /// What a limit key counts as running.
+    case running(key: String)
+    case scheduled, retrying, blocked, expiring
     case ended(OperationState)
     /// What a worker holds.
     case inFlight(worker: String)
@@ -74,18 +78,24 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
     case orders(worker: String)
     /// What is left of a cancelled queue.
     case batch(String)
+    /// Unique keys and who has them.
+    case unique
 
     package var description: String {
         switch self {
         case .lane(let number): "lane:\(number)"
         case .unhandled(let number): "unhandled:\(number)"
+        case .keyed(let place): "keyed:\(place)"
+        case .running(let key): "running:\(key)"
         case .scheduled: "scheduled"
         case .retrying: "retrying"
+        case .blocked: "blocked"
         case .expiring: "expiring"
         case .ended(let state): "ended:\(String(UnicodeScalar(state.code)))"
         case .inFlight(let worker): "inflight:\(worker)"
         case .orders(let worker): "cancelling:\(worker)"
         case .batch(let number): "batch:\(number)"
+        case .unique: "unique"
         }
     }
 }
@@ -133,6 +143,8 @@ package struct QueueAudit: Sendable {
     package var sizes: [AuditPlace: Int] = [:]
     /// Numbers of the sets of unhandled operations.
     package var unhandled: [String] = []
+    /// Of limit keys: what waits in no lane, and what runs.
+    package var keyPlaces: [AuditPlace] = []
     package var batches = 0
     package var intents = 0
     package var awaited = 0

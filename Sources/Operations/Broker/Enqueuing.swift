@@ -11,6 +11,8 @@ package struct NewOperation: Sendable, Equatable {
     package var expiresMilliseconds: Int64
     /// An encoded `OperationEnvelope`.
     package var envelope: [UInt8]
+    /// nil = it has nothing to do with others.
+    package var links: OperationLinks? { didSet { tracked = tracked || links != nil } }
 
     package init(
         id: OperationID = OperationID(),
@@ -18,10 +20,12 @@ package struct NewOperation: Sendable, Equatable {
         priority: OperationPriority = .normal,
         delayMilliseconds: Int64 = 0,
         expiresMilliseconds: Int64 = 0,
-        envelope: [UInt8]
+        envelope: [UInt8],
+        links: OperationLinks? = nil
     ) {
         self.id = id
-        self.tracked = tracked || delayMilliseconds > 0
+        self.tracked = tracked || delayMilliseconds > 0 || links != nil
+        self.links = links
         self.priority = priority
         self.delayMilliseconds = delayMilliseconds
         self.expiresMilliseconds = expiresMilliseconds
@@ -32,6 +36,7 @@ package struct NewOperation: Sendable, Equatable {
         OperationHeader(
             id: id,
             tracked: tracked,
+            linked: links != nil,
             priority: priority,
             readyAt: delayMilliseconds,
             expiresAt: expiresMilliseconds
@@ -50,7 +55,8 @@ package struct NewOperation: Sendable, Equatable {
 
     /// Whether both headers begin alike, so that the enqueue script takes their front once for both.
     package func hasFront(of other: NewOperation) -> Bool {
-        tracked == other.tracked && priority == other.priority && delayMilliseconds == other.delayMilliseconds
+        tracked == other.tracked && (links == nil) == (other.links == nil) && priority == other.priority
+            && delayMilliseconds == other.delayMilliseconds
             && expiresMilliseconds == other.expiresMilliseconds
     }
 
@@ -72,6 +78,18 @@ package enum EnqueueOutcome: Sendable, Equatable {
     case created
     /// An operation with this id is there already; nothing was changed.
     case exists
+    /// It was not enqueued: this operation has its unique key.
+    case taken(by: OperationID)
+    /// It was not enqueued: more operations wait for its unique key than it may supersede at once.
+    case crowded
+}
+
+extension NewOperation {
+    /// What it costs the server, in untracked operations.
+    fileprivate var effort: Int {
+        if links != nil { return 5 }
+        return tracked ? 2 : 1
+    }
 }
 
 /// What a call carries.
@@ -86,7 +104,7 @@ package struct EnqueueLoad {
     ///
     /// - Returns: whether it was added.
     package mutating func add(_ operation: NewOperation) -> Bool {
-        let after = (bytes: bytes + operation.elementByteCount, effort: effort + (operation.tracked ? 2 : 1))
+        let after = (bytes: bytes + operation.elementByteCount, effort: effort + operation.effort)
         guard effort == 0 || (after.bytes <= Self.mostBytes && after.effort <= Defaults.batch) else { return false }
         (bytes, effort) = after
         return true

@@ -13,13 +13,29 @@ package struct OperationDetail: Sendable, Equatable {
     package var errors: [FailedAttempt]
     package var progress: (fraction: Double, message: String)?
     package var cancel: CancelTrace?
-    package var checkpoint: [UInt8]?
+    /// Who holds it; nil = it is not blocked.
+    package var hold: OperatorTrace?
+    /// What its runs have stored for later ones.
+    package var stored = StoredByRuns()
+    package var checkpoint: [UInt8]? { stored.checkpoint }
+    /// How often its body has asked to be run again later; nil = never.
+    package var snooze: SnoozeTrace?
+    /// How often its body has left its slot to others.
+    package var yields = 0
     /// Where in its log the lines of each attempt begin, in their order; after an operator's retry attempts begin at 1 again.
     package var logStarts: [LogStart]
     /// Whether somebody waited for its end lately.
     package var isAwaited: Bool
     /// It is ready, and waits for a worker that knows its name.
     package var isUnhandled = false
+    package var uniqueKey: String?
+    /// It is blocked until its turn at its unique key comes.
+    package var waitsForTurn = false
+    /// Who has its unique key, while it waits for its turn.
+    package var keyHolder: OperationID?
+    package var limitKey: String?
+    /// It is ready, and in no lane because of its limit key.
+    package var waitsForKey = false
 
     package init(queue: String, record: OperationRecord, state: OperationState) {
         self.queue = queue
@@ -30,13 +46,40 @@ package struct OperationDetail: Sendable, Equatable {
         isAwaited = false
     }
 
+    package var id: OperationID { record.header.id }
+
     package static func == (left: Self, right: Self) -> Bool {
         left.queue == right.queue && left.record == right.record && left.state == right.state
             && left.worker == right.worker
             && left.result == right.result && left.errors == right.errors && left.cancel == right.cancel
+            && left.hold == right.hold
             && left.progress?.fraction == right.progress?.fraction && left.progress?.message == right.progress?.message
-            && left.checkpoint == right.checkpoint && left.logStarts == right.logStarts
-            && left.isUnhandled == right.isUnhandled
+            && left.stored == right.stored && left.logStarts == right.logStarts
+            && left.isUnhandled == right.isUnhandled && left.uniqueKey == right.uniqueKey
+            && left.waitsForTurn == right.waitsForTurn && left.keyHolder == right.keyHolder
+            && left.limitKey == right.limitKey && left.waitsForKey == right.waitsForKey
+            && left.snooze == right.snooze && left.yields == right.yields
+    }
+
+    /// When the snooze ends in which it is now, milliseconds of server time; nil = it is in none.
+    package var snoozedUntil: Int64? {
+        guard let snooze, state == .scheduled, snooze.until == record.dueAt else { return nil }
+        return snooze.until
+    }
+}
+
+/// The snoozes of an operation.
+package struct SnoozeTrace: Sendable, Equatable {
+    package var count: Int
+    /// When the last one ended or ends; milliseconds of server time.
+    package var until: Int64
+    /// Why, as the last one says; may be empty.
+    package var reason: String
+
+    package init(count: Int, until: Int64, reason: String) {
+        self.count = count
+        self.until = until
+        self.reason = reason
     }
 }
 
@@ -82,9 +125,37 @@ package struct CancelTrace: Sendable, Equatable {
     package var stoppedAt: Int64?
     package var reason: String
     package var by: String
+    /// How a forced cancel has ended the operation. Then `stoppedAt` is when its worker has said that the body does not run any more.
+    package var forced: Forced?
+    /// The standing cancel that has caught the operation before its body began.
+    package var standing: Int64?
 
-    package init(requestedAt: Int64, acknowledgedAt: Int64? = nil, stoppedAt: Int64? = nil, reason: String, by: String)
-    {
+    package struct Forced: Sendable, Equatable {
+        package var at: Int64
+        package var by: String
+        package var reason: String
+        /// The worker that ran it.
+        package var worker: String
+
+        package init(at: Int64, by: String, reason: String, worker: String) {
+            self.at = at
+            self.by = by
+            self.reason = reason
+            self.worker = worker
+        }
+    }
+
+    package init(
+        requestedAt: Int64,
+        acknowledgedAt: Int64? = nil,
+        stoppedAt: Int64? = nil,
+        reason: String,
+        by: String,
+        forced: Forced? = nil,
+        standing: Int64? = nil
+    ) {
+        self.standing = standing
+        self.forced = forced
         self.requestedAt = requestedAt
         self.acknowledgedAt = acknowledgedAt
         self.stoppedAt = stoppedAt
@@ -98,6 +169,8 @@ package enum CancelOutcome: Sendable, Equatable {
     case cancelled
     /// It runs; its owner has been told.
     case requested(worker: String)
+    /// It ran, and has ended as cancelled; what this worker still writes about it is refused.
+    case forced(worker: String)
     /// Its end was there before: cancelled (nothing changed), or finished, dead or expired (too late).
     case ended(OperationState, at: Int64)
     /// Not here; if asked for, the intent is stored for an untracked one that may still be claimed.
@@ -108,6 +181,8 @@ package enum ChangeOutcome: Sendable, Equatable {
     case done
     /// The state forbids it.
     case refused(OperationState)
+    /// Another operation has its unique key.
+    case taken(by: OperationID)
     case unknown
 }
 
@@ -119,6 +194,14 @@ package struct QueueSnapshot: Sendable {
     package var paused: Bool
     /// When a timed pause ends; nil = not timed.
     package var pausedUntil: Int64?
+    /// nil = not paused.
+    package var pause: OperatorTrace?
+    package var limits = QueueLimits()
+    /// Who set the limits last; nil = there are none.
+    package var limitsSet: OperatorTrace?
+    /// Of a rate that lets no operation start now: when the next one may; nil = one may.
+    package var nextStartMilliseconds: Int64?
+    package var schedules = ScheduleSummary()
     package var counts: [OperationState: Int]
     /// Monotonic: enqueued, started, finished, retried, dead, cancelled, expired, recovered, returned, removed.
     package var totals: [String: Int64]
@@ -137,6 +220,9 @@ package struct QueueSnapshot: Sendable {
     /// All names of unhandled operations, and all of these.
     package var unhandledNames = 0
     package var unhandledCount = 0
+    /// The limit keys with most ready operations, the largest number first; and how many keys have any.
+    package var limitKeys: [LimitKeyRow] = []
+    package var limitKeyCount = 0
 
     package init(queue: String, time: Int64) {
         self.queue = queue
@@ -156,6 +242,41 @@ package struct QueueSnapshot: Sendable {
 
     /// Those of the first 200 that are not lost.
     package var liveWorkers: [WorkerRow] { workers.filter { leaseMilliseconds(of: $0) > 0 } }
+}
+
+/// What a queue has of a limit key.
+package struct LimitKeyRow: Sendable, Equatable {
+    package var key: String
+    package var ready: Int
+    /// Of the ready ones, those in no lane: it is not their turn, or the limit is reached.
+    package var waiting: Int
+    package var executing: Int
+
+    package init(key: String, ready: Int, waiting: Int, executing: Int) {
+        self.key = key
+        self.ready = ready
+        self.waiting = waiting
+        self.executing = executing
+    }
+}
+
+/// What holds back the operations of a limit key.
+package struct LimitKeyState: Sendable, Equatable {
+    /// The most ids that are named.
+    package static let named = 20
+    package var row: LimitKeyRow
+    package var limit: KeyLimit
+    /// Some of those that run.
+    package var executing: [OperationID]
+
+    package init(row: LimitKeyRow, limit: KeyLimit, executing: [OperationID]) {
+        self.row = row
+        self.limit = limit
+        self.executing = executing
+    }
+
+    /// As many run as may.
+    package var isFull: Bool { limit.concurrency.map { row.executing >= $0 } ?? false }
 }
 
 /// The operations that a queue starts before a ready one, if no lower lane has waited long enough to be preferred.
@@ -281,49 +402,53 @@ package struct ExecutingRow: Sendable {
 /// One page of a list.
 package struct OperationPage: Sendable {
     package var operations: [OperationDetail]
+    /// How many others the page has that are certainly not sought.
+    package var leftOut: Int
     /// Where the next page begins; nil = this was the last.
     package var cursor: String?
 
-    package init(operations: [OperationDetail], cursor: String?) {
+    package init(operations: [OperationDetail], leftOut: Int = 0, cursor: String?) {
         self.operations = operations
+        self.leftOut = leftOut
         self.cursor = cursor
     }
+
+    /// Most operations that a page answers.
+    package static let answered = 200
+
+    /// Most operations of a page. Those that are left out are not answered, and cost little.
+    package static func limit(_ sought: SoughtText?) -> Int { sought == nil ? answered : 500 }
 }
 
-/// Transitions `from` to `to` of one queue.
-package struct EventBatch: Sendable, Equatable {
-    package var queue: String
-    package var from: Int64
-    package var to: Int64
-    /// How many went to each state.
-    package var counts: [OperationState: Int]
-    /// The transitions themselves; fewer than `to − from + 1` when many happened in one step.
-    package var transitions: [(id: OperationID, state: OperationState)]
+/// A pause of a queue, or its end.
+package struct PauseRequest: Sendable, Equatable {
+    package var isPaused: Bool
+    /// How long it lasts, at least a millisecond; nil = until it is resumed.
+    package var forMilliseconds: Int64?
+    /// Who wants it.
+    package var by: String
+    package var reason: String
 
-    package init(
-        queue: String,
-        from: Int64,
-        to: Int64,
-        counts: [OperationState: Int],
-        transitions: [(id: OperationID, state: OperationState)]
-    ) {
-        self.queue = queue
-        self.from = from
-        self.to = to
-        self.counts = counts
-        self.transitions = transitions
+    package static func pause(forMilliseconds: Int64? = nil, by: String, reason: String = "") -> PauseRequest {
+        PauseRequest(isPaused: true, forMilliseconds: forMilliseconds, by: by, reason: reason)
     }
 
-    package static func == (left: Self, right: Self) -> Bool {
-        left.queue == right.queue && left.from == right.from && left.to == right.to && left.counts == right.counts
-            && left.transitions.elementsEqual(right.transitions, by: ==)
+    package static func resume(by: String, reason: String = "") -> PauseRequest {
+        PauseRequest(isPaused: false, forMilliseconds: nil, by: by, reason: reason)
     }
 }
 
-extension EventBatch {
-    /// It names the operation, or more happened than it names.
-    package func mayConcern(_ id: OperationID) -> Bool {
-        transitions.contains { $0.id == id } || Int64(transitions.count) < to - from + 1
+/// Who paused a queue or holds an operation, since when and why.
+package struct OperatorTrace: Sendable, Equatable {
+    /// Milliseconds of server time.
+    package var at: Int64
+    package var by: String
+    package var reason: String
+
+    package init(at: Int64, by: String, reason: String) {
+        self.at = at
+        self.by = by
+        self.reason = reason
     }
 }
 
@@ -333,8 +458,11 @@ package struct CancelRequest: Sendable, Equatable {
     package var by: String
     /// Store the intent for ids that are not found, so that an untracked waiting operation is dropped when it is claimed.
     package var storesIntent: Bool
+    /// Ends also what runs at once: no grace.
+    package var isForced: Bool
 
-    package init(reason: String, by: String, storesIntent: Bool = false) {
+    package init(reason: String, by: String, storesIntent: Bool = false, isForced: Bool = false) {
+        self.isForced = isForced
         self.reason = reason
         self.by = by
         self.storesIntent = storesIntent

@@ -1,5 +1,5 @@
 /// What a worker needs: it claims operations, settles them, keeps its lease, and is notified of cancels.
-package protocol WorkerBroker: Sendable {
+package protocol WorkerBroker: StandingCancelReading {
     // MARK: Claims and ends
 
     /// Hands out up to `capacity` operations in order of effective priority.
@@ -14,7 +14,7 @@ package protocol WorkerBroker: Sendable {
         queue: String
     ) async throws -> (outcomes: [SettleOutcome], claim: Claim?)
 
-    /// Ends attempts that did not end well.
+    /// Ends runs that did not finish.
     func fail(_ failures: [Failure], worker: WorkerID, queue: String) async throws -> [SettleOutcome]
 
     /// Gives operations back untried; those given to the front keep their order.
@@ -27,6 +27,9 @@ package protocol WorkerBroker: Sendable {
     ///
     /// - Returns: for each report whether its fence is still valid.
     func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool]
+
+    /// Stores the result of an effect under its fence, once for each label of the operation.
+    func remember(_ result: EffectResult, worker: WorkerID, queue: String) async throws -> OnceResults.Stored
 
     // MARK: Leases
 
@@ -45,7 +48,17 @@ package protocol WorkerBroker: Sendable {
     func abandon(worker: WorkerID, queue: String) async throws -> SweepReply
 
     /// Gives up the worker's lease, once it holds nothing.
-    func retire(worker: WorkerID, queue: String) async throws
+    ///
+    /// - Parameter figures: what it has counted and no heartbeat has been answered for, the oldest first.
+    func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws
+
+    // MARK: Schedules
+
+    /// Schedules whose instant has come, the earliest first.
+    func dueSchedules(queue: String) async throws -> SchedulePage
+
+    /// Enqueues the operation of a schedule's instant and sets the next instant, once, whichever workers try.
+    func fire(_ firing: ScheduleFiring, queue: String) async throws -> FiringReply
 
     // MARK: Waiting for work
 

@@ -48,8 +48,17 @@ package struct ClaimedOperation: Sendable, Equatable {
     package var envelope: [UInt8]
     /// Why the header cannot be read, and then only its id and flags count; nil = it can.
     package var fault: String?
+    /// The revision of the standing cancels that it must be compared with before it begins; 0 = there are none.
+    package var standing: Int64
 
-    package init(fence: Int64, header: OperationHeader, envelope: [UInt8], fault: String? = nil) {
+    package init(
+        fence: Int64,
+        header: OperationHeader,
+        envelope: [UInt8],
+        fault: String? = nil,
+        standing: Int64 = 0
+    ) {
+        self.standing = standing
         self.fence = fence
         self.header = header
         self.envelope = envelope
@@ -60,13 +69,14 @@ package struct ClaimedOperation: Sendable, Equatable {
     ///
     /// - Parameter headByteCount: bytes before the envelope, if there are more than those of the header.
     /// - Returns: nil if not even an id can be found in it.
-    package init?(fence: Int64, element: [UInt8], headByteCount: Int? = nil) {
+    package init?(fence: Int64, element: [UInt8], headByteCount: Int? = nil, standing: Int64 = 0) {
         guard let (header, fault) = OperationHeader.salvage(element) else { return nil }
         self.init(
             fence: fence,
             header: header,
             envelope: Array(element.dropFirst(headByteCount ?? OperationHeader.byteCount)),
-            fault: fault
+            fault: fault,
+            standing: standing
         )
     }
 
@@ -77,6 +87,8 @@ package struct ClaimedOperation: Sendable, Equatable {
 package struct Claim: Sendable, Equatable {
     package enum Status: String, Sendable {
         case ok
+        /// A limit of the queue lets no more start now: more is ready when a running one has ended, or at the next instant.
+        case limited
         case paused
         /// The worker has no valid lease; a heartbeat gives it one.
         case noLease
@@ -149,13 +161,19 @@ package enum SettleOutcome: Sendable, Equatable {
     case stale
 }
 
-/// An attempt that did not end well.
+/// A run that did not finish.
 package struct Failure: Sendable, Equatable {
     package enum Disposition: Sendable, Equatable {
         /// Try again after this many milliseconds, unless its cancel was requested meanwhile.
         case retry(afterMilliseconds: Int64)
         case dead
         case cancelled
+        /// It matches a standing cancel, so its body did not begin: cancelled, with the request of that one.
+        case caught(standing: Int64, Cancellation)
+        /// The body has asked to be run again after this many milliseconds: scheduled, and no attempt is used.
+        case snoozed(milliseconds: Int64, reason: String)
+        /// The body has left its slot to others: the tail of its lane, and no attempt is used.
+        case yielded
     }
 
     package var fence: Int64
@@ -204,6 +222,8 @@ package struct Report: Sendable, Equatable {
         case checkpoint([UInt8])
         /// The operation has seen that its cancel is requested.
         case cancelAcknowledged
+        /// The body of an operation that a forced cancel has ended does not run any more.
+        case cancelStopped
     }
 
     package var fence: Int64
@@ -217,6 +237,31 @@ package struct Report: Sendable, Equatable {
     }
 }
 
+/// The result of an effect that a tracked operation has once.
+package struct EffectResult: Sendable, Equatable {
+    package var fence: Int64
+    package var id: OperationID
+    package var label: String
+    /// JSON.
+    package var result: [UInt8]
+
+    package init(fence: Int64, id: OperationID, label: String, result: [UInt8]) {
+        self.fence = fence
+        self.id = id
+        self.label = label
+        self.result = result
+    }
+}
+
+/// What earlier runs of an operation have stored for later ones.
+package struct StoredByRuns: Sendable, Equatable {
+    package var checkpoint: [UInt8]?
+    /// Results of `once`, by label.
+    package var once: [String: [UInt8]] = [:]
+
+    package init() {}
+}
+
 /// A worker's proof of life for one queue.
 package struct Beat: Sendable, Equatable {
     package var worker: WorkerID
@@ -227,6 +272,8 @@ package struct Beat: Sendable, Equatable {
     package var info: [UInt8]
     /// The `newestUnhandled` of the last reply that the worker has read.
     package var unhandledSeen: Int64
+    /// What it has counted since; nil = nothing.
+    package var figures: FiguresDelta?
 
     package init(
         worker: WorkerID,
@@ -234,8 +281,10 @@ package struct Beat: Sendable, Equatable {
         leaseMilliseconds: Int64,
         intervalMilliseconds: Int64,
         info: [UInt8],
-        unhandledSeen: Int64 = 0
+        unhandledSeen: Int64 = 0,
+        figures: FiguresDelta? = nil
     ) {
+        self.figures = figures
         self.unhandledSeen = unhandledSeen
         self.worker = worker
         self.epoch = epoch
@@ -252,16 +301,24 @@ package struct BeatReply: Sendable, Equatable {
     package var startable: Bool
     /// Another worker's lease has lapsed, or a cancelled batch is to be cleared away: a sweep is due.
     package var sweepDue: Bool
-    /// Fences of this worker whose cancel is requested, with the reason.
+    /// Fences of this worker whose cancel is requested.
     package var cancels: [CancelOrder]
     /// Everything handed out up to this fence is cancelled.
     package var cancelledThroughFence: Int64
+    /// The request that has cancelled it; nil without one.
+    package var queueCancel: Cancellation?
     /// Grows with each name of which the queue gets its first unhandled operation.
     package var newestUnhandled: Int64
     /// The names of all unhandled operations, if one is new to the worker.
     package var unhandled: [String]
     /// What operators have set for this worker.
     package var settings: WorkerSettings
+    /// Milliseconds of server time.
+    package var time: Int64
+    /// What the queue's limits leave; nil = it has none.
+    package var room: Room?
+    /// Milliseconds until this worker should look for schedules that are due; nil = it need not.
+    package var scheduleMilliseconds: Int64?
 
     package init(
         inFlight: Int,
@@ -269,10 +326,17 @@ package struct BeatReply: Sendable, Equatable {
         sweepDue: Bool,
         cancels: [CancelOrder],
         cancelledThroughFence: Int64,
+        queueCancel: Cancellation? = nil,
         newestUnhandled: Int64 = 0,
         unhandled: [String] = [],
-        settings: WorkerSettings = WorkerSettings()
+        settings: WorkerSettings = WorkerSettings(),
+        time: Int64 = 0,
+        room: Room? = nil,
+        scheduleMilliseconds: Int64? = nil
     ) {
+        self.scheduleMilliseconds = scheduleMilliseconds
+        self.room = room
+        self.time = time
         self.settings = settings
         self.newestUnhandled = newestUnhandled
         self.unhandled = unhandled
@@ -281,16 +345,34 @@ package struct BeatReply: Sendable, Equatable {
         self.sweepDue = sweepDue
         self.cancels = cancels
         self.cancelledThroughFence = cancelledThroughFence
+        self.queueCancel = queueCancel
     }
 }
 
+/// What the limits of a queue leave.
+package struct Room: Sendable, Equatable {
+    /// How many more of its operations may start.
+    package var left: Int
+    /// How many a worker may hold that have no slot yet; nil = as many as usual.
+    package var ahead: Int?
+
+    package init(left: Int, ahead: Int? = nil) {
+        self.left = left
+        self.ahead = ahead
+    }
+}
+
+/// The stored cancel request of one operation that a worker holds.
 package struct CancelOrder: Sendable, Equatable {
     package var fence: Int64
-    package var reason: String
+    package var cancellation: Cancellation
+    /// Of a forced cancel: the operation, which has ended already.
+    package var forced: OperationID?
 
-    package init(fence: Int64, reason: String) {
+    package init(fence: Int64, _ cancellation: Cancellation, forced: OperationID? = nil) {
         self.fence = fence
-        self.reason = reason
+        self.cancellation = cancellation
+        self.forced = forced
     }
 }
 
@@ -333,10 +415,13 @@ package struct RequestedCancels: Sendable, Equatable {
     package var cancels: [CancelOrder]
     /// Everything handed out up to this fence is cancelled.
     package var throughFence: Int64
+    /// The request that has cancelled it; nil without one.
+    package var queueCancel: Cancellation?
 
-    package init(cancels: [CancelOrder], throughFence: Int64) {
+    package init(cancels: [CancelOrder], throughFence: Int64, queueCancel: Cancellation? = nil) {
         self.cancels = cancels
         self.throughFence = throughFence
+        self.queueCancel = queueCancel
     }
 }
 
@@ -351,6 +436,8 @@ package enum ControlMessage: Sendable, Equatable {
     case unhandled(queue: String, name: String)
     /// An operator has set something for this worker: beat now.
     case steered
+    /// A schedule has an earlier instant than before, or the worker that watches for it has left: beat now.
+    case schedules
     /// The subscription is new; messages may have been missed: beat now.
     case resubscribed
     /// The server refuses at least one of the subscriptions: until `accepted`, a cancel may be noticed by a heartbeat only.

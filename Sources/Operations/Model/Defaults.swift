@@ -19,6 +19,8 @@ public enum Defaults {
     public static let lostWorkersKept = 1000
     /// For how long a queue remembers a lost worker.
     public static let lostWorkersAge: Duration = .seconds(86_400)
+    /// How many operation names of a queue have figures of their own in an hour or a day; what further names do is counted together.
+    public static let figureNames = 75
 
     // Attempts
     /// How often an operation may run unless the type or the producer sets a number.
@@ -39,6 +41,12 @@ public enum Defaults {
     /// How many of these names a worker sends with one claim.
     package static let unhandledNamesClaimed = 50
 
+    /// For how long a program snoozes that ends with exit code 75 and says nothing else.
+    public static let programSnooze: Duration = .seconds(30)
+
+    /// After so much time in a run, `iterate` leaves its slot to operations that wait.
+    public static let slice: Duration = .seconds(300)
+
     // Running
     /// How many operations a worker or a local queue executes at once.
     public static let slots = 10
@@ -58,6 +66,12 @@ public enum Defaults {
     public static let resultBytes = 1 << 20
     /// Most bytes of a checkpoint.
     public static let checkpointBytes = 64 << 10
+    /// Most bytes of the reason of a snooze; what is longer is cut.
+    public static let snoozeReasonBytes = 500
+    /// Most labels of `once` in an operation.
+    public static let onceLabels = 64
+    /// Most bytes of an operation's labels and results of `once`.
+    public static let onceBytes = 64 << 10
     /// Most bytes of an error's message; what is longer is cut.
     public static let errorBytes = 4 << 10
     /// How many of its latest errors an operation keeps.

@@ -12,6 +12,23 @@ package protocol EnvelopeSeal: Sendable {
     ///
     /// - Throws: `SealFailure` if the bytes cannot be trusted or decrypted, `.malformed` if they are no envelope.
     func open(_ envelope: [UInt8], id: OperationID, queue: String) throws -> OperationEnvelope
+
+    /// The key with which a digest of arguments is made, so that it tells nothing to who does not have the keys; nil = arguments are not
+    /// encrypted.
+    ///
+    /// - Parameter purpose: another one has another key.
+    func digestKey(for purpose: String) -> [UInt8]?
+
+    /// Encrypts the arguments in a schedule's definition, and signs the definition for this schedule.
+    ///
+    /// - Parameter definition: a JSON object with the field `operation`.
+    /// - Throws: `.malformed` if it is none.
+    func sealSchedule(_ definition: [UInt8], id: String, queue: String) throws(OperationsError) -> [UInt8]
+
+    /// Verifies a stored definition, then decrypts it.
+    ///
+    /// - Throws: as `open`.
+    func openSchedule(_ definition: [UInt8], id: String, queue: String) throws -> [UInt8]
 }
 
 /// Why an operation is in quarantine: it was not run, and will not run unless an operator retries it.

@@ -3,7 +3,7 @@
 /// | bytes (from 0) | field | written as |
 /// |---|---|---|
 /// | 0 | version | `1` |
-/// | 1 | flags | hexadecimal digit, bit 0 = tracked |
+/// | 1 | flags | hexadecimal digit, bit 0 = tracked, bit 1 = linked to others |
 /// | 2 | lane | `0` veryLow … `4` veryHigh |
 /// | 3 | revision | base 36 digit |
 /// | 4–6 | attempts that failed so far | decimal |
@@ -20,6 +20,8 @@ package struct OperationHeader: Sendable, Equatable {
     private static let idOffset = byteCount - OperationID.characterCount
 
     package var tracked: Bool
+    /// It has a unique key.
+    package var linked: Bool
     package var priority: OperationPriority
     package var revision: Int
     /// Attempts that failed so far. While the operation runs, its attempt is one more.
@@ -35,6 +37,7 @@ package struct OperationHeader: Sendable, Equatable {
     package init(
         id: OperationID,
         tracked: Bool = true,
+        linked: Bool = false,
         priority: OperationPriority = .normal,
         revision: Int = 0,
         failedAttempts: Int = 0,
@@ -45,6 +48,7 @@ package struct OperationHeader: Sendable, Equatable {
     ) {
         self.id = id
         self.tracked = tracked
+        self.linked = linked
         self.priority = priority
         self.revision = revision
         self.failedAttempts = failedAttempts
@@ -70,6 +74,7 @@ package struct OperationHeader: Sendable, Equatable {
         self.init(
             id: id,
             tracked: flags & 1 == 1,
+            linked: flags & 2 == 2,
             priority: priority,
             revision: Int(revision),
             failedAttempts: Int(failed),
@@ -102,7 +107,7 @@ package struct OperationHeader: Sendable, Equatable {
     /// Appends the front: all but the sequence and the id.
     package func writeFront(into bytes: inout [UInt8]) {
         bytes.append(Self.version)
-        bytes.append(tracked ? UInt8(ascii: "1") : UInt8(ascii: "0"))
+        bytes.append(UInt8(ascii: "0") + (tracked ? 1 : 0) + (linked ? 2 : 0))
         bytes.append(UInt8(ascii: "0") + UInt8(priority.lane))
         FieldWriter.append(Int64(revision), width: 1, radix: 36, to: &bytes)
         FieldWriter.append(Int64(failedAttempts), width: 3, radix: 10, to: &bytes)

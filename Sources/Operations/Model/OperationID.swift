@@ -75,6 +75,12 @@ public struct OperationID: Hashable, Sendable, Comparable {
         self.init(high: UInt64(truncatingIfNeeded: hash >> 64), low: UInt64(truncatingIfNeeded: hash))
     }
 
+    /// The id of something that happens at a time, always the same of the same time and key.
+    package init(milliseconds: UInt64, key: String) {
+        let hash = OperationID(key: key)
+        self.init(milliseconds: milliseconds, salt: UInt16(truncatingIfNeeded: hash.high), low: hash.low)
+    }
+
     public static func < (left: Self, right: Self) -> Bool {
         left.high == right.high ? left.low < right.low : left.high < right.high
     }

@@ -1,4 +1,4 @@
-/// A tracked operation as Redis stores it: the header, a fixed-width mutable tail, and the envelope that never changes.
+/// A tracked operation as Redis stores it: the header, a fixed-width mutable tail, and the envelope, which only an edit changes.
 ///
 /// | bytes (from 0) | field | written as |
 /// |---|---|---|

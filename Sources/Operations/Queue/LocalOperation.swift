@@ -103,6 +103,7 @@ public class LocalOperation: @unchecked Sendable {
 enum BodyEnd: Sendable {
     case returned
     case threw(RetryDecision)
+    case snoozed(Duration)
 }
 
 // MARK: - Home
@@ -190,6 +191,13 @@ extension LocalOperation {
         locked { _ in flags.contains(.cancelRequested) ? annex?.cancelReason ?? "" : nil }
     }
 
+    /// Why, by whom and when the cancel was requested; nil without a cancel. In a worker it is the cancel of the enqueued operation.
+    ///
+    /// A `Foundation.Operation` reads `LocalOperation.current?.cancellation`, in its `main` and in its `cancel()`.
+    public var cancellation: Cancellation? {
+        context?.cancellation ?? cancelReason.map { Cancellation(reason: $0) }
+    }
+
     /// A name to show.
     public var name: String? { locked { _ in annex?.name } }
 
@@ -203,7 +211,10 @@ extension LocalOperation {
     public var qualityOfService: QualityOfService? { locked { _ in quality.qualityOfService } }
 
     /// The number of the current or last attempt; 0 before the first start.
-    public var attempts: Int { locked { _ in Int(attempt) } }
+    public var attempts: Int { locked { _ in guardedAttempts } }
+
+    /// The number of the attempt, for a caller that holds the lock: a run that snoozed used none.
+    var guardedAttempts: Int { Int(attempt - (annex?.snoozes ?? 0)) }
 
     /// Cancels the operation. A waiting one ends at once, even in a suspended queue. The task of an executing one is cancelled, and an error
     /// of its body then ends it as cancelled. A second cancel, or one after the end, does nothing.
@@ -213,6 +224,14 @@ extension LocalOperation {
     @discardableResult
     public func cancel(reason: String = "") -> Bool {
         decide { scheduler, effects in scheduler.cancel(self, reason: reason, &effects) }
+    }
+
+    /// Ends it as cancelled if it waits; what executes goes on.
+    func cancelIfWaiting(reason: String) {
+        decide { scheduler, effects in
+            guard guardedState != .executing else { return }
+            _ = scheduler.cancel(self, reason: reason, &effects)
+        }
     }
 
     /// Runs an operation that is in no queue, and waits for its end. A cancel of the calling task cancels the operation.

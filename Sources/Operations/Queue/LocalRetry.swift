@@ -67,6 +67,10 @@ extension RetryPolicy {
 }
 
 extension Error {
-    /// Whether another attempt makes sense; false only for an `OperationFailing` error that says so.
-    package var isRetryable: Bool { (self as? any OperationFailing)?.isRetryable ?? true }
+    /// Whether another attempt makes sense; false only for an `OperationFailing` error that says so, and for what is too large: another
+    /// attempt would have the same effects for nothing.
+    package var isRetryable: Bool {
+        if let error = self as? OperationsError { return error.code != .tooLarge }
+        return (self as? any OperationFailing)?.isRetryable ?? true
+    }
 }

@@ -66,6 +66,8 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
         do {
             produced = try await body()
             return .returned
+        } catch let snooze as Snooze where maySnooze {
+            return .snoozed(snooze.pause)
         } catch {
             let (error, decision) = judge(error)
             thrown = error
@@ -81,13 +83,16 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
 extension LocalOperation {
     /// Decides what follows an error. Calls the user's code outside of the lock.
     func judge(_ error: any Error) -> (any Error, RetryDecision) {
-        let (isOverdue, isCancelled, annex) = locked { _ in
-            (flags.contains(.overdue), flags.contains(.cancelRequested), self.annex)
+        let (isOverdue, isCancelled, annex, attempt) = locked { _ in
+            (flags.contains(.overdue), flags.contains(.cancelRequested), self.annex, guardedAttempts)
         }
         guard let annex, !isCancelled else { return (error, .dead) }
         let error: any Error = isOverdue ? OperationsError.overdue(annex.runTimeout ?? .zero) : error
-        return (error, annex.retry(error, attempt: Int(attempt)))
+        return (error, annex.retry(error, attempt: attempt))
     }
+
+    /// A body at its time limit has failed, and in a worker the enqueued operation snoozes.
+    var maySnooze: Bool { locked { _ in !flags.contains(.overdue) && annex?.context == nil } }
 
     /// How it ended. Valid after the end.
     var ending: LocalOperationEnding { locked { _ in guardedEnding } }
@@ -98,7 +103,7 @@ extension LocalOperation {
             state: guardedState,
             error: guardedState == .finished ? nil : annex?.failure ?? thrownError,
             cancelReason: flags.contains(.cancelRequested) ? annex?.cancelReason ?? "" : nil,
-            attempts: Int(attempt)
+            attempts: guardedAttempts
         )
     }
 }

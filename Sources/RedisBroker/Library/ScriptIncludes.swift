@@ -20,12 +20,14 @@ enum ScriptIncludes {
         case "keep_error": PackageResources.keep_error_lua
         case "keys": PackageResources.keys_lua
         case "record": PackageResources.record_lua
+        case "replace_envelope": PackageResources.replace_envelope_lua
         case "rewriting": PackageResources.rewriting_lua
         case "size": PackageResources.size_lua
         case "write_record": PackageResources.write_record_lua
         // lifecycle
         case "cancel_batch": PackageResources.cancel_batch_lua
         case "clear_batch": PackageResources.clear_batch_lua
+        case "enter_linked": PackageResources.enter_linked_lua
         case "enter_inflight": PackageResources.enter_inflight_lua
         case "enter_new": PackageResources.enter_new_lua
         case "enter_queue": PackageResources.enter_queue_lua
@@ -35,9 +37,12 @@ enum ScriptIncludes {
         case "finish_well": PackageResources.finish_well_lua
         case "leave_inflight": PackageResources.leave_inflight_lua
         case "leave_inflight_batch": PackageResources.leave_inflight_batch_lua
+        case "leave_turn": PackageResources.leave_turn_lua
         case "leave_waiting": PackageResources.leave_waiting_lua
+        case "limit_keys": PackageResources.limit_keys_lua
         case "readmit": PackageResources.readmit_lua
         case "retention": PackageResources.retention_lua
+        case "room": PackageResources.room_lua
         case "set_aside": PackageResources.set_aside_lua
         case "unhandled": PackageResources.unhandled_lua
         case "waiters": PackageResources.waiters_lua
@@ -45,23 +50,40 @@ enum ScriptIncludes {
         case "calls": PackageResources.calls_lua
         case "enqueue_single": PackageResources.enqueue_single_lua
         case "groups": PackageResources.groups_lua
+        case "links": PackageResources.links_lua
         // claim
         case "admit": PackageResources.admit_lua
         case "claim_single": PackageResources.claim_single_lua
         case "lanes": PackageResources.lanes_lua
         case "promote": PackageResources.promote_lua
         case "take": PackageResources.take_lua
+        // links
+        case "claim_key": PackageResources.claim_key_lua
+        case "end_links": PackageResources.end_links_lua
+        case "stopping": PackageResources.stopping_lua
+        case "unique": PackageResources.unique_lua
         // cancel
+        case "cancel_one": PackageResources.cancel_one_lua
         case "cancel_request": PackageResources.cancel_request_lua
+        case "standing": PackageResources.standing_lua
+        case "standing_list": PackageResources.standing_list_lua
+        case "standing_change": PackageResources.standing_change_lua
+        case "force_cancel": PackageResources.force_cancel_lua
+        // schedules
+        case "schedule_entry": PackageResources.schedule_entry_lua
+        case "schedule_watch": PackageResources.schedule_watch_lua
         // recover
         case "fences": PackageResources.fences_lua
         case "losses": PackageResources.losses_lua
         case "numbers": PackageResources.numbers_lua
         case "recover": PackageResources.recover_lua
+        // figures
+        case "take_figures": PackageResources.take_figures_lua
         // read
         case "audit": PackageResources.audit_lua
         case "batches": PackageResources.batches_lua
         case "detail": PackageResources.detail_lua
+        case "limit_key_names": PackageResources.limit_key_names_lua
         case "rows": PackageResources.rows_lua
         default: preconditionFailure("a script includes \"\(name)\", which is unknown")
         }

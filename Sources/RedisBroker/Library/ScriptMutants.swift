@@ -16,6 +16,16 @@
         case noReconcile = "no-reconcile"
         /// A lost delivery is not counted.
         case noDeliveryCount = "no-delivery-count"
+        /// A limit does not count what runs.
+        case noPlaces = "no-places"
+        /// A claim does not count what its own call has not written yet: a serial queue stalls behind each completion.
+        case noUnflushed = "no-unflushed"
+        /// A limit key does not count what runs.
+        case noKeyPlaces = "no-key-places"
+        /// What comes to a taken unique key does not wait for its turn.
+        case noTurns = "no-turns"
+        /// A worker that watches for schedules is never replaced.
+        case noScheduleTakeover = "no-schedule-takeover"
         /// The heartbeat is a task like those of bodies. No script is changed: `Heartbeat` does it.
         case heartbeatOnPool = "heartbeat-on-pool"
 
@@ -37,6 +47,29 @@
             case .cancelByMessageOnly:
                 [("if call('HSETNX', PREFIX .. 'cancelling:' .. worker, fence, trace) == 1 then", "if true then")]
             case .noSweeper: [("local sweep = (lapsed or ", "local sweep = (false and ")]
+            case .noPlaces:
+                [
+                    (
+                        "return max(0, concurrency - tonumber(call('HGET', TOTALS, 'executing') or 0)",
+                        "return max(0, concurrency"
+                    )
+                ]
+            case .noUnflushed: [("'executing') or 0) - (added.executing or 0))", "'executing') or 0))")]
+            case .noKeyPlaces: [("if key then call('SADD', running_set(key), id) end", "")]
+            case .noTurns:
+                [
+                    (
+                        "if policy == 'enqueue' then return 'wait' end",
+                        "if policy == 'enqueue' then return give_key(key, id) end"
+                    )
+                ]
+            case .noScheduleTakeover:
+                [
+                    (
+                        "if lease and tonumber(lease) >= now and now - due < PASSED_MS then return '' end",
+                        "if watching ~= '' then return '' end"
+                    )
+                ]
             case .heartbeatOnPool: []
             case .noReconcile: [("table.sort(unknown)", "unknown = {}")]
             case .noDeliveryCount:

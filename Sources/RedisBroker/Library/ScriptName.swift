@@ -2,11 +2,13 @@
 /// here and from the files, which name their includes, keys and commands.
 enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case enqueue
+    case enqueueLinked
     case claim
     case complete
     case fail
     case giveBack
     case report
+    case remember
     case beat
     case reconcile
     case sweep
@@ -15,17 +17,32 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case cancel
     case cancelHeld
     case cancelQueue
+    case setSchedule
+    case removeSchedule
+    case fireSchedule
+    case schedules
+    case standingSet
+    case standingRemove
+    case standingRead
     case retry
     case remove
+    case edit
+    case purge
+    case hold
+    case release
     case pause
+    case setLimits
     case steerWorker
     case awaitEnd
     case details
     case page
     case snapshot
+    case limitKey
     case lost
+    case figures
     case backlog
     case log
+    case storedEvents
     case auditQueue
     case auditPlace
     case auditRecords
@@ -48,12 +65,14 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
 
     var entry: Entry {
         switch self {
-        case .enqueue: Entry("enqueue", { PackageResources.enqueue_lua }, .producer)
+        case .enqueue: Entry("enqueue", { PackageResources.enqueue_lua }, .producer, .operator)
+        case .enqueueLinked: Entry("enqueue_linked", { PackageResources.enqueue_linked_lua }, .producer, .operator)
         case .claim: Entry("claim", { PackageResources.claim_lua }, .worker)
         case .complete: Entry("complete", { PackageResources.complete_lua }, .worker)
         case .fail: Entry("fail", { PackageResources.fail_lua }, .worker)
         case .giveBack: Entry("give_back", { PackageResources.give_back_lua }, .worker)
         case .report: Entry("report", { PackageResources.report_lua }, .worker)
+        case .remember: Entry("remember", { PackageResources.remember_lua }, .worker)
         case .beat: Entry("beat", { PackageResources.beat_lua }, .worker)
         case .reconcile: Entry("reconcile", { PackageResources.reconcile_lua }, .worker)
         case .sweep: Entry("sweep", { PackageResources.sweep_lua }, .worker, .operator)
@@ -62,17 +81,34 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .cancel: Entry("cancel", { PackageResources.cancel_lua }, .producer, .operator)
         case .cancelHeld: Entry("cancel_held", { PackageResources.cancel_held_lua }, .producer, .operator)
         case .cancelQueue: Entry("cancel_queue", { PackageResources.cancel_queue_lua }, .operator)
+        case .setSchedule: Entry("set_schedule", { PackageResources.set_schedule_lua }, .producer, .operator)
+        case .removeSchedule: Entry("remove_schedule", { PackageResources.remove_schedule_lua }, .producer, .operator)
+        case .fireSchedule: Entry("fire_schedule", { PackageResources.fire_schedule_lua }, .worker)
+        case .schedules: Entry("schedules", { PackageResources.schedules_lua }, .producer, .worker, .monitor, .operator)
+        case .standingSet: Entry("standing_set", { PackageResources.standing_set_lua }, .operator)
+        case .standingRemove: Entry("standing_remove", { PackageResources.standing_remove_lua }, .operator)
+        case .standingRead:
+            Entry("standing_read", { PackageResources.standing_read_lua }, .producer, .worker, .monitor, .operator)
         case .retry: Entry("retry", { PackageResources.retry_lua }, .producer, .operator)
         case .remove: Entry("remove", { PackageResources.remove_lua }, .operator)
+        case .edit: Entry("edit", { PackageResources.edit_lua }, .operator)
+        case .purge: Entry("purge", { PackageResources.purge_lua }, .operator)
+        case .hold: Entry("hold", { PackageResources.hold_lua }, .operator)
+        case .release: Entry("release", { PackageResources.release_lua }, .operator)
         case .pause: Entry("pause", { PackageResources.pause_lua }, .operator)
+        case .setLimits: Entry("set_limits", { PackageResources.set_limits_lua }, .operator)
         case .steerWorker: Entry("steer_worker", { PackageResources.steer_worker_lua }, .operator)
         case .awaitEnd: Entry("await_end", { PackageResources.await_end_lua }, .producer, .operator)
         case .details: Entry("details", { PackageResources.details_lua }, .producer, .worker, .monitor, .operator)
         case .page: Entry("page", { PackageResources.page_lua }, .producer, .monitor, .operator)
         case .snapshot: Entry("snapshot", { PackageResources.snapshot_lua }, .producer, .worker, .monitor, .operator)
+        case .limitKey:
+            Entry("limit_key", { PackageResources.limit_key_lua }, .producer, .worker, .monitor, .operator)
         case .lost: Entry("lost", { PackageResources.lost_lua }, .producer, .monitor, .operator)
+        case .figures: Entry("figures", { PackageResources.figures_lua }, .monitor, .operator)
         case .backlog: Entry("backlog", { PackageResources.backlog_lua }, .monitor, .operator)
         case .log: Entry("log", { PackageResources.log_lua }, .producer, .monitor, .operator)
+        case .storedEvents: Entry("stored_events", { PackageResources.stored_events_lua }, .monitor, .operator)
         case .auditQueue: Entry("audit_queue", { PackageResources.audit_queue_lua }, .operator)
         case .auditPlace: Entry("audit_place", { PackageResources.audit_place_lua }, .operator)
         case .auditRecords: Entry("audit_records", { PackageResources.audit_records_lua }, .operator)

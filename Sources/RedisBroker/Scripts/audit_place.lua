@@ -1,13 +1,14 @@
 -- Checks a part of one place of a queue: every operation in it has a record that says so.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  lane:N | unhandled:N | scheduled | retrying | expiring | ended:S | inflight:WORKER | cancelling:WORKER | batch:N
+-- ARGV[1]  lane:N | unhandled:N | keyed:N:KEY | running:KEY | scheduled | retrying | blocked | expiring | ended:S | inflight:WORKER | cancelling:WORKER | batch:N
 -- ARGV[2]  cursor, 0 = the beginning  ARGV[3] about so many at once, at most 500
--- Output   cursor of the rest (0 = none), number looked at, number of stale references, findings, then of lanes the references that count
+-- Output   cursor of the rest (0 = none), number looked at, number of stale references, findings, then of lanes and keyed the operations that are ready there
 -- Events   none (reads only)
 -- Lanes are read from their tails: what is pushed or popped meanwhile makes no element slip through.
 -- include: base
 -- include: record
 -- include: audit
+-- include: limit_key_names
 local place, cursor, limit = ARGV[1], ARGV[2], min(tonumber(ARGV[3]), 500)
 local kind, about = string.match(place, '^(%a+):?(.*)$')
 local key = PREFIX .. place
@@ -71,6 +72,8 @@ local function check_member(id, state)
   local stored = stored_state_of(head)
   if stored ~= state then
     finding('twice', id, 'in ' .. place .. ', but its record says ' .. name_of(stored), 'ZREM ' .. quoted(key) .. ' ' .. id)
+  elseif kind == 'keyed' then
+    live[#live + 1] = id
   elseif stored == 'u' and set_number_of(head) ~= about then
     finding('twice', id, 'in ' .. place .. ', but its record names another set', 'ZREM ' .. quoted(key) .. ' ' .. id)
   end
@@ -80,7 +83,7 @@ end
 local function check_expiring(id)
   local head = head_of(id)
   local state = head and stored_state_of(head)
-  if not state or not find(state, '[rsu]') then
+  if not state or not find(state, '[rsub]') then
     finding('leftover', id, 'expires, but does not wait any more', 'ZREM ' .. quoted(key) .. ' ' .. quoted(id))
   end
 end
@@ -130,11 +133,26 @@ local function walk_held()
   return scan[1]
 end
 
+-- What a limit key says runs, runs. The key is free again once the rest is taken out.
+local function walk_running()
+  local scan = call('SSCAN', key, cursor, 'COUNT', limit)
+  for i = 1, #scan[2] do
+    looked = looked + 1
+    local head = head_of(scan[2][i])
+    if not head or stored_state_of(head) ~= 'x' then
+      finding('leftover', scan[2][i], 'its limit key ' .. about .. ' says that it runs, but it does not: others wait for its place',
+        'SREM ' .. quoted(key) .. ' ' .. scan[2][i])
+    end
+  end
+  return scan[1]
+end
+
 local function walk_orders()
   local scan = call('HSCAN', key, cursor, 'COUNT', limit)
   for i = 1, #scan[2], 2 do
     looked = looked + 1
-    if call('HEXISTS', PREFIX .. 'inflight:' .. about, scan[2][i]) == 0 then
+    local is_forced = find(scan[2][i + 1], '!', 1, true) == 1
+    if not is_forced and call('HEXISTS', PREFIX .. 'inflight:' .. about, scan[2][i]) == 0 then
       finding('leftover', scan[2][i], 'a cancel for a fence that ' .. about .. ' does not hold',
         'HDEL ' .. quoted(key) .. ' ' .. quoted(scan[2][i]))
     end
@@ -148,7 +166,7 @@ local function check_batch()
     if string.match(batch, '^%d+') == about then return '0' end
   end
   local keys = {}
-  for _, name in ipairs({ 'lane:0', 'lane:1', 'lane:2', 'lane:3', 'lane:4', 'scheduled', 'retrying', 'unhandled', 'names' }) do
+  for _, name in ipairs({ 'lane:0', 'lane:1', 'lane:2', 'lane:3', 'lane:4', 'scheduled', 'retrying', 'blocked', 'unhandled', 'names', 'keyed' }) do
     if call('EXISTS', key .. ':' .. name) == 1 then keys[#keys + 1] = quoted(key .. ':' .. name) end
   end
   if #keys > 0 then
@@ -157,7 +175,31 @@ local function check_batch()
   return '0'
 end
 
-local WALKS = { lane = walk_lane, inflight = walk_held, cancelling = walk_orders, batch = check_batch }
+-- A key of an operation that has ended is free all the same: but what waits for it would wait for ever.
+local function check_unique(name, holder)
+  local id, rest = string.match(holder, '^(%w+) ?(.*)$')
+  local head = rest == '' and head_of(id)
+  local state = head and state_of(head)
+  if rest ~= '' or (state and find('rstbx', state, 1, true)) then return end
+  if head and state ~= stored_state_of(head) then return end -- of a cancelled queue, not cleared away yet
+  local waiting = call('ZCARD', PREFIX .. 'behind:' .. name)
+  finding(waiting > 0 and 'lost' or 'leftover', name, 'a unique key that ' .. id .. ' has, which '
+    .. (state and 'is ' .. name_of(state) or 'has no record') .. (waiting > 0 and format('; %d wait for it', waiting) or ''),
+    -- Other characters could mean something to a shell.
+    find(name, '^[%w%. :_-]+$') and 'HDEL ' .. quoted(key) .. ' ' .. quoted(name))
+end
+
+local function walk_unique()
+  local scan = call('HSCAN', key, cursor, 'COUNT', limit)
+  for i = 1, #scan[2], 2 do
+    looked = looked + 1
+    check_unique(scan[2][i], scan[2][i + 1])
+  end
+  return scan[1]
+end
+
+local WALKS = { unique = walk_unique, lane = walk_lane, inflight = walk_held, cancelling = walk_orders, batch = check_batch,
+  running = walk_running }
 local rest = (WALKS[kind] or walk_set)()
 check_counter('sequence', highest_sequence)
 check_counter('fence', highest_fence)

@@ -1,12 +1,14 @@
 -- Checks a queue's counters and leases against its structures; bounded by 1,000 workers.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
--- Output   time, number of workers, meta fields, totals, sizes (lanes 0 to 4, scheduled, retrying, expiring, ended f d c e, batches,
---          intents, awaited), workers (id, lease until, in flight), findings, numbers of the sets of unhandled operations, at most 1,000
+-- Output   time, number of workers, meta fields, totals, sizes (lanes 0 to 4, scheduled, retrying, blocked, expiring, ended f d c e, batches,
+--          intents, awaited), workers (id, lease until, in flight), findings, numbers of the sets of unhandled operations, at most 1,000, and the
+--          places of at most 1,000 limit keys
 -- Events   none (reads only)
 -- include: base
 -- include: record
 -- include: audit
+-- include: limit_key_names
 local m, totals = {}, {}
 local function read(key, into)
   local fields = call('HGETALL', key)
@@ -21,7 +23,7 @@ for lane = 0, 4 do
   sizes[#sizes + 1] = call('LLEN', PREFIX .. 'lane:' .. lane)
   ready = ready + sizes[#sizes]
 end
-for _, place in ipairs({ 'scheduled', 'retrying' }) do
+for _, place in ipairs({ 'scheduled', 'retrying', 'blocked' }) do
   sizes[#sizes + 1] = call('ZCARD', PREFIX .. place)
   waiting = waiting + sizes[#sizes]
 end
@@ -50,6 +52,26 @@ local function check_unhandled()
 end
 local unhandled, unhandled_count = check_unhandled()
 
+-- The sets of limit keys against their counts.
+local key_places = {}
+local function check_keys()
+  local all = 0
+  local keys = call('ZRANGE', PREFIX .. 'keyed', 0, 999, 'WITHSCORES')
+  for i = 1, #keys, 2 do
+    local key = keys[i]
+    local waiting, standing = call('ZCARD', waiting_of_key(key)), call('ZCARD', next_of_key(key))
+    all = all + waiting
+    key_places[#key_places + 1] = waiting_place_of_key(key)
+    key_places[#key_places + 1] = 'running:' .. key
+    if waiting + standing ~= tonumber(keys[i + 1]) then
+      finding('counter', 'keyed', format('the counter of limit key %s says %s, its sets hold %d', key, keys[i + 1], waiting + standing),
+        'ZADD ' .. quoted(PREFIX .. 'keyed') .. ' ' .. format('%d', waiting + standing) .. ' ' .. key)
+    end
+  end
+  return all
+end
+local keyed_count = check_keys()
+
 local count = call('ZCARD', PREFIX .. 'leases')
 local leases = call('ZRANGE', PREFIX .. 'leases', 0, 999, 'WITHSCORES')
 local workers, held = {}, 0
@@ -67,9 +89,17 @@ if count <= 1000 and total('executing') ~= held then
   finding('counter', 'executing', format('the counter says %d, workers with a lease hold %d', total('executing'), held),
     correct('executing', total('executing'), held))
 end
+if call('EXISTS', PREFIX .. 'full') == 1 and (not m.limits or find(m.limits, '^%d+$') and total('executing') < tonumber(m.limits)) then
+  finding('wake', 'full', 'it is marked as full, but fewer run than its limit allows: what becomes ready wakes no worker',
+    'DEL ' .. quoted(PREFIX .. 'full'))
+end
 if total('unhandled') ~= unhandled_count then
   finding('counter', 'unhandled', format('the counter says %d, the sets of all names hold %d', total('unhandled'), unhandled_count),
     correct('unhandled', total('unhandled'), unhandled_count))
+end
+if call('ZCARD', PREFIX .. 'keyed') <= 1000 and total('keyed') ~= keyed_count then
+  finding('counter', 'keyed', format('the counter says %d, the sets of all limit keys hold %d', total('keyed'), keyed_count),
+    correct('keyed', total('keyed'), keyed_count))
 end
 local stale = total('stale')
 if stale < 0 or stale > ready then
@@ -81,7 +111,7 @@ if call('EXISTS', PREFIX .. 'batches') == 0 and total('clearing') ~= 0 then
 end
 local ended = total('finished') + total('dead') + total('cancelled') + total('expired') + total('removed')
 local should = tonumber(m.sequence or 0) - total('notEnqueued') + total('reopened')
-local is = ready - stale + unhandled_count + waiting + held + ended
+local is = ready - stale + unhandled_count + total('keyed') + waiting + held + ended
 if count <= 1000 and is ~= should then
   finding('sum', 'totals', format('enqueued and reopened %d, but waiting, held and ended %d', should, is))
 end
@@ -92,4 +122,4 @@ end
 if call('LLEN', PREFIX .. 'wake') > 1 then
   finding('wake', 'wake', 'more than one token', 'LTRIM ' .. quoted(PREFIX .. 'wake') .. ' 0 0')
 end
-return { format('%d', now), count, meta_fields, total_fields, sizes, workers, findings, unhandled }
+return { format('%d', now), count, meta_fields, total_fields, sizes, workers, findings, unhandled, key_places }

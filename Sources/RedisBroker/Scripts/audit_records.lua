@@ -24,7 +24,16 @@ local function is_held(worker, fence)
   return false
 end
 
+-- What runs counts for its limit key.
+local function check_key(id, head)
+  local key = is_linked(head) and call('HGET', extras_key(id), 'limitKey')
+  if not key or call('SISMEMBER', PREFIX .. 'running:' .. key, id) == 1 then return end
+  finding('counter', id, 'it runs, but its limit key ' .. key .. ' does not count it: too many may run',
+    'SADD ' .. quoted(PREFIX .. 'running:' .. key) .. ' ' .. id)
+end
+
 local function check_executing(id, head)
+  check_key(id, head)
   local worker, fence = worker_of(head), format('%d', fence_of(head))
   if is_held(worker, fence) then return end
   finding('lost', id, 'its record says executing under fence ' .. fence .. ', but '
@@ -40,6 +49,16 @@ local function check_unhandled(id, head)
   finding('lost', id, 'its record says unhandled, but it is not in unhandled:' .. number,
     rewriting(id, 'r' .. NOT_STARTED) .. ' && RPUSH ' .. quoted(PREFIX .. 'lane:' .. lane_of(head))
       .. ' ' .. header_of(head))
+end
+
+-- What waits for its turn at a unique key stands behind it.
+local function check_turn(id, head)
+  local links = call('HMGET', extras_key(id), 'turn', 'unique')
+  local key = links[2] or ''
+  if not links[1] or call('ZSCORE', PREFIX .. 'behind:' .. key, id) then return end
+  -- Other characters could mean something to a shell.
+  finding('lost', id, 'it waits for a unique key, but does not stand behind it', find(key, '^[%w%. :_-]+$')
+    and 'ZADD ' .. quoted(PREFIX .. 'behind:' .. key) .. ' ' .. format('%.0f', sequence_of(head)) .. ' ' .. id)
 end
 
 local function check_orphan(id)
@@ -71,7 +90,10 @@ local function check(id)
     check_executing(id, head)
   elseif state == 's' or state == 't' then
     check_set(id, head, state == 's' and 'scheduled' or 'retrying', ready_at_of(head))
-  elseif state ~= 'b' then
+  elseif state == 'b' then
+    check_set(id, head, 'blocked', now)
+    if is_linked(head) then check_turn(id, head) end
+  else
     check_set(id, head, 'ended:' .. state, ended_at_of(head))
   end
 end

@@ -2,16 +2,22 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  id  ARGV[2] how many elements of its lane to look at, at most 10,000
 -- Output   empty (no ready operation has this id), or the elements ahead in its lane, the elements of higher lanes, 1 if it is further behind
---          than the script looked. For an unhandled operation: those of its name that are ahead, 0, 0
+--          than the script looked. For an unhandled operation: those of its name that are ahead, 0, 0; likewise for one that
+--          waits in no lane because of its limit key
 -- Events   none (reads only)
 -- include: base
 -- include: record
+-- include: limit_key_names
 local MOST = 10000
 local head = head_of(ARGV[1])
 if not head or state_of(head) ~= 'r' then return {} end
 if stored_state_of(head) == 'u' then
   return { call('ZRANK', PREFIX .. 'unhandled:' .. set_number_of(head), ARGV[1]) or 0, 0, 0 }
 end
+
+local key = is_linked(head) and call('HGET', extras_key(ARGV[1]), 'limitKey')
+local rank = key and call('ZRANK', waiting_of_key(key), ARGV[1])
+if rank then return { rank, 0, 0 } end
 
 local wanted = min(MOST, tonumber(ARGV[2]))
 local lane, higher = PREFIX .. 'lane:' .. lane_of(head), 0

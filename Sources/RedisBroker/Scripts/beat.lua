@@ -2,17 +2,25 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] lease in ms  ARGV[3] beat interval in ms  ARGV[4] epoch  ARGV[5] what the worker says about itself
 -- ARGV[6]  number of the newest set of unhandled operations that it was answered before
+-- ARGV[7…] figures: number, how many names, then name and counts of each; nothing if it has none
 -- Output   operations in its in-flight hash, 1 if something could be started, 1 if a sweep is due,
 --          fence up to which everything is cancelled, number of the newest set of unhandled operations, names of all unhandled
 --          operations (with spaces between; '' where the number is the worker's), what operators have set for the worker: course and
---          slots ("value, when, by", '' = nothing), then fence and reason of each requested cancel
+--          slots ("value, when, by", '' = nothing), server time, the last cancel of the whole queue, what a limit
+--          leaves ("how many may start, how many of these a worker may hold ahead", '' = no limit; the second is left out where any number may run), milliseconds until the worker should look for
+--          schedules that are due ('' = it need not), then fence and "instant by reason" of each
+--          requested cancel, with "!id " before it if it was forced
 -- Events   none
 -- include: base
 -- include: numbers
+-- include: room
+-- include: schedule_watch
+-- include: take_figures
 local worker, lease, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 -- A removing command first: a lease must be renewed when Redis is full.
 call('HDEL', META, '')
-local m = call('HMGET', META, 'lastSeen', 'leaseFloor', 'paused', 'pausedUntil', 'cancelledFence', 'unhandled')
+local m = call('HMGET', META, 'lastSeen', 'leaseFloor', 'paused', 'pausedUntil', 'cancelledFence', 'unhandled', 'sequence', 'counted',
+  'cancelTrace', 'limits', 'recounted', 'bucket', 'schedules')
 
 -- No worker beat for so long that the lease of a live one may have run out meanwhile (Redis was away), or the clock went back: no worker
 -- is taken for dead before one lease.
@@ -42,6 +50,9 @@ call('HSET', PREFIX .. 'numbers', number, worker)
 local epoch = max(tonumber(about[1] or 0), tonumber(ARGV[4]))
 call('HSET', key, 'epoch', format('%d', epoch), 'number', number, 'beatAt', NOW, 'info', ARGV[5])
 call('PEXPIRE', key, format('%d', 3600000 + lease))
+local counts = take_figures(key, 7)
+add_enqueued(counts, m[7], m[8])
+add_minute(counts)
 
 -- A worker that claims no more cannot be the one that watches for what is due.
 local course = about[3] or ''
@@ -59,15 +70,44 @@ if not paused then
   end
 end
 
+-- Limits go by the count of what runs. Where it leaves no room, the count is made anew, once in an interval; not with more workers than a
+-- call may look at.
+local function recount()
+  local workers, held = call('ZRANGE', PREFIX .. 'leases', 0, 999), 0
+  if call('ZCARD', PREFIX .. 'leases') > #workers then return end
+  for i = 1, #workers do held = held + call('HLEN', PREFIX .. 'inflight:' .. workers[i]) end
+  call('HSET', TOTALS, 'executing', format('%d', held))
+end
+
+local function recounted_places()
+  local places, at = places_of(m[10]), tonumber(m[11] or 0)
+  if places ~= 0 or (now >= at and now - at < interval) then return places end
+  call('HSET', META, 'recounted', NOW)
+  recount()
+  places = places_of(m[10])
+  if places > 0 then mark_open() end
+  return places
+end
+
+-- What a limit leaves: how many more may start, and how many of these a worker may hold ahead of its slots.
+local left = ''
+if m[10] then
+  local places, rate = recounted_places(), rate_of(m[10], m[12])
+  local starts = rate and starts_of(rate) or places
+  local room = min(places or starts, starts)
+  if room == 0 then startable = 0 end
+  left = format('%d ', room) .. (places and format('%d', floor(places / (2 * call('ZCARD', PREFIX .. 'leases')))) or '')
+end
+
 local lapsed = floor_at < now and #call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%d', now), 'LIMIT', 0, 1) > 0
 local sweep = (lapsed or call('EXISTS', PREFIX .. 'batches') == 1) and 1 or 0
 local newest, names = m[6] or '0', ''
 if newest ~= ARGV[6] then names = concat(call('ZRANGE', PREFIX .. 'unhandled', 0, -1), ' ') end
 local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0', newest, names, course,
-  about[4] or '' }
+  about[4] or '', NOW, m[9] or '', left, m[13] and watch_schedules(worker, m[13]) or '' }
 local orders = call('HGETALL', PREFIX .. 'cancelling:' .. worker)
 for i = 1, #orders, 2 do
   reply[#reply + 1] = orders[i]
-  reply[#reply + 1] = string.match(orders[i + 1], '^%d+ %S* ?(.*)$') or ''
+  reply[#reply + 1] = orders[i + 1]
 end
 return reply

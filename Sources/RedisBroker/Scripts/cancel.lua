@@ -1,29 +1,28 @@
--- Cancels operations: waiting ones end at once, for a running one the request is stored first and its owner notified then.
+-- Cancels operations: waiting ones end at once, for a running one the request is stored first and its owner notified then. A forced cancel also
+-- ends running ones at once.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] 1 = store the intent for ids that have no record  ARGV[4…] ids, at most 500
--- Output   for each: code, detail. cancelled ''; requested worker; f|d|c|e and when it ended; unknown 1 if the intent is stored.
+-- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] 1 = store the intent for ids that have no record  ARGV[4] 1 = forced
+-- ARGV[5…] ids, at most 500
+-- Output   for each: code, detail. cancelled ''; requested worker; forced worker; f|d|c|e and when it ended; unknown 1 if the intent is stored.
 --          Then, if some have no record, the workers among whose operations cancel_held.lua is to look for them
--- Events   c for each that ended
+-- Events   c for each that ended, with the change
 -- include: base
--- include: finish
--- include: leave_waiting
 -- include: batch_of
--- include: cancel_request
+-- include: cancel_one
+-- include: force_cancel
 -- include: flush
 call('HDEL', META, '')
-local by, reason = ARGV[1], ARGV[2]
+local by, reason, is_forced = ARGV[1], ARGV[2], ARGV[4] == '1'
 local trace = format('%d ', now) .. by .. ' ' .. reason
 local reply = {}
 
-local function note(id)
-  call('HSET', extras_key(id), 'cancelAt', format('%d', now), 'cancelBy', by, 'cancelReason', reason)
-end
-
+local changed = 0
 local function cancel_executing(id, head)
   local worker = worker_of(head)
   if not worker then return 'unknown', '0' end
-  if call('HEXISTS', extras_key(id), 'cancelAt') == 0 then note(id) end
-  request_cancel(worker, format('%d', fence_of(head)), trace)
+  changed = changed + 1
+  if is_forced and force_cancel(worker, format('%d', fence_of(head)), id, trace) then return 'forced', worker end
+  cancel_executing_one(id, head, worker, by, reason)
   return 'requested', worker
 end
 
@@ -47,9 +46,8 @@ local function cancel(id)
   local state = state_of(head)
   if state == 'x' then return cancel_executing(id, head) end
   if state == 'r' or state == 's' or state == 't' or state == 'b' then
-    leave_waiting(id, head)
-    note(id)
-    finish_waiting(id, head, 'c')
+    cancel_waiting_one(id, head, by, reason)
+    changed = changed + 1
     return 'cancelled', ''
   end
   local ended_at = ended_at_of(head)
@@ -58,7 +56,7 @@ local function cancel(id)
   return state, format('%d', ended_at)
 end
 
-for i = 4, #ARGV do
+for i = 5, #ARGV do
   reply[#reply + 1], reply[#reply + 2] = cancel(ARGV[i])
 end
 if is_any_missing then
@@ -66,5 +64,6 @@ if is_any_missing then
     if call('EXISTS', PREFIX .. 'inflight:' .. worker) == 1 then reply[#reply + 1] = worker end
   end
 end
+if changed > 0 then note_change('cancel', by, changed, reason) end
 flush()
 return reply

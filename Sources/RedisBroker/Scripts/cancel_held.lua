@@ -2,18 +2,21 @@
 -- started meanwhile is found by its intent, if cancel.lua stored one; else it is missed, like what still waits.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] number of ids, at most 500
--- ARGV[4]  the fence of the first worker that was looked at last, 0 = none was  ARGV[5…] ids, then workers
+-- ARGV[4]  the fence of the first worker that was looked at last, 0 = none was  ARGV[5] 1 = forced: ends what it
+--          finds at once  ARGV[6…] ids, then workers
 -- Output   number of workers that are done, the fence of the next one that was looked at last, then id and worker of each that was found
--- Events   none
+-- Events   c for each that a forced cancel ended, and the change, if any was found
 -- include: base
 -- include: header
 -- include: cancel_request
+-- include: force_cancel
+-- include: flush
 call('HDEL', META, '')
 local last = tonumber(ARGV[4])
 local trace = format('%d ', now) .. ARGV[1] .. ' ' .. ARGV[2]
-local first_worker = 5 + ARGV[3]
+local first_worker = 6 + ARGV[3]
 local wanted, found = {}, {}
-for i = 5, first_worker - 1 do wanted[ARGV[i]] = true end
+for i = 6, first_worker - 1 do wanted[ARGV[i]] = true end
 local looked, bytes = 0, 0
 
 local function is_full() return looked >= BATCH or bytes >= REPLY_BYTES end
@@ -23,7 +26,7 @@ local function look_at(worker, fence, element)
   bytes = bytes + #element
   if not wanted[id] then return end
   wanted[id] = nil
-  request_cancel(worker, fence, trace)
+  if ARGV[5] == '1' then force_cancel(worker, fence, id, trace) else request_cancel(worker, fence, trace) end
   call('HDEL', PREFIX .. 'intents', id)
   found[#found + 1] = id
   found[#found + 1] = worker
@@ -68,4 +71,6 @@ end
 
 local worker = first_worker
 while worker <= #ARGV and not is_full() and look_through(ARGV[worker]) do worker = worker + 1 end
+if #found > 0 then note_change('cancel', ARGV[1], #found / 2, ARGV[2]) end
+flush()
 return { worker - first_worker, format('%d', last), unpack(found) }

@@ -2,7 +2,7 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by  ARGV[2] reason
 -- Output   number that waited, number that run
--- Events   one with the count of those that waited
+-- Events   one with the count of those that waited, and the change
 -- include: base
 -- include: cancel_batch
 -- include: flush
@@ -13,5 +13,7 @@ local trace = format('%d ', now) .. ARGV[1] .. ' ' .. ARGV[2]
 local waiting = cancel_waiting(sequence, trace)
 call('HSET', META, 'cancelledSequence', sequence, 'cancelledFence', fence, 'cancelTrace', trace)
 pcall('PUBLISH', CHANNELS .. 'control', 'cancelThrough')
+local executing = tonumber(call('HGET', TOTALS, 'executing') or 0)
+note_change('cancelQueue', ARGV[1], waiting + executing, ARGV[2])
 flush()
-return { waiting, tonumber(call('HGET', TOTALS, 'executing') or 0) }
+return { waiting, executing }

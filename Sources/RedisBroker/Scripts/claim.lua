@@ -3,8 +3,8 @@
 -- ARGV[1]  worker  ARGV[2] its epoch  ARGV[3] capacity, 1 to 500  ARGV[4] the highest fence that it was ever given,
 --          and, each behind a space, names of unhandled operations that it knows
 -- ARGV[5]  1 = only if the worker holds nothing
--- Output   status (ok | paused | noLease | staleEpoch | busy), first fence − 1, milliseconds until the next due (−1 = none),
---          1 if more is ready + 2 if more with these names are unhandled, then what was taken, of which the n-th has the fence "first − 1 + n": of an untracked operation its
+-- Output   status (ok | limited: a limit lets no more start now | paused | noLease | staleEpoch | busy), first fence − 1, milliseconds until the next due (−1 = none),
+--          1 if more is ready + 2 if more with these names are unhandled + 4 times the revision of the standing cancels (0 = there are none), then what was taken, of which the n-th has the fence "first − 1 + n": of an untracked operation its
 --          element (header + envelope), of a tracked one its record as it was before (header, 43 more bytes, envelope)
 -- Events   x for each, e and c for those that may no longer start, r for promoted ones
 -- include: start

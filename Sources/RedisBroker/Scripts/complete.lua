@@ -11,11 +11,12 @@
 -- include: base
 -- include: leave_inflight_batch
 -- include: finish_well
+-- include: room
 -- include: take
 -- include: flush
 local FIRST = 8
 -- A removing command comes first: Redis refuses a script whose first write adds data when its memory is full.
-call('HDEL', META, '')
+note_leaving()
 local worker, untracked, ids = ARGV[1], tonumber(ARGV[6]), tonumber(ARGV[7])
 local last = FIRST + untracked - 1
 local first_triple = last + ids + 1

@@ -18,7 +18,7 @@
 -- include: flush
 local before = reply_of_before(ARGV[1], ARGV[2], ARGV[3])
 if before then return before end
-local groups, n, largest = read_groups(4)
+local groups, n, largest = read_groups(4, '[01]')
 if not groups then return redis.error_reply(n) end
 
 note_large(largest)

@@ -1,13 +1,16 @@
--- Ends attempts that did not end well: retry, dead, or cancelled. A requested cancel beats both others.
+-- Ends runs that did not finish: retry, dead, cancelled, or later again without a used attempt. A requested cancel beats all others.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  worker; then for each operation: fence, id, kind (t retry | d dead | c cancelled), pause in ms, error JSON ('' = none)
--- Output   a character for each: the state it went to (t | d | c), = it went there before, 0 stale
+-- ARGV[1]  worker; then for each operation: fence, id, kind (t retry | d dead | c cancelled | k caught by a
+--          standing cancel | z snoozed | y left its slot to others), pause in ms or id of the standing cancel, error JSON ('' = none),
+--          "instant by reason" of the standing cancel, or why it is snoozed
+-- Output   a character for each: the state it went to (t | d | c | s | r), = it went there before, 0 stale
 -- Events   the same states
 -- include: base
 -- include: leave_inflight
 -- include: enter_queue
 -- include: finish_cancelled
 -- include: keep_error
+-- include: standing
 -- include: flush
 local worker = ARGV[1]
 local outcomes = {}
@@ -16,7 +19,31 @@ local outcomes = {}
 local function repeated(fence, id)
   local head = head_of(id)
   if not head or fence_of(head) ~= tonumber(fence) then return '0' end
-  return find('tdc', stored_state_of(head), 1, true) and '=' or '0'
+  return find('tdcbsru', stored_state_of(head), 1, true) and '=' or '0'
+end
+
+-- The body has asked to be run again later. It started in time, so no expiry counts any more; and it ended by itself, so lost workers are
+-- counted anew.
+local function run_again(id, head, kind, pause, reason)
+  local extras = extras_key(id)
+  add('returned', 1)
+  if kind == 'y' then
+    call('HINCRBY', extras, 'yields', '1')
+    enter_tail(id, changed_header(head, nil, nil, 1, NOW36, ZERO9))
+    return 'r'
+  end
+  call('HINCRBY', extras, 'snoozes', '1')
+  call('HSET', extras, 'snoozedUntil', format('%d', now + pause), 'snoozeReason', reason)
+  enter_set(id, head, 's', now + pause, nil, 1, ZERO9)
+  return 's'
+end
+
+-- It matched a standing cancel before its body began: no attempt is used.
+local function end_caught(id, head, request, standing, trace)
+  if call('HEXISTS', STANDING, standing) == 1 then call('HINCRBY', STANDING, 'caught:' .. standing, '1') end
+  finish_cancelled(id, head, request or trace, failures_of(head))
+  call('HSET', extras_key(id), 'cancelStanding', standing)
+  return 'c'
 end
 
 local function settle(fence, id, kind, pause, json)
@@ -24,6 +51,12 @@ local function settle(fence, id, kind, pause, json)
   if not element then return repeated(fence, id) end
   local head = head_for(element, tonumber(fence))
   if not head then return '0' end
+  if kind == 'k' then return end_caught(id, head, request, format('%d', pause), json) end
+  if kind == 'z' or kind == 'y' then
+    if not is_cancelled(fence, request) then return run_again(id, head, kind, pause, json) end
+    finish_cancelled(id, head, request)
+    return 'c'
+  end
   if json ~= '' then keep_error(id, format('%d ', now) .. json) end
   local failures = one_more_failed(head)
   if is_cancelled(fence, request) then

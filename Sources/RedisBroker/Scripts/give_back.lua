@@ -9,13 +9,14 @@
 -- include: enter_queue
 -- include: set_aside
 -- include: finish_cancelled
+-- include: room
 -- include: flush
 local worker = ARGV[1]
-local outcomes = {}
+local outcomes, untried = {}, 0
 
 local function repeated(fence, id)
   local head = head_of(id)
-  return head and fence_of(head) == tonumber(fence) and find('rsu', stored_state_of(head), 1, true) and '=' or '0'
+  return head and fence_of(head) == tonumber(fence) and find('rsub', stored_state_of(head), 1, true) and '=' or '0'
 end
 
 -- For a while, or until a worker comes that knows the name. Its expiry was taken out when it was handed out.
@@ -32,6 +33,7 @@ local function settle(fence, id, pause, name)
   local element, request = leave_inflight(worker, fence, id)
   if not element then return repeated(fence, id) end
   add('returned', 1)
+  untried = untried + 1
   local is_ended = is_cancelled(fence, request)
   if is_ended or pause >= 0 then
     local head = head_for(element)
@@ -47,6 +49,12 @@ end
 
 for i = 2, #ARGV, 4 do
   outcomes[#outcomes + 1] = settle(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]) or -1, ARGV[i + 3])
+end
+-- A rate counts what was tried.
+if untried > 0 then
+  local m = call('HMGET', META, 'limits', 'bucket')
+  local rate = m[1] and rate_of(m[1], m[2])
+  if rate then use_starts(rate, -untried) end
 end
 flush()
 return concat(outcomes)

@@ -1,11 +1,12 @@
 -- Makes a worker and Redis agree on what the worker owns.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] epoch, stored: older claims take nothing from now on  ARGV[3…] the fences that the worker knows
--- Output   1 if there are more to find, number of lost fences, the lost fences, then fence and element (header + envelope)
+-- Output   1 if there are more to find + 2 times the revision of the standing cancels, number of lost fences, the lost fences, then fence and element (header + envelope)
 --          of at most 200 (and about 256 KiB) that the worker does not know, oldest first
 -- Events   none
 -- include: base
 -- include: record
+-- include: standing
 local worker = ARGV[1]
 call('HDEL', META, '')
 local key = PREFIX .. 'worker:' .. worker
@@ -24,7 +25,7 @@ for i = 3, #ARGV do
 end
 table.sort(unknown)
 
-local reply, bytes = { #unknown > SWEEP_LIMIT and 1 or 0, #lost }, 0
+local reply, bytes, more = { 0, #lost }, 0, #unknown > SWEEP_LIMIT and 1 or 0
 for i = 1, #lost do reply[#reply + 1] = lost[i] end
 for i = 1, min(#unknown, SWEEP_LIMIT) do
   local fence = format('%d', unknown[i])
@@ -34,10 +35,11 @@ for i = 1, min(#unknown, SWEEP_LIMIT) do
   end
   bytes = bytes + #element
   if i > 1 and bytes > REPLY_BYTES then
-    reply[1] = 1
+    more = 1
     break
   end
   reply[#reply + 1] = fence
   reply[#reply + 1] = element
 end
+reply[1] = more + 2 * standing_revision(call('HGET', META, 'standing'))
 return reply

@@ -1,11 +1,12 @@
 -- Removes operations that do not run, with everything stored about them.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV     ids, at most 500
+-- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
 -- Output   a character for each: 1 removed, x it runs, 0 unknown
--- Events   none
+-- Events   the change
 -- include: base
 -- include: leave_waiting
 -- include: erase
+-- include: end_links
 -- include: flush
 local outcomes, erased, is_erased = {}, {}, {}
 call('HDEL', META, '')
@@ -19,13 +20,17 @@ local function remove(id)
     leave_ended(id, head, state)
   else
     leave_waiting(id, head)
+    if is_linked(head) then end_links(id) end
     add('removed', 1)
   end
   erased[#erased + 1], is_erased[id] = id, true
   return '1'
 end
 
-for i = 1, #ARGV do outcomes[i] = remove(ARGV[i]) end
-if #erased > 0 then erase(erased) end
+for i = 2, #ARGV do outcomes[i - 1] = remove(ARGV[i]) end
+if #erased > 0 then
+  erase(erased)
+  note_change('remove', ARGV[1], #erased, '')
+end
 flush()
 return concat(outcomes)

@@ -1,12 +1,14 @@
 -- Stores what running operations write about themselves, each under its fence.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] number of this call, growing (a repeat has the same), 0 = none; then for each report: fence, id,
---          kind (p progress | l log line | k checkpoint | a cancel acknowledged), content
+--          kind (p progress | l log line | k checkpoint | a cancel acknowledged | s the body of a forced cancel has stopped), content
 -- Output   a character for each: 1 stored, 0 the fence is stale
 -- Events   none; clients that follow an operation get a p for its progress
 -- include: base
 -- include: record
 -- include: waiters
+-- include: stopping
+-- include: flush
 call('HDEL', META, '')
 local inflight = PREFIX .. 'inflight:' .. ARGV[1]
 local outcomes = {}
@@ -51,9 +53,19 @@ local function keep_line(id, line)
   end
 end
 
+-- A forced cancel has taken the fence: of that run only these two times are stored.
+local function store_of_forced(fence, id, kind)
+  if kind ~= 'a' and kind ~= 's' then return '0' end
+  if kind == 's' and call('HEXISTS', inflight, fence) == 0 then call('HDEL', PREFIX .. 'cancelling:' .. ARGV[1], fence) end
+  if call('HGET', extras_key(id), 'cancelForcedFence') ~= fence then return '0' end
+  if kind == 's' then free_stopped_key(id) end
+  call('HSETNX', extras_key(id), kind == 's' and 'cancelStoppedAt' or 'cancelAcknowledgedAt', format('%d', now))
+  return '1'
+end
+
 local function store(fence, id, kind, content)
   local element = call('HGET', inflight, fence)
-  if not element or id_of(element) ~= id then return '0' end
+  if not element or id_of(element) ~= id then return store_of_forced(fence, id, kind) end
   if call('EXISTS', record_key(id)) == 0 then return '1' end
   if kind == 'l' then
     if not is_repeat then keep_line(id, content) end
@@ -71,4 +83,5 @@ end
 for i = 3, #ARGV, 4 do
   outcomes[#outcomes + 1] = store(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
 end
+flush()
 return concat(outcomes)

@@ -1,16 +1,18 @@
 -- An operator's retry: dead, cancelled and expired operations become ready with fresh attempts; scheduled and retrying ones at once.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV     ids, at most 500
--- Output   a character for each: 1 done, the letter of the state that forbids it, 0 unknown
--- Events   r for each
+-- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
+-- Output   a character for each: 1 done, the letter of the state that forbids it, 0 unknown, k another operation has its unique key; behind a space
+--          each the ids of those
+-- Events   r for each, with the change
 -- include: base
 -- include: size
 -- include: leave_waiting
 -- include: enter_queue
+-- include: claim_key
 -- include: flush
 -- A removing command comes first: an operator's retry must work when Redis is full.
 call('HDEL', META, '')
-local outcomes, largest = {}, 0
+local outcomes, largest, changed = {}, 0, 0
 
 -- Errors and log stay. What the last run left in the record (start, fence, end) goes, and so does a passed expiry. Another
 -- revision invalidates references left behind; a new sequence takes it out of an earlier cancel of the whole queue.
@@ -19,11 +21,19 @@ local function make_ready(id, head, failures)
   add('notEnqueued', 1)
   local header = changed_header(head, next_revision(head), failures, 1, NOW36, ZERO9)
   -- Never all that an operation with errors or a log has: `erase` looks for these where there are extras.
-  call('HDEL', extras_key(id), 'cancelAt', 'cancelBy', 'cancelReason', 'cancelAcknowledgedAt', 'progress')
+  call('HDEL', extras_key(id), 'cancelAt', 'cancelBy', 'cancelReason', 'cancelAcknowledgedAt', 'progress', 'cancelForced',
+    'cancelForcedFence', 'cancelForcedWorker', 'cancelStoppedAt', 'cancelStanding', 'turn')
   -- Of a cancel that came while it ran untracked, and for which it ended too early.
   call('HDEL', PREFIX .. 'intents', id)
   enter_tail(id, with_sequence(header, sequence))
-  largest = max(largest, bytes_of_record(id))
+  largest, changed = max(largest, bytes_of_record(id)), changed + 1
+end
+
+local holders = ''
+local function take_key_again(id)
+  local is_free, holder = reclaim_key(id)
+  if not is_free then holders = holders .. ' ' .. holder end
+  return is_free
 end
 
 local function retry(id)
@@ -31,6 +41,7 @@ local function retry(id)
   if not head then return '0' end
   local state = state_of(head)
   if state == 'd' or state == 'c' or state == 'e' then
+    if is_linked(head) and not take_key_again(id) then return 'k' end
     leave_ended(id, head, state)
     make_ready(id, head, '000')
     add('reopened', 1)
@@ -43,7 +54,8 @@ local function retry(id)
   return '1'
 end
 
-for i = 1, #ARGV do outcomes[i] = retry(ARGV[i]) end
+for i = 2, #ARGV do outcomes[i - 1] = retry(ARGV[i]) end
 note_large(largest)
+if changed > 0 then note_change('retry', ARGV[1], changed, '') end
 flush()
-return concat(outcomes)
+return concat(outcomes) .. holders

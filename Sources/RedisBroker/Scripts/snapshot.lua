@@ -4,11 +4,13 @@
 -- Output   time, ready with unhandled, scheduled, retrying, finished, dead, cancelled, expired, milliseconds that the oldest ready has waited
 --          (-1 none), meta fields, totals, workers (id, lease until, in flight, beat at, info, course, slots, …), executing rows (worker, fence,
 --          element or record cut to 1 KiB, 1 if it is a record, extras …), number of names of unhandled operations, the 20 names with most
---          of them (name, how many, …)
+--          of them (name, how many, …), blocked, limit keys: their number, limits (key, limits, …) and the 20 with most ready ones (key, ready, of these
+--          in no lane, running, …)
 -- Events   none
 -- include: base
 -- include: record
 -- include: fences
+-- include: limit_key_names
 -- Of an operation that runs.
 local SHOWN_BYTES = 1024
 local rows = tonumber(ARGV[1])
@@ -22,8 +24,8 @@ for lane = 0, 4 do
     oldest = max(oldest, now - ready_at_of(head))
   end
 end
-local left = call('HMGET', TOTALS, 'stale', 'unhandled')
-ready = ready - tonumber(left[1] or 0) + tonumber(left[2] or 0)
+local left = call('HMGET', TOTALS, 'stale', 'unhandled', 'keyed')
+ready = ready - tonumber(left[1] or 0) + tonumber(left[2] or 0) + tonumber(left[3] or 0)
 
 local unhandled = call('ZREVRANGE', PREFIX .. 'unhandled', 0, 19, 'WITHSCORES')
 for i = 1, #unhandled, 2 do
@@ -32,6 +34,19 @@ for i = 1, #unhandled, 2 do
   local head = first and head_of(first)
   if head then oldest = max(oldest, now - ready_at_of(head)) end
 end
+
+local keyed = call('ZREVRANGE', PREFIX .. 'keyed', 0, 19, 'WITHSCORES')
+local key_rows = {}
+for i = 1, #keyed, 2 do
+  local waiting = waiting_of_key(keyed[i])
+  local first = call('ZRANGE', waiting, 0, 0)[1]
+  local head = first and head_of(first)
+  if head then oldest = max(oldest, now - ready_at_of(head)) end
+  for _, value in ipairs({ keyed[i], keyed[i + 1], call('ZCARD', waiting), call('SCARD', PREFIX .. 'running:' .. keyed[i]) }) do
+    key_rows[#key_rows + 1] = value
+  end
+end
+local limit_keys_shown = { call('ZCARD', PREFIX .. 'keyed'), call('HGETALL', PREFIX .. 'keyLimits'), key_rows }
 
 local workers, executing = {}, {}
 local leases = call('ZRANGE', PREFIX .. 'leases', 0, 199, 'WITHSCORES')
@@ -71,5 +86,6 @@ return {
   call('ZCARD', PREFIX .. 'ended:f'), call('ZCARD', PREFIX .. 'ended:d'), cancelled,
   call('ZCARD', PREFIX .. 'ended:e'), format('%d', ready > 0 and oldest or -1),
   call('HGETALL', META), call('HGETALL', TOTALS), workers, executing,
-  call('ZCARD', PREFIX .. 'unhandled'), unhandled,
+  call('ZCARD', PREFIX .. 'unhandled'), unhandled, call('ZCARD', PREFIX .. 'blocked'),
+  limit_keys_shown,
 }

@@ -1,5 +1,5 @@
--- Hands back what one lapsed worker held (the oldest first), or clears operations of a cancelled queue away: at most 200 a call, and
--- about 256 KiB.
+-- Hands back what one lapsed worker held (the oldest first, at most 200 a call), or clears at most 80 operations of a cancelled queue away,
+-- and about 256 KiB.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
 -- Output   recovered, dead, cleared, 1 if more is left to sweep now

@@ -10,6 +10,8 @@ public struct QueueStatistics: Sendable, Equatable {
     public let isPaused: Bool
     /// When a timed pause ends; nil if the queue is not paused, or paused until it is resumed.
     public let pausedUntil: Date?
+    /// How much of it may run at once.
+    public let limits: QueueLimits
     /// How long the oldest ready operation has waited; nil if none is ready.
     public let oldestReady: Duration?
     /// How many workers have a lease. More than 200 count as 200.
@@ -46,6 +48,7 @@ public struct QueueStatistics: Sendable, Equatable {
         time = Date(milliseconds: snapshot.time)
         isPaused = snapshot.paused
         pausedUntil = snapshot.pausedUntil.map { Date(milliseconds: $0) }
+        limits = snapshot.limits
         oldestReady = snapshot.oldestReadyMilliseconds.map { .milliseconds($0) }
         liveWorkers = snapshot.liveWorkers.count
         counts = snapshot.counts

@@ -17,7 +17,7 @@ struct Doctor: Sendable {
         /// Most entries in each place of a queue.
         var entries: Int
 
-        static let short = Budget(keys: 100_000, entries: 20_000)
+        static let short = Budget(keys: 25_000, entries: 5000)
         static let deep = Budget(keys: .max, entries: .max)
     }
 

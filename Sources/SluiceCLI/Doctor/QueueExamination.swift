@@ -16,7 +16,13 @@ extension Doctor {
             }
             isComplete = end && isComplete
         }
-        var places: [AuditPlace] = [.scheduled, .retrying, .expiring]
+        for place in before.keyPlaces {
+            let end = try await examine(place, queue) { audit in
+                for id in audit.live.compactMap({ OperationID($0) }) { ready[id] = nil }
+            }
+            isComplete = end && isComplete
+        }
+        var places: [AuditPlace] = [.scheduled, .retrying, .blocked, .expiring, .unique]
         places += [OperationState.finished, .dead, .cancelled, .expired].map { .ended($0) }
         places += before.unhandled.map { .unhandled($0) }
         places += workers.union(walk.inFlight[queue] ?? []).sorted().map { .inFlight(worker: $0) }

@@ -1,4 +1,5 @@
 import Operations
+import SluiceMonitor
 import TerminalText
 
 /// Why an operation does not run: every reason that holds.
@@ -95,6 +96,10 @@ extension Situation {
     }
 
     func label(of row: WorkerRow) -> String { LiveWorker(row: row, info: WorkerInfo(row.info)).label }
+
+    func label(ofWorker id: String) -> String {
+        snapshot.workers.first { $0.worker == id }.map(label) ?? id
+    }
 
     /// Seconds until it starts, if the queue goes on as it was measured; nil = cannot be said.
     var estimatedSeconds: Int? {

@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 import Sluice
 import SluiceMonitor
 
@@ -11,6 +12,10 @@ struct Situation: Sendable {
     /// Operations of the queue that started each second, measured over about a second; nil = not measured.
     var startsPerSecond: Double?
     var memory: [ServerMemory] = []
+    /// The standing cancel that it matches while it waits.
+    var standing: StandingCancel?
+    /// What holds back those of its limit key; nil unless it is ready and has one.
+    var limitKey: LimitKeyState?
 
     /// A worker of the queue whose lease has not ended.
     struct LiveWorker: Sendable {
@@ -46,13 +51,18 @@ struct Situation: Sendable {
 /// Reads situations: two snapshots a second apart of each queue, so that there is a rate.
 struct SituationReader {
     static let pause: Duration = .seconds(1)
+    /// Running operations that are read: those that hold the places of a limited queue.
+    private static let rows = 20
     let client: SluiceClient
+    var view = PayloadView()
 
     /// The situations of operations, in order.
     func read(_ details: [OperationDetail]) async throws -> [Situation] {
         let queues = Set(details.map(\.queue))
         let memory = try await client.broker.memory()
         let first = try await snapshots(queues)
+        var standing: [String: StandingCancels] = [:]
+        for queue in queues { standing[queue] = try await client.broker.standingCancels(queue: queue) }
         var backlogs: [OperationID: Backlog] = [:]
         for detail in details where detail.state == .ready && detail.record.header.tracked {
             backlogs[detail.id] = try await client.broker.backlog(
@@ -60,6 +70,11 @@ struct SituationReader {
                 queue: detail.queue,
                 limit: Backlog.limit
             )
+        }
+        var keys: [OperationID: LimitKeyState] = [:]
+        for detail in details where detail.state == .ready {
+            guard let key = detail.limitKey else { continue }
+            keys[detail.id] = try await client.broker.limitKey(key, queue: detail.queue)
         }
         let measured = Set(details.filter { backlogs[$0.id] != nil }.map(\.queue))
         let second = try await secondSnapshots(measured.filter { first[$0].map { !$0.liveWorkers.isEmpty } ?? false })
@@ -70,8 +85,18 @@ struct SituationReader {
                 snapshot: before,
                 backlog: backlogs[detail.id],
                 startsPerSecond: second[detail.queue].flatMap { Self.starts(from: before, to: $0) },
-                memory: memory
+                memory: memory,
+                standing: standing[detail.queue].flatMap { living(of: $0, matching: detail) },
+                limitKey: keys[detail.id]
             )
+        }
+    }
+
+    private func living(of standing: StandingCancels, matching detail: OperationDetail) -> StandingCancel? {
+        guard !detail.state.isTerminal, detail.state != .executing else { return nil }
+        return standing.cancels.first { cancel in
+            let query = try? OperationQuery(parsing: cancel.query)
+            return query?.matches(detail, now: standing.time, view: view) ?? false
         }
     }
 
@@ -84,7 +109,7 @@ struct SituationReader {
     private func snapshots(_ queues: Set<String>) async throws -> [String: QueueSnapshot] {
         try await withThrowingTaskGroup(of: QueueSnapshot.self) { group in
             for queue in queues {
-                group.addTask { try await client.broker.snapshot(queue: queue, executingRows: 0) }
+                group.addTask { try await client.broker.snapshot(queue: queue, executingRows: Self.rows) }
             }
             return try await group.reduce(into: [:]) { $0[$1.queue] = $1 }
         }

@@ -36,8 +36,8 @@ struct WaitRule: Sendable {
 
     /// Every kind. Of those that hold, the first is named in the sentence.
     static let all: [WaitRule] = [
-        .ended, .queueCancelled, .cancelling, .workerLost, .workerSilent, .executing, .notDue, .retryDelay, .overdue,
-        .paused,
+        .ended, .queueCancelled, .cancelling, .held, .keyTaken, .standingCancel, .workerLost, .workerSilent, .executing,
+        .notDue, .snoozed, .retryDelay, .overdue, .paused, .limited, .rateReached, .keyLimited, .keyTurn,
         .noWorker, .unknownName, .workersQuiet, .slotsBusy, .backlog, .redisFull,
     ]
 }
@@ -63,6 +63,37 @@ extension WaitRule {
         guard situation.isCancelledWithQueue else { return nil }
         let cancel = situation.detail.cancel.map { " " + situation.text(of: $0) } ?? ""
         return WaitReason("the whole queue was cancelled\(cancel)", fix: ["retry", situation.id])
+    }
+
+    static let held = WaitRule(code: "held") { situation in
+        guard let hold = situation.detail.hold else { return nil }
+        return WaitReason(
+            "it is held, by \(hold.by) \(situation.ago(hold.at))",
+            [.init("since", TimeText.rfc3339(hold.at))]
+                + (hold.reason.isEmpty ? [] : [WaitReason.Fact("reason", hold.reason)]),
+            fix: ["release", situation.id]
+        )
+    }
+
+    static let keyTaken = WaitRule(code: "keyTaken") { situation in
+        guard situation.detail.waitsForTurn, let key = situation.detail.uniqueKey else { return nil }
+        let holder = situation.detail.keyHolder?.description
+        return WaitReason(
+            "it waits for its turn at the unique key \(OperationsError.quoted(key))"
+                + (holder.map { ", which \($0) has" } ?? ""),
+            [.init("unique", key)] + (holder.map { [.init("holder", $0)] } ?? []),
+            fix: holder.map { ["cancel", $0] }
+        )
+    }
+
+    static let standingCancel = WaitRule(code: "standingCancel") { situation in
+        guard let cancel = situation.standing else { return nil }
+        let reason = cancel.reason.isEmpty ? "" : ": \(cancel.reason)"
+        return WaitReason(
+            "a standing cancel will end it before it begins, set \(situation.ago(cancel.setAt)) by \(cancel.by)\(reason)",
+            [.init("query", cancel.query), .init("ends", "in \(situation.left(until: cancel.endsAt))")],
+            fix: ["cancels", "rm", "\(situation.queue)/\(cancel.id)"]
+        )
     }
 
     static let cancelling = WaitRule(code: "cancelling") { situation in
@@ -127,10 +158,26 @@ extension WaitRule {
 extension WaitRule {
     static let notDue = WaitRule(code: "notDue") { situation in
         let due = situation.detail.record.dueAt
-        guard situation.state == .scheduled, due > situation.now else { return nil }
+        guard situation.state == .scheduled, due > situation.now, situation.detail.snoozedUntil == nil else {
+            return nil
+        }
         return WaitReason(
             "it is not due for \(situation.left(until: due))",
             [.init("due", TimeText.rfc3339(due))],
+            fix: ["retry", situation.id]
+        )
+    }
+
+    static let snoozed = WaitRule(code: "snoozed") { situation in
+        guard let until = situation.detail.snoozedUntil, until > situation.now, let snooze = situation.detail.snooze
+        else { return nil }
+        var facts: [WaitReason.Fact] = [
+            .init("due", TimeText.rfc3339(until)), .init("snoozed", QuantityText.times(snooze.count)),
+        ]
+        if !snooze.reason.isEmpty { facts.append(.init("reason", snooze.reason)) }
+        return WaitReason(
+            "it has snoozed: its body runs again in \(situation.left(until: until)), in the same attempt",
+            facts,
             fix: ["retry", situation.id]
         )
     }
@@ -166,12 +213,82 @@ extension WaitRule {
 extension WaitRule {
     static let paused = WaitRule(code: "paused") { situation in
         guard situation.state.isWaiting, situation.snapshot.paused else { return nil }
-        let until = situation.snapshot.pausedUntil
+        let (until, trace) = (situation.snapshot.pausedUntil, situation.snapshot.pause)
+        var sentence = "queue \(situation.queue) is paused "
+        sentence += until.map { "for \(situation.left(until: $0))" } ?? "until it is resumed"
+        var facts: [WaitReason.Fact] = until.map { [.init("until", TimeText.rfc3339($0))] } ?? []
+        if let trace {
+            sentence += ", by \(trace.by) \(situation.ago(trace.at))"
+            facts.append(.init("since", TimeText.rfc3339(trace.at)))
+            if !trace.reason.isEmpty { facts.append(.init("reason", trace.reason)) }
+        }
         return WaitReason(
-            "queue \(situation.queue) is paused "
-                + (until.map { "for \(situation.left(until: $0))" } ?? "until it is resumed"),
-            until.map { [.init("until", TimeText.rfc3339($0))] } ?? [],
+            sentence,
+            facts,
             fix: ["queue", "resume", situation.queue]
+        )
+    }
+
+    static let limited = WaitRule(code: "limited") { situation in
+        let (snapshot, executing) = (situation.snapshot, situation.snapshot.counts[.executing] ?? 0)
+        guard situation.state.isWaiting, situation.state != .blocked, let limit = snapshot.limits.concurrency,
+            executing >= limit
+        else { return nil }
+        var facts = snapshot.executing.prefix(5).map { row in
+            WaitReason.Fact("holds a place", "\(row.header.id) \(row.name) on \(situation.label(ofWorker: row.worker))")
+        }
+        if executing > facts.count { facts.append(.init("others", QuantityText.grouped(executing - facts.count))) }
+        if let set = snapshot.limitsSet { facts.append(.init("set", "\(situation.ago(set.at)) by \(set.by)")) }
+        return WaitReason(
+            "the limit of queue \(situation.queue) is reached: \(QuantityText.grouped(executing)) of "
+                + "\(QuantityText.grouped(limit)) operations run",
+            facts,
+            fix: ["queue", "limit", situation.queue, "concurrency=\(min(2 * limit, QueueLimit.most))"]
+        )
+    }
+
+    static let rateReached = WaitRule(code: "rateReached") { situation in
+        let snapshot = situation.snapshot
+        guard situation.state.isWaiting, situation.state != .blocked, let rate = snapshot.limits.rate,
+            let milliseconds = snapshot.nextStartMilliseconds
+        else { return nil }
+        var facts = [WaitReason.Fact("next start", "in \(DurationText.precise(.milliseconds(milliseconds)))")]
+        if let set = snapshot.limitsSet { facts.append(.init("set", "\(situation.ago(set.at)) by \(set.by)")) }
+        let period = rate.period == .seconds(1) ? "s" : DurationText.precise(rate.period)
+        return WaitReason(
+            "the rate of queue \(situation.queue) is reached: \(LimitText.text(rate))",
+            facts,
+            fix: ["queue", "limit", situation.queue, "rate=\(min(2 * rate.count, QueueLimit.most))/\(period)"]
+        )
+    }
+
+    static let keyLimited = WaitRule(code: "keyLimited") { situation in
+        guard situation.detail.waitsForKey, let key = situation.limitKey, key.isFull else { return nil }
+        var facts = key.executing.prefix(5).map { WaitReason.Fact("holds a place", "\($0)") }
+        if key.row.executing > facts.count {
+            facts.append(.init("others", QuantityText.grouped(key.row.executing - facts.count)))
+        }
+        let limit = key.limit.concurrency ?? 1
+        return WaitReason(
+            "the limit of key \(key.row.key) is reached: \(QuantityText.grouped(key.row.executing)) of "
+                + "\(QuantityText.grouped(limit)) operations run",
+            facts,
+            fix: [
+                "queue", "limit", situation.queue, "key:\(key.row.key).concurrency=\(min(2 * limit, QueueLimit.most))",
+            ]
+        )
+    }
+
+    static let keyTurn = WaitRule(code: "keyTurn") { situation in
+        guard situation.detail.waitsForKey, let key = situation.limitKey, !key.isFull else { return nil }
+        let weight = key.limit.weight ?? 1
+        return WaitReason(
+            "others of key \(key.row.key) go first: keys get equal shares, and \(QuantityText.grouped(weight)) of a key "
+                + "\(weight == 1 ? "stands" : "stand") in line with those of others",
+            [.init("of the key wait", QuantityText.grouped(key.row.waiting))],
+            fix: [
+                "queue", "limit", situation.queue, "key:\(key.row.key).weight=\(min(2 * weight, QueueLimit.heaviest))",
+            ]
         )
     }
 

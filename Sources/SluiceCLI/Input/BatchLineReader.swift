@@ -7,6 +7,7 @@ import TerminalText
 struct BatchLineReader: Sendable {
     private static let fields = [
         "name", "args", "queue", "priority", "in", "at", "tags", "id", "expires", "attempts", "runTimeout", "track",
+        "unique", "ifExists", "freshFor", "key",
     ]
     /// The depth of the arguments plus the line's own object.
     private static let depth = Defaults.jsonDepth + 1
@@ -119,6 +120,10 @@ extension BatchLineReader {
         case "id": settings.id = try text(key, value)
         case "expires": settings.expires = try DurationText.parse(text(key, value))
         case "runTimeout": settings.runTimeout = try DurationText.parse(text(key, value))
+        case "unique": settings.unique = try text(key, value)
+        case "ifExists": settings.ifExists = try DuplicatePolicy(typed: text(key, value))
+        case "freshFor": settings.freshFor = try DurationText.parse(text(key, value))
+        case "key": settings.key = try text(key, value)
         case "attempts":
             guard let number = value.intValue else { throw wrong(key, value, "a whole number") }
             settings.attempts = number

@@ -16,6 +16,10 @@ package struct EnqueueSettings: Sendable {
     var attempts: Int?
     var runTimeout: Duration?
     var noTrack: Bool
+    var unique: String?
+    var ifExists: DuplicatePolicy?
+    var freshFor: Duration?
+    var key: String?
     /// Whether the command waits for its end.
     var isAwaited = false
 
@@ -28,6 +32,21 @@ package struct EnqueueSettings: Sendable {
         }
         guard !noTrack || !isAwaited else {
             throw .usage("an untracked operation cannot be waited for", fix: "drop --no-track")
+        }
+        guard unique != nil || ifExists == nil && freshFor == nil else {
+            throw .usage(
+                "--if-exists and --fresh-for are about a unique key",
+                fix: "add --unique KEY, or --unique auto"
+            )
+        }
+        guard unique == nil || !noTrack else {
+            throw .usage("an operation with a unique key is always tracked", fix: "drop --no-track")
+        }
+        guard key == nil || !noTrack else {
+            throw .usage("an operation with a limit key is always tracked", fix: "drop --no-track")
+        }
+        if case .debounce = ifExists, delay != nil || at != nil {
+            throw .usage("debounce says when the operation may start", fix: "drop --in and --at")
         }
         if let at { try Self.checkStart(at, "--at") }
         guard id.map({ !$0.isEmpty }) ?? true else { throw .usage("--id is empty", fix: "--id order-4711") }
@@ -53,6 +72,14 @@ package struct EnqueueSettings: Sendable {
         options.attempts = attempts
         options.expires = expires
         options.runTimeout = runTimeout
+        options.limitKey = key
+        options.uniqueness = unique.map {
+            EnqueueOptions.Uniqueness(
+                key: $0 == "auto" ? .automatic : UniqueKey($0),
+                policy: ifExists ?? .join,
+                freshFor: freshFor
+            )
+        }
         return options
     }
 

@@ -35,6 +35,31 @@ package struct EnqueueFlags: ParsableArguments {
         transform: DurationText.parse
     )
     var runTimeout: Duration?
+    @Option(
+        help: ArgumentHelp(
+            "At most one operation with this key is waiting or executing in the queue; auto: name and arguments are the key.",
+            valueName: "key|auto"
+        )
+    )
+    var unique: String?
+    @Option(
+        help: ArgumentHelp(
+            "If the unique key is taken: join (default), skip, replace, enqueue, keepLatest or debounce=TIME.",
+            valueName: "policy"
+        ),
+        transform: { try DuplicatePolicy(typed: $0) }
+    )
+    var ifExists: DuplicatePolicy?
+    @Option(
+        help: "Let join and skip answer with this operation for so long after it has finished, for example 1h.",
+        transform: DurationText.parse
+    )
+    var freshFor: Duration?
+    @Option(
+        help:
+            "The limit key, for example a tenant: so many of a key run at once as queue limit says, and keys get equal shares."
+    )
+    var key: String?
     @Flag(help: "Keep no record unless the operation fails or is cancelled: faster.")
     var noTrack = false
     @Option(
@@ -60,7 +85,11 @@ package struct EnqueueFlags: ParsableArguments {
             expires: expires,
             attempts: attempts,
             runTimeout: runTimeout,
-            noTrack: noTrack
+            noTrack: noTrack,
+            unique: unique,
+            ifExists: ifExists,
+            freshFor: freshFor,
+            key: key
         )
     }
 }
@@ -84,5 +113,24 @@ extension OperationPriority {
             )
         }
         self = priority
+    }
+}
+
+extension DuplicatePolicy {
+    /// Reads `keepLatest`, `keep-latest`, `debounce=5s`.
+    package init(typed text: String) throws {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let word = parts[0].lowercased().filter { $0 != "-" && $0 != "_" }
+        let plain: [DuplicatePolicy] = [.join, .skip, .replace, .enqueue, .keepLatest]
+        if parts.count == 1, let policy = plain.first(where: { $0.word.lowercased() == word }) {
+            self = policy
+        } else if word == "debounce", parts.count == 2 {
+            self = .debounce(try DurationText.parse(parts[1]))
+        } else {
+            throw CLIError.usage(
+                "unknown policy \(OperationsError.quoted(text))",
+                fix: plain.map(\.word).joined(separator: ", ") + ", debounce=5s"
+            )
+        }
     }
 }

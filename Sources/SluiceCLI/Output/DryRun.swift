@@ -1,5 +1,6 @@
 import Operations
 import Sluice
+import SluiceMonitor
 import TerminalText
 
 /// What a change would do, found without changing anything: `docs/schema/dry-run.json`.

@@ -1,43 +1,151 @@
 import Operations
 import Sluice
+import SluiceMonitor
 import TerminalText
 
-/// Transitions as lines, in columns of fixed width because later rows are not known.
+/// Events as lines, in columns of fixed width because later rows are not known.
 struct EventRows: Sendable {
     let format: OutputFormat
     /// The width of a line; nil = no limit.
     let width: Int?
+    /// Whether all transitions are printed, so that a row says how many have no name.
+    var isWhole = true
 
     var header: [String] {
         switch format {
-        case .table, .wide: [line("TIME", "ID", "STATE", "QUEUE")]
-        case .csv: ["time,queue,id,state"]
+        case .table, .wide: [line("TIME", "ID / BY", "STATE", "QUEUE", "NAME / DETAIL")]
+        case .csv: ["time,queue,from,to,id,state,name,worker,change,count,by,reason"]
         case .json, .jsonl, .id: []
         }
     }
 
-    /// - Parameter now: milliseconds since 1970, the time of the rows.
-    func lines(_ batch: EventBatch, at now: Int64) -> [String] {
+    /// - Parameters:
+    ///   - details: of its transitions, in order; nil = not read, or not there.
+    ///   - time: milliseconds since 1970.
+    func lines(_ batch: EventBatch, _ details: [OperationDetail?] = [], at time: Int64) -> [String] {
+        let rows = batch.transitions.enumerated().map { index, transition in
+            EventRow(transition, index < details.count ? details[index] : nil)
+        }
         switch format {
-        case .json, .jsonl: return [EventsVerb.json(batch).serialized()]
-        case .id: return batch.transitions.map(\.id.description)
+        case .json, .jsonl: return [Self.json(batch, rows, at: time).serialized()]
+        case .id: return rows.map(\.id)
         case .csv:
-            return batch.transitions.map {
-                [TimeText.rfc3339(now), batch.queue, $0.id.description, $0.state.rawValue].map(CSV.cell)
-                    .joined(separator: ",")
-            }
+            return (batch.change.map { [cells(batch, change: $0, at: time)] } ?? [])
+                + rows.map { cells(batch, row: $0, at: time) }
         case .table, .wide:
-            let time = TimeText.clock(now, fraction: true)
-            let more = Int(batch.to - batch.from + 1) - batch.transitions.count
-            return batch.transitions.map { line(time, $0.id.description, $0.state.rawValue, batch.queue) }
-                + (more > 0 ? [line(time, "and \(more) more", "-", batch.queue)] : [])
+            let more = isWhole ? batch.counts.values.reduce(0, +) - rows.count : 0
+            return (batch.change.map { [line($0, batch.queue, at: time)] } ?? [])
+                + rows.map { line(clock(time), $0.id, $0.state.rawValue, batch.queue, $0.text) }
+                + (more > 0 ? [line(clock(time), "and \(more) more", "-", batch.queue)] : [])
         }
     }
 
-    private func line(_ time: String, _ id: String, _ state: String, _ queue: String) -> String {
+    /// Numbers of events of which nothing is kept.
+    func lines(unkept numbers: ClosedRange<Int64>, queue: String, at time: Int64) -> [String] {
+        switch format {
+        case .id, .csv: return []
+        case .json, .jsonl:
+            let batch = EventBatch(
+                queue: queue,
+                from: numbers.lowerBound,
+                to: numbers.upperBound,
+                counts: [:],
+                transitions: []
+            )
+            return [Self.json(batch, [], at: time, isKept: false).serialized()]
+        case .table, .wide: return [line(clock(time), "\(numbers.count) not kept", "-", queue)]
+        }
+    }
+
+    private func clock(_ time: Int64) -> String { TimeText.clock(time, fraction: true) }
+
+    private func line(_ change: QueueChange, _ queue: String, at time: Int64) -> String {
+        line(clock(time), change.by, change.word, queue, change.sentence)
+    }
+
+    private func line(_ time: String, _ id: String, _ state: String, _ queue: String, _ about: String = "") -> String {
         let text =
-            time.padded(toWidth: 14) + id.padded(toWidth: OperationID.characterCount + 2) + state.padded(toWidth: 11)
-            + SafeText.line(queue)
+            time.padded(toWidth: 14) + SafeText.line(id).padded(toWidth: OperationID.characterCount + 2)
+            + state.padded(toWidth: 11) + SafeText.line(queue) + (about.isEmpty ? "" : "  " + SafeText.line(about))
         return width.map { text.truncated(toWidth: $0) } ?? text
+    }
+}
+
+/// One transition and what its record says now.
+private struct EventRow {
+    let id: String
+    let state: OperationState
+    var name = ""
+    var worker = ""
+    var by = ""
+    var reason = ""
+
+    init(_ transition: (id: OperationID, state: OperationState), _ detail: OperationDetail?) {
+        id = transition.id.description
+        state = transition.state
+        guard let detail else { return }
+        name = detail.envelope.name
+        worker = state == .executing ? detail.worker ?? "" : ""
+        if state == .cancelled, let cancel = detail.cancel { (by, reason) = (cancel.by, cancel.reason) }
+        if state == .scheduled, detail.snoozedUntil != nil, let snooze = detail.snooze {
+            let why = snooze.reason.isEmpty ? "" : ": \(snooze.reason)"
+            reason = "snoozed, \(QuantityText.times(snooze.count))\(why)"
+        }
+        if [.retrying, .dead].contains(state) { reason = detail.errors.last?.failure.sentence ?? "" }
+    }
+
+    var text: String {
+        [name, worker.isEmpty ? "" : "on \(worker)", by.isEmpty ? "" : "by \(by)", reason].filter { !$0.isEmpty }
+            .joined(separator: "  ")
+    }
+}
+
+extension EventRows {
+    private func cells(_ batch: EventBatch, row: EventRow, at time: Int64) -> String {
+        Self.csv(
+            [TimeText.rfc3339(time), batch.queue, "\(batch.from)", "\(batch.to)", row.id, row.state.rawValue, row.name]
+                + [row.worker, "", "", row.by, row.reason]
+        )
+    }
+
+    private func cells(_ batch: EventBatch, change: QueueChange, at time: Int64) -> String {
+        Self.csv(
+            [TimeText.rfc3339(time), batch.queue, "\(batch.from)", "\(batch.to)", "", "", "", ""]
+                + [change.verb.rawValue, "\(change.count)", change.by, change.detail]
+        )
+    }
+
+    private static func csv(_ cells: [String]) -> String { cells.map(CSV.cell).joined(separator: ",") }
+
+    private static func json(_ batch: EventBatch, _ rows: [EventRow], at time: Int64, isKept: Bool = true)
+        -> JSONValue
+    {
+        let counts = batch.counts.sorted { $0.key.rawValue < $1.key.rawValue }
+        return [
+            "v": 1,
+            "queue": .string(batch.queue),
+            "from": .number(batch.from),
+            "to": .number(batch.to),
+            "at": .string(TimeText.rfc3339(time)),
+            "kept": .bool(isKept),
+            "counts": .object(JSONObject(counts.map { ($0.key.rawValue, .number($0.value)) })),
+            "change": batch.change.map(json) ?? .null,
+            "transitions": .array(rows.map(json)),
+        ]
+    }
+
+    private static func json(_ change: QueueChange) -> JSONValue {
+        [
+            "verb": .string(change.verb.rawValue), "by": .string(change.by), "count": .number(change.count),
+            "detail": .string(change.detail),
+        ]
+    }
+
+    private static func json(_ row: EventRow) -> JSONValue {
+        func text(_ text: String) -> JSONValue { text.isEmpty ? .null : .string(text) }
+        return [
+            "id": .string(row.id), "state": .string(row.state.rawValue), "name": text(row.name),
+            "worker": text(row.worker), "by": text(row.by), "reason": text(row.reason),
+        ]
     }
 }

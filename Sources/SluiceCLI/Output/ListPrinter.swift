@@ -1,4 +1,5 @@
 import Operations
+import SluiceMonitor
 
 /// Prints pages of operations as one list. In a pipe each page is printed at once, so that a list of any length needs little memory.
 struct ListPrinter {

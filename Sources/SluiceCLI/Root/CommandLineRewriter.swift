@@ -4,7 +4,7 @@ import Selectors
 ///
 /// 1. Options before the verb move after it: `sluice --redis URL list` becomes `sluice list --redis URL`.
 /// 2. An optional value after `=` becomes an option of its own: `--wait=10s` becomes `--wait --wait-timeout=10s`.
-/// 3. Each word of a program after `--` becomes an option, because the parser supports only one list of arguments. After `enqueue`, `-- ls -l`
+/// 3. Each word of a program after `--` becomes an option, because the parser supports only one list of arguments. After `enqueue` and `schedule add`, `-- ls -l`
 ///    becomes `--program-word=:ls --program-word=:-l` (with a colon, because a value may be empty).
 /// 4. A negated term of a query, which looks like an option, gets another sign: `-tag:test` becomes `!tag:test`.
 /// 5. An unknown verb is an error with a suggestion.
@@ -19,8 +19,8 @@ package struct CommandLineRewriter: Sendable {
     /// Flags with an optional value, and the hidden option for that value.
     private static let optionalValues = ["--wait": "--wait-timeout", "--burst": "--burst-mode"]
 
-    /// The verb that takes a program after `--`, and the hidden option for its words.
-    private static let programVerb = "enqueue"
+    /// The verbs that take a program after `--`, and the hidden option for its words.
+    private static let programVerbs = [["enqueue"], ["schedule", "add"]]
     private static let programOption = "--program-word"
 
     package let verbs: Verbs
@@ -36,7 +36,7 @@ package struct CommandLineRewriter: Sendable {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let words = try moveOptionsBehindVerb(Array(arguments[..<end]))
         let head = words.flatMap(Self.splitOptionalValue).map(Self.markNegation)
-        guard words.first == Self.programVerb else { return head + arguments[end...] }
+        guard Self.programVerbs.contains(where: { words.starts(with: $0) }) else { return head + arguments[end...] }
         return head + arguments[end...].dropFirst().map { "\(Self.programOption)=:\($0)" }
     }
 

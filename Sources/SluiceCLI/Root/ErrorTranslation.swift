@@ -4,6 +4,7 @@ import Operations
 import RedisBroker
 import RedisClient
 import Selectors
+import SluiceMonitor
 import TerminalText
 import WorkerRuntime
 
@@ -17,6 +18,12 @@ package enum ErrorTranslation {
         case let error as WorkerError: report(error, settings: settings)
         case let error as TextError: .usage(error.message)
         case let error as QueryError: .usage(error.message, fix: error.fix)
+        case let error as AbsentQueues:
+            CLIError(
+                .unreachable,
+                error.sentence,
+                fix: "name queues of other nodes with queue:NAME, or wait for this node"
+            )
         case is CancellationError: CLIError(.interrupted, "interrupted")
         default:
             CLIError(

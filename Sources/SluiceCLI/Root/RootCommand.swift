@@ -28,10 +28,13 @@ package struct RootCommand: Verb {
                 """,
             version: "sluice \(Program.version)",
             subcommands: [
-                WorkerVerb.self, EnqueueVerb.self, CancelVerb.self, WaitVerb.self, ShowVerb.self, ResultVerb.self,
-                LogsVerb.self, ListVerb.self, ExplainVerb.self, ErrorsVerb.self, StatsVerb.self, RetryVerb.self,
-                RemoveVerb.self, QueueGroup.self, WorkersGroup.self, EventsVerb.self, StatVerb.self, MonitorVerb.self,
-                DoctorVerb.self, RedisGroup.self, ConfigGroup.self, CompletionsVerb.self, CompleteVerb.self,
+                WorkerVerb.self, EnqueueVerb.self, CancelVerb.self, CancelsGroup.self, WaitVerb.self, ShowVerb.self,
+                ResultVerb.self, LogsVerb.self, ListVerb.self, ExplainVerb.self, ErrorsVerb.self, StatsVerb.self,
+                TopGroup.self, RetryVerb.self, RerunVerb.self, EditVerb.self, HoldVerb.self, ReleaseVerb.self,
+                RemoveVerb.self, QueueGroup.self, ScheduleGroup.self, WorkersGroup.self, EventsVerb.self, StatVerb.self,
+                MonitorVerb.self,
+                DoctorVerb.self, RedisGroup.self, ConfigGroup.self, ManVerb.self, CompletionsVerb.self,
+                CompleteVerb.self,
             ] + added
         )
     }

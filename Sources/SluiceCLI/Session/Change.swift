@@ -1,5 +1,6 @@
 import Operations
 import Sluice
+import SluiceMonitor
 import TerminalText
 
 /// A change of operations that are named, or of all that a query finds.
@@ -18,11 +19,15 @@ struct Change: Sendable {
     let apply: @Sendable ([OperationID], String) async throws -> [TargetReport.Row]
     /// Applies the change to a reference for which there is no record; nil = the operation is unknown.
     var applyToMissing: @Sendable (IDReference) async throws -> TargetReport.Row? = { _ in nil }
+    /// Called before the operations of a query are changed, and before those that exist then are found.
+    var prepare: (@Sendable () async throws -> Void)?
     /// Waits for operations whose change is requested; nil = no wait. Takes the start of the wait.
     var wait: (@Sendable ([TargetReport.Row], ContinuousClock.Instant) async throws -> [TargetReport.Row])?
 
     /// Whether the change of a row is requested but not done.
-    private func isUnderWay(_ row: TargetReport.Row) -> Bool { wait != nil && row.outcome == "requested" }
+    private func isUnderWay(_ row: TargetReport.Row) -> Bool {
+        wait != nil && ["requested", "forced"].contains(row.outcome)
+    }
 }
 
 // MARK: - Named operations
@@ -54,6 +59,8 @@ extension Change {
                 if let status = interruption.received.status { return interrupted(status) }
                 try await add(try await rows(rest.prefix(Defaults.batch)))
                 rest = rest.dropFirst(Defaults.batch)
+                let done = QuantityText.grouped(references.count - rest.count)
+                invocation.console.showStatus("\(done) of \(QuantityText.grouped(references.count))")
             }
             return nil
         }
@@ -89,7 +96,7 @@ extension Change {
     func run(_ selection: Selection, in states: [OperationState], _ consent: Consent) async throws -> ExitStatus {
         let query = try await selection.query(in: states, client)
         let walk = try await ChangeWalk(
-            client: client,
+            broker: client.broker,
             query: query,
             view: invocation.view,
             needsRecord: needsRecord
@@ -113,7 +120,16 @@ extension Change {
                 try invocation.confirm("\(verb) \(many)?", count: count, isConfirmed: false)
             }
         }
-        return try await run(walk)
+        guard let prepare else { return try await run(walk) }
+        try await prepare()
+        // What came since the walk was made, and was claimed before this, is found by a new one.
+        let later = try await ChangeWalk(
+            broker: client.broker,
+            query: query,
+            view: invocation.view,
+            needsRecord: needsRecord
+        )
+        return try await run(later)
     }
 
     private func run(_ walk: ChangeWalk) async throws -> ExitStatus {
@@ -121,7 +137,12 @@ extension Change {
         let received = interruption.received
         var covered: Coverage?
         return try await reported(since: .now, interruption) { add in
-            let result = try await walk.stopping { _ in received.status != nil }.run { queue, ids in
+            let progress = WalkProgress(invocation.console)
+            let watched = walk.stopping { result in
+                progress.show(result, of: walk)
+                return received.status != nil
+            }
+            let result = try await watched.run { queue, ids in
                 try await add(try await apply(ids, queue))
             }
             covered = walk.coverage(of: result)
@@ -138,8 +159,9 @@ extension Change {
     private func preview(_ walk: ChangeWalk) async throws -> (result: ChangeWalk.Result, sample: [OperationDetail]) {
         let console = invocation.console
         defer { console.clearStatus() }
+        let progress = WalkProgress(console)
         let watched = walk.stopping { result in
-            console.showStatus("\(QuantityText.grouped(result.found)) match; \(walk.coverage(of: result).text)")
+            progress.show(result, of: walk)
             return false
         }
         return try await watched.preview(sample: DryRun.sample, of: allowed)
@@ -179,8 +201,6 @@ extension Change {
             early = try await body { rows in
                 underWay += rows.filter(isUnderWay)
                 report.add(rows.filter { !isUnderWay($0) })
-                let done = QuantityText.grouped(report.summary.doneCount + underWay.count)
-                invocation.console.showStatus("\(done) \(participle)")
             }
             if early == nil || early?.status == .partly, !underWay.isEmpty, let wait {
                 let rows = underWay

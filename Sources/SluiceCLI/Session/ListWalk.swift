@@ -6,8 +6,6 @@ import TerminalText
 
 /// Reads the places of a query page by page: each state's place in each queue.
 struct ListWalk: Sendable {
-    private static let page = 200
-
     let client: SluiceClient
     let query: OperationQuery
     /// The keys that read arguments, and what is hidden.
@@ -89,6 +87,13 @@ struct ListWalk: Sendable {
         }
     }
 
+    /// As many operations as a page may have, but none beyond the scan limit, which may be the highest number there is.
+    private func limit(of position: Position, _ result: Result) -> Int {
+        let most = OperationPage.limit(query.sought)
+        let rest = max(1, scanLimit - result.scanned)
+        return rest < most ? min(most, rest + position.skip) : most
+    }
+
     /// Reads one page. - Returns: the next position in the place; nil = its end.
     private func step(
         _ position: Position,
@@ -100,8 +105,11 @@ struct ListWalk: Sendable {
             state: position.state,
             queue: position.queue,
             cursor: position.cursor,
-            limit: Self.page
+            limit: limit(of: position, result),
+            sought: query.sought
         )
+        // A page that is read again was counted before.
+        if position.skip == 0 { result.scanned += page.leftOut }
         var found: [OperationDetail] = []
         // An ended operation that is too old: all behind it are older.
         var isOver = false
@@ -128,6 +136,10 @@ struct ListWalk: Sendable {
         }
         if !found.isEmpty { show(found) }
         if isOver { return nil }
+        if result.next == nil, result.scanned >= scanLimit, let cursor = page.cursor {
+            result.isScanned = true
+            result.next = Position(state: position.state, queue: position.queue, cursor: cursor, skip: 0)
+        }
         return page.cursor.map { Position(state: position.state, queue: position.queue, cursor: $0, skip: 0) }
     }
 }

@@ -1,5 +1,6 @@
 import Operations
 import Sluice
+import SluiceMonitor
 import TerminalText
 
 /// Prints existing and new log lines of an operation.

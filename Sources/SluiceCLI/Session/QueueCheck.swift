@@ -6,8 +6,13 @@ import TerminalText
 /// Checks whether a worker will run enqueued operations.
 struct QueueCheck: Sendable {
     private let client: SluiceClient
+    /// What was done, as warnings begin.
+    private let done: String
 
-    init(_ client: SluiceClient) { self.client = client }
+    init(_ client: SluiceClient, done: String = "enqueued") {
+        self.client = client
+        self.done = done
+    }
 
     /// Throws for a queue that has no worker and was never used, which is probably a typing error.
     func requireUsed(_ queue: String) async throws {
@@ -27,7 +32,7 @@ struct QueueCheck: Sendable {
     func warn(_ operations: [(queue: String, name: String)], console: Console) async {
         guard !console.quiet else { return }
         do { try await warnings(operations, console) } catch {
-            console.warn("enqueued, but the workers cannot be read: \(SafeText.line("\(error)"))")
+            console.warn("\(done), but the workers cannot be read: \(SafeText.line("\(error)"))")
         }
     }
 
@@ -35,12 +40,14 @@ struct QueueCheck: Sendable {
         for (queue, pairs) in Dictionary(grouping: operations, by: \.queue).sorted(by: { $0.key < $1.key }) {
             let snapshot = try await client.broker.snapshot(queue: queue, executingRows: 0)
             if snapshot.paused {
-                console.warn("queue \(queue) is paused; resume it: \(Program.name) queue resume \(queue)")
+                console.warn(
+                    "queue \(queue) is paused\(snapshot.pause.map { " by \(SafeText.line($0.by))" } ?? ""); resume it: \(Program.name) queue resume \(queue)"
+                )
             }
             let live = snapshot.workers.filter { $0.leaseUntil >= snapshot.time }.compactMap { WorkerInfo($0.info) }
             if live.isEmpty {
                 console.warn(
-                    "enqueued, but no live worker serves queue \(queue); start one: \(Program.name) worker -q \(queue)"
+                    "\(done), but no live worker serves queue \(queue); start one: \(Program.name) worker -q \(queue)"
                 )
                 continue
             }
@@ -50,7 +57,7 @@ struct QueueCheck: Sendable {
                 let near = similar.map { "; did you mean \"\($0)\"?" }
                 let isBuiltIn = ["exec", "http", "download"].contains(name)
                 let more = isBuiltIn ? " (start one with --allow \(name))" : near ?? ""
-                console.warn("enqueued, but no live worker handles \"\(SafeText.line(name))\" (queue \(queue))\(more)")
+                console.warn("\(done), but no live worker handles \"\(SafeText.line(name))\" (queue \(queue))\(more)")
             }
         }
     }

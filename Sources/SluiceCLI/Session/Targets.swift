@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import Sluice
+import SluiceMonitor
 import TerminalText
 
 /// Operations that are named on the command line.

@@ -31,7 +31,7 @@ struct BatchEnqueue: Sendable {
         let handedOver = try await send(requests, client)
         summarize(handedOver, queues, time: ContinuousClock.now - started)
         await warn(requests, client)
-        return verb.wait ? try await wait(requests, client) : .done
+        return verb.wait ? try await wait(for: handedOver.awaited, client) : .done
     }
 
     private func read(_ path: String) async throws -> ([EnqueueRequest], LineErrors) {
@@ -81,6 +81,8 @@ struct BatchEnqueue: Sendable {
         var count = 0
         var created = 0
         var unconfirmed = 0
+        /// What `--wait` waits for: where a unique key was taken, what has it.
+        var awaited: [Location] = []
     }
 
     private func send(_ requests: [EnqueueRequest], _ client: SluiceClient) async throws -> HandedOver {
@@ -108,18 +110,20 @@ struct BatchEnqueue: Sendable {
             : Dictionary(grouping: window, by: \.queue)
                 .sorted { $0.key < $1.key }.map(\.value)
         for part in parts {
-            let operations = part.map(\.operation)
+            let (operations, queue) = (part.map(\.operation), part[0].queue)
             let (outcomes, isConfirmed) = try await client.handOver(
                 operations,
-                queue: part[0].queue,
+                queue: queue,
                 durability: verb.how.durability
             )
             done.count += operations.count
             done.created += outcomes.count { $0 == .created }
             if isConfirmed == false { done.unconfirmed += operations.count }
-            if invocation.format == .id { invocation.console.print(operations.map(\.id.description)) }
+            let ids = try zip(operations, outcomes).map { operation, outcome in try outcome.id(of: operation) }
+            if verb.wait { done.awaited += ids.map { Location(queue: queue, id: $0) } }
+            if invocation.format == .id { invocation.console.print(ids.map(\.description)) }
             if invocation.format == .jsonl {
-                invocation.console.print(zip(part, outcomes).map { Self.json($0, $1).serialized() })
+                invocation.console.print(zip(ids, outcomes).map { Self.json($0, queue, $1).serialized() })
             }
         }
     }
@@ -179,10 +183,9 @@ extension BatchEnqueue {
         )
     }
 
-    private static func json(_ request: EnqueueRequest, _ outcome: EnqueueOutcome) -> JSONValue {
+    private static func json(_ id: OperationID, _ queue: String, _ outcome: EnqueueOutcome) -> JSONValue {
         [
-            "v": 1, "id": .string(request.operation.id.description), "queue": .string(request.queue),
-            "created": .bool(outcome == .created),
+            "v": 1, "id": .string(id.description), "queue": .string(queue), "isNew": .bool(outcome == .created),
         ]
     }
 
@@ -201,9 +204,8 @@ extension BatchEnqueue {
         await QueueCheck(client).warn(seen.map { ($0[0], $0[1]) }, console: invocation.console)
     }
 
-    private func wait(_ requests: [EnqueueRequest], _ client: SluiceClient) async throws -> ExitStatus {
+    private func wait(for locations: [Location], _ client: SluiceClient) async throws -> ExitStatus {
         invocation.console.endHandingOver()
-        let locations = requests.map { Location(queue: $0.queue, id: $0.operation.id) }
         let waiter = EndWaiter(client, console: invocation.console)
         let details = try await waiter.wait(for: locations, timeout: verb.waitTimeout).compactMap { $0 }
         let report = EndReport(details, timeout: verb.waitTimeout)

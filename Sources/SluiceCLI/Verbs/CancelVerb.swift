@@ -17,9 +17,15 @@ package struct CancelVerb: Verb {
                   \(Program.name) cancel -w 'args.user.id:42' --dry-run
                   \(Program.name) cancel --queue mail -y
                   \(Program.name) cancel --all -y --wait
+                  \(Program.name) cancel -w 'name:Send* args.user.id:42' --until 10m -y
+                  \(Program.name) cancel 7QK2MX --force --reason "does not stop"
 
                 -t compares a tag as it is; in -w 'tag:v1*' the * matches anything at the end.
                 A waiting operation ends at once. A running one gets a cancel request, and --wait waits until it has stopped.
+                --until also cancels what is enqueued later: no operation of the queues that exist now begins that matches name:, \
+                tag: and args.PATH:, until the time is over; `\(Program.name) cancels` lists and removes such standing cancels.
+                --force gives no grace: what runs ends as cancelled at once, even if its worker is frozen, and nothing that it
+                still writes is stored. Its program gets SIGKILL when the worker hears of it; show says when it has stopped.
                 -w and -t cover all operations that exist when the cancel begins, even if they change their state meanwhile.
                 Exit status: 0 cancelled now or before, 3 unknown, 4 not stopped in time, 5 already ended, 6 some of several.
                 """
@@ -36,10 +42,17 @@ package struct CancelVerb: Verb {
     var all = false
     @Option(help: "Store this reason with the operations.")
     var reason = ""
+    @Flag(help: "End what runs at once, without a grace, and refuse what it still writes.")
+    var force = false
     @Flag(help: ArgumentHelp("Wait until running operations have stopped (--wait=10s; 30s).", valueName: "duration"))
     var wait = false
     @Option(help: .hidden, transform: DurationText.parse)
     var waitTimeout: Duration?
+    @Option(
+        help: ArgumentHelp("With -w or -t: also cancel what comes later, for this long.", valueName: "duration"),
+        transform: DurationText.parse
+    )
+    var until: Duration?
     @OptionGroup var consent: Consent
     @OptionGroup package var global: GlobalOptions
 
@@ -53,6 +66,7 @@ package struct CancelVerb: Verb {
         if selection.isQuery, queue != nil {
             throw CLIError.usage("-w, -t and --queue exclude each other", fix: "-w 'queue:\(queue ?? "") …'")
         }
+        if let until { try StandingCancelling.check(selection, until) }
         let ids = selection.targets.ids
         guard selection.isQuery || ids.isEmpty == (all || queue != nil) || (queue != nil && !all) else {
             throw CLIError.usage(ids.isEmpty ? "nothing to cancel" : "ids and --all exclude each other", fix: fix)
@@ -70,16 +84,29 @@ package struct CancelVerb: Verb {
         }
         let client = try await invocation.connect()
         let limit = wait ? waitTimeout ?? Self.defaultWait : nil
+        var standing: StandingCancelling?
+        if let until {
+            standing = StandingCancelling(
+                client: client,
+                invocation: invocation,
+                query: try selection.parsed(),
+                text: try StandingCancelling.text(of: selection),
+                duration: until,
+                reason: reason
+            )
+        }
         let cancel = OperationCancel(
             client: client,
             invocation: invocation,
             reason: reason,
             queue: queue,
-            waitLimit: limit
+            isForced: force,
+            waitLimit: limit,
+            standing: standing
         )
         if selection.isQuery { return try await cancel.run(selection, consent) }
         guard references.isEmpty else { return try await cancel.run(references, consent) }
-        return try await QueueCancel(client: client, invocation: invocation, reason: reason)
+        return try await QueueCancel(client: client, invocation: invocation, reason: reason, isForced: force)
             .run(queue.map { [$0] }, consent, waitLimit: limit)
     }
 }

@@ -16,7 +16,7 @@ package struct DoctorVerb: Verb {
                   \(Program.name) doctor
                   \(Program.name) doctor --deep -o json | jq '.findings[] | select(.severity == "error")'
 
-                doctor changes nothing and may run at any time. Without --deep it examines at most 100,000 keys and 20,000 entries of each place. Exit status: 0, or 1 if there is an error (with --strict also for a warning).
+                doctor changes nothing and may run at any time. Without --deep it examines at most 25,000 keys and 5,000 entries of each place. Exit status: 0, or 1 if there is an error (with --strict also for a warning).
                 """
         )
     }

@@ -22,6 +22,8 @@ package struct EnqueueVerb: Verb {
                   \(Program.name) enqueue --wait -- sh -c 'echo hello'
                   \(Program.name) enqueue --cwd /srv --env LEVEL=3 --stdin list.txt -- ./sort.sh
                   find . -name '*.png' -printf 'optipng "%p"\\n' | \(Program.name) enqueue --lines -
+                  \(Program.name) enqueue sync account:=7 --unique 'sync 7' --if-exists replace
+                  \(Program.name) enqueue import file=a.csv -q imports --key acme
                   id=$(\(Program.name) enqueue sleep seconds:=60 --in 10m -o id)
                   \(Program.name) enqueue --batch operations.jsonl
 
@@ -29,12 +31,14 @@ package struct EnqueueVerb: Verb {
                 After -- write a program and its arguments: an exec operation, without a shell. Only workers with --allow exec run it. \
                 Its stdin is empty unless --stdin is given.
                 Built-in operations, their arguments and the environment of programs: \(Program.name) help built-ins
+                --unique: if the key is taken, join and skip enqueue nothing and name the operation that is there; replace cancels it and runs when \
+                it has ended; enqueue runs after it; keepLatest and debounce=TIME replace what waits, and let run what executes.
                 --lines reads one command a line. Spaces separate words; '…', "…" and \\ quote as in a shell; $, *, |, > and ; have no \
                 special meaning (for those: sh -c '…'). Empty lines and lines that begin with # are skipped. --cwd, --env and --stdin \
                 apply to each command.
                 If --durability is not reached in time, that is a warning and not a failure: the operation is stored.
                 --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, id, expires, attempts, \
-                runTimeout, track. All lines of a file are checked before the first operation is sent.
+                runTimeout, track, unique, ifExists, freshFor, key. All lines of a file are checked before the first operation is sent.
                 """
         )
     }
@@ -161,7 +165,7 @@ package struct EnqueueVerb: Verb {
         return .object(try surroundings.added(to: members))
     }
 
-    private static func json(_ text: String) throws(CLIError) -> JSONValue {
+    static func json(_ text: String) throws(CLIError) -> JSONValue {
         let bytes = text == "-" ? try InputFile.read("-") : Array(text.utf8)
         do { return try JSONValue(parsing: bytes.withoutByteOrderMark) } catch {
             throw .usage(

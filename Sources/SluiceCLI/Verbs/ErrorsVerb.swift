@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import Selectors
 import Sluice
+import SluiceMonitor
 import TerminalText
 
 package struct ErrorsVerb: Verb {

@@ -1,36 +1,60 @@
 import ArgumentParser
+import Foundation
 import Operations
 import Sluice
+import TerminalText
 
 package struct EventsVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "events",
-            abstract: "Print changes of operations as they happen.",
+            abstract: "Print what happens in queues, and what has happened.",
             discussion: """
                 EXAMPLES
                   \(Program.name) events
-                  \(Program.name) events -q mail
-                  \(Program.name) events -o table
+                  \(Program.name) events state:dead,cancelled queue:mail --since 1h -o table
+                  \(Program.name) events --changes --since 5m --no-follow -o table
 
-                Without -o, and with -o jsonl, each line is a JSON object; -o table, wide and csv print one change a line, -o id only \
-                the ids. Each object has the numbers from..to of its queue. A gap means that messages were lost: they are no log.
+                Without -o, and with -o jsonl, each line is a JSON object; -o table, wide and csv print one event a line, -o id only \
+                the ids. Each object has the numbers from..to of its queue, and each number comes once.
+                --since begins in the past, with what the stream of each queue keeps: retries, ends other than finishes, and what \
+                came back; 10,000 calls a queue. Enqueues, starts and finishes are not kept: their numbers come as a range with \
+                "kept": false, and so do those whose messages were lost. Names, workers and reasons are what the records say when they \
+                are read; at 50 reads a second the rest comes without them.
+                --changes prints only what clients and operators changed: cancels, retries, edits, holds, removals, purges, \
+                pauses, and settings of workers, with who did it.
                 Events of a new queue are printed within a second. SIGTERM ends the command at once with exit status 0. \
                 Without permission to subscribe, the exit status is 77, and the error has the missing rule.
                 """
         )
     }
 
+    @Argument(help: "Print only these: state:dead queue:mail id:01J….")
+    var query: [String] = []
     @Option(name: .shortAndLong, help: "Print only this queue; may be repeated.")
     var queue: [String] = []
+    @Option(help: "Begin this long ago, with what is kept (5m, 1h).", transform: DurationText.parse)
+    var since: Duration?
+    @Flag(help: "Print only what clients and operators changed, and who.")
+    var changes = false
+    @Flag(help: "End with what is kept; needs --since.")
+    var noFollow = false
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
 
     package func check() throws {
         guard global.output != .json else {
-            throw CLIError.usage("events never end, so they are no JSON array", fix: "\(Program.name) events -o jsonl")
+            throw CLIError.usage(
+                "events are printed one by one, so they are no JSON array",
+                fix: "\(Program.name) events -o jsonl"
+            )
         }
+        try TimeLimit.check(since, "--since")
+        guard since != nil || !noFollow else {
+            throw CLIError.usage("--no-follow needs --since", fix: "\(Program.name) events --since 5m --no-follow")
+        }
+        _ = try EventFilter(query)
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
@@ -39,54 +63,55 @@ package struct EventsVerb: Verb {
         let client = try await invocation.connect()
         for queue in queue { try await client.knownQueue(queue) }
         let console = invocation.console
+        let filter = try EventFilter(query, onlyChanges: changes)
         let isAsked = invocation.settings.output.origin != .builtIn
-        let rows = EventRows(format: isAsked ? invocation.format : .jsonl, width: console.tableWidth(invocation.format))
+        let rows = EventRows(
+            format: isAsked ? invocation.format : .jsonl,
+            width: console.tableWidth(invocation.format),
+            isWhole: filter.isWhole
+        )
         if invocation.options.showsHeader { console.print(rows.header) }
-        let print = { @Sendable (batch: EventBatch) in console.print(rows.lines(batch, at: invocation.localNow)) }
-        guard queue.isEmpty else {
-            for try await batch in client.broker.events(queues: queue) { print(batch) }
-            return .done
-        }
-        try await everything(client, print)
-        return .done
-    }
-
-    /// Listens to all queues, including new ones. New queues are not announced, so the list is read again and again.
-    private func everything(_ client: SluiceClient, _ print: @escaping @Sendable (EventBatch) -> Void) async throws {
-        try await withThrowingDiscardingTaskGroup { group in
-            var known: Set<String> = []
-            // A refused subscription cancels the group.
-            while !group.isCancelled {
-                let new = Set(try await queues(client, isFirst: known.isEmpty)).subtracting(known)
-                known.formUnion(new)
-                if !new.isEmpty {
-                    let events = client.broker.events(queues: new.sorted())
-                    group.addTask { for try await batch in events { print(batch) } }
-                }
-                try await Task.sleep(for: Self.look)
+        let records = EventRecords(client: client, isUsed: rows.format != .id)
+        let feed = EventFeed(
+            client: client,
+            invocation: invocation,
+            since: since,
+            follows: !noFollow,
+            named: queue,
+            filter: filter
+        ) { item in
+            switch item {
+            case .batch(let batch, let time):
+                guard let part = filter.part(of: batch) else { return }
+                console.print(rows.lines(part, await records.read(part), at: time))
+            case .unkept(let queue, let numbers, let time):
+                if filter.isWhole { console.print(rows.lines(unkept: numbers, queue: queue, at: time)) }
             }
         }
+        try await feed.run()
+        return .done
+    }
+}
+
+/// Reads the records of transitions, a bounded number of times a second: names are worth no load.
+private actor EventRecords {
+    private static let readsPerSecond = 50
+    private let client: SluiceClient
+    private let isUsed: Bool
+    private var second: Int64 = 0
+    private var reads = 0
+
+    init(client: SluiceClient, isUsed: Bool) {
+        self.client = client
+        self.isUsed = isUsed
     }
 
-    /// Reads the list of queues. An outage of Redis must not end a command that only listens.
-    private func queues(_ client: SluiceClient, isFirst: Bool) async throws -> [String] {
-        if isFirst { return try await client.queues() }
-        return (try? await client.queues()) ?? []
-    }
-
-    private static let look: Duration = .seconds(1)
-
-    static func json(_ batch: EventBatch) -> JSONValue {
-        let counts = batch.counts.sorted { $0.key.rawValue < $1.key.rawValue }
-        return [
-            "v": 1,
-            "queue": .string(batch.queue),
-            "from": .number(batch.from),
-            "to": .number(batch.to),
-            "counts": .object(JSONObject(counts.map { ($0.key.rawValue, .number($0.value)) })),
-            "transitions": .array(
-                batch.transitions.map { ["id": .string($0.id.description), "state": .string($0.state.rawValue)] }
-            ),
-        ]
+    func read(_ batch: EventBatch) async -> [OperationDetail?] {
+        guard isUsed, !batch.transitions.isEmpty else { return [] }
+        let now = Int64(Date().timeIntervalSince1970)
+        if now != second { (second, reads) = (now, 0) }
+        reads += 1
+        guard reads <= Self.readsPerSecond else { return [] }
+        return (try? await client.broker.details(batch.transitions.map(\.id), queue: batch.queue)) ?? []
     }
 }

@@ -51,7 +51,10 @@ package struct ExplainVerb: Verb {
         } else {
             details = try await Locator(client).details(references)
         }
-        show(try await SituationReader(client: client).read(details).map { Explanation($0) }, invocation)
+        show(
+            try await SituationReader(client: client, view: invocation.view).read(details).map { Explanation($0) },
+            invocation
+        )
         return .done
     }
 

@@ -1,5 +1,6 @@
 import Operations
 import Sluice
+import SluiceMonitor
 import TerminalText
 
 /// Cancels operations that are named or found by a query.
@@ -9,10 +10,12 @@ struct OperationCancel: Sendable {
     let reason: String
     /// The queue of all named operations, if given.
     let queue: String?
+    /// Ends what runs at once.
+    let isForced: Bool
     /// How long to wait until running operations have stopped; nil = no wait.
     let waitLimit: Duration?
-
-    private static let open = OperationState.allCases.filter { !$0.isTerminal }
+    /// Cancels also what comes later.
+    let standing: StandingCancelling?
 
     func run(_ references: [IDReference], _ consent: Consent) async throws -> ExitStatus {
         let references = references.map { IDReference(queue: $0.queue ?? queue, $0.part) }
@@ -21,20 +24,21 @@ struct OperationCancel: Sendable {
 
     /// Cancels the operations that a query finds.
     func run(_ selection: Selection, _ consent: Consent) async throws -> ExitStatus {
-        try await change(storesIntent: true).run(selection, in: Self.open, consent)
+        try await change(storesIntent: true).run(selection, in: ChangeKind.cancel.searched, consent)
     }
 
     private func change(storesIntent: Bool) -> Change {
         var change = Change(
             invocation: invocation,
             client: client,
-            verb: "cancel",
-            participle: "cancelled",
-            allowed: Set(Self.open),
+            verb: ChangeKind.cancel.verb,
+            participle: ChangeKind.cancel.participle,
+            allowed: Set(ChangeKind.cancel.allowed),
             needsRecord: false
         ) { ids, queue in
             try await rows(ids, in: queue, storesIntent: storesIntent)
         }
+        if let standing { change.prepare = { try await standing.set() } }
         change.applyToMissing = { reference in try await cancelUntracked(reference) }
         if let waitLimit {
             change.wait = { rows, begun in try await waited(rows, deadline: begun + waitLimit) }
@@ -43,7 +47,12 @@ struct OperationCancel: Sendable {
     }
 
     private func rows(_ ids: [OperationID], in queue: String, storesIntent: Bool) async throws -> [TargetReport.Row] {
-        let request = CancelRequest(reason: reason, by: SluiceClient.identity, storesIntent: storesIntent)
+        let request = CancelRequest(
+            reason: reason,
+            by: SluiceClient.identity,
+            storesIntent: storesIntent,
+            isForced: isForced
+        )
         let outcomes = try await client.broker.cancel(ids, request: request, queue: queue)
         // Only JSON has the current details.
         let details = invocation.format.isJSON ? try await client.broker.allDetails(ids, queue: queue) : []
@@ -77,6 +86,9 @@ struct OperationCancel: Sendable {
         )
         switch outcome {
         case .cancelled: break
+        case .forced(let worker):
+            (row.text, row.outcome) = ("cancelled; nothing that \(worker) still writes of it is stored", "forced")
+            row.kind = "cancelled by force"
         case .requested(let worker):
             (row.text, row.outcome, row.kind) = ("cancelling on \(worker)", "requested", "cancelling")
         case .ended(.cancelled, at: _):
@@ -106,6 +118,7 @@ extension OperationCancel {
         _ rows: [TargetReport.Row],
         deadline: ContinuousClock.Instant
     ) async throws -> [TargetReport.Row] {
+        let rows = try await stoppedByForce(rows, deadline: deadline)
         let running = rows.filter { $0.outcome == "requested" }.compactMap(\.location)
         guard !running.isEmpty else { return rows }
         let started = ContinuousClock.now
@@ -134,6 +147,35 @@ extension OperationCancel {
             }
             try await Task.sleep(for: .milliseconds(50))
         }
+    }
+
+    /// Waits until the workers have said that the bodies of operations that ended by force do not run any more.
+    private func stoppedByForce(
+        _ rows: [TargetReport.Row],
+        deadline: ContinuousClock.Instant
+    ) async throws -> [TargetReport.Row] {
+        var rows = rows
+        let started = ContinuousClock.now
+        var open = rows.indices.filter { rows[$0].outcome == "forced" && rows[$0].location != nil }
+        while !open.isEmpty {
+            for index in open {
+                guard let location = rows[index].location else { continue }
+                let found = try await client.broker.details([location.id], queue: location.queue).first ?? nil
+                rows[index].detail = found
+                guard found?.cancel?.stoppedAt != nil else { continue }
+                rows[index].text = "cancelled by force; stopped after \(DurationText.precise(.now - started))"
+            }
+            open.removeAll { rows[$0].detail?.cancel?.stoppedAt != nil }
+            guard !open.isEmpty, ContinuousClock.now < deadline else { break }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        let time = DurationText.precise(ContinuousClock.now - started)
+        for index in open {
+            let worker = rows[index].detail?.cancel?.forced?.worker ?? "its worker"
+            rows[index].text = "cancelled by force, but after \(time) \(worker) has not said that it has stopped"
+            (rows[index].kind, rows[index].status) = ("cancelled by force, not known to have stopped", .timedOut)
+        }
+        return rows
     }
 
     private static func stopped(

@@ -8,6 +8,8 @@ struct QueueCancel: Sendable {
     let client: SluiceClient
     let invocation: Invocation
     let reason: String
+    /// Ends what runs at once.
+    let isForced: Bool
 
     private struct Cancelled: Sendable {
         var queue: String
@@ -80,6 +82,7 @@ struct QueueCancel: Sendable {
     private func cancel(_ queue: String, deadline: ContinuousClock.Instant?) async throws -> Cancelled {
         let (waiting, executing) = try await client.cancel(queue: queue, reason: reason)
         var cancelled = Cancelled(queue: queue, waiting: waiting, executing: executing, left: executing)
+        if isForced, executing > 0 { try await force(queue) }
         if let deadline, executing > 0 { cancelled.left = try await wait(queue, deadline: deadline) }
         return cancelled
     }
@@ -104,6 +107,27 @@ struct QueueCancel: Sendable {
 }
 
 extension QueueCancel {
+    /// Ends what ran when the queue was cancelled, a page at a time. What was claimed later has a higher fence and goes on.
+    private func force(_ queue: String) async throws {
+        let request = CancelRequest(reason: reason, by: SluiceClient.identity, isForced: true)
+        let through = try await fences(queue).max() ?? 0
+        while true {
+            let running = try await client.broker.page(
+                state: .executing,
+                queue: queue,
+                cursor: nil,
+                limit: Defaults.batch
+            ).operations.filter { $0.record.fence <= through }
+            guard !running.isEmpty else { return }
+            let outcomes = try await client.broker.cancel(
+                running.map(\.record.header.id),
+                request: request,
+                queue: queue
+            )
+            guard outcomes.contains(where: { if case .forced = $0 { true } else { false } }) else { return }
+        }
+    }
+
     /// The fences of all running operations.
     private func fences(_ queue: String) async throws -> [Int64] {
         var fences: [Int64] = []
@@ -148,7 +172,7 @@ extension QueueCancel {
     private func lines(_ cancelled: [Cancelled], time: Duration, waited: Bool) -> [String] {
         cancelled.map { queue in
             var line = "\(queue.queue): \(queue.waiting) waiting cancelled, \(queue.executing) executing "
-            line += waited ? "stopped" : "asked to stop"
+            line += isForced ? "ended" : waited ? "stopped" : "asked to stop"
             return waited && queue.executing > 0 ? line + " in \(DurationText.precise(time))" : line
         }
     }

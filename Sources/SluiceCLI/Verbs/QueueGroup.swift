@@ -4,13 +4,16 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// `queue ls | show | pause | resume`
+/// `queue ls | show | pause | resume | limit | purge`
 package struct QueueGroup: ParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "queue",
-            abstract: "List, show, pause and resume queues.",
-            subcommands: [QueueListVerb.self, QueueShowVerb.self, QueuePauseVerb.self, QueueResumeVerb.self]
+            abstract: "List, show, pause, resume, limit and purge queues.",
+            subcommands: [
+                QueueListVerb.self, QueueShowVerb.self, QueuePauseVerb.self, QueueResumeVerb.self, QueueLimitVerb.self,
+                QueuePurgeVerb.self,
+            ]
         )
     }
 
@@ -81,8 +84,19 @@ package struct QueueShowVerb: Verb {
             style: console.output,
             view: invocation.view
         )
+        let pause = snapshot.pause.map { trace in
+            let time = TimeText.format(trace.at, invocation.settings.time.content, now: snapshot.time)
+            return SafeText.line("paused \(time) by \(trace.by)" + (trace.reason.isEmpty ? "" : ": \(trace.reason)"))
+        }
         let totals = snapshot.totals.sorted { $0.key < $1.key }.map { "\($0.key) \(QuantityText.grouped($0.value))" }
-        console.print(lines + ["", "totals  " + totals.joined(separator: "  ")])
+        let limits =
+            snapshot.limits == QueueLimits()
+            ? nil : "limits  " + LimitText.line(snapshot, time: invocation.settings.time.content)
+        console.print(
+            lines + (pause.map { ["", $0] } ?? []) + (limits.map { ["", $0] } ?? []) + LimitText.keys(snapshot) + [
+                "", "totals  " + totals.joined(separator: "  "),
+            ]
+        )
         return .done
     }
 }
@@ -95,7 +109,7 @@ package struct QueuePauseVerb: Verb {
             discussion: """
                 EXAMPLES
                   \(Program.name) queue pause mail
-                  \(Program.name) queue pause mail --for 1h
+                  \(Program.name) queue pause mail --for 1h --reason "mail server down"
                 """
         )
     }
@@ -103,6 +117,7 @@ package struct QueuePauseVerb: Verb {
     @Argument(help: "The queues.") var queues: [String]
     @Option(name: .customLong("for"), help: "Resume automatically after this time.", transform: DurationText.parse)
     var duration: Duration?
+    @Option(help: "Why, for people: kept with the pause.") var reason = ""
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -110,7 +125,7 @@ package struct QueuePauseVerb: Verb {
     package func check() throws { try TimeLimit.check(duration, "--for") }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await QueueSwitch(paused: true, duration: duration).run(queues, invocation)
+        try await QueueSwitch(paused: true, duration: duration, reason: reason).run(queues, invocation)
     }
 }
 
@@ -125,7 +140,7 @@ package struct QueueResumeVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await QueueSwitch(paused: false, duration: nil).run(queues, invocation)
+        try await QueueSwitch(paused: false, duration: nil, reason: "").run(queues, invocation)
     }
 }
 
@@ -133,6 +148,7 @@ package struct QueueResumeVerb: Verb {
 private struct QueueSwitch: Sendable {
     let paused: Bool
     let duration: Duration?
+    let reason: String
 
     func run(_ queues: [String], _ invocation: Invocation) async throws -> ExitStatus {
         try invocation.requireWritable()
@@ -141,7 +157,7 @@ private struct QueueSwitch: Sendable {
         for queue in queues { try await client.knownQueue(queue) }
         for queue in queues {
             if paused {
-                try await client.pause(queue: queue, for: duration)
+                try await client.pause(queue: queue, for: duration, reason: reason)
             } else {
                 try await client.resume(queue: queue)
             }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import Sluice
+import SluiceMonitor
 
 package struct ResultVerb: Verb {
     package static var configuration: CommandConfiguration {

@@ -83,8 +83,12 @@ struct OperationCard {
         ]
         if let note { facts.append(("waits", note)) }
         if let worker = detail.worker { facts.append(("worker", worker)) }
+        if let key = detail.limitKey {
+            facts.append(("limit key", key + (detail.waitsForKey ? ", waits for others of the key" : "")))
+        }
         if !envelope.tags.isEmpty { facts.append(("tags", envelope.tags.joined(separator: ", "))) }
         facts += times
+        facts += pauses
         if let progress = detail.progress {
             facts.append(("progress", "\(QuantityText.percent(progress.fraction)) \(progress.message)"))
         }
@@ -102,7 +106,7 @@ struct OperationCard {
                 "#\($0.failure.attempt) \(time($0.at)): \($0.failure.sentence)\(Self.details($0))\(Self.verdict($0))"
             )
         }
-        return facts + cancel
+        return facts + unique + hold + cancel
     }
 
     /// What followed a failed attempt, unless the attempt's number shows it.
@@ -129,12 +133,43 @@ struct OperationCard {
         return all.filter { $0.at > 0 }.map { ($0.name, time($0.at)) }
     }
 
+    private var unique: [(name: String, text: String)] {
+        guard let key = detail.uniqueKey else { return [] }
+        guard detail.waitsForTurn else { return [("unique", key)] }
+        return [("unique", key), ("waits for", detail.keyHolder.map { "the end of \($0)" } ?? "its turn at the key")]
+    }
+
+    /// How often its body has asked to be run again, and what its runs have done once.
+    private var pauses: [(name: String, text: String)] {
+        var facts: [(name: String, text: String)] = []
+        if let snooze = detail.snooze {
+            let until = detail.snoozedUntil.map { ", until \(time($0))" } ?? ""
+            let text = QuantityText.times(snooze.count) + until
+            facts.append(("snoozed", snooze.reason.isEmpty ? text : text + ": " + snooze.reason))
+        }
+        if detail.yields > 0 { facts.append(("yielded", QuantityText.times(detail.yields))) }
+        let labels = detail.stored.once.keys.sorted()
+        if !labels.isEmpty { facts.append(("once", labels.joined(separator: ", "))) }
+        return facts
+    }
+
+    private var hold: [(name: String, text: String)] {
+        guard let trace = detail.hold else { return [] }
+        let text = "since \(time(trace.at)) by \(trace.by)"
+        return [("held", trace.reason.isEmpty ? text : text + ": " + trace.reason)]
+    }
+
     private var cancel: [(name: String, text: String)] {
         guard let trace = detail.cancel else { return [] }
         var text = "requested \(time(trace.requestedAt)) by \(trace.by)"
         if let at = trace.acknowledgedAt { text += ", acknowledged \(time(at))" }
         if let at = trace.stoppedAt { text += ", stopped \(time(at))" }
-        return [("cancel", trace.reason.isEmpty ? text : text + ": " + trace.reason)]
+        if let standing = trace.standing { text += ", by standing cancel \(detail.queue)/\(standing) before it began" }
+        let facts = [("cancel", trace.reason.isEmpty ? text : text + ": " + trace.reason)]
+        guard let forced = trace.forced else { return facts }
+        var force = "\(time(forced.at)) by \(forced.by); what \(forced.worker) still writes is refused"
+        if trace.stoppedAt == nil { force += ", and it has not said that the body has stopped" }
+        return facts + [("forced", forced.reason.isEmpty ? force : force + ": " + forced.reason)]
     }
 
     /// A time in the given style. A relative time has the exact one after it, because there is room.

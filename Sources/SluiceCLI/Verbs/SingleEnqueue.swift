@@ -1,5 +1,6 @@
 import Operations
 import Sluice
+import SluiceMonitor
 import TerminalText
 
 /// Handles output, warnings and the wait after the enqueue of one operation.
@@ -10,7 +11,7 @@ struct SingleEnqueue: Sendable {
 
     func finish(_ reference: OperationReference, _ request: EnqueueRequest) async throws -> ExitStatus {
         let name = request.name
-        if !reference.isNew { invocation.console.note("\(reference.id) exists already; nothing was changed") }
+        if !reference.isNew { noteExisting(reference, request) }
         verb.how.durability.warn(unconfirmed: reference.isConfirmed == false ? 1 : 0, invocation.console)
         let waits = verb.wait || verb.follow
         announce(reference, name, waits: waits)
@@ -24,6 +25,15 @@ struct SingleEnqueue: Sendable {
         invocation.console.endHandingOver()
         guard waits else { return .done }
         return try await wait(reference)
+    }
+
+    private func noteExisting(_ reference: OperationReference, _ request: EnqueueRequest) {
+        let isTaken = reference.id != request.operation.id
+        invocation.console.note(
+            isTaken
+                ? "\(reference.id) has the unique key; nothing was enqueued"
+                : "\(reference.id) exists already; nothing was changed"
+        )
     }
 
     /// Prints the id, except if stdout has the log (`--follow`), or the ended operation (JSON and `--wait`).
@@ -43,7 +53,7 @@ struct SingleEnqueue: Sendable {
             ("id", .string(reference.id.description)),
             ("queue", .string(reference.queue)),
             ("name", .string(name)),
-            ("created", .bool(reference.isNew)),
+            ("isNew", .bool(reference.isNew)),
         ]
         if let isConfirmed = reference.isConfirmed { fields.append(("confirmed", .bool(isConfirmed))) }
         return .object(JSONObject(fields))

@@ -47,8 +47,8 @@ package struct WorkerVerb: Verb {
                 --allow takes exec (programs that the producer names), http (requests) and download (URL to file); their arguments: \
                 \(Program.name) help built-ins
                 --handler runs a program for a name: arguments as JSON on stdin, result as JSON on stdout, log on stderr. An exit code other \
-                than 0 is a failed attempt. The program may write JSON lines to descriptor 3: {"progress":0.5,"message":"…"}, \
-                {"checkpoint":…} (passed to the next run in SLUICE_CHECKPOINT), {"error":"…","then":"retry|dead|discard","after":30}.
+                than 0 is a failed attempt, but 75: the program runs again after 30 s, and no attempt is used. The program may write JSON lines to descriptor 3: {"progress":0.5,"message":"…"}, \
+                {"checkpoint":…} (passed to the next run in SLUICE_CHECKPOINT), {"snooze":60} (seconds, with exit code 75), {"error":"…","then":"retry|dead|discard","after":30}.
                 Programs get these variables of the worker: \(ProgramEnvironment.standard.joined(separator: ", ")), \
                 and those that --pass-env names (DATABASE_URL, or AWS_* as a prefix). With --allow exec, producers can read them. \
                 SLUICE_OPERATION_ID, _NAME, SLUICE_ATTEMPT, _DELIVERY, _FENCE and _QUEUE are set. A cancel sends SIGTERM to the program's \

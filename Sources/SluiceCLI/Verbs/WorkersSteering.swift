@@ -138,15 +138,7 @@ package struct WorkersSlotsVerb: SteeringVerb {
 private struct WorkerSteering: Sendable {
     let order: WorkerOrder
 
-    /// The order as it is typed.
-    private var word: String {
-        switch order {
-        case .quiet: "quiet"
-        case .resume: "resume"
-        case .stop: "stop"
-        case .slots(let count): "slots \(count)"
-        }
-    }
+    private var word: String { order.word }
 
     func run(_ targets: WorkerTargets, _ invocation: Invocation) async throws -> ExitStatus {
         try invocation.requireWritable()
@@ -206,11 +198,7 @@ private struct WorkerSteering: Sendable {
         _ client: SluiceClient,
         _ invocation: Invocation
     ) async throws -> ExitStatus {
-        var isStored = false
-        for queue in worker.queues {
-            let by = SluiceClient.identity
-            if try await client.broker.steer(order, worker: worker.id, by: by, queue: queue) { isStored = true }
-        }
+        let isStored = try await client.broker.steer(order, worker: worker, by: SluiceClient.identity)
         let console = invocation.console
         switch invocation.format {
         case .json, .jsonl:
@@ -222,15 +210,8 @@ private struct WorkerSteering: Sendable {
                 invocation.format
             )
         case .id: if isStored { console.print(worker.id) }
-        case .table, .wide, .csv: console.print(line(worker, isStored))
+        case .table, .wide, .csv: console.print(SafeText.line(worker.answer(to: order, isStored: isStored)))
         }
         return isStored ? .done : .notFound
-    }
-
-    private func line(_ worker: WorkerSummary, _ isStored: Bool) -> String {
-        let name = SafeText.line(worker.label)
-        guard isStored else { return "\(name): has ended meanwhile" }
-        if worker.isLost { return "\(name): \(word), if it comes back (it is lost)" }
-        return "\(name): \(word), with its next heartbeat"
     }
 }

@@ -9,28 +9,49 @@ extension OperationDetail {
 
 extension MonitorView {
     func drawDetail(on grid: inout Grid) {
-        guard let pane = model.detail else { return }
-        let executing = model.executing(pane.address)
-        let lines = DetailText(pane, executing: executing, view: model.view, style: style, width: size.width - 2).lines
-        let space = max(0, size.height - 3)
-        let first = min(max(0, pane.scroll), max(0, lines.count - space))
+        guard let text = detailText, let pane = model.detail else { return }
+        var y = 1
+        for line in text.header {
+            grid.put(line.truncated(toWidth: size.width - 2, mark: style.cutMark), x: 1, y: y)
+            y += 1
+        }
+        let lines = text.lines
+        let space = detailSpace(header: text.header.count)
+        let most = max(0, lines.count - space)
+        let first = pane.isFollowing ? most : min(pane.scroll, most)
         for (index, line) in lines.dropFirst(first).prefix(space).enumerated() {
-            grid.put(line.truncated(toWidth: size.width - 2, mark: style.cutMark), x: 1, y: index + 1)
+            grid.put(line.truncated(toWidth: size.width - 2, mark: style.cutMark), x: 1, y: y + index)
         }
         if lines.count > space {
-            let more = "\(min(lines.count, first + space))/\(lines.count)"
+            let follow = pane.isFollowing ? "following " : ""
+            let more = "\(follow)\(min(lines.count, first + space))/\(lines.count)"
             grid.put(more, x: size.width - more.count - 1, y: size.height - 2, look: Look(.dim))
         }
+    }
+
+    /// The lines for the text of a tab.
+    private func detailSpace(header: Int) -> Int { max(0, size.height - 2 - header) }
+
+    /// How far the shown tab can be scrolled.
+    package var detailScroll: Int {
+        guard let text = detailText else { return 0 }
+        return max(0, text.lines.count - detailSpace(header: text.header.count))
+    }
+
+    private var detailText: DetailText? {
+        guard let pane = model.detail else { return nil }
+        let executing = model.executing(pane.address)
+        return DetailText(pane, executing: executing, view: model.view, style: style, width: size.width - 2)
     }
 }
 
 /// The lines of one operation.
 struct DetailText {
-    private let pane: DetailPane
-    private let executing: ExecutingSummary?
-    private let view: PayloadView
-    private let style: Style
-    private let width: Int
+    let pane: DetailPane
+    let executing: ExecutingSummary?
+    let view: PayloadView
+    let style: Style
+    let width: Int
 
     init(
         _ pane: DetailPane,
@@ -46,16 +67,30 @@ struct DetailText {
         self.width = max(1, width)
     }
 
-    var lines: [[Span]] {
+    /// What stands above every tab: the operation, and the tabs.
+    var header: [[Span]] {
         guard let detail = pane.detail else {
             let about = executing.map { "  \(SafeText.line($0.row.name))" } ?? ""
-            return [
-                [Span(pane.address.id.description, .heading), Span(about)],
-                [Span(pane.isMissing ? missing : "reading …", .dim)],
-            ]
+            return [[Span(pane.address.id.description, .heading), Span(about)]]
         }
-        return title(detail) + progress(detail) + times(detail) + cancel(detail) + arguments(detail) + result(detail)
-            + errors(detail) + log
+        return [title(detail), tabs]
+    }
+
+    /// The text of the shown tab.
+    var lines: [[Span]] {
+        guard let detail = pane.detail else { return [[Span(pane.isMissing ? missing : "reading …", .dim)]] }
+        return switch pane.tab {
+        case .info: info(detail)
+        case .attempts: attempts(detail)
+        case .logs: log
+        case .timeline: timeline(detail)
+        case .raw: raw(detail)
+        }
+    }
+
+    private func info(_ detail: OperationDetail) -> [[Span]] {
+        facts(detail) + progress(detail) + times(detail) + cancel(detail) + arguments(detail) + result(detail)
+            + errors(detail)
     }
 
     private var missing: String {
@@ -63,24 +98,29 @@ struct DetailText {
         return "runs on worker \(SafeText.line(executing.workerLabel)); untracked, so it has no record"
     }
 
-    private func title(_ detail: OperationDetail) -> [[Span]] {
-        let header = detail.record.header
+    private func title(_ detail: OperationDetail) -> [Span] {
         let envelope = try? OperationEnvelope(detail.record.envelope)
         var first = [
-            Span(header.id.description, .heading), Span("  \(SafeText.line(envelope?.name ?? "?"))  "),
+            Span(detail.id.description, .heading), Span("  \(SafeText.line(envelope?.name ?? "?"))  "),
             Span("\(detail.state.mark(ascii: style.usesASCII)) \(detail.state.rawValue)", detail.state.role),
         ]
         if detail.isUnhandled { first.append(Span("  unhandled: it waits for a worker that knows its name", .warning)) }
         if pane.isMissing { first.append(Span("  (removed meanwhile)", .warning)) }
+        return first
+    }
+
+    private func facts(_ detail: OperationDetail) -> [[Span]] {
+        let header = detail.record.header
+        let envelope = try? OperationEnvelope(detail.record.envelope)
         var second = "queue \(SafeText.line(detail.queue))  priority \(header.priority.rawValue)"
         if let tags = envelope?.tags, !tags.isEmpty { second += "  tags \(SafeText.line(tags.joined(separator: ",")))" }
         var third = "attempt \(detail.record.attempt)/\(envelope?.maxAttempts ?? 0)  delivery \(header.delivery)"
         if detail.record.fence > 0 { third += "  fence \(detail.record.fence)" }
         if detail.state == .executing { third += "  on \(worker(detail))" }
-        return [first, [Span(second)], [Span(third)]]
+        return [[Span(second)], [Span(third)]]
     }
 
-    private func worker(_ detail: OperationDetail) -> String {
+    func worker(_ detail: OperationDetail) -> String {
         SafeText.line(executing?.workerLabel ?? detail.worker ?? "an unknown worker")
     }
 
@@ -120,7 +160,12 @@ struct DetailText {
         if !trace.reason.isEmpty { text += " (\(SafeText.line(trace.reason)))" }
         text += trace.acknowledgedAt.map { ", acknowledged \(at($0))" } ?? ""
         text += trace.stoppedAt.map { ", stopped \(at($0))" } ?? ""
-        return [[Span(text, .cancelled)]]
+        if let standing = trace.standing { text += ", by standing cancel \(standing)" }
+        guard let forced = trace.forced else { return [[Span(text, .cancelled)]] }
+        var force = "forced \(at(forced.at)) by \(SafeText.line(forced.by))"
+        if !forced.reason.isEmpty { force += " (\(SafeText.line(forced.reason)))" }
+        if trace.stoppedAt == nil { force += "; \(SafeText.line(forced.worker)) has not said that it has stopped" }
+        return [[Span(text, .cancelled)], [Span(force, .cancelled)]]
     }
 
     private func arguments(_ detail: OperationDetail) -> [[Span]] {
@@ -148,15 +193,6 @@ struct DetailText {
                 .dead
             )
         }
-    }
-
-    private var log: [[Span]] {
-        guard !pane.log.isEmpty else { return [] }
-        return [[], [Span("LOG, newest last", .heading)]]
-            + pane.log.map { line in
-                let time = line.at.map { [Span(at($0) + " ", .dim)] } ?? []
-                return time + [Span(SafeText.line(line.text))]
-            }
     }
 
     /// A text with a label, on up to eight lines.

@@ -4,8 +4,7 @@ import TerminalText
 extension MonitorView {
     /// Draws the question in a box, or in the last line of a small screen.
     func drawDialog(on grid: inout Grid) {
-        guard let dialog = model.dialog else { return }
-        let (title, lines) = text(of: dialog)
+        guard let (title, lines) = model.work.map(text(of:)) ?? model.dialog.map(text(of:)) else { return }
         let width = min(size.width - 2, max(40, min(70, size.width - 4)))
         let height = lines.count + 2
         guard size.width >= 30, size.height >= height + 2 else {
@@ -38,14 +37,21 @@ extension MonitorView {
 
     private func text(of dialog: Dialog) -> (title: String, lines: [[Span]]) {
         switch dialog {
+        case .bulk(let question): return text(of: question)
+        case .steer(let order, let worker):
+            let (verb, what) = Self.consequence(order)
+            let running = "\(worker.inFlight) running, queues \(worker.servedQueues.joined(separator: ","))"
+            return (
+                "\(verb) worker \(SafeText.line(worker.label))?",
+                [[Span(SafeText.line(running))], [Span(what)], [Span("[y] yes   [N] no", .heading)]]
+            )
         case .cancel(let address, let name, let reason, let isTyping):
-            let shown = isTyping ? String(SafeText.line(reason).suffix(45)) + "_" : SafeText.line(reason)
             return (
                 "Cancel \(SafeText.line(name))?",
                 [
                     [Span("\(address.id)  queue \(SafeText.line(address.queue))")],
                     [Span(consequence(address))],
-                    [Span("reason: "), Span(shown.isEmpty ? "(none)" : shown, shown.isEmpty ? .dim : .plain)],
+                    reasonLine(reason, isTyping),
                     isTyping
                         ? [Span("Enter done typing", .dim)]
                         : [Span("[y] yes   [N] no   [Tab] type a reason", .heading)],
@@ -68,6 +74,15 @@ extension MonitorView {
         }
     }
 
+    private static func consequence(_ order: WorkerOrder) -> (verb: String, what: String) {
+        switch order {
+        case .quiet: ("Quiet", "It claims nothing more. What it runs goes on.")
+        case .resume: ("Resume", "It claims again.")
+        case .stop: ("Stop", "It claims nothing more, drains, gives the rest back, and ends.")
+        case .slots(let count): ("Slots of", "It runs at most \(count) operations at the same time.")
+        }
+    }
+
     private func consequence(_ address: OperationAddress) -> String {
         if let entry = model.executing(address) {
             return "It runs on \(SafeText.line(entry.workerLabel)), which gets a cancel request."
@@ -75,29 +90,5 @@ extension MonitorView {
         let state = model.detail?.detail?.state ?? model.listed(address)?.state
         return state == .executing
             ? "Its worker gets a cancel request." : "It has not started and ends at once."
-    }
-
-    /// Draws the help: all keys.
-    func drawHelp(on grid: inout Grid) {
-        var lines = [
-            "1-4, Tab       overview, operations, queues, workers",
-            "Tab            on operations: the next state; Shift-Tab the previous one",
-            "j k, arrows    move; g G first and last; PgUp PgDn by ten",
-            "Enter          open the selected operation; Esc back",
-        ]
-        if !model.isReadOnly {
-            lines += [
-                "c              cancel the selected operation (asks first)",
-                "P              pause or resume the selected queue (asks first)",
-            ]
-        }
-        lines += [
-            "p              freeze the screen, and continue", "r              read again now",
-            "Ctrl-L         draw again", "q              back, quit; Ctrl-C quits always", "",
-            "live: newer than three intervals; STALE: older; DISCONNECTED: the last",
-            "try failed. – is unknown, which is not zero.",
-        ]
-        grid.put("KEYS", x: 1, y: 2, look: Look(.heading))
-        for (index, line) in lines.enumerated() where index + 3 < size.height - 1 { grid.put(line, x: 1, y: index + 3) }
     }
 }

@@ -3,39 +3,57 @@ import TerminalText
 
 extension MonitorView {
     /// A count. Zero is dimmed, so that other counts stand out.
-    private func count(_ count: Int, _ role: TextRole = .plain) -> [Span] {
+    func count(_ count: Int, _ role: TextRole = .plain) -> [Span] {
         [Span(QuantityText.count(count), count == 0 ? .dim : role)]
     }
 
-    private func duration(_ milliseconds: Int64?) -> [Span] {
+    func duration(_ milliseconds: Int64?) -> [Span] {
         guard let milliseconds else { return [Span("–", .dim)] }
         return [Span(DurationText.short(.milliseconds(milliseconds)))]
     }
 
     func queueList(isOverview: Bool) -> ScreenList {
+        let isLimited = model.board?.queues.contains { $0.limits != QueueLimits() } ?? false
         var list = ScreenList(columns: [
             ScreenColumn("QUEUE", 9, .left, isFlexible: true), ScreenColumn("READY", 7),
-            ScreenColumn("SCHED", 6, drop: 5), ScreenColumn("BLOCK", 5, drop: 8), ScreenColumn("EXEC", 5),
+            ScreenColumn("SCHED", 6, drop: 5), ScreenColumn("BLOCK", 5, drop: 8),
+            isLimited ? ScreenColumn("EXEC/LIM", 8) : ScreenColumn("EXEC", 5),
             ScreenColumn("RETRY", 5, drop: 2), ScreenColumn("DEAD", 5), ScreenColumn("IN/s", 5, drop: 4),
             ScreenColumn("OUT/s", 5, drop: 3), ScreenColumn("ERR/s", 5, drop: isOverview ? 9 : 6),
             ScreenColumn("WORKERS", 7, drop: isOverview ? 10 : 7), ScreenColumn("OLDEST", 6, drop: 1),
-            ScreenColumn("STATE", 11, .left),
         ])
+        // When the next schedule of a queue runs.
+        let hasSchedules = model.board?.queues.contains { $0.schedules.count > 0 } ?? false
+        if hasSchedules { list.columns.append(ScreenColumn("NEXT RUN", 8, drop: 5)) }
+        list.columns.append(ScreenColumn("STATE", 11, .left))
         list.rows = (model.board?.queues ?? []).map { queue in
-            ScreenList.Row(cells: cells(of: queue), isSelected: model.selectedItem == .queue(queue.name))
+            ScreenList.Row(
+                cells: cells(of: queue, isLimited: isLimited, hasSchedules: hasSchedules),
+                isSelected: model.selectedItem == .queue(queue.name)
+            )
         }
         return list
     }
 
-    private func cells(of queue: QueueSummary) -> [[Span]] {
-        [
+    /// - Parameter isLimited: some queue has a limit.
+    private func cells(of queue: QueueSummary, isLimited: Bool, hasSchedules: Bool) -> [[Span]] {
+        let limit = queue.limits.concurrency.map(QuantityText.count) ?? "-"
+        let executing = count(queue.count(.executing), .executing) + (isLimited ? [Span("/\(limit)", .dim)] : [])
+        return [
             [Span(SafeText.line(queue.name))], count(queue.count(.ready)), count(queue.count(.scheduled)),
-            count(queue.count(.blocked), .warning), count(queue.count(.executing), .executing),
+            count(queue.count(.blocked), .warning), executing,
             count(queue.count(.retrying), .warning), count(queue.count(.dead), .dead),
             [Span(QuantityText.rate(queue.rates.enqueued))], [Span(QuantityText.rate(queue.rates.ended))],
             [Span(QuantityText.rate(queue.rates.failed))], count(queue.liveWorkers),
-            duration(queue.oldestMilliseconds), [Span(queue.condition.text, queue.condition.role)],
-        ]
+            duration(queue.oldestMilliseconds),
+        ] + (hasSchedules ? [nextRun(of: queue)] : []) + [[Span(queue.condition.text, queue.condition.role)]]
+    }
+
+    /// How long until the next schedule of a queue runs.
+    private func nextRun(of queue: QueueSummary) -> [Span] {
+        guard queue.schedules.count > 0 else { return [] }
+        guard let next = queue.schedules.next, let now = model.board?.time else { return [Span("–", .dim)] }
+        return [Span(next - now < 1000 ? "now" : DurationText.short(.milliseconds(next - now)))]
     }
 
     /// - Parameter compact: for small screens, with name and progress first.
@@ -54,7 +72,7 @@ extension MonitorView {
         if !compact, arguments.contains(where: { !$0.isEmpty }) {
             list.columns.append(ScreenColumn("ARGUMENTS", 9, .left, drop: 10, isFlexible: true))
         }
-        let length = ShortID.length(for: entries.map(\.id))
+        let length = model.isWide ? OperationID.characterCount : ShortID.length(for: entries.map(\.id))
         list.columns[0].width = min(length + 1, OperationID.characterCount)
         list.rows = zip(entries, arguments).map { entry, arguments in
             ScreenList.Row(
@@ -96,7 +114,7 @@ extension MonitorView {
         let info = worker.info
         let unknown = [Span("–", .dim)]
         let up = info.flatMap { info in model.board?.time.map { max(0, $0 - info.startedAt) } }
-        let state = worker.isLost && worker.inFlight > 0 ? "LOST, \(worker.inFlight) to recover" : worker.phase
+        let state = worker.isLost && worker.inFlight > 0 ? "LOST, \(worker.inFlight) to recover" : worker.phaseText
         return [
             [Span(SafeText.line(worker.label))], info.map { [Span(SafeText.line($0.host))] } ?? unknown,
             info.map { [Span("\($0.pid)")] } ?? unknown,

@@ -37,13 +37,14 @@ package struct MonitorView: Sendable {
     private func drawFull(on grid: inout Grid) {
         drawHeader(on: &grid)
         drawFooter(on: &grid)
-        if model.showsHelp { return drawHelp(on: &grid) }
+        if model.help != nil { return drawHelp(on: &grid) }
         if model.detail != nil { return drawDetail(on: &grid) }
         switch model.screen {
         case .overview: drawOverview(on: &grid)
         case .operations: drawOperations(on: &grid)
         case .queues: drawQueues(on: &grid)
         case .workers: drawWorkers(on: &grid)
+        case .events: drawEvents(on: &grid)
         }
     }
 
@@ -70,48 +71,6 @@ extension MonitorView {
         ]
         grid.put(left.truncated(toWidth: max(0, x - 3), mark: style.cutMark), x: 1, y: 0, limit: max(1, x - 1))
     }
-
-    private func drawFooter(on grid: inout Grid) {
-        let y = size.height - 1
-        if let notice = model.notice {
-            grid.put([Span(SafeText.line(notice.text), notice.role)], x: 1, y: y)
-            return
-        }
-        if let failure = model.truth.failureMessage {
-            grid.put(
-                [Span(SafeText.line(failure), .dead)].truncated(toWidth: size.width - 2, mark: style.cutMark),
-                x: 1,
-                y: y
-            )
-            return
-        }
-        var hints = hints
-        // The best-known keys are left out first.
-        for expendable in ["j k move", "j k scroll", "p freeze", "p go on"]
-        where hints.joined(separator: "  ").count > size.width - 2 {
-            hints.removeAll { $0 == expendable }
-        }
-        grid.put(hints.joined(separator: "  "), x: 1, y: y, look: Look(.dim))
-    }
-
-    /// The hints for keys that work on this screen.
-    private var hints: [String] {
-        if model.showsHelp { return ["any key back"] }
-        var hints: [String] = []
-        if model.detail != nil {
-            hints = ["Esc back", "j k scroll"]
-        } else {
-            if case .operation = model.selectedItem { hints.append("Enter open") }
-            hints.append("j k move")
-        }
-        if !model.isReadOnly {
-            if model.cancellable != nil { hints.append("c cancel") }
-            if let queue = model.pausable { hints.append(queue.isPaused ? "P resume queue" : "P pause queue") }
-        }
-        return hints + [
-            model.isFrozen ? "p go on" : "p freeze", "? help", "q \(model.detail == nil ? "quit" : "back")",
-        ]
-    }
 }
 
 // MARK: - Small screens
@@ -136,7 +95,7 @@ extension MonitorView {
         if end + clock.count + 2 < size.width {
             grid.put(clock, x: size.width - clock.count - 1, y: 0, look: Look(.dim))
         }
-        if model.showsHelp { return drawHelp(on: &grid) }
+        if model.help != nil { return drawHelp(on: &grid) }
         if model.detail != nil { return drawDetail(on: &grid) }
         grid.put(counters([.ready, .scheduled, .executing, .retrying, .dead]).spaced(), x: 1, y: 1)
         let list = model.screen == .operations ? operationList : executingList(compact: true)

@@ -4,18 +4,9 @@ import TerminalText
 extension MonitorView {
     func drawOperations(on grid: inout Grid) {
         let top = drawTop(on: &grid)
-        let state = model.operations.state
-        var title = [Span("\(state.mark(ascii: style.usesASCII)) \(state.rawValue)", state.role)]
-        let count = model.board?.count(state)
-        guard let rows = model.operations.rows else {
-            title.append(Span("reading …", .dim))
-            grid.put(title.spaced(by: "  "), x: 1, y: top)
-            return
-        }
-        // The count is of the snapshot; the rows were read just after it.
-        title.append(Span("\(rows.count) shown of \(count.map { QuantityText.grouped($0) } ?? "–"), newest first"))
-        title.append(Span("Tab next state", .dim))
-        grid.put(title.spaced(by: "  ").truncated(toWidth: size.width - 2, mark: style.cutMark), x: 1, y: top)
+        let title = operationsTitle.spaced(by: "  ").truncated(toWidth: size.width - 2, mark: style.cutMark)
+        grid.put(title, x: 1, y: top)
+        guard model.operations.rows != nil else { return }
         operationList.draw(
             on: &grid,
             headerAt: top + 1,
@@ -25,9 +16,49 @@ extension MonitorView {
         )
     }
 
+    /// `✗ dead  /name:Send*  12 of 31 · scanned 200 of 1,204, PgDn reads more  time ↓  3 ✱`
+    private var operationsTitle: [Span] {
+        let pane = model.operations
+        var title: [Span] = []
+        if let state = pane.state {
+            title.append(Span("\(state.mark(ascii: style.usesASCII)) \(state.rawValue)", state.role))
+        } else if !pane.request.filterHasStates {
+            title.append(Span("all states", .heading))
+        }
+        if !pane.filterText.isEmpty { title.append(Span("/" + SafeText.line(pane.filterText), .heading)) }
+        guard let reading = pane.reading else { return title + [Span("reading …", .dim)] }
+        title.append(Span(coverage(of: reading)))
+        let isUp = [.name, .queue].contains(pane.sort) != pane.isReversed
+        let arrow = style.usesASCII ? (isUp ? "up" : "down") : (isUp ? "↑" : "↓")
+        title.append(Span("\(pane.sort.rawValue) \(arrow)", .dim))
+        if pane.marksAll {
+            title.append(Span("all \(style.markedMark)", .warning))
+        } else if !pane.marks.isEmpty {
+            title.append(Span("\(QuantityText.grouped(pane.marks.count)) \(style.markedMark)", .warning))
+        }
+        return title
+    }
+
+    /// `12 of 31`, or with a filter `12 match · scanned 200 of 1,204`.
+    private func coverage(of reading: OperationsReading) -> String {
+        let found = QuantityText.grouped(reading.operations.count)
+        // Counts are of the snapshot; the rows were read just after it.
+        let total = QuantityText.grouped(max(reading.total, reading.scanned))
+        let isFiltered = reading.request.query.filtersRows
+        var text =
+            isFiltered
+            ? "\(found) match · scanned \(QuantityText.grouped(reading.scanned)) of \(total)" : "\(found) of \(total)"
+        if reading.unread > 0 { text += " · \(QuantityText.grouped(reading.unread)) encrypted" }
+        if reading.hasMore {
+            text += reading.request.pages < OperationsPane.mostPages ? " · PgDn more" : " · more: sluice list"
+        }
+        return text
+    }
+
     var operationList: ScreenList {
-        let rows = model.operations.rows ?? []
-        let length = ShortID.length(for: rows.map(\.record.header.id))
+        let pane = model.operations
+        let rows = pane.rows ?? []
+        let length = model.isWide ? OperationID.characterCount : ShortID.length(for: rows.map(\.record.header.id))
         var list = ScreenList(columns: [
             ScreenColumn("ID", min(length + 1, OperationID.characterCount), .left, drop: size.width < 40 ? 9 : 0),
             ScreenColumn("PRI", 3, .left, drop: 6),
@@ -35,9 +66,16 @@ extension MonitorView {
             ScreenColumn("TRY", 4, drop: 5), ScreenColumn("WHEN", 9, .left, drop: 3),
             ScreenColumn("PROGRESS / ERROR", 16, .left, drop: size.width < 60 ? 7 : 0, isFlexible: true),
         ])
+        let hasMarks = pane.marksAll || !pane.marks.isEmpty
+        if hasMarks { list.columns.insert(ScreenColumn("", 1, .left), at: 0) }
+        if pane.hasManyStates { list.columns.insert(ScreenColumn("STATE", 11, .left, drop: 2), at: hasMarks ? 2 : 1) }
         list.rows = rows.map { detail in
-            ScreenList.Row(
-                cells: cells(of: detail, idLength: length),
+            var cells = cells(of: detail, idLength: length)
+            if pane.hasManyStates { cells.insert([stateSpan(detail.state)], at: 1) }
+            if hasMarks { cells.insert([Span(pane.isMarked(detail.address) ? style.markedMark : "", .warning)], at: 0) }
+            let isLeaving = pane.leaving.contains(detail.address)
+            return ScreenList.Row(
+                cells: isLeaving ? cells.map { $0.map { Span($0.text, .dim) } } : cells,
                 isSelected: model.selectedItem == .operation(detail.address)
             )
         }
@@ -54,6 +92,10 @@ extension MonitorView {
             [Span("\(detail.record.attempt)/\(envelope.map { "\($0.maxAttempts)" } ?? "–")")], [when(detail)],
             [Span(SafeText.line(about), detail.state == .dead ? .dead : .plain)],
         ]
+    }
+
+    private func stateSpan(_ state: OperationState) -> Span {
+        Span("\(state.mark(ascii: style.usesASCII)) \(state.rawValue)", state.role)
     }
 
     private func when(_ detail: OperationDetail) -> Span {
@@ -74,4 +116,9 @@ extension OperationDetail {
         case .scheduled, .blocked, .ready, .finished, .expired: ""
         }
     }
+}
+
+extension Style {
+    /// What stands before a marked row.
+    fileprivate var markedMark: String { usesASCII ? "*" : "✱" }
 }

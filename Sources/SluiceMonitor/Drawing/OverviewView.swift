@@ -51,6 +51,9 @@ extension MonitorView {
             Span(rate("in", rates.enqueued)), Span(rate("out", rates.ended)),
             Span(rate("err", rates.failed), rates.failed ?? 0 > 0 ? .dead : .plain),
         ]
+        let hasProblem = model.board.map { $0.liveWorkers.count < $0.workers.count || !$0.unhandled.isEmpty } ?? true
+        let percentiles = model.figures.map { Self.percentiles($0.sum.recent) } ?? []
+        if !hasProblem { spans += percentiles }
         if let board = model.board {
             let lost = board.workers.count - board.liveWorkers.count
             spans.append(
@@ -66,25 +69,50 @@ extension MonitorView {
                 spans.append(Span("  " + SafeText.line(first.text) + more, .warning))
             }
         }
+        if hasProblem { spans += percentiles }
+        // The number of workers is left out before it is cut.
+        let width = spans.reduce(spans.count) { $0 + $1.text.displayWidth }
+        if !hasProblem, !percentiles.isEmpty, width > size.width { spans.removeLast() }
         grid.put(spans.spaced(), x: 1, y: y)
     }
 
-    private func drawSparkline(on grid: inout Grid, y: Int) {
-        let width = min(60, size.width - 20)
-        let values = model.board?.throughput.suffix(width) ?? []
-        guard !values.isEmpty else {
-            grid.put("out/s –", x: 1, y: y, look: Look(.dim))
-            return
+    /// `wait p50 0.8s p95 4.1s   run p50 0.2s p95 2.9s`, of the last minutes.
+    private static func percentiles(_ figures: Figures) -> [Span] {
+        [("  wait", figures.wait), (" run", figures.run)].map { word, histogram in
+            Span(
+                "\(word) p50 \(milliseconds(histogram.percentile(0.5))) p95 \(milliseconds(histogram.percentile(0.95)))"
+            )
         }
-        let end = grid.put("out/s ", x: 1, y: y)
-        let bars = grid.put(
-            Sparkline.text(Array(values), ascii: style.usesASCII),
-            x: end,
-            y: y,
-            look: Look(.finished)
-        )
-        let top = values.max() ?? 0
-        grid.put(" max \(QuantityText.rate(top)) in \(values.count)s", x: bars, y: y, look: Look(.dim))
+    }
+
+    static func milliseconds(_ value: Double?) -> String {
+        value.map { DurationText.precise(.microseconds(Int64($0 * 1000))) } ?? "–"
+    }
+
+    /// Draws what ended in each second since the monitor began, and with figures also in the last hour.
+    private func drawSparkline(on grid: inout Grid, y: Int) {
+        let hasHour = model.figures != nil
+        let width = hasHour ? min(30, (size.width - 34) / 2) : min(60, size.width - 20)
+        let values = Array(model.board?.throughput.suffix(width) ?? [])
+        let end = grid.put("out/s ", x: 1, y: y, look: Look(values.isEmpty ? .dim : .plain))
+        if values.isEmpty {
+            grid.put("–", x: end, y: y, look: Look(.dim))
+        } else {
+            let bars = Sparkline.text(values, ascii: style.usesASCII)
+            let next = grid.put(bars, x: end, y: y, look: Look(.finished))
+            let seconds = hasHour ? "" : " in \(values.count)s"
+            grid.put(" max \(QuantityText.rate(values.max()))\(seconds)", x: next, y: y, look: Look(.dim))
+        }
+        if let figures = model.figures { drawHour(figures, on: &grid, x: end + width + 13, y: y, width: width) }
+    }
+
+    /// Draws the ended attempts of the last hour.
+    private func drawHour(_ figures: FiguresBoard, on grid: inout Grid, x: Int, y: Int, width: Int) {
+        let values = FiguresBoard.columns(figures.sum.ended, count: width)
+        let end = grid.put("1h ", x: x, y: y)
+        let bars = Sparkline.text(values, ascii: style.usesASCII)
+        let next = grid.put(bars, x: end, y: y, look: Look(.finished))
+        grid.put(" \(QuantityText.count(Int64(figures.sum.ended.reduce(0, +))))", x: next, y: y, look: Look(.dim))
     }
 
     private func drawTabs(on grid: inout Grid, y: Int) {
@@ -93,7 +121,7 @@ extension MonitorView {
             let text = "\(screen.rawValue) \(screen.title)"
             spans.append(screen == model.screen ? Span("[\(text)]", .heading) : Span(" \(text) "))
         }
-        grid.put(spans.spaced(), x: 1, y: y)
+        grid.put(spans.spaced(by: size.width < 64 ? "" : " "), x: 1, y: y)
     }
 }
 
@@ -124,30 +152,7 @@ extension MonitorView {
         return max(1, min(queues, max(space / 2, space - executing)))
     }
 
-    private func drawNothing(_ text: String, y: Int, on grid: inout Grid) {
+    func drawNothing(_ text: String, y: Int, on grid: inout Grid) {
         grid.put(text, x: 1, y: y, look: Look(.dim))
-    }
-
-    func drawQueues(on grid: inout Grid) {
-        let top = drawTop(on: &grid)
-        queueList(isOverview: false)
-            .draw(on: &grid, headerAt: top, rowsFrom: top + 1, lines: size.height - top - 2, style: style)
-        if let board = model.board, board.queues.isEmpty { drawNothing("no queues yet", y: top + 1, on: &grid) }
-    }
-
-    func drawWorkers(on grid: inout Grid) {
-        let top = drawTop(on: &grid)
-        let space = size.height - top - 2
-        let workers = max(1, model.board?.workers.count ?? 0)
-        // The lost workers need a heading and a header, and get at least a third of the screen.
-        let lost = model.lost.isEmpty ? 0 : min(model.lost.count + 2, max(space - workers, space / 3))
-        workerList.draw(on: &grid, headerAt: top, rowsFrom: top + 1, lines: space - lost, style: style)
-        if let board = model.board, board.workers.isEmpty {
-            drawNothing("no workers; start one with: sluice worker", y: top + 1, on: &grid)
-        }
-        guard lost > 2 else { return }
-        let below = top + 1 + min(workers, space - lost)
-        grid.put("LOST in the last 24 h, newest first", x: 1, y: below, look: Look(.heading))
-        lostList.draw(on: &grid, headerAt: below + 1, rowsFrom: below + 2, lines: lost - 2, style: style)
     }
 }

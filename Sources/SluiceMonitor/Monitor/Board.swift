@@ -9,7 +9,11 @@ package struct QueueSummary: Sendable {
     package var oldestMilliseconds: Int64?
     package var condition: QueueCondition
     package var isPaused: Bool
+    package var limits: QueueLimits
+    package var schedules: ScheduleSummary
     package var liveWorkers: Int
+    /// Who paused the queue, when and why; nil = not paused, or not known.
+    package var pause: OperatorTrace?
 
     init(_ snapshot: QueueSnapshot, rates: Rates) {
         name = snapshot.queue
@@ -18,7 +22,10 @@ package struct QueueSummary: Sendable {
         oldestMilliseconds = snapshot.oldestReadyMilliseconds
         condition = QueueCondition(snapshot)
         isPaused = snapshot.paused
+        limits = snapshot.limits
+        schedules = snapshot.schedules
         liveWorkers = snapshot.liveWorkers.count
+        pause = snapshot.paused ? snapshot.pause : nil
     }
 
     package func count(_ state: OperationState) -> Int { counts[state] ?? 0 }

@@ -26,10 +26,15 @@ package struct DetailReading: Sendable {
     }
 }
 
+/// The tabs of the detail screen.
+package enum DetailTab: Sendable, CaseIterable {
+    case info, attempts, logs, timeline, raw
+}
+
 /// The detail screen of one operation.
 package struct DetailPane: Sendable {
     /// The number of kept log lines.
-    static let logLines = 200
+    static let logLines = 1_000
 
     package let address: OperationAddress
     package private(set) var detail: OperationDetail?
@@ -39,7 +44,10 @@ package struct DetailPane: Sendable {
     private(set) var log: [LogLine] = []
     /// The number of the next log line to read.
     package private(set) var nextLine = 0
-    var scroll = 0
+    package private(set) var tab = DetailTab.info
+    private(set) var scroll = 0
+    /// Whether the newest log line stays visible.
+    private(set) var followsLog = true
 
     init(_ address: OperationAddress) { self.address = address }
 
@@ -53,4 +61,46 @@ package struct DetailPane: Sendable {
         log = (log + reading.lines.dropFirst(known)).suffix(Self.logLines)
         nextLine = reading.firstLine + reading.lines.count
     }
+
+    mutating func show(_ tab: DetailTab) {
+        self.tab = tab
+        scroll = 0
+        followsLog = true
+    }
+
+    /// Scrolls. Away from the newest log line, the log is not followed any more.
+    ///
+    /// - Parameter most: the greatest position.
+    mutating func scroll(by distance: Int, most: Int) {
+        let from = isFollowing ? most : min(scroll, most)
+        scroll = min(max(0, from + distance), most)
+        if tab == .logs { followsLog = scroll == most }
+    }
+
+    /// Follows the log from its newest line on, or stops there.
+    ///
+    /// - Parameter most: the greatest position.
+    mutating func toggleFollow(most: Int) {
+        tab = .logs
+        followsLog.toggle()
+        scroll = most
+    }
+
+    /// Scrolls the log to the next line that has a text in lower case.
+    ///
+    /// - Returns: false if there is none.
+    mutating func findLine(_ wanted: String, forward: Bool) -> Bool {
+        let count = log.count
+        guard count > 0 else { return false }
+        let start = tab == .logs ? min(scroll, count - 1) : count - 1
+        for step in 1...count {
+            let index = (start + (forward ? step : count - step)) % count
+            guard String(decoding: log[index].text, as: UTF8.self).lowercased().contains(wanted) else { continue }
+            (tab, scroll, followsLog) = (.logs, index, false)
+            return true
+        }
+        return false
+    }
+
+    var isFollowing: Bool { tab == .logs && followsLog }
 }

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// An action that the model has decided on.
 package enum MonitorCommand: Sendable, Equatable {
@@ -11,19 +12,28 @@ package enum MonitorCommand: Sendable, Equatable {
     case redraw
     case cancel(OperationAddress, reason: String)
     case setPaused(Bool, queue: String)
-}
-
-/// A question before a change, in a box over the screen.
-package enum Dialog: Sendable, Equatable {
-    /// - Parameters:
-    ///   - isTyping: whether keys are added to the reason.
-    case cancel(OperationAddress, name: String, reason: String, isTyping: Bool)
-    case setPaused(Bool, queue: String, executing: Int)
+    case steer(WorkerOrder, WorkerSummary)
+    /// Count what a change would do.
+    case plan(BulkChange)
+    case change(BulkChange, reason: String, expected: Int)
+    /// End the counting, or the change, that goes on.
+    case stopWork
+    /// Copy a text to the clipboard of the terminal.
+    case copy(String)
+    /// Read at another interval.
+    case interval(Duration)
+    /// Save what is shown.
+    case export(JSONValue, file: String)
 }
 
 extension MonitorModel {
-    private static let longestReason = 200
+    static let longestReason = 200
+    private static let intervals: [Duration] = [
+        .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(30),
+        .seconds(60),
+    ]
     private static let page = 10
+    private static let farAway = Int(Int16.max)
 
     /// Handles a key.
     ///
@@ -36,59 +46,146 @@ extension MonitorModel {
         default: break
         }
         notice = nil
+        if let work { return handle(key, during: work) }
         if let dialog { return answer(dialog, key) }
-        if showsHelp {
-            showsHelp = false
+        if let prompt { return answer(prompt, key) }
+        if let help { return handle(key, in: help) }
+        return KeyTable.action(key, in: keyPlace, isReadOnly: isReadOnly).map { perform($0) } ?? []
+    }
+
+    /// Where the keys are handled now.
+    package var keyPlace: KeyPlace { detail == nil ? screen.place : .detail }
+
+    private mutating func perform(_ action: KeyAction) -> [MonitorCommand] {
+        switch action {
+        case .up: move(by: -1)
+        case .down: move(by: 1)
+        case .pageUp: move(by: -Self.page)
+        case .pageDown: return pageDown()
+        case .first: move(by: -Self.farAway)
+        case .last: move(by: Self.farAway)
+        case .open: return open()
+        case .back: detail = nil
+        case .quit: return [.quit]
+        case .overview: show(.overview)
+        case .operations: show(.operations)
+        case .queues: show(.queues)
+        case .workers: show(.workers)
+        case .events: show(.events)
+        case .quietWorker: askToSteer(stops: false)
+        case .stopWorker: askToSteer(stops: true)
+        case .nextScreen: show(screen.next)
+        case .nextState: return showState(by: 1)
+        case .previousState: return showState(by: -1)
+        case .cancel: return askToCancel()
+        case .retry: return ask(.retry)
+        case .remove: return ask(.remove)
+        case .filter: askForText()
+        case .sort: operations.sortByNext()
+        case .reverse: operations.reverse()
+        case .mark: mark()
+        case .markAll: operations.markAll()
+        case .unmark: operations.unmark()
+        case .pauseQueue: askToPause()
+        case .info: detail?.show(.info)
+        case .attempts: detail?.show(.attempts)
+        case .logs: detail?.show(.logs)
+        case .timeline: detail?.show(.timeline)
+        case .raw: detail?.show(.raw)
+        case .followLog: detail?.toggleFollow(most: detailScroll)
+        case .copy: return copy()
+        case .freeze: setFrozen(!isFrozen)
+        case .refresh: return [.refresh]
+        case .faster: return changeInterval(by: -1)
+        case .slower: return changeInterval(by: 1)
+        case .follow:
+            selection.follows.toggle()
+            notice = Notice(selection.follows ? "the selection follows its row" : "the selection stays in its line")
+        case .wide: isWide.toggle()
+        case .export: return exportView()
+        case .search: prompt = Prompt(purpose: .search, text: "")
+        case .searchNext: search(forward: true)
+        case .searchPrevious: search(forward: false)
+        case .help: help = HelpPane()
+        }
+        return []
+    }
+
+    private mutating func move(by distance: Int) {
+        if detail == nil, screen == .events {
+            events.scroll(by: distance)
+        } else if detail == nil {
+            selection.move(by: distance, among: items)
+        } else {
+            detail?.scroll(by: distance, most: detailScroll)
+        }
+    }
+
+    /// Past the last row of the operations' screen it reads one page more.
+    private mutating func pageDown() -> [MonitorCommand] {
+        let isAtEnd = detail == nil && screen == .operations && selection.isLast(of: items)
+        if isAtEnd, operations.readMore() { return [.refresh] }
+        move(by: Self.page)
+        return []
+    }
+
+    private mutating func mark() {
+        guard case .operation(let address) = selectedItem else { return }
+        operations.toggleMark(address)
+        move(by: 1)
+    }
+
+    private mutating func changeInterval(by step: Int) -> [MonitorCommand] {
+        let steps = Self.intervals
+        let index = steps.lastIndex { $0 <= interval } ?? 0
+        interval = steps[min(max(0, index + step), steps.count - 1)]
+        notice = Notice("reads every \(DurationText.exact(interval))")
+        return [.interval(interval)]
+    }
+
+    private mutating func exportView() -> [MonitorCommand] {
+        guard let export, let exportName else {
+            notice = Notice("nothing to save yet", .warning)
             return []
         }
-        return detail == nil ? handleInList(key) : handleInDetail(key)
+        return [.export(export, file: exportName)]
     }
 
-    private mutating func handleInList(_ key: Key) -> [MonitorCommand] {
-        switch key {
-        case .character("q"): return [.quit]
-        case .character("j"), .down: selection.move(by: 1, among: items)
-        case .character("k"), .up: selection.move(by: -1, among: items)
-        case .pageDown: selection.move(by: Self.page, among: items)
-        case .pageUp: selection.move(by: -Self.page, among: items)
-        case .character("g"), .home: selection.move(by: -items.count, among: items)
-        case .character("G"), .end: selection.move(by: items.count, among: items)
-        case .tab where screen == .operations: return showState(by: 1)
-        case .backTab where screen == .operations: return showState(by: -1)
-        case .tab: show(screen.next)
-        case .character(let digit) where digit.wholeNumberValue != nil:
-            if let screen = digit.wholeNumberValue.flatMap(MonitorScreen.init) { show(screen) }
-        case .enter:
-            guard case .operation(let address) = selectedItem else { break }
-            detail = DetailPane(address)
-            return [.refresh]
-        default: return handleAnywhere(key)
+    private mutating func copy() -> [MonitorCommand] {
+        let text: String? =
+            switch selectedItem {
+            case .operation(let address): address.id.description
+            case .queue(let name): name
+            case .worker(let id): id
+            case nil: nil
+            }
+        guard let text = detail?.address.id.description ?? text else { return [] }
+        notice = Notice("copied \(text)")
+        return [.copy(text)]
+    }
+
+    private mutating func open() -> [MonitorCommand] {
+        switch selectedItem {
+        case .operation(let address): detail = DetailPane(address)
+        case .queue(let name): listOperations("queue:\(name)")
+        case .worker(let id): listOperations("worker:\(id)")
+        case nil: return []
         }
-        return []
+        return [.refresh]
     }
 
-    private mutating func handleInDetail(_ key: Key) -> [MonitorCommand] {
-        switch key {
-        case .escape, .character("q"), .left: detail = nil
-        case .character("j"), .down: detail?.scroll += 1
-        case .character("k"), .up: detail?.scroll -= 1
-        case .pageDown: detail?.scroll += Self.page
-        case .pageUp: detail?.scroll -= Self.page
-        case .character("g"), .home: detail?.scroll = 0
-        case .character("G"), .end: detail?.scroll = Int(Int16.max)
-        default: return handleAnywhere(key)
-        }
-        return []
+    /// Shows the operations that a filter finds.
+    private mutating func listOperations(_ filter: String) {
+        do { try operations.filter(filter) } catch { notice = Notice(error.description, .warning) }
+        show(.operations)
     }
 
-    private mutating func handleAnywhere(_ key: Key) -> [MonitorCommand] {
+    /// Scrolls the help; any other key closes it.
+    private mutating func handle(_ key: Key, in help: HelpPane) -> [MonitorCommand] {
         switch key {
-        case .character("?"): showsHelp = true
-        case .character("p"): setFrozen(!isFrozen)
-        case .character("r"): return [.refresh]
-        case .character("c") where !isReadOnly: askToCancel()
-        case .character("P") where !isReadOnly: askToPause()
-        default: break
+        case .character("j"), .down, .pageDown, .character(" "): self.help?.scroll += 1
+        case .character("k"), .up, .pageUp: self.help?.scroll = max(0, help.scroll - 1)
+        default: self.help = nil
         }
         return []
     }
@@ -107,96 +204,22 @@ extension MonitorModel {
     }
 }
 
-// MARK: - Questions
-
-extension MonitorModel {
-    /// The operation that `c` cancels, with its name: that of the detail screen, or the selected one.
-    var cancellable: (address: OperationAddress, name: String)? {
-        if let detail {
-            guard let shown = detail.detail, !shown.state.isTerminal, !detail.isMissing else { return nil }
-            return (detail.address, shown.displayName)
-        }
-        guard case .operation(let address) = selectedItem else { return nil }
-        if let row = listed(address) { return row.state.isTerminal ? nil : (address, row.displayName) }
-        return executing(address).map { (address, $0.row.name) }
-    }
-
-    /// The row of an operation, if the operations' screen is shown.
-    func listed(_ address: OperationAddress) -> OperationDetail? {
-        screen == .operations ? operations.row(address) : nil
-    }
-
-    /// The queue that `P` pauses or resumes.
-    var pausable: QueueSummary? {
-        if let detail { return queue(detail.address.queue) }
-        switch selectedItem {
-        case .queue(let name): return queue(name)
-        case .operation(let address): return queue(address.queue)
-        case .worker, nil: return nil
-        }
-    }
-
-    private mutating func askToCancel() {
-        guard let target = cancellable else {
-            let isEnded = detail != nil || selectedItem.isOperation
-            notice = Notice(isEnded ? "it has already ended" : "select an operation to cancel it", .warning)
-            return
-        }
-        dialog = .cancel(target.address, name: target.name, reason: "", isTyping: false)
-    }
-
-    private mutating func askToPause() {
-        guard let queue = pausable else {
-            notice = Notice("select a queue to pause or resume it", .warning)
-            return
-        }
-        dialog = .setPaused(!queue.isPaused, queue: queue.name, executing: queue.count(.executing))
-    }
-
-    private mutating func answer(_ dialog: Dialog, _ key: Key) -> [MonitorCommand] {
-        if case .cancel(let address, let name, let reason, isTyping: true) = dialog {
-            let (reason, isTyping) = Self.edit(reason, key)
-            self.dialog = .cancel(address, name: name, reason: reason, isTyping: isTyping)
-            return []
-        }
-        switch (key, dialog) {
-        case (.character("y"), _), (.character("Y"), _):
-            self.dialog = nil
-            return [Self.command(dialog)]
-        case (.tab, .cancel(let address, let name, let reason, _)):
-            self.dialog = .cancel(address, name: name, reason: reason, isTyping: true)
-        case (.character("n"), _), (.character("N"), _), (.character("q"), _), (.escape, _), (.enter, _):
-            self.dialog = nil
-            notice = Notice("nothing was changed")
-        default: break
-        }
-        return []
-    }
-
-    private static func edit(_ reason: String, _ key: Key) -> (reason: String, isTyping: Bool) {
-        switch key {
-        case .character(let character):
-            return (reason.count < longestReason ? reason + String(character) : reason, true)
-        case .backspace: return (String(reason.dropLast()), true)
-        case .control("u"): return ("", true)
-        case .enter, .tab, .escape: return (reason, false)
-        default: return (reason, true)
-        }
-    }
-
-    private static func command(_ dialog: Dialog) -> MonitorCommand {
-        switch dialog {
-        case .cancel(let address, _, let reason, _): .cancel(address, reason: reason)
-        case .setPaused(let paused, let queue, _): .setPaused(paused, queue: queue)
-        }
-    }
-}
-
-extension MonitorItem? {
-    fileprivate var isOperation: Bool { if case .operation = self { true } else { false } }
+/// The help over a screen.
+package struct HelpPane: Sendable, Equatable {
+    var scroll = 0
 }
 
 extension MonitorScreen {
+    fileprivate var place: KeyPlace {
+        switch self {
+        case .overview: .overview
+        case .operations: .operations
+        case .queues: .queues
+        case .workers: .workers
+        case .events: .events
+        }
+    }
+
     fileprivate var next: MonitorScreen {
         let all = Self.allCases
         let index = all.firstIndex(of: self) ?? 0

@@ -7,6 +7,7 @@ package enum MonitorScreen: Int, Sendable, CaseIterable {
     case operations = 2
     case queues = 3
     case workers = 4
+    case events = 5
 
     var title: String {
         switch self {
@@ -14,6 +15,7 @@ package enum MonitorScreen: Int, Sendable, CaseIterable {
         case .operations: "Operations"
         case .queues: "Queues"
         case .workers: "Workers"
+        case .events: "Events"
         }
     }
 }
@@ -60,20 +62,37 @@ package struct MonitorModel: Sendable {
     package internal(set) var screen = MonitorScreen.overview
     package internal(set) var detail: DetailPane?
     package internal(set) var dialog: Dialog?
-    package internal(set) var showsHelp = false
+    package internal(set) var prompt: Prompt?
+    /// A change of many operations that goes on, or has ended with refusals.
+    package internal(set) var work: BulkProgress?
+    package internal(set) var help: HelpPane?
     package internal(set) var notice: Notice?
     /// Whether the shown data is frozen, and new data is kept for later.
     package internal(set) var isFrozen = false
     package internal(set) var truth: TruthMeter
     /// The shown data.
     package private(set) var board: Board?
+    /// The snapshots of the shown data.
+    private(set) var snapshot: NamespaceSnapshot?
+    /// The figures of the last hour; nil = not read yet.
+    private(set) var figures: FiguresBoard?
     /// The operations' screen.
     package internal(set) var operations = OperationsPane()
+    /// The events' screen.
+    package internal(set) var events = EventsPane()
     /// The newest lost workers, for the workers' screen.
     private(set) var lost: [LostSummary] = []
     /// The newest data, if other data is shown.
     private var held: Board?
     var selection = Selection()
+    /// Whether lists show whole ids.
+    package internal(set) var isWide = false
+    /// The chosen time between two reads.
+    package internal(set) var interval: Duration
+    /// The text that `n` and `N` look for.
+    var searched = ""
+    /// How far the detail screen can be scrolled, as it was drawn last.
+    package var detailScroll = 0
 
     private var rates = NamespaceRates()
     private var history = ThroughputHistory()
@@ -83,6 +102,7 @@ package struct MonitorModel: Sendable {
         self.namespace = namespace
         self.place = place
         self.isReadOnly = isReadOnly
+        self.interval = interval
         truth = TruthMeter(interval: interval)
     }
 }
@@ -100,7 +120,12 @@ extension MonitorModel {
         }
         last = (ended, snapshot.receivedAt)
         let board = Board(snapshot, rates: rates, throughput: history.newest(120))
-        if isFrozen, self.board != nil { held = board } else { show(board) }
+        if isFrozen, self.board != nil {
+            held = board
+        } else {
+            self.snapshot = snapshot
+            show(board)
+        }
     }
 
     /// Notes that a round has failed.
@@ -119,11 +144,23 @@ extension MonitorModel {
         if !isFrozen { lost = workers }
     }
 
-    /// Takes the rows of the operations' screen. While the screen is frozen, only rows of a new state are shown.
+    /// Takes the rows of the operations' screen. While the screen is frozen, only rows of another list are shown.
     package mutating func ingest(_ reading: OperationsReading) {
-        guard !isFrozen || operations.rows == nil else { return }
+        guard !isFrozen || operations.rows == nil || reading.request.pages != operations.reading?.request.pages
+        else { return }
         operations.update(reading)
+        if let unknown = reading.unknownQueues.first { notice = Notice(unknown, .warning) }
         if screen == .operations { selection.settle(among: items) }
+    }
+
+    /// Takes events. While the screen is frozen, they are only counted.
+    package mutating func ingest(_ reading: EventsReading, at instant: Duration) {
+        if !isFrozen { events.update(reading, at: instant) }
+    }
+
+    /// Takes the figures of the last hour.
+    package mutating func ingest(_ figures: FiguresBoard) {
+        if !isFrozen { self.figures = figures }
     }
 
     mutating func setFrozen(_ frozen: Bool) {
@@ -149,6 +186,7 @@ extension MonitorModel {
         case .operations: return (operations.rows ?? []).map { .operation($0.address) }
         case .queues: return board.queues.map { .queue($0.name) }
         case .workers: return board.workers.map { .worker($0.id) }
+        case .events: return []
         }
     }
 
@@ -158,6 +196,8 @@ extension MonitorModel {
     func executing(_ address: OperationAddress) -> ExecutingSummary? {
         board?.executing.first { $0.address == address }
     }
+
+    func worker(_ id: String) -> WorkerSummary? { board?.workers.first { $0.id == id } }
 
     func queue(_ name: String) -> QueueSummary? { board?.queues.first { $0.name == name } }
 }
@@ -171,10 +211,12 @@ struct Selection: Sendable, Equatable {
     private(set) var item: MonitorItem?
     private var position = 0
     private var isChosen = false
+    /// Whether the selection stays with its item when rows change places.
+    var follows = true
 
     /// Finds the selected item in new rows. If it is gone, the row in its place is selected.
     mutating func settle(among items: [MonitorItem]) {
-        if isChosen, let item, let index = items.firstIndex(of: item) {
+        if isChosen, follows, let item, let index = items.firstIndex(of: item) {
             position = index
         } else if isChosen {
             position = max(0, min(position, items.count - 1))
@@ -185,6 +227,10 @@ struct Selection: Sendable, Equatable {
         }
     }
 
+    mutating func choose(_ index: Int, of items: [MonitorItem]) {
+        (isChosen, position, item) = (true, index, items[index])
+    }
+
     mutating func move(by distance: Int, among items: [MonitorItem]) {
         guard !items.isEmpty else { return }
         isChosen = true
@@ -192,9 +238,14 @@ struct Selection: Sendable, Equatable {
         item = items[position]
     }
 
+    /// Whether the last item is selected.
+    func isLast(of items: [MonitorItem]) -> Bool { !items.isEmpty && item == items.last }
+
     /// Resets the selection for another list.
     mutating func reset(among items: [MonitorItem]) {
+        let follows = follows
         self = Selection()
+        self.follows = follows
         settle(among: items)
     }
 }

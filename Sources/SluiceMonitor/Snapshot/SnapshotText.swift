@@ -53,7 +53,9 @@ package enum SnapshotText {
         let parts = order.map { "\($0.rawValue) \(QuantityText.grouped(counts[$0] ?? 0))" }
         let live = workers.filter { !$0.isLost }
         let slots = live.reduce(0) { $0 + ($1.info?.slots ?? 0) }
-        return parts.joined(separator: "  ") + "  workers \(live.count)  slots \(slots)"
+        let schedules = snapshot.queues.reduce(0) { $0 + $1.schedules.count }
+        let scheduled = schedules > 0 ? "  schedules \(QuantityText.grouped(Int64(schedules)))" : ""
+        return parts.joined(separator: "  ") + scheduled + "  workers \(live.count)  slots \(slots)"
     }
 }
 
@@ -64,7 +66,8 @@ extension SnapshotText {
     package static func queues(_ snapshots: [QueueSnapshot]) -> Table {
         var table = Table([
             TableColumn("QUEUE", minimumWidth: 12), TableColumn("READY", alignment: .right),
-            TableColumn("SCHEDULED", alignment: .right, dropPriority: 3), TableColumn("EXECUTING", alignment: .right),
+            TableColumn("SCHEDULED", alignment: .right, dropPriority: 3),
+            TableColumn("BLOCKED", alignment: .right, dropPriority: 3), TableColumn("EXECUTING", alignment: .right),
             TableColumn("RETRYING", alignment: .right, dropPriority: 1),
             TableColumn("FINISHED", alignment: .right, dropPriority: 4),
             TableColumn("DEAD", alignment: .right), TableColumn("CANCELLED", alignment: .right, dropPriority: 5),
@@ -73,9 +76,13 @@ extension SnapshotText {
         ])
         for snapshot in snapshots {
             let shown: [OperationState] = [
-                .ready, .scheduled, .executing, .retrying, .finished, .dead, .cancelled, .expired,
+                .ready, .scheduled, .blocked, .executing, .retrying, .finished, .dead, .cancelled, .expired,
             ]
-            let counts = shown.map { TableCell(QuantityText.grouped(snapshot.counts[$0] ?? 0)) }
+            let counts = shown.map { state in
+                let limit =
+                    state == .executing ? snapshot.limits.concurrency.map { "/" + QuantityText.grouped($0) } : nil
+                return TableCell(QuantityText.grouped(snapshot.counts[state] ?? 0) + (limit ?? ""))
+            }
             let oldest = snapshot.oldestReadyMilliseconds.map { DurationText.short(.milliseconds($0)) }
             let condition = QueueCondition(snapshot)
             table.append(

@@ -28,12 +28,49 @@ package enum StatsJSON {
             "name": .string(snapshot.queue),
             "paused": .bool(snapshot.paused),
             "pausedUntil": JSONValue(pausedUntil.map(TimeText.rfc3339)),
+            "pause": snapshot.pause.map { $0.json } ?? .null,
+            "limits": limits(snapshot.limits),
+            "schedules": [
+                "count": .number(snapshot.schedules.count),
+                "next": JSONValue(snapshot.schedules.next.map(TimeText.rfc3339)),
+            ],
             "counts": counts(snapshot.counts),
             "totals": totals(snapshot.totals),
             "oldestReadySeconds": JSONValue(snapshot.oldestReadyMilliseconds.map { Double($0) / 1000 }),
             "workers": .number(snapshot.liveWorkers.count),
             "unhandled": unhandled(snapshot),
+            "limitKeys": limitKeys(snapshot),
         ]
+    }
+
+    private static func limits(_ limits: QueueLimits) -> JSONValue {
+        let rate = limits.rate.map { rate -> JSONValue in
+            [
+                "count": .number(rate.count), "periodSeconds": JSONValue(rate.period.inSeconds),
+                "burst": .number(rate.burst),
+            ]
+        }
+        return [
+            "concurrency": JSONValue(limits.concurrency),
+            "rate": rate ?? .null,
+            "perKey": limit(limits.perKey),
+            "keys": .object(JSONObject(limits.keys.sorted { $0.key < $1.key }.map { ($0.key, limit($0.value)) })),
+        ]
+    }
+
+    private static func limit(_ limit: KeyLimit) -> JSONValue {
+        ["concurrency": JSONValue(limit.concurrency), "weight": JSONValue(limit.weight)]
+    }
+
+    /// How many limit keys have ready operations, and those with most.
+    private static func limitKeys(_ snapshot: QueueSnapshot) -> JSONValue {
+        let top = snapshot.limitKeys.map { row -> JSONValue in
+            [
+                "key": .string(row.key), "ready": .number(row.ready), "waiting": .number(row.waiting),
+                "executing": .number(row.executing),
+            ]
+        }
+        return ["count": .number(snapshot.limitKeyCount), "top": .array(top)]
     }
 
     /// The number of operations that wait for a worker that knows their name, and the names with the most.
@@ -67,5 +104,12 @@ package enum StatsJSON {
         ]
         let others = totals.keys.filter { !known.contains($0) }.sorted()
         return .object(JSONObject((known + others).map { ($0, .number(totals[$0] ?? 0)) }))
+    }
+}
+
+extension OperatorTrace {
+    /// When, by whom and why.
+    package var json: JSONValue {
+        ["at": .string(TimeText.rfc3339(at)), "by": .string(by), "reason": .string(reason)]
     }
 }

@@ -14,6 +14,10 @@ final class MonitorFetcher: Sendable {
         /// The rows of the operations' screen.
         case listed(OperationsReading)
         case failed(String, retryAt: Duration)
+        /// The events since the last pass, and when they were read.
+        case events(EventsReading, at: Duration)
+        /// The figures of the last hour.
+        case figures(FiguresBoard)
         /// Events are not available, so reads keep their interval. With the reason.
         case deaf(String)
         /// The time between two reads, long enough that reading takes at most a tenth of Redis' time.
@@ -27,29 +31,44 @@ final class MonitorFetcher: Sendable {
         var nextLine = 0
         /// Whether the screen shows lost workers.
         var showsLost = false
-        /// The state on the operations' screen; nil = another screen is shown.
-        var listedState: OperationState?
+        /// What the operations' screen shows; nil = another screen is shown.
+        var listed: OperationsRequest?
+        /// Whether the screen shows events.
+        var showsEvents = false
+        /// Whether the screen shows figures of the last hour.
+        var showsFigures = false
     }
 
-    /// The shortest time between two reads.
-    private static let leastInterval = Duration.milliseconds(250)
     private static let retryPause = Duration.seconds(2)
     private static let executingRows = 200
     private static let logLines = 1_000
     private static let lostRows = 20
-    /// The rows of the operations' screen, of each queue.
-    private static let listedRows = 100
+    /// Figures change with heartbeats only.
+    private static let figuresInterval = Duration.seconds(5)
+    private static let figuresQueues = 100
 
     private let inspection: any MonitorBroker
+    /// The keys that read arguments, for filters.
+    private let view: PayloadView
     private let origin: ContinuousClock.Instant
     private let focus: Mutex<Focus>
     private let pace = FetchPace()
     private let listener = Mutex<(queues: [String], task: Task<Void, Never>)?>(nil)
     private let startedAt: Mutex<ContinuousClock.Instant>
+    private let hints = Mutex(HintPace())
     private let lastCost = Mutex(Duration.zero)
+    private let log = Mutex(EventLog())
+    /// When the figures are read next.
+    private let figuresAt = Mutex(ContinuousClock.now)
 
-    init(_ inspection: any MonitorBroker, origin: ContinuousClock.Instant, interval: Duration) {
+    init(
+        _ inspection: any MonitorBroker,
+        origin: ContinuousClock.Instant,
+        interval: Duration,
+        view: PayloadView = PayloadView()
+    ) {
         self.inspection = inspection
+        self.view = view
         self.origin = origin
         focus = Mutex(Focus(interval: interval))
         startedAt = Mutex(origin)
@@ -74,6 +93,7 @@ final class MonitorFetcher: Sendable {
     func runOnce(_ deliver: @escaping @Sendable (Outcome) -> Void) async {
         let start = ContinuousClock.now
         startedAt.withLock { $0 = start }
+        hints.withLock { $0.begin() }
         let focus = focus.withLock { $0 }
         // A `hurry` during this pass must stay in effect at its end.
         pace.schedule(at: start + .seconds(3_600))
@@ -86,10 +106,15 @@ final class MonitorFetcher: Sendable {
                 let queues = snapshot.queues.map(\.queue)
                 deliver(.lost(try await inspection.lostWorkers(queues: queues, limit: Self.lostRows)))
             }
-            if let state = focus.listedState {
-                let queues = snapshot.queues.filter { ($0.counts[state] ?? 0) > 0 }.map(\.queue)
-                deliver(.listed(try await inspection.operations(state, queues: queues, limit: Self.listedRows)))
+            if let request = focus.listed {
+                let scan = OperationsScan(broker: inspection, snapshot: snapshot, view: view)
+                deliver(.listed(try await scan.run(request)))
             }
+            if focus.showsFigures, figuresAt.withLock({ $0 <= start }) {
+                figuresAt.withLock { $0 = start + Self.figuresInterval }
+                deliver(.figures(try await figures(of: snapshot)))
+            }
+            if focus.showsEvents { deliver(try await events(of: snapshot)) }
             let interval = max(focus.interval, cost(of: ContinuousClock.now - start) * 9)
             deliver(.interval(interval))
             deliver(.read(snapshot, detail))
@@ -132,11 +157,49 @@ final class MonitorFetcher: Sendable {
             listener?.task.cancel()
             let events = inspection.events(queues: queues)
             let task = Task { [self] in
-                do { for try await _ in events { hint() } } catch { deliver(.deaf("\(error)")) }
+                do { for try await batch in events { take(batch) } } catch { deliver(.deaf("\(error)")) }
             }
             listener = (queues, task)
         }
     }
 
-    private func hint() { pace.bringForward(to: startedAt.withLock { $0 } + Self.leastInterval) }
+    private func take(_ batch: EventBatch) {
+        // Events wait for the next pass only while their screen is shown.
+        let isShown = focus.withLock { $0.showsEvents }
+        log.withLock { log in
+            if isShown { log.add(batch, at: ContinuousClock.now - origin) } else { log = EventLog() }
+        }
+        hint()
+    }
+
+    private func figures(of snapshot: NamespaceSnapshot) async throws -> FiguresBoard {
+        let queues = snapshot.queues.prefix(Self.figuresQueues).map(\.queue)
+        return FiguresBoard(
+            try await inspection.figures(queues: queues, FiguresQuery(.minute, count: FiguresBoard.minutes))
+        )
+    }
+
+    /// The events since the last pass. The first pass begins with what the queues have kept of the last minutes.
+    private func events(of snapshot: NamespaceSnapshot) async throws -> Outcome {
+        if log.withLock({ $0.needsReplay }) {
+            for queue in snapshot.queues {
+                var cursor: String?
+                repeat {
+                    let stored = try await inspection.storedEvents(
+                        queue: queue.queue,
+                        after: cursor,
+                        agoMilliseconds: EventLog.replayedMilliseconds,
+                        limit: Defaults.batch
+                    )
+                    log.withLock { $0.replay(stored, of: queue.queue) }
+                    cursor = stored.entries.count < Defaults.batch ? nil : stored.cursor
+                } while cursor != nil
+            }
+            log.withLock { $0.endReplay() }
+        }
+        let now = ContinuousClock.now - origin
+        return .events(log.withLock { $0.take(time: snapshot.time ?? 0, now: now) }, at: now)
+    }
+
+    private func hint() { pace.bringForward(to: startedAt.withLock { $0 } + hints.withLock { $0.hint() }) }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Operations
 import TerminalText
 
@@ -17,6 +18,9 @@ struct MonitorSession {
         case terminal(TerminalEvent)
         case fetched(MonitorFetcher.Outcome)
         case changed(Notice)
+        case planned(BulkPlan)
+        case planFailed(String)
+        case progressed(BulkProgress)
         /// Time has passed: ages are drawn again.
         case tick
     }
@@ -36,13 +40,15 @@ struct MonitorSession {
     private var model: MonitorModel
     private var interval: Duration
     private var shown: Grid?
+    /// The change of many operations, or its counting.
+    private var work: Task<Void, Never>?
 
     init(_ inspection: any OperatorBroker, terminal: Terminal, options: MonitorOptions) {
         self.inspection = inspection
         self.terminal = terminal
         self.options = options
         interval = options.interval
-        fetcher = MonitorFetcher(inspection, origin: origin, interval: options.interval)
+        fetcher = MonitorFetcher(inspection, origin: origin, interval: options.interval, view: options.view)
         (events, inbox) = AsyncStream.makeStream(of: Event.self)
         model = MonitorModel(
             namespace: options.namespace,
@@ -62,6 +68,8 @@ struct MonitorSession {
         draw()
         for await event in events {
             if let status = take(event) { return status }
+            // What was read follows at once.
+            if case .fetched(.interval) = event { continue }
             draw()
         }
         return 0
@@ -81,8 +89,9 @@ struct MonitorSession {
     }
 
     private mutating func draw() {
-        let grid = MonitorView(model, size: terminal.size, now: ContinuousClock.now - origin, style: options.style)
-            .grid()
+        let view = MonitorView(model, size: terminal.size, now: ContinuousClock.now - origin, style: options.style)
+        let grid = view.grid()
+        model.detailScroll = view.detailScroll
         terminal.write(GridDiff.bytes(from: shown, to: grid, style: options.style))
         shown = grid
     }
@@ -99,6 +108,11 @@ extension MonitorSession {
         case .changed(let notice):
             model.notice = notice
             fetcher.hurry()
+        case .planned(let plan): model.ingest(plan)
+        case .planFailed(let message): model.ingestPlanFailure(SafeText.line(message))
+        case .progressed(let progress):
+            model.ingest(progress)
+            if progress.end != nil { fetcher.hurry() }
         case .tick: break
         }
         return nil
@@ -127,9 +141,9 @@ extension MonitorSession {
         let screen = model.screen
         for key in keys {
             switch key {
-            case .focusOut: interval = max(options.interval, Self.unfocusedInterval)
+            case .focusOut: interval = max(model.interval, Self.unfocusedInterval)
             case .focusIn:
-                interval = options.interval
+                interval = model.interval
                 fetcher.hurry()
             default:
                 for command in model.handle(key) {
@@ -139,7 +153,7 @@ extension MonitorSession {
         }
         focus()
         // The data of only this screen was not read before.
-        if [.workers, .operations].contains(model.screen), screen != model.screen { fetcher.hurry() }
+        if [.workers, .operations, .events].contains(model.screen), screen != model.screen { fetcher.hurry() }
         return nil
     }
 
@@ -151,6 +165,8 @@ extension MonitorSession {
             model.notice = Notice("changes show only at each interval: \(SafeText.line(reason))", .warning)
         case .lost(let workers): model.ingest(workers)
         case .listed(let reading): model.ingest(reading)
+        case .figures(let figures): model.ingest(figures)
+        case .events(let reading, let instant): model.ingest(reading, at: instant)
         case .read(let snapshot, let detail):
             model.ingest(snapshot)
             if let node = snapshot.absent.first { model.notice = Notice(node.sentence, .warning) }
@@ -168,7 +184,9 @@ extension MonitorSession {
                 address: model.detail?.address,
                 nextLine: model.detail?.nextLine ?? 0,
                 showsLost: model.screen == .workers && model.detail == nil,
-                listedState: model.screen == .operations && model.detail == nil ? model.operations.state : nil
+                listed: model.screen == .operations && model.detail == nil ? model.operations.request : nil,
+                showsEvents: model.screen == .events && model.detail == nil,
+                showsFigures: [.overview, .queues].contains(model.screen) && model.detail == nil
             )
         )
     }
@@ -192,13 +210,62 @@ extension MonitorSession {
                 let outcome = try await inspection.cancel([address.id], request: request, queue: address.queue).first
                 return Notice(address.id, outcome)
             }
+        case .plan(let change): plan(change)
+        case .change(let change, let reason, let expected): perform(change, reason, expected)
+        case .stopWork: work?.cancel()
+        case .copy(let text): terminal.copy(text)
+        case .interval(let chosen):
+            interval = chosen
+            focus()
+            fetcher.hurry()
+        case .export(let json, let file):
+            change { try Self.save(json, file) }
+        case .steer(let order, let worker):
+            change { [inspection, options] in
+                let isStored = try await inspection.steer(order, worker: worker, by: options.identity)
+                return Notice(worker.answer(to: order, isStored: isStored), isStored ? .finished : .warning)
+            }
         case .setPaused(let paused, let queue):
-            change { [inspection] in
-                try await inspection.setPaused(paused, forMilliseconds: nil, queue: queue)
+            change { [inspection, options] in
+                let by = options.identity
+                try await inspection.setPaused(paused ? .pause(by: by) : .resume(by: by), queue: queue)
                 return Notice("queue \(queue) \(paused ? "paused" : "resumed")", .finished)
             }
         }
         return nil
+    }
+
+    /// Saves JSON in the working folder. Existing files stay.
+    private static func save(_ json: JSONValue, _ file: String) throws -> Notice {
+        let text = json.prettySerialized() + "\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file), options: .withoutOverwriting)
+        return Notice("saved \(file)", .finished)
+    }
+
+    private mutating func plan(_ change: BulkChange) {
+        let run = BulkRun(broker: inspection, change: named(change), view: options.view)
+        work = Task { [inbox] in
+            do {
+                var plan = try await run.plan()
+                plan.change = change
+                inbox.yield(.planned(plan))
+            } catch {
+                inbox.yield(.planFailed("\(error)"))
+            }
+        }
+    }
+
+    private mutating func perform(_ change: BulkChange, _ reason: String, _ expected: Int) {
+        let run = BulkRun(broker: inspection, change: named(change), view: options.view)
+        work = Task { [inbox, options] in
+            await run.run(reason: reason, by: options.identity, expected: expected) { inbox.yield(.progressed($0)) }
+        }
+    }
+
+    /// The change with ids of workers in place of their names.
+    private func named(_ change: BulkChange) -> BulkChange {
+        guard case .matching(let query) = change.target else { return change }
+        return BulkChange(change.kind, .matching(query.resolvingWorkers(model.board?.workers ?? [])))
     }
 
     /// Runs a change in a task, and shows the outcome at the bottom of the screen.
@@ -218,7 +285,7 @@ extension Notice {
     fileprivate init(_ id: OperationID, _ outcome: CancelOutcome?) {
         let id = "…" + id.description.suffix(ShortID.minimum)
         switch outcome {
-        case .cancelled: self.init("\(id) cancelled", .cancelled)
+        case .cancelled, .forced: self.init("\(id) cancelled", .cancelled)
         case .requested: self.init("\(id): cancel requested", .cancelled)
         case .ended(let state, _):
             self.init("\(id) is already \(state.rawValue); nothing was changed", .warning)

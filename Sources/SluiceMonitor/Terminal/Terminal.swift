@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import TerminalText
 
@@ -92,6 +93,11 @@ package final class Terminal: Sendable {
                 rest = rest.dropFirst(count)
             }
         }
+    }
+
+    /// Copies a text to the clipboard, if the terminal allows it (OSC 52).
+    package func copy(_ text: String) {
+        write(Array("\u{1B}]52;c;\(Data(text.utf8).base64EncodedString())\u{7}".utf8))
     }
 
     private func restore() {

@@ -13,18 +13,27 @@ final class HeldOperation: OperationLink {
         case lost
     }
 
+    /// An operation's name and when its body began.
+    typealias Run = (name: String, startedAt: ContinuousClock.Instant)
+
     private enum Phase { case claimed, inSlot, running, ended }
 
     private struct State {
         var phase = Phase.claimed
-        var cancelReason: String?
+        var cancellation: Cancellation?
         var stop: Stop?
         var executorTask: ExecutorTask?
         var reports = PendingReports()
         var isSettled = false
+        /// It has a slot, or had one when it was given up on, and its executor task has not come back from it.
+        var hasSlot = false
+        /// Kills what the body has started; see `whenForced`.
+        var kill: (@Sendable () -> Void)?
         /// The last one of this run.
         var checkpoint: [UInt8]?
-        var startedAt: ContinuousClock.Instant?
+        /// Made at the first use.
+        var onceResults: OnceResults?
+        var run: Run?
         /// Tells of the end, if nobody else has.
         var teller: (@Sendable (Settlement) -> Void)?
     }
@@ -45,57 +54,60 @@ final class HeldOperation: OperationLink {
     var fence: Int64 { claimed.fence }
     var id: OperationID { claimed.id }
     var ownsLease: Bool { state.withLock { $0.stop != .lost && $0.phase != .ended } && ties.leaseIsValid() }
-    var cancelReason: String? { state.withLock { $0.cancelReason } }
+    var cancellation: Cancellation? { state.withLock { $0.cancellation } }
 
     /// Why the body was told to end.
-    var orders: (cancelReason: String?, stop: Stop?) { state.withLock { ($0.cancelReason, $0.stop) } }
+    var orders: (cancellation: Cancellation?, stop: Stop?) { state.withLock { ($0.cancellation, $0.stop) } }
 
     // MARK: Life
 
     /// It has got a slot; its body begins when there is a thread for it.
-    func takeSlot() { state.withLock { $0.phase = .inSlot } }
+    func takeSlot() { state.withLock { ($0.phase, $0.hasSlot) = (.inSlot, true) } }
 
     /// The body begins in this executor task.
     ///
-    /// - Returns: false if it must not begin: a cancel or a stop came first.
-    func begin(in executorTask: ExecutorTask) -> Bool {
+    /// - Parameter name: of the operation.
+    /// - Returns: when it began; nil if it must not begin: a cancel or a stop came first.
+    func begin(in executorTask: ExecutorTask, name: String) -> ContinuousClock.Instant? {
         state.withLock { state in
-            guard state.cancelReason == nil, state.stop == nil else { return false }
+            guard state.cancellation == nil, state.stop == nil else { return nil }
+            let now = ContinuousClock.now
             state.phase = .running
             state.executorTask = executorTask
-            state.startedAt = .now
-            return true
+            state.run = (name, now)
+            return now
         }
     }
 
     /// The body has ended: nothing is reported any more, and no later cancel or stop reaches its executor task. An earlier one may
     /// still be on its way there, so an executor task whose operation was asked to end is not used again.
     ///
-    /// - Returns: whether reports have to be sent before the end may be, and whether the executor task may be used again; nil if it was
-    ///   given up on before.
-    func end() -> (reportsAreBusy: Bool, taskIsFree: Bool)? {
+    /// - Returns: whether reports have to be sent before the end may be, whether the executor task may be used again, and what ran since
+    ///   when, if it did; nil if it was given up on before.
+    func end() -> (reportsAreBusy: Bool, taskIsFree: Bool, run: Run?)? {
         state.withLock { state in
+            (state.hasSlot, state.kill) = (false, nil)
             guard state.phase != .ended else { return nil }
             state.phase = .ended
             state.executorTask = nil
             state.teller = nil
-            return (state.reports.isBusy, state.cancelReason == nil && state.stop == nil)
+            return (state.reports.isBusy, state.cancellation == nil && state.stop == nil, state.run)
         }
     }
 
     /// Ends it although its body goes on: nothing that it writes from now on is sent.
     ///
-    /// - Returns: whether reports have to be sent before the end may be, and when its body began; nil if it had ended before, or has
-    ///   no slot.
-    func giveUp(_ settlement: Settlement) -> (reportsAreBusy: Bool, startedAt: ContinuousClock.Instant)? {
-        let found = state.withLock { state -> (Bool, ContinuousClock.Instant, (@Sendable (Settlement) -> Void)?)? in
+    /// - Returns: whether reports have to be sent before the end may be, and what ran since when, if it did; nil if it had ended before, or
+    ///   has no slot.
+    func giveUp(_ settlement: Settlement) -> (reportsAreBusy: Bool, run: Run?)? {
+        let found = state.withLock { state -> (Bool, Run?, (@Sendable (Settlement) -> Void)?)? in
             guard state.phase != .claimed, state.phase != .ended else { return nil }
             defer { (state.phase, state.executorTask, state.teller) = (.ended, nil, nil) }
-            return (state.reports.isBusy, state.startedAt ?? .now, state.teller)
+            return (state.reports.isBusy, state.run, state.teller)
         }
-        guard let (reportsAreBusy, startedAt, teller) = found else { return nil }
+        guard let (reportsAreBusy, run, teller) = found else { return nil }
         teller?(settlement)
-        return (reportsAreBusy, startedAt)
+        return (reportsAreBusy, run)
     }
 
     /// Sets who tells of the end if the operation is given up on.
@@ -123,15 +135,16 @@ final class HeldOperation: OperationLink {
 
     var isSettled: Bool { state.withLock { $0.isSettled } }
     var hasEnded: Bool { state.withLock { $0.phase == .ended } }
+    var hasSlot: Bool { state.withLock { $0.hasSlot } }
 
     /// Asks the operation to end as cancelled. Where its body runs, that is acknowledged: before the body hears of it, which may
     /// end at once, and then nothing is reported any more.
     ///
     /// - Returns: true the first time, while it has not ended.
-    func cancel(reason: String) -> Bool {
+    func cancel(_ cancellation: Cancellation) -> Bool {
         let (executorTask, isNew) = state.withLock { state -> (ExecutorTask??, Bool) in
-            guard state.cancelReason == nil, state.phase != .ended else { return (nil, false) }
-            state.cancelReason = reason
+            guard state.cancellation == nil, state.phase != .ended else { return (nil, false) }
+            state.cancellation = cancellation
             return (.some(state.executorTask), state.phase == .running && state.reports.add(.cancelAcknowledged))
         }
         guard let executorTask else { return false }
@@ -139,6 +152,27 @@ final class HeldOperation: OperationLink {
         ties.toldToEnd(self)
         executorTask?.cancel()
         return true
+    }
+
+    /// A forced cancel has ended the operation in Redis: its body is cancelled, and what it has started is killed.
+    func force(_ cancellation: Cancellation) {
+        let (executorTask, kill) = state.withLock { state -> (ExecutorTask?, (@Sendable () -> Void)?) in
+            state.cancellation = cancellation
+            defer { state.kill = nil }
+            return (state.executorTask, state.kill)
+        }
+        kill?()
+        ties.toldToEnd(self)
+        executorTask?.cancel()
+    }
+
+    func whenForced(_ kill: @escaping @Sendable () -> Void) {
+        let isForced = state.withLock { state in
+            if state.cancellation?.isForced == true { return true }
+            if state.hasSlot { state.kill = kill }
+            return false
+        }
+        if isForced { kill() }
     }
 
     /// Tells a body to end for another reason than a cancel. The first reason counts, but for `lost`.
@@ -172,11 +206,39 @@ final class HeldOperation: OperationLink {
     func lastCheckpoint() async throws -> [UInt8]? {
         guard claimed.header.tracked else { return nil }
         if let own = state.withLock({ $0.checkpoint }) { return own }
+        return try await untilAnswered { try await ties.stored(id) }?.checkpoint
+    }
+
+    var isTracked: Bool { claimed.header.tracked }
+
+    func slotWish(sliceIsOver: Bool) -> SlotWish? { ties.slotWish(sliceIsOver) }
+
+    var onceResults: OnceResults? {
+        guard claimed.header.tracked else { return nil }
+        return state.withLock { state in
+            if let known = state.onceResults { return known }
+            let made = OnceResults(
+                id: id,
+                read: { [self] in try await untilAnswered { try await ties.stored(id) }?.once ?? [:] },
+                write: { [self] label, json in
+                    let result = EffectResult(fence: fence, id: id, label: label, result: json)
+                    return try await untilAnswered { try await ties.remember(result) }
+                }
+            )
+            state.onceResults = made
+            return made
+        }
+    }
+
+    /// Asks until there is an answer: that Redis is away is no failure of the operation, as long as it is held.
+    private func untilAnswered<Answer>(_ ask: () async throws -> Answer) async throws -> Answer {
         while true {
-            do { return try await ties.checkpoint(id) } catch let error as OperationsError
-                where [.unavailable, .outcomeUnknown].contains(error.code) && ownsLease
+            do { return try await ask() } catch let error as OperationsError
+                where [.unavailable, .outcomeUnknown].contains(error.code)
             {
-                // That Redis is away is no failure of the operation. The task is cancelled when the lease is lost.
+                guard ownsLease else {
+                    throw OperationsError(.leaseLost, "the lease of this run has lapsed: \(error.message)", id: id)
+                }
                 try await Task.sleep(for: .milliseconds(200))
             }
         }
@@ -205,8 +267,12 @@ final class QueueTies: Sendable {
     let leaseIsValid: @Sendable () -> Bool
     /// Called when an operation has something to report and had nothing before.
     let reportsWaiting: @Sendable (HeldOperation) -> Void
-    /// Reads an operation's stored checkpoint.
-    let checkpoint: @Sendable (OperationID) async throws -> [UInt8]?
+    /// Reads what earlier runs of an operation have stored.
+    let stored: @Sendable (OperationID) async throws -> StoredByRuns?
+    /// Stores the result of an effect.
+    let remember: @Sendable (EffectResult) async throws -> OnceResults.Stored
+    /// Who would rather have a slot of the worker; whether the time slice of its operation is over.
+    let slotWish: @Sendable (Bool) -> SlotWish?
     /// Called when the operation is requested to end, by a cancel or otherwise.
     let toldToEnd: @Sendable (HeldOperation) -> Void
 
@@ -214,13 +280,17 @@ final class QueueTies: Sendable {
         name: String,
         leaseIsValid: @escaping @Sendable () -> Bool,
         reportsWaiting: @escaping @Sendable (HeldOperation) -> Void,
-        checkpoint: @escaping @Sendable (OperationID) async throws -> [UInt8]?,
+        stored: @escaping @Sendable (OperationID) async throws -> StoredByRuns?,
+        remember: @escaping @Sendable (EffectResult) async throws -> OnceResults.Stored = { _ in .stale },
+        slotWish: @escaping @Sendable (Bool) -> SlotWish? = { _ in nil },
         toldToEnd: @escaping @Sendable (HeldOperation) -> Void = { _ in }
     ) {
         self.name = name
         self.leaseIsValid = leaseIsValid
         self.reportsWaiting = reportsWaiting
-        self.checkpoint = checkpoint
+        self.stored = stored
+        self.remember = remember
+        self.slotWish = slotWish
         self.toldToEnd = toldToEnd
     }
 }
@@ -243,6 +313,8 @@ struct PendingReports {
         defer {
             switch content {
             case .cancelAcknowledged: isAcknowledged = true
+            // Not sent under a fence of a held operation.
+            case .cancelStopped: break
             case .checkpoint(let data): checkpoint = data
             case .progress: progress = content
             case .log(let line): append(line)

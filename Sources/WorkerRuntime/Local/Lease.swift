@@ -27,7 +27,11 @@ struct Lease: Sendable {
     /// Successive heartbeats in which Redis counted another number of operations than are held.
     private var mismatches = 0
     /// Cancel requests for operations whose claim has not been answered yet.
-    private var earlyCancels: [Int64: String] = [:]
+    private var earlyCancels: [Int64: Cancellation] = [:]
+    /// The newest forced cancels of operations that are not held.
+    private var forced: [Int64: Cancellation] = [:]
+    /// Operations that are not held any more while their bodies run, by fence, until the bodies have returned: ended by a forced cancel, or lost.
+    private(set) var fenced: [Int64: HeldOperation] = [:]
 
     // The small ones below are asked at every end, and a call would copy the value.
 
@@ -113,15 +117,42 @@ struct Lease: Sendable {
     /// Other workers own these now.
     ///
     /// - Returns: those that were held.
-    mutating func lose(_ fences: [Int64]) -> [HeldOperation] { fences.compactMap { held.removeValue(forKey: $0) } }
+    mutating func lose(_ fences: [Int64]) -> [HeldOperation] {
+        let lost = fences.compactMap { held.removeValue(forKey: $0) }
+        for operation in lost where operation.hasSlot { fenced[operation.fence] = operation }
+        return lost
+    }
 
     // MARK: Cancel requests
 
     /// Notes a cancel request for an operation that is not held: the answer to its claim may still be under way.
-    mutating func noteEarlyCancel(_ fence: Int64, reason: String) {
-        if earlyCancels.count < Defaults.batch { earlyCancels[fence] = reason }
+    mutating func noteEarlyCancel(_ order: CancelOrder) {
+        if earlyCancels.count < Defaults.batch { earlyCancels[order.fence] = order.cancellation }
     }
 
-    /// Takes the reason of a cancel request that came before the operation did.
-    mutating func takeEarlyCancel(_ fence: Int64) -> String? { earlyCancels.removeValue(forKey: fence) }
+    /// A forced cancel has ended an operation: it is held no longer.
+    mutating func fence(_ operation: HeldOperation) {
+        held[operation.fence] = nil
+        if operation.hasSlot { fenced[operation.fence] = operation }
+    }
+
+    /// Notes a forced cancel of an operation that is not held, so that it does not start should its claim be answered later.
+    mutating func noteForced(_ order: CancelOrder) {
+        forced[order.fence] = order.cancellation
+        if forced.count > Defaults.batch, let oldest = forced.keys.min() { forced[oldest] = nil }
+    }
+
+    /// The body of an operation that is not held any more has returned.
+    ///
+    /// - Returns: false if there is no such operation, or its end was noted before.
+    mutating func fencedBodyReturned(_ operation: HeldOperation) -> Bool {
+        guard fenced[operation.fence] === operation else { return false }
+        fenced[operation.fence] = nil
+        return true
+    }
+
+    /// Takes a cancel request that came before the operation did.
+    mutating func takeEarlyCancel(_ fence: Int64) -> Cancellation? {
+        earlyCancels.removeValue(forKey: fence) ?? forced[fence]
+    }
 }

@@ -142,7 +142,8 @@ extension LocalQueue {
         guard hasWork, isFused || exchange.slots > 0 else { return }
         let claimedAhead =
             members[index].waiting.count + slots.parts[index].borrowed + slots.parts[index].ahead
-        let free = members[index].pace.prefetch(slots: slots.count) - claimedAhead
+        let most = min(members[index].pace.prefetch(slots: slots.count), members[index].mostAhead ?? .max)
+        let free = most - claimedAhead
         exchange.ahead = min(max(0, free), Defaults.batch - exchange.slots)
         slots.claimAhead(index, exchange.ahead)
     }
@@ -176,12 +177,16 @@ extension LocalQueue {
 
     /// Notes what an answer says about the queue.
     mutating func learn(_ claim: Claim, _ index: Int, wokenMeanwhile: Bool, _ now: Instant) {
-        let expectsMore = wokenMeanwhile || !members[index].unhandled.isEmpty
-        members[index].supply.learn(claim, expectsMore: expectsMore, now)
+        members[index].supply.learn(
+            claim,
+            wokenMeanwhile: wokenMeanwhile,
+            expectsMore: !members[index].unhandled.isEmpty,
+            now
+        )
         switch claim.status {
         case .noLease: members[index].lease.refuse()
         case .staleEpoch: raiseEpoch(index)
-        case .ok, .paused, .busy: break
+        case .ok, .limited, .paused, .busy: break
         }
         if members[index].supply.state != .ready { slots.revoke(index) }
     }
@@ -198,8 +203,8 @@ extension LocalQueue {
             if let fault = operation.claimed.fault {
                 let failure = OperationFailure(malformed: operation.claimed, fault)
                 settle(operation, .failed(.dead, error: failure.encoded()))
-            } else if let reason = members[index].lease.takeEarlyCancel(operation.fence) {
-                _ = operation.cancel(reason: reason)
+            } else if let cancellation = members[index].lease.takeEarlyCancel(operation.fence) {
+                _ = operation.cancel(cancellation)
                 settle(operation, .failed(.cancelled, error: []))
             } else {
                 members[index].waiting.append(operation)
@@ -236,6 +241,9 @@ extension LocalQueue {
     /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first.
     mutating func end(_ operation: HeldOperation, _ settlement: Settlement?, ranFor duration: Duration) {
         slots.end(operation.queue, hasWaiting: !members[operation.queue].waiting.isEmpty)
+        if !members[operation.queue].lease.fenced.isEmpty, !operation.hasSlot {
+            _ = members[operation.queue].lease.fencedBodyReturned(operation)
+        }
         members[operation.queue].pace.note(duration)
         if let settlement { settle(operation, settlement) }
     }

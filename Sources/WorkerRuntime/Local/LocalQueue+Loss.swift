@@ -47,6 +47,9 @@ extension LocalQueue {
             now
         )
         members[index].unhandled.seen = reply.newestUnhandled
+        members[index].supply.learn(reply.room)
+        members[index].mostAhead = reply.room?.ahead
+        returnSurplus(index)
         members[index].calls.probe()
         // Also after a pause, of whose end nothing else may say that unhandled ones can be claimed again.
         if mustAsk || reply.startable || !members[index].unhandled.isEmpty {
@@ -57,10 +60,26 @@ extension LocalQueue {
     // MARK: Cancels
 
     /// Finds the operation of a cancel request. Where its claim has not been answered yet, the request waits for it.
-    mutating func find(_ fence: Int64, _ index: Int, reason: String) -> HeldOperation? {
-        if let operation = members[index].lease.held[fence] { return operation }
-        members[index].lease.noteEarlyCancel(fence, reason: reason)
+    mutating func find(_ order: CancelOrder, _ index: Int) -> HeldOperation? {
+        if let operation = members[index].lease.held[order.fence] { return operation }
+        members[index].lease.noteEarlyCancel(order)
         return nil
+    }
+
+    /// Finds the operation of a forced cancel, which has ended in Redis. Nothing of it is sent from now on.
+    ///
+    /// - Returns: the operation, if a body of it may run here; and whether certainly none does.
+    mutating func fence(_ order: CancelOrder, _ index: Int) -> (operation: HeldOperation?, hasStopped: Bool) {
+        if members[index].lease.fenced[order.fence] != nil { return (nil, false) }
+        guard let operation = members[index].lease.held[order.fence] else {
+            // An answer that is still to come may bring it; then it does not start.
+            members[index].lease.noteForced(order)
+            return (nil, true)
+        }
+        _ = operation.settleOnce()
+        _ = members[index].waiting.removeAll { $0 === operation }
+        members[index].lease.fence(operation)
+        return (operation, !operation.hasSlot)
     }
 
     /// Ends an operation as cancelled that was not started; false if it was.
@@ -76,6 +95,14 @@ extension LocalQueue {
     /// Takes everything that has not started, to be given back.
     mutating func returnWaiting(_ index: Int) {
         for operation in members[index].waiting.removeAll() { settle(operation, .returned(.front)) }
+    }
+
+    /// Gives back what the queue's limits do not let this worker hold ahead, the newest of it.
+    private mutating func returnSurplus(_ index: Int) {
+        guard let most = members[index].mostAhead, members[index].waiting.count > most else { return }
+        let all = members[index].waiting.removeAll()
+        for operation in all.prefix(most) { members[index].waiting.append(operation) }
+        for operation in all.dropFirst(most) { settle(operation, .returned(.front)) }
     }
 
     /// Gives back operations that were claimed ahead and have not started. The running ones take longer than expected, so other workers can

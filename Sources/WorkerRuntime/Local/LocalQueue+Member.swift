@@ -24,6 +24,8 @@ extension LocalQueue {
         var supply = Supply()
         /// Names that this worker knows, of which there are unhandled operations.
         var unhandled = UnhandledNames()
+        /// How many operations may wait here for a slot, by the queue's limits; nil = it has none.
+        var mostAhead: Int?
         /// Claimed, not started.
         var waiting = Fifo<HeldOperation>()
         /// How long operations take.
@@ -51,7 +53,7 @@ extension LocalQueue {
             guard worker == .running else { return .draining }
             switch supply.state {
             case .ready: return .claiming
-            case .quiet: return .quiet
+            case .quiet, .limited: return .quiet
             case .paused: return .paused
             }
         }
@@ -60,7 +62,7 @@ extension LocalQueue {
         func isExhausted(_ burst: WorkerConfiguration.Burst, _ now: Instant) -> Bool {
             guard lease.held.isEmpty, lease.until != nil, calls.isIdle else { return false }
             switch supply.state {
-            case .ready: return false
+            case .ready, .limited: return false
             case .paused: return true
             case .quiet: return supply.nextDue.map { burst == .ready && $0 > now + .seconds(1) } ?? true
             }

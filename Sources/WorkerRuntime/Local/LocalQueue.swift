@@ -89,6 +89,15 @@ struct LocalQueue: Sendable {
         }
     }
 
+    /// Who would rather have the slot of a running operation.
+    ///
+    /// - Parameter sliceIsOver: the operation has had its time slice.
+    func slotWish(sliceIsOver: Bool) -> SlotWish? {
+        guard phase == .running || phase == .quiet else { return .stopping }
+        guard sliceIsOver, slots.free == 0 else { return nil }
+        return members.contains { !$0.waiting.isEmpty || $0.supply.state == .ready } ? .others : nil
+    }
+
     /// A run has ended, which uses the worker up. What goes back untried does not.
     ///
     /// - Returns: true once, when the last one has: nothing starts from this instant on.

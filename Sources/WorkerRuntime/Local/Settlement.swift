@@ -11,8 +11,16 @@ enum Settlement: Sendable {
         switch self {
         case .finished: .finished
         case .failed(.dead, _): .dead
-        case .failed(.cancelled, _): .cancelled
-        case .failed(.retry, _), .returned: nil
+        case .failed(.cancelled, _), .failed(.caught, _): .cancelled
+        case .failed(.retry, _), .failed(.snoozed, _), .failed(.yielded, _), .returned: nil
+        }
+    }
+
+    /// The operation is run again, and no attempt is used.
+    var usesNoAttempt: Bool {
+        switch self {
+        case .failed(.snoozed, _), .failed(.yielded, _), .returned: true
+        case .finished, .failed: false
         }
     }
 }

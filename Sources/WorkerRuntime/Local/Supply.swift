@@ -9,6 +9,8 @@ struct Supply: Sendable {
         case ready
         /// Nothing is known to be ready: a wake-up token, a heartbeat or the next due time says more.
         case quiet
+        /// As many operations of the queue run as may; a wake-up token or a heartbeat says when one has ended.
+        case limited
         /// The queue is paused, and nothing is claimed before a wake-up token or a heartbeat says more.
         case paused
     }
@@ -22,6 +24,9 @@ struct Supply: Sendable {
 
     /// Something may be ready, as a heartbeat, a due time or a lost answer says.
     mutating func expectWork() { state = .ready }
+
+    /// A heartbeat says what the queue's limits leave.
+    mutating func learn(_ room: Room?) { if state == .limited, room?.left != 0 { state = .ready } }
 
     /// A wake-up token was taken.
     mutating func wake() {
@@ -38,12 +43,16 @@ struct Supply: Sendable {
 
     /// Notes what the latest answer says.
     ///
-    /// - Parameter expectsMore: something else says that there is work: a wake-up token meanwhile, or unhandled operations.
-    mutating func learn(_ claim: Claim, expectsMore: Bool, _ now: Instant) {
+    /// - Parameters:
+    ///   - wokenMeanwhile: a wake-up token was taken since the call was sent: the token may be newer.
+    ///   - expectsMore: something else says that there is work, as unhandled operations do.
+    mutating func learn(_ claim: Claim, wokenMeanwhile: Bool, expectsMore: Bool, _ now: Instant) {
         nextDue = claim.nextDueMilliseconds.map { now + .milliseconds($0) }
+        let isDue = claim.nextDueMilliseconds == 0
         switch claim.status {
         // A claim promotes a bounded part of what is due: the next one goes on at once.
-        case .ok: state = claim.more || claim.nextDueMilliseconds == 0 || expectsMore ? .ready : .quiet
+        case .ok: state = claim.more || isDue || wokenMeanwhile || expectsMore ? .ready : .quiet
+        case .limited: state = isDue || wokenMeanwhile ? .ready : .limited
         case .paused: state = .paused
         case .staleEpoch: state = .ready
         // These say nothing of the queue. Only a claim that waits for a wake-up token is refused as busy.

@@ -24,7 +24,7 @@ struct CancelListener: Sendable {
                     core.queue.withLock { $0.forgetSeenNames() }
                     core.beatNow.request()
                     continue
-                case .steered:
+                case .steered, .schedules:
                     core.beatNow.request()
                     continue
                 case .refused(let error):
@@ -50,7 +50,7 @@ struct CancelListener: Sendable {
             do {
                 let requested = try await core.broker.requestedCancels(of: noted, worker: core.id, queue: queue)
                 for order in requested.cancels { core.cancel(order, index) }
-                core.cancelThrough(requested.throughFence, index)
+                core.cancelThrough(requested.throughFence, requested.queueCancel, index)
             } catch {
                 core.beatNow.request()
             }

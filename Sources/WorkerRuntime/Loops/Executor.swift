@@ -18,8 +18,9 @@ struct Executor: Sendable {
             let operation = turn.operation
             let settlement = await settlement(of: operation, in: executorTask)
             core.deadlines.remove(operation)
-            guard let (reportsAreBusy, taskIsFree) = operation.end() else { return core.returned(operation) }
+            guard let (reportsAreBusy, taskIsFree, run) = operation.end() else { return core.returned(operation) }
             core.counters.count(settlement)
+            core.figures.ended(operation.queue, run, settlement)
             let next = core.end(
                 operation,
                 settlement,
@@ -42,8 +43,13 @@ struct Executor: Sendable {
         } catch {
             return malformed(operation, "\(error)")
         }
+        if operation.claimed.standing > 0, let standing = await core.standingCancel(of: operation) {
+            return caught(operation, standing)
+        }
         guard let handler = core.registry[envelope.name] else { return unknownName(operation, envelope) }
-        guard operation.begin(in: executorTask) else { return withheld(operation) }
+        guard let startedAt = operation.begin(in: executorTask, name: envelope.name) else { return withheld(operation) }
+        let readyAt = operation.claimed.header.readyAt
+        core.figures.started(operation.queue, envelope.name, readyAt: readyAt, at: startedAt)
         let run = Run(core: core, operation: operation, envelope: envelope, handler: handler)
         return await run.settlement()
     }
@@ -88,9 +94,21 @@ struct Executor: Sendable {
         return .returned(.unhandled(name: envelope.name, orLaterMilliseconds: pause.wholeMilliseconds))
     }
 
+    /// It matches a standing cancel: it ends before its body begins.
+    private func caught(_ operation: HeldOperation, _ standing: StandingCancel) -> Settlement {
+        core.logger.info(
+            "cancelled before it began: a standing cancel matches",
+            metadata: operation.metadata([
+                "standing": "\(standing.id)", "reason": "\(standing.reason)", "by": "\(standing.by)",
+            ])
+        )
+        let request = Cancellation(reason: standing.reason, by: standing.by, requestedAt: standing.setAt)
+        return .failed(.caught(standing: standing.id, request), error: [])
+    }
+
     /// Told to end before its body began.
     private func withheld(_ operation: HeldOperation) -> Settlement {
-        operation.orders.cancelReason == nil ? .returned(.front) : .failed(.cancelled, error: [])
+        operation.orders.cancellation == nil ? .returned(.front) : .failed(.cancelled, error: [])
     }
 }
 
@@ -114,7 +132,9 @@ private struct Run {
         )
         if let hook = handler.onEnd {
             operation.setTeller { settlement in
-                let failure = StuckFailure(grace: core.configuration.cancelGrace)
+                let isForced = operation.cancellation?.isForced == true
+                let failure: any Error =
+                    isForced ? CancellationError() : StuckFailure(grace: core.configuration.cancelGrace)
                 Task { await tell(hook, (settlement, failure), context) }
             }
         }
@@ -142,7 +162,7 @@ private struct Run {
         let ending = LocalOperationEnding(
             state: state,
             error: outcome.error,
-            cancelReason: operation.orders.cancelReason,
+            cancelReason: operation.orders.cancellation?.reason,
             attempts: operation.claimed.attempt
         )
         let (end, signal) = AsyncStream<Never>.makeStream()
@@ -174,9 +194,16 @@ private struct Run {
     /// A body that was told to end may throw anything; what it was told decides.
     private func ended(by error: any Error, limit: Duration?) -> Outcome {
         let orders = operation.orders
-        if let reason = orders.cancelReason {
-            core.logger.info("cancelled", metadata: operation.metadata(name.merging(["reason": "\(reason)"])))
+        if let cancellation = orders.cancellation {
+            let facts: Logger.Metadata = ["reason": "\(cancellation.reason)", "by": "\(cancellation.by ?? "")"]
+            core.logger.info("cancelled", metadata: operation.metadata(name.merging(facts)))
             return (.failed(.cancelled, error: error is CancellationError ? [] : failure(error).encoded()), error)
+        }
+        if orders.stop == nil || orders.stop == .giveBack, let snooze = error as? Snooze {
+            return snoozed(snooze)
+        }
+        if orders.stop == nil || orders.stop == .giveBack, let left = error as? SlotLeft {
+            return slotLeft(left)
         }
         switch orders.stop {
         case .lost: return (.returned(.front), error)
@@ -189,6 +216,22 @@ private struct Run {
             return (.returned(.front), error)
         case nil: return failed(with: error)
         }
+    }
+
+    /// A worker that stops gives the operation back as others. Else it goes behind those that wait.
+    private func slotLeft(_ left: SlotLeft) -> Outcome {
+        core.logger.info("left its slot", metadata: operation.metadata(name.merging(["for": "\(left.wish)"])))
+        switch left.wish {
+        case .stopping: return (.returned(.front), left)
+        case .others: return (.failed(.yielded, error: []), left)
+        }
+    }
+
+    private func snoozed(_ snooze: Snooze) -> Outcome {
+        let (pause, reason) = (snooze.pause.wholeMilliseconds, snooze.reason)
+        let facts: Logger.Metadata = ["snooze.milliseconds": "\(pause)", "reason": "\(reason)"]
+        core.logger.info("snoozed", metadata: operation.metadata(name.merging(facts)))
+        return (.failed(.snoozed(milliseconds: pause, reason: reason), error: []), snooze)
     }
 
     /// The body asked for its fence while nobody could say whether the operation is still its own. That is no failure of it.
@@ -206,7 +249,8 @@ private struct Run {
             facts["retry.milliseconds"] = "\(pause)"
             core.logger.info("failed; another attempt follows", metadata: operation.metadata(facts))
         case .dead: core.logger.warning("failed for good", metadata: operation.metadata(facts))
-        case .cancelled: core.logger.info("failed; discarded", metadata: operation.metadata(facts))
+        case .cancelled, .caught, .snoozed, .yielded:
+            core.logger.info("failed; discarded", metadata: operation.metadata(facts))
         }
         return (.failed(disposition, error: failure.encoded()), error)
     }
@@ -307,7 +351,9 @@ extension WorkerCore {
     /// Counts those that were handed out and cannot be read.
     func noteFaults(of operations: [ClaimedOperation], queue: String) {
         for claimed in operations {
-            if let fault = claimed.fault { noteMalformed(claimed, fault, queue: queue) }
+            guard let fault = claimed.fault else { continue }
+            noteMalformed(claimed, fault, queue: queue)
+            if let index = index(of: queue) { figures.ended(index, nil, .failed(.dead, error: [])) }
         }
     }
 

@@ -160,6 +160,7 @@ final class Heartbeat: Sendable {
         switch reply {
         case .success(let reply):
             core.liveness.answered()
+            core.figures.answered(index, time: reply.time, sentAt: sentAt)
             let lease = core.configuration.lease
             core.leaseRenewed(index, until: sentAt + lease - min(Self.margin, lease / 4), reply)
             if reply.sweepDue { core.sweeps.request(name) }
@@ -202,7 +203,8 @@ final class Heartbeat: Sendable {
             leaseMilliseconds: core.configuration.lease.wholeMilliseconds,
             intervalMilliseconds: core.configuration.beatInterval.wholeMilliseconds,
             info: info,
-            unhandledSeen: seen
+            unhandledSeen: seen,
+            figures: core.figures.send(index)
         )
     }
 }
@@ -268,8 +270,9 @@ extension WorkerCore {
     func leaseRenewed(_ index: Int, until: Instant, _ reply: BeatReply) {
         queue.withLock { $0.renew(index, until: until, reply, .now) }
         noteUnhandled(reply.unhandled, index)
+        schedules.note(index, reply.scheduleMilliseconds)
         for order in reply.cancels { cancel(order, index) }
-        cancelThrough(reply.cancelledThroughFence, index)
+        cancelThrough(reply.cancelledThroughFence, reply.queueCancel, index)
         heed(reply.settings, index)
     }
 

@@ -17,6 +17,8 @@ final class Reporter: Sendable {
         var hurried: [HeldOperation] = []
         /// Have ended, and what to do once their reports have arrived.
         var ended: [(operation: HeldOperation, arrived: @Sendable () -> Void)] = []
+        /// Reports about operations that forced cancels have ended, by queue.
+        var ofForced: [String: [Report]] = [:]
     }
 
     private let broker: any WorkerBroker
@@ -49,6 +51,12 @@ final class Reporter: Sendable {
         signal.raise()
     }
 
+    /// Sends a report about an operation that a forced cancel has ended.
+    func send(_ report: Report, ofForced queue: String) {
+        state.withLock { $0.ofForced[queue, default: []].append(report) }
+        signal.raise()
+    }
+
     // MARK: Sending
 
     func run() async {
@@ -56,7 +64,7 @@ final class Reporter: Sendable {
         while !Task.isCancelled {
             let isTime = ContinuousClock.now >= nextRegular
             let work = take(all: isTime)
-            if work.operations.isEmpty, work.ended.isEmpty {
+            if work.operations.isEmpty, work.ended.isEmpty, work.ofForced.isEmpty {
                 await pause(until: nextRegular)
                 continue
             }
@@ -66,20 +74,21 @@ final class Reporter: Sendable {
     }
 
     private typealias Work = (
-        operations: [HeldOperation], ended: [(operation: HeldOperation, arrived: @Sendable () -> Void)]
+        operations: [HeldOperation], ended: [(operation: HeldOperation, arrived: @Sendable () -> Void)],
+        ofForced: [String: [Report]]
     )
 
     private func take(all: Bool) -> Work {
         state.withLock { state in
             var operations = state.hurried + state.ended.map(\.operation)
             let ended = state.ended
-            state.hurried = []
-            state.ended = []
+            let ofForced = state.ofForced
+            (state.hurried, state.ended, state.ofForced) = ([], [], [:])
             if all {
                 operations += state.waiting
                 state.waiting = []
             }
-            return (operations, ended)
+            return (operations, ended, ofForced)
         }
     }
 
@@ -90,6 +99,15 @@ final class Reporter: Sendable {
     private func send(_ work: Work) async {
         for (queue, operations) in Dictionary(grouping: work.operations, by: \.queueName) {
             await send(operations, queue: queue)
+        }
+        // Where an answer says no, the record is gone or was retried.
+        for (queue, reports) in work.ofForced {
+            var rest = reports[...]
+            while !rest.isEmpty {
+                let batch = Self.batch(of: rest)
+                rest = rest.dropFirst(batch.count)
+                guard await deliver(batch, queue: queue) != nil else { return }
+            }
         }
         if Task.isCancelled { return }  // not confirmed, so their ends stay unsent
         for operation in work.operations { operation.reportsSent() }
@@ -146,7 +164,7 @@ extension Report.Content {
         case .progress(_, let message): message.utf8.count + 96
         case .log(let line): line.count + 64
         case .checkpoint(let data): data.count + 64
-        case .cancelAcknowledged: 64
+        case .cancelAcknowledged, .cancelStopped: 64
         }
     }
 }

@@ -27,7 +27,7 @@ extension CommandLineTests {
         func bash() async throws {
             let script = try await sluice.lines("completions", "bash").joined(separator: "\n")
             for (line, wanted) in [
-                ("can", "cancel"), ("list state:de", "dead"), ("list -o jsonl --sc", "--scan-limit"),
+                ("que", "queue"), ("list state:de", "dead"), ("list -o jsonl --sc", "--scan-limit"),
             ] {
                 let test = """
                     \(script)

@@ -25,7 +25,9 @@ extension CommandLineTests {
             #expect(try await sluice.total("started") == 1)
 
             #expect(try await sluice("retry", "-w", "tag:nightly", "-y").code == 0)
-            let waiting = try sluice.start(["wait", "-t", "nightly", "--timeout", "30s", "-o", "id"])
+            let waiting = try sluice.start(["wait", "-t", "nightly", "--timeout", "5m", "-o", "id"])
+            // What has ended before it looks is not waited for.
+            try await eventually("it waits for them") { waiting.errors.contains("0/3") }
             let worker = try await sluice.worker()
             let end = await waiting.outcome()
             #expect(end.code == 0, "\(end.errors)")

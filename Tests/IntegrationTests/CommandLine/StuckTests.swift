@@ -47,7 +47,10 @@ extension CommandLineTests {
                     + options
             )
             for _ in 0..<threads { _ = try await sluice.enqueue("test.spin", "seconds:=600") }
-            try await eventually("all threads compute") { try await sluice.count(.executing) == threads }
+            // Claimed is not begun: what has not begun is given back at once when the worker drains.
+            try await eventually("all threads compute") {
+                worker.errors.components(separatedBy: " started ").count == threads + 1
+            }
             return worker
         }
 

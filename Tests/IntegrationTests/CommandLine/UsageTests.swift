@@ -109,8 +109,8 @@ extension CommandLineTests {
         func sameID() async throws {
             let first = try await sluice.json("enqueue", "noop", "--id", "order 4711")
             let second = try await sluice.json("enqueue", "noop", "--id", "order 4711")
-            #expect(first["created"] == true)
-            #expect(second["created"] == false)
+            #expect(first["isNew"] == true)
+            #expect(second["isNew"] == false)
             #expect(first["id"] == second["id"])
         }
 

@@ -57,6 +57,7 @@ extension CommandLineTests {
             let waiting = try await sluice(.producer, "enqueue", "unknown-name", "--quiet", "-o", "id")
             let reading = [
                 ["stats"], ["list"], ["workers", "ls"], ["queue", "ls"], ["show", id], ["logs", id], ["explain", id],
+                ["stats", "--since", "1h"], ["top", "names", "--compare", "24h"], ["top", "queues"],
                 ["explain", String(waiting.split(separator: "\n")[0])],
             ]
             for arguments in reading {
@@ -64,6 +65,14 @@ extension CommandLineTests {
                 #expect(outcome.code == 0, "\(arguments): \(outcome.errors)")
             }
             try await sluice(.operator, "cancel", id, "--wait=20s")
+            try await sluice(.operator, "cancel", "-t", "stopped", "--until", "10m", "-y")
+            let caught = try await sluice(.producer, "enqueue", "noop", "-t", "stopped", "--wait", "-o", "id", code: 2)
+            #expect(try await sluice(.monitor, "cancels", "ls", "-o", "csv").contains(",1,"), "\(caught)")
+            try await sluice(.operator, "cancels", "rm", "--all")
+            let forced = try await sluice(.producer, "enqueue", "sleep", "seconds:=600", "-o", "id").split(
+                separator: "\n"
+            )
+            try await sluice(.operator, "cancel", String(forced[0]), "--force")
             try await sluice(.operator, "retry", String(dead.split(separator: "\n")[0]))
             try await sluice(.operator, "queue", "pause", "default")
             try await sluice(.operator, "queue", "resume", "default")

@@ -91,6 +91,57 @@ struct CancellingTests {
         withExtendedLifetime(worker) {}
     }
 
+    @Test("--force ends what a frozen worker runs at once; once the worker goes on, nothing of it is left or stored")
+    func forcedWhileFrozen() async throws {
+        let installation = try Installation()
+        let worker = try installation.worker(more: "--cancel-grace", "10m")
+        let family = ProgramFamily(installation)
+        let id = try await installation.enqueue(family.enqueueArguments)
+        try await eventually("three processes run") { try family.members().count == 3 }
+        worker.send(SIGSTOP)
+        let outcome = try await installation.sluice("cancel", id, "--force", "--reason", "frozen")
+        #expect(outcome.code == 0, "\(outcome.errors)")
+        let ended = try await installation.show(id)
+        #expect(ended.state == "cancelled" && ended.cancel?.reason == "frozen")
+        #expect(ended.cancel?.forced?.reason == "frozen" && ended.cancel?.stoppedAt == nil)
+        #expect(try family.members().allSatisfy { isAlive($0.pid) })
+        let text = try await installation.succeed("show", id)
+        #expect(text.contains("has not said that the body has stopped"), "\(text)")
+        #expect(try await installation.sluice("cancel", id, "--force").code == 0)
+        worker.send(SIGCONT)
+        // SIGKILL comes without the grace of ten minutes.
+        try await eventually("all are gone") { try family.members().allSatisfy { !isAlive($0.pid) } }
+        try await eventually("the worker says so") { try await installation.show(id).cancel?.stoppedAt != nil }
+        let shown = try await installation.show(id)
+        #expect(shown.state == "cancelled" && shown.errors.isEmpty)
+        let next = try await installation.enqueue("noop")
+        try await installation.awaitState("finished", of: next)
+        worker.send(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+    }
+
+    @Test("--force --wait kills a program that ignores SIGTERM, and waits until the worker says that it has stopped")
+    func forcedAndWaited() async throws {
+        let installation = try Installation()
+        let worker = try installation.worker(more: "--cancel-grace", "10m")
+        let path = installation.folder.path("pid")
+        let script = "trap '' TERM; echo $$ > $0; while :; do sleep 1; done"
+        let id = try await installation.enqueue("--", "sh", "-c", script, path)
+        try await eventually("it runs") { FileManager.default.fileExists(atPath: path) }
+        #expect(try await installation.sluice("cancel", id, "--wait=1ms").code == 4)
+        let outcome = try await installation.sluice("cancel", id, "--force", "--wait=60s")
+        #expect(outcome.code == 0, "\(outcome.output) \(outcome.errors)")
+        #expect(outcome.output.contains("stopped after"))
+        let cancel = try #require(try await installation.show(id).cancel)
+        #expect(cancel.forced != nil && cancel.acknowledgedAt != nil && cancel.stoppedAt != nil)
+        try await eventually("the guard is gone") { try children(of: worker.identifier).isEmpty }
+        let others = try await installation.enqueue("--", "sh", "-c", script, path + "2")
+        try await eventually("it runs") { FileManager.default.fileExists(atPath: path + "2") }
+        #expect(try await installation.sluice("cancel", "--queue", "default", "--force", "-y").code == 0)
+        #expect(try await installation.show(others).state == "cancelled")
+        try await eventually("the guard is gone") { try children(of: worker.identifier).isEmpty }
+    }
+
     @Test("Unknown ids are 3, ended ones 5 and unchanged, a batch of both 6")
     func refused() async throws {
         let installation = try Installation()

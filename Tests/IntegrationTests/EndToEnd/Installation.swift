@@ -55,7 +55,7 @@ final class Installation: Sendable {
         return String(outcome.output.drop(while: \.isNewline).reversed().drop(while: \.isNewline).reversed())
     }
 
-    private func run(_ arguments: [String], input: String?) async throws -> Program.Outcome {
+    func run(_ arguments: [String], input: String?) async throws -> Program.Outcome {
         try await Program.run("sluice", arguments, environment: environment, input: input)
     }
 
@@ -165,6 +165,13 @@ struct Shown: Decodable {
         var acknowledgedAt: String?
         var stoppedAt: String?
         var reason: String
+        var forced: Forced?
+    }
+
+    struct Forced: Decodable {
+        var by: String
+        var reason: String
+        var worker: String
     }
 
     struct Result: Decodable { var exitCode: Int? }

@@ -4,43 +4,7 @@ import Testing
 
 @Suite("sluice monitor, the program", .nothingRefused, .timeLimit(.minutes(15)))
 struct MonitorTests {
-    /// A namespace with a worker in it.
-    private struct Site {
-        let redis: TestRedis
-        let environment: [String: String]
-
-        init(_ redis: TestRedis = .shared) {
-            self.redis = redis
-            environment = [
-                "SLUICE_REDIS_URL": redis.url, "SLUICE_NAMESPACE": uniqueNamespace("monitor"),
-            ]
-        }
-
-        func run(_ arguments: String...) async throws -> Program.Outcome {
-            try await Program.run("sluice", arguments, environment: environment)
-        }
-
-        func worker(slots: Int = 2) throws -> Program {
-            try Program("sluice", ["worker", "-c", "\(slots)", "--name", "tester"], environment: environment)
-        }
-
-        /// - Parameter role: An operator's keys cancel, too.
-        func monitor(
-            _ arguments: String...,
-            width: Int = 80,
-            height: Int = 24,
-            as role: TestUsers.Role = .monitor,
-            terminal: String = "xterm-256color"
-        ) throws -> TerminalProgram {
-            try TerminalProgram(
-                "sluice",
-                ["monitor"] + arguments,
-                width: width,
-                height: height,
-                environment: environment.merging(["SLUICE_REDIS_URL": redis.url(as: role), "TERM": terminal]) { $1 }
-            )
-        }
-    }
+    private typealias Site = MonitorSite
 
     @Test("It shows what runs, opens it, cancels it, and leaves the terminal as it was")
     func work() async throws {
@@ -79,14 +43,14 @@ struct MonitorTests {
         let monitor = try site.monitor(as: .operator)
         try await monitor.shows("night")
         monitor.type("2")
-        try await monitor.shows("executing  0 shown of 0")
+        try await monitor.shows("executing  0 of 0")
         monitor.type("\t\t\t")
-        try await monitor.shows("ready  1 shown of 1")
+        try await monitor.shows("ready  1 of 1")
         try await monitor.shows("sleep")
         monitor.type("c")
         try await monitor.shows("Cancel sleep?")
         monitor.type("y")
-        try await monitor.shows("ready  0 shown of 0")
+        try await monitor.shows("ready  0 of 0")
         try await monitor.shows("canc 1")
         monitor.type("q")
         #expect(try await monitor.end() == 0)

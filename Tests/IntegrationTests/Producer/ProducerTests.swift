@@ -163,6 +163,34 @@ struct ProducerTests {
         try await setup.end()
     }
 
+    @Test(
+        "By key: a fresh result is the answer, the latest replaces what runs, and automatic keys are of the arguments"
+    )
+    func keyed() async throws {
+        let setup = try await Setup()
+        let keyed = setup.sluice.keyed(freshness: .seconds(3600))
+        let first = try await keyed.run("image", Resize(path: "a", width: 1))
+        #expect(try await first.value.path == "a@1")
+        let again = try await keyed.run("image", Resize(path: "b", width: 2))
+        #expect(again.id == first.id && !again.isNew)
+        #expect(try await again.value.path == "a@1")
+        let former = try await keyed.run("work", onDuplicate: .replace, Endless())
+        for await change in former.changes where change.progress != nil { break }
+        let latest = try await keyed.run("work", onDuplicate: .replace, Resize(path: "c", width: 3))
+        #expect(latest.isNew)
+        #expect(try await latest.value.path == "c@3")
+        #expect(try await former.state() == .cancelled)
+        let automatic = try await setup.sluice.enqueue(
+            Resize(path: "d", width: 4),
+            .unique(.automatic),
+            .delay(.seconds(60))
+        )
+        let same = try await setup.sluice.enqueue(Resize(path: "d", width: 4), .unique(.automatic))
+        let other = try await setup.sluice.enqueue(Resize(path: "d", width: 5), .unique(.automatic))
+        #expect(same.id == automatic.id && other.id != automatic.id)
+        try await setup.end()
+    }
+
     @Test("By name and JSON, and the same key twice is one operation")
     func untyped() async throws {
         let setup = try await Setup()

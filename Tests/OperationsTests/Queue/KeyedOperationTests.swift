@@ -163,6 +163,42 @@ struct KeyedOperationTests {
         try await queue.waitUntilAllOperationsAreFinished()
     }
 
+    @Test("keepLatest lets what executes go on, and of those that wait keeps the latest")
+    func keepLatest() async throws {
+        let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
+        let keyed = keyed(queue)
+        let first = keyed.run("a", onDuplicate: .keepLatest) {
+            journal.note("first")
+            await gate.wait()
+            return 0
+        }
+        await journal.wait(for: "first")
+        let later = (1...3).map { number in keyed.run("a", onDuplicate: .keepLatest) { number } }
+        #expect(first.origin == .started && later.map(\.origin) == [.enqueued, .replaced, .replaced])
+        #expect(later.dropLast().allSatisfy { $0.operation.state == .cancelled })
+        gate.open()
+        #expect(try await first.value == 0)
+        #expect(try await later[2].value == 3)
+    }
+
+    @Test("debounce runs the last one of a burst, once, and not before its time")
+    func debounce() async throws {
+        let (queue, journal) = (LocalOperationQueue(maxConcurrentOperationCount: 4), Journal())
+        let keyed = keyed(queue)
+        let time = Duration.milliseconds(50)
+        let started = ContinuousClock.now
+        let burst = (0..<20).map { number in
+            keyed.run("a", onDuplicate: .debounce(time)) {
+                journal.note("\(number)")
+                return number
+            }
+        }
+        #expect(try await burst[19].value == 19)
+        #expect(ContinuousClock.now - started >= time)
+        #expect(journal.entries == ["19"])
+        #expect(burst.dropLast().allSatisfy { $0.operation.state == .cancelled })
+    }
+
     // MARK: One step
 
     @Test(

@@ -34,6 +34,25 @@ struct RetryTests {
         #expect(flaky.attempts == 3)
     }
 
+    @Test("A body that snoozes runs again after the pause in the same attempt, also where none is to be retried")
+    func snooze() async throws {
+        let (clock, journal) = (TestClock(), Journal())
+        let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, clock: clock)
+        let patient = queue.add {
+            journal.note("run in attempt \(LocalOperation.current?.attempts ?? 0)")
+            if journal.entries.count < 3 { throw Snooze(for: .seconds(30)) }
+            return "good"
+        }
+        for count in 1...2 {
+            await clock.journal.wait(count: count)
+            #expect(patient.state == .retrying)
+            clock.advance(by: .seconds(30))
+        }
+        #expect(try await patient.value == "good")
+        #expect(journal.entries == Array(repeating: "run in attempt 1", count: 3))
+        #expect(patient.attempts == 1)
+    }
+
     @Test("A retrying operation ends at once when it is cancelled")
     func cancelRetrying() async throws {
         let clock = TestClock()

@@ -1,13 +1,30 @@
-/// What `KeyedOperations.run` does while another operation of the same key is in flight.
-public enum DuplicatePolicy: String, Sendable, Codable, CaseIterable {
-    /// Return the operation in flight, or the fresh result.
+/// What becomes of an operation while another one of its key is in flight: waiting or executing. An operation that was asked to end is not in the
+/// way: the new one runs when it has ended.
+public enum DuplicatePolicy: Sendable, Hashable {
+    /// The one in flight, or the fresh result, is the answer.
     case join
-    /// Cancel the operation in flight, and start the new one when that has ended.
+    /// The one in flight is cancelled, and the new one starts when that has ended: the latest wins.
     case replace
-    /// Add nothing while an operation is in flight or a finished result is fresh.
+    /// Nothing is added while one is in flight or a finished result is fresh.
     case skip
-    /// Run the new operation after the others of its key.
+    /// The new one runs after the others of its key.
     case enqueue
+    /// What waits is replaced, what executes goes on: one runs and at most one waits, the latest.
+    case keepLatest
+    /// What waits is replaced, and the new one starts after this time at the earliest: the last one of a burst runs, once. Zero to 100 years.
+    case debounce(Duration)
+
+    /// As commands, JSON and Redis have it; of `debounce` without its time.
+    public var word: String {
+        switch self {
+        case .join: "join"
+        case .replace: "replace"
+        case .skip: "skip"
+        case .enqueue: "enqueue"
+        case .keepLatest: "keepLatest"
+        case .debounce: "debounce"
+        }
+    }
 }
 
 /// The answer to `KeyedOperations.run`.

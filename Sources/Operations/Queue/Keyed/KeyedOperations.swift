@@ -88,14 +88,31 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         _ body: @escaping @Sendable () async throws -> Output
     ) -> KeyedOperation<Output> {
         let made = ValueOperation(options: options, home: queue.core, body: body)
+        if case .debounce(let time) = onDuplicate { postpone(made, by: time) }
         let (answer, former) = state.withLock { state in
             let decision = decide(key, onDuplicate, made, &state)
             if decision.0.operation === made { enter(made, key) }
             return decision
         }
         // After the addition: a cancel calls code of users, which may run the same key or add a barrier.
-        for operation in former { operation.cancel(reason: "replaced by a later one of its key") }
+        let reason = "replaced by a later one of its key"
+        for operation in former {
+            if onDuplicate == .replace {
+                operation.cancel(reason: reason)
+            } else {
+                operation.cancelIfWaiting(reason: reason)
+            }
+        }
         return answer
+    }
+
+    /// Keeps an operation that only this call knows waiting for a time.
+    private func postpone(_ operation: ValueOperation<Output>, by time: Duration) {
+        let pause = ValueOperation(home: turns.core) { try await Task.sleep(for: time) }
+        do { try operation.addDependency(pause, onFailure: .run) } catch {
+            preconditionFailure("an operation that only this call knows cannot close a cycle: \(error)")
+        }
+        turns.core.add(pause)
     }
 
     /// The operation of a key that is in flight; nil if there is none.
@@ -148,9 +165,11 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
             state.flights[key] = Flight(latest: made, members: [ObjectIdentifier(made): made])
             return (KeyedOperation(operation: made, origin: .started), [])
         }
-        let former = policy == .replace ? Array(flight.members.values) : []
+        // Which of them wait is seen when they are cancelled.
+        let former = policy == .enqueue ? [] : Array(flight.members.values)
         state.flights[key] = flight.followed(by: made, turns)
-        return (KeyedOperation(operation: made, origin: policy == .replace ? .replaced : .enqueued), former)
+        let replaces = policy != .enqueue && (policy == .replace || former.contains { $0.state != .executing })
+        return (KeyedOperation(operation: made, origin: replaces ? .replaced : .enqueued), former)
     }
 
     /// Notes an end whose hook has not run yet. An operation that ran has ended after all before it.

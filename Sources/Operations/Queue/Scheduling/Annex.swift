@@ -6,6 +6,8 @@ final class Annex: @unchecked Sendable {
     var runTimeout: Duration?
     var grace = Defaults.cancelGrace
     var retry = LocalRetry.never
+    /// Runs that used no attempt.
+    var snoozes: Int32 = 0
     var cancelReason = ""
     /// Why it is dead, if not by its body's error.
     var failure: (any Error)?

@@ -116,10 +116,16 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
     mutating func conclude(_ operation: LocalOperation, _ end: BodyEnd, _ effects: inout Effects) {
         switch end {
         case .returned: self.end(operation, as: .finished, &effects)
-        case .threw where operation.flags.contains(.cancelRequested): self.end(operation, as: .cancelled, &effects)
+        case .threw where operation.flags.contains(.cancelRequested),
+            .snoozed where operation.flags.contains(.cancelRequested):
+            self.end(operation, as: .cancelled, &effects)
         case .threw(.discard): self.end(operation, as: .cancelled, &effects)
         case .threw(.dead): self.end(operation, as: .dead, &effects)
         case .threw(.after(let pause)):
+            park(operation)
+            effects.retry = (operation, pause)
+        case .snoozed(let pause):
+            operation.orMakeAnnex.snoozes += 1
             park(operation)
             effects.retry = (operation, pause)
         }

@@ -94,7 +94,7 @@ extension ValueOperation {
         home: QueueCore
     ) where Work.Output == Output {
         let id = OperationID()
-        let checkpoint = StoredCheckpoint()
+        let runs = LocalRuns(id)
         let options = LocalOperationOptions(
             name: Work.name,
             priority: priority,
@@ -103,12 +103,12 @@ extension ValueOperation {
         )
         self.init(options: options, home: home) {
             guard let local = LocalOperation.current else { preconditionFailure("a body runs in its operation") }
-            return try await operation.main(OperationContext(of: Work.self, id: id, local, checkpoint))
+            return try await operation.main(OperationContext(of: Work.self, id: id, local, runs))
         }
         guard let observer = operation as? any EndObserving else { return }
         onEnd { [weak self] ending in
             guard let self else { return }
-            let context = OperationContext(of: Work.self, id: id, self, checkpoint)
+            let context = OperationContext(of: Work.self, id: id, self, runs)
             Task.detached { await observer.note(ending, context) }
         }
     }
@@ -120,7 +120,7 @@ extension OperationContext {
         of type: Work.Type,
         id: OperationID,
         _ local: LocalOperation,
-        _ checkpoint: StoredCheckpoint
+        _ runs: LocalRuns
     ) {
         self.init(
             id: id,
@@ -130,7 +130,7 @@ extension OperationContext {
             attempt: local.attempts,
             maxAttempts: Work.retryPolicy.attempts,
             fence: LocalLink.nextFence(),
-            link: LocalLink(operation: local, checkpoint: checkpoint)
+            link: LocalLink(operation: local, runs: runs)
         )
     }
 }
@@ -148,7 +148,7 @@ extension LocalRetry {
 /// The link of a distributed operation that runs in a local queue.
 private struct LocalLink: OperationLink {
     let operation: LocalOperation
-    let checkpoint: StoredCheckpoint
+    let runs: LocalRuns
 
     private static let lastFence = Atomic<Int64>(0)
 
@@ -156,22 +156,28 @@ private struct LocalLink: OperationLink {
 
     /// True until the operation has ended, which may be before its body returns.
     var ownsLease: Bool { !operation.isFinished }
-    var cancelReason: String? { operation.cancelReason }
+    var cancellation: Cancellation? { operation.cancelReason.map { Cancellation(reason: $0) } }
 
     func write(_ content: Report.Content) {
         switch content {
         case .progress(let fraction, let message): operation.report(progress: fraction, message)
         case .log(let line): operation.report(log: String(decoding: line, as: UTF8.self))
-        case .checkpoint(let json): checkpoint.json.withLock { $0 = json }
+        case .checkpoint(let json): runs.stored.withLock { $0.checkpoint = json }
         // The caller of `cancel` reads the state.
-        case .cancelAcknowledged: break
+        case .cancelAcknowledged, .cancelStopped: break
         }
     }
 
-    func lastCheckpoint() -> [UInt8]? { checkpoint.json.withLock { $0 } }
+    func lastCheckpoint() -> [UInt8]? { runs.stored.withLock { $0.checkpoint } }
+    var onceResults: OnceResults? { runs.onceResults }
 }
 
-/// The last checkpoint of a local operation, for its next attempt.
-private final class StoredCheckpoint: Sendable {
-    let json = Guarded<[UInt8]?>(nil)
+/// What the runs of a local operation have stored for the next attempt.
+private final class LocalRuns: Sendable {
+    let stored = Guarded(StoredByRuns())
+    let onceResults: OnceResults
+
+    init(_ id: OperationID) {
+        onceResults = OnceResults(id: id, read: { [:] }, write: { _, _ in .stored })
+    }
 }

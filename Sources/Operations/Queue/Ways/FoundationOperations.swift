@@ -270,6 +270,7 @@ private final class FoundationRun<Work: Operation>: Sendable {
     private var operation: Work { claim.operation }
 
     func run(on threads: BlockingThreads) async throws {
+        let local = LocalOperation.current
         try await withTaskCancellationHandler {
             observeEnd()
             // Foundation finishes a cancelled operation only after a start.
@@ -280,7 +281,7 @@ private final class FoundationRun<Work: Operation>: Sendable {
             if isFinished { finish() }
             await withCheckedContinuation { wait($0) }
         } onCancel: {
-            operation.cancel()
+            LocalOperation.$inBody.withValue(local) { operation.cancel() }
         }
         if operation.isCancelled { throw CancellationError() }
     }

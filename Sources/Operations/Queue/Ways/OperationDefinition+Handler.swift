@@ -48,7 +48,7 @@ extension ValueOperation {
         try await withTaskCancellationHandler {
             _ = try await start()
         } onCancel: {
-            cancel(reason: context.cancelReason ?? "")
+            cancel(reason: context.cancellation?.reason ?? "")
             if let grace { giveUp(after: grace) }
         }
         if let result, case .success(let value) = result { return value }

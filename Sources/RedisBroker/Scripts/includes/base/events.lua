@@ -4,6 +4,7 @@
 -- the operation went to. At most 50 transitions are spelled out; the counts are always complete.
 local event_count, event_kinds, event_text = 0, {}, {}
 local event_durable = false
+local change
 
 -- durable: also kept in the capped stream: all but enqueues, starts and finishes, of which the record alone tells.
 local function event(id, kind, durable)
@@ -36,12 +37,22 @@ local function events_of(elements, kind)
   events_unnamed(kind, n - max(0, named))
 end
 
+-- What a client or an operator has changed, and who: the last part of the message, behind " | ". It makes the message a durable one. A change
+-- without a transition has a number of its own, of the kind o. `by` is one word, `detail` one line.
+local function note_change(verb, by, count, detail)
+  change = ' | ' .. verb .. ' ' .. by .. ' ' .. format('%d', count) .. ' ' .. detail
+  event_durable = true
+end
+
 local function flush_events()
-  if event_count == 0 then return end
+  if event_count == 0 then
+    if not change then return end
+    event_count, event_kinds.o = 1, 1
+  end
   local last = call('HINCRBY', META, 'eventSequence', format('%d', event_count))
   local counts = {}
   for kind, n in pairs(event_kinds) do counts[#counts + 1] = kind .. '=' .. n end
-  local text = format('%d %d ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. concat(event_text, ' ')
+  local text = format('%d %d ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. concat(event_text, ' ') .. (change or '')
   pcall('PUBLISH', CHANNELS .. 'events', text)
   if event_durable then
     call('XADD', PREFIX .. 'stream', 'MAXLEN', '~', 10000, '*', 'e', text)

@@ -9,6 +9,8 @@ local LOG_BYTES = 262144
 local PROMOTE_LIMIT = 100
 local PROMOTE_LEAST = 25
 local SWEEP_LIMIT = 200
+-- Ends cost several times as much: with what each call trims, a sweep clears no more of a cancelled batch.
+local CLEAR_LIMIT = 80
 local REPLY_BYTES = 262144
 local USUAL_BYTES = 4096
 local BATCH = 500

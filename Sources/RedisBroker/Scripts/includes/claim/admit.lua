@@ -2,6 +2,7 @@
 -- include: finish
 -- include: leave_waiting
 -- include: promote
+-- include: limit_keys
 
 -- A cancel that came before the operation: ends it. `head` makes or returns its record's head.
 local function obey_intent(id, head)
@@ -23,6 +24,7 @@ local function admit_tracked(element, record, intents)
     add('stale', -1)
     return nil
   end
+  if is_linked(element) then limits_of_keys().leave(id_of(element)) end
   local deadline = deadline_of(element)
   if deadline then
     leave_expiring(id_of(element), element)
@@ -77,8 +79,12 @@ local function admit(elements, taken, intents)
     if element then
       local n = #taken + 1
       taken[n], taken.references[n], taken.keys[n] = element, reference, key
-      if reference then taken.tracked = taken.tracked + 1 end
+      if reference then
+        taken.tracked = taken.tracked + 1
+        if is_linked(reference) then limit_keys.start(id_of(reference)) end
+      end
     end
   end
+  if limit_keys then limit_keys.settle() end
   return bytes
 end

@@ -6,7 +6,7 @@ local inflight = PREFIX .. 'inflight:' .. worker
 if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and not find(ARGV[4], ' ', 1, true) and call('LLEN', middle) == 1
   and call('EXISTS', inflight, PREFIX .. 'lane:0', PREFIX .. 'lane:1', PREFIX .. 'lane:3', PREFIX .. 'lane:4',
     PREFIX .. 'scheduled', PREFIX .. 'retrying', PREFIX .. 'expiring') == 0 then
-  local m = call('HMGET', META, 'fence', 'paused', 'intents', 'next', 'largest')
+  local m = call('HMGET', META, 'fence', 'paused', 'intents', 'next', 'largest', 'standing', 'limits')
   local lease = call('ZSCORE', PREFIX .. 'leases', worker)
   local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'epoch', 'number')
   local element = call('LINDEX', middle, '0')
@@ -16,7 +16,7 @@ if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and not find(ARGV[4], ' ', 1, true
   local answer = element
   if is_reference then answer = call('MGET', key)[1] end
   if lease and tonumber(lease) >= now and tonumber(about[1] or 0) <= tonumber(ARGV[2]) and about[2]
-    and tonumber(m[1] or 0) >= tonumber(ARGV[4]) and not (m[2] or m[3] or m[4] or m[5])
+    and tonumber(m[1] or 0) >= tonumber(ARGV[4]) and not (m[2] or m[3] or m[4] or m[5] or m[6] or m[7])
     -- Whatever has other flags goes the whole way.
     and answer and flags <= 49 and sub(element, 19, 27) == ZERO9
     and (not is_reference or byte(answer, 65) == 114 and find(answer, element, 1, true) == 1) then

@@ -3,6 +3,7 @@
 -- nor does a stream of urgent ones starve the rest.
 -- include: limits
 -- include: admit
+-- include: limit_keys
 local AGED_EVERY = 5
 
 local function highest(heads)
@@ -48,7 +49,8 @@ local function collect(capacity, fence, intents, step, plain)
       wanted, budget = wanted - #elements, budget - #elements
       bytes = bytes + admit(elements, taken, intents)
     end
-    heads[lane] = call('LINDEX', PREFIX .. 'lane:' .. lane, '0')
+    -- What was taken may have made way for others of its limit key, in any lane.
+    for other = limit_keys and 0 or lane, limit_keys and 4 or lane do heads[other] = call('LINDEX', PREFIX .. 'lane:' .. other, '0') end
   end
   return taken, highest(heads) ~= nil
 end

@@ -37,7 +37,7 @@ local function promote()
       local id = ids[i]
       local head = head_of(id)
       local state = head and stored_state_of(head)
-      if state == 'r' or state == 's' or state == 'u' then
+      if state and find('rsub', state, 1, true) then
         leave_waiting(id, head)
         if state == 's' then firsts.scheduled = nil end
         finish_waiting(id, head, 'e')

@@ -4,11 +4,15 @@
 -- include: lanes
 -- include: readmit
 -- include: enter_inflight
+-- include: room
 -- include: wake
+-- include: standing
+-- include: limit_keys
 
 -- Reads what decides whether this worker may claim. Returns a refusal or nil, and the queue's settings.
 local function refusal(worker, epoch)
-  local m = call('HMGET', META, 'paused', 'pausedUntil', 'leaseFloor', 'intents', 'timerOwner', 'next', 'fence', 'largest')
+  local m = call('HMGET', META, 'paused', 'pausedUntil', 'leaseFloor', 'intents', 'timerOwner', 'next', 'fence', 'largest',
+    'standing', 'limits', 'bucket')
   local lease = call('ZSCORE', PREFIX .. 'leases', worker)
   if not lease or (tonumber(lease) < now and tonumber(m[3] or 0) < now) then return 'noLease', m end
   local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'epoch', 'number')
@@ -17,7 +21,7 @@ local function refusal(worker, epoch)
   m.number = about[2]
   if m[1] == '1' then
     if not m[2] or tonumber(m[2]) > now then return 'paused', m end
-    call('HDEL', META, 'paused', 'pausedUntil')
+    call('HDEL', META, 'paused', 'pausedUntil', 'pauseTrace')
   end
   return nil, m
 end
@@ -37,8 +41,9 @@ end
 
 -- One worker of a queue, its timer owner, gets the exact next instant, the others one second more. An owner without a free slot hands over. A worker
 -- that takes nothing leaves the timer to its current owner, and gets no instant.
-local function milliseconds_to_next(worker, is_free, m, passes_by)
+local function milliseconds_to_next(worker, is_free, m, passes_by, start_at)
   local due = next_due()
+  if start_at then due = min(due or start_at, start_at) end
   local owner = m[5]
   if not due then
     if m[6] then call('HDEL', META, 'timerOwner', 'next') end
@@ -65,7 +70,31 @@ local function read_names(text)
   return tonumber(string.match(text, '^%d+')), names
 end
 
--- Reply: status, first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready + 2 if more are unhandled, elements… (of a tracked one
+-- What a claim of so many may take: how many of them, how many may run (nil = any number), and the rate, if there is one.
+local function allowed(capacity, m)
+  if not m[10] then return capacity end
+  local places, rate = places_of(m[10]), rate_of(m[10], m[11])
+  return min(capacity, places or capacity, rate and starts_of(rate) or capacity), places, rate
+end
+
+-- So many were taken. Returns whether a limit lets no more start, and when one may that the rate holds back.
+local function note_taken(n, places, rate, more)
+  if rate and n > 0 then use_starts(rate, n) end
+  if places and places <= n then
+    mark_full()
+    return true
+  end
+  if not rate or starts_of(rate) > 0 then
+    mark_open()
+    return false
+  end
+  -- What comes while nothing waits has to wake a worker, or none would wait for that instant.
+  if more then mark_full() else mark_open() end
+  return true, more and next_start(rate)
+end
+
+-- Reply: status (limited = a limit lets no more start now), first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready + 2 if more are unhandled + 4 for each revision of the
+-- standing cancels, elements… (of a tracked one
 -- its record as it was before). `given`: the highest fence that the worker was ever given, and names that it knows. `for_idle`: sent with a wait for the
 -- wake-up token, which ends now and then although there is none.
 local function take(worker, epoch, capacity, given, for_idle)
@@ -80,23 +109,31 @@ local function take(worker, epoch, capacity, given, for_idle)
   end
   local plain = is_plain()
   if plain then nothing_waits() else promote() end
+  local wanted, places, rate = allowed(capacity, m)
   local readmit, settle
   if names then
     readmit, settle = readmission()
-    local largest = readmit(names, min(capacity, TRACKED_BATCH))
+    local largest = readmit(names, min(wanted, TRACKED_BATCH))
     note_large(largest)
     m[8] = max(tonumber(m[8] or 0), largest)
     plain = is_plain()
   end
+  if limit_keys then
+    limit_keys.settle()
+    plain = false
+  end
   local intents = m[4] and call('HLEN', PREFIX .. 'intents') > 0
   if m[4] and not intents then call('HDEL', META, 'intents') end
-  local taken, more = collect(capacity, tonumber(m[7] or 0), intents, claim_step(m[8]), plain)
+  local taken, more = collect(wanted, tonumber(m[7] or 0), intents, claim_step(m[8]), plain)
   if settle then is_left = settle() end
   local fence = enter_inflight(worker, m.number, taken, highest)
-  if more then wake() end
-  local due = milliseconds_to_next(worker, #taken < capacity, m, for_idle and #taken == 0)
+  local is_limited, start_at
+  if m[10] then is_limited, start_at = note_taken(#taken, places, rate, more) end
+  local has_more = more and not is_limited
+  if has_more then wake() end
+  local due = milliseconds_to_next(worker, #taken < capacity, m, for_idle and #taken == 0, start_at)
   if m[8] and not more and due < 0 then call('HDEL', META, 'largest') end
-  local reply = { 'ok', fence, due, (more and 1 or 0) + (is_left and 2 or 0) }
+  local reply = { is_limited and 'limited' or 'ok', fence, due, (has_more and 1 or 0) + (is_left and 2 or 0) + 4 * standing_revision(m[9]) }
   for i = 1, #taken do reply[i + 4] = taken[i] end
   return reply
 end

@@ -25,7 +25,7 @@ if #ARGV == 6 and ARGV[5] == '1' and number == ARGV[3] and #number <= 15 and #op
     end
     call('HSET', calls, 'last', number .. ' ' .. answer, 'floor', number)
     if answer == '1' then
-      if call('LLEN', PREFIX .. 'wake') == 0 then call('RPUSH', PREFIX .. 'wake', '1') end
+      if call('EXISTS', PREFIX .. 'wake', PREFIX .. 'full') == 0 then call('RPUSH', PREFIX .. 'wake', '1') end
       local place = format('%d ', call('HINCRBY', META, 'eventSequence', '1'))
       pcall('PUBLISH', CHANNELS .. 'events', place .. place .. 'r=1 r' .. id)
     else

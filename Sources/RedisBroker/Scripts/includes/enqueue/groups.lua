@@ -3,17 +3,20 @@
 -- include: front
 -- include: limits
 
--- The groups from ARGV[at] on, how many operations they have, and the bytes of the largest; or nil and what is wrong.
-local function read_groups(at)
+-- The groups from ARGV[at] on, how many operations they have, and the bytes of the largest; or nil and what is wrong. `flags`: see has_valid_form.
+-- Before each linked operation stand its links.
+local function read_groups(at, flags)
   local groups, n, largest, sent = {}, 0, 0, ARGV
   while at <= #ARGV do
-    local count = has_valid_form(ARGV[at]) and find(ARGV[at + 1] or '', '^[1-9]%d*$') and tonumber(ARGV[at + 1])
-    if not count or count > #ARGV - at - 1 then
+    local count = has_valid_form(ARGV[at], flags) and find(ARGV[at + 1] or '', '^[1-9]%d*$') and tonumber(ARGV[at + 1])
+    local width = count and is_linked(ARGV[at]) and 2 or 1
+    if not count or count * width > #ARGV - at - 1 then
       return nil, 'ERR sluice: argument ' .. at .. ' begins no group: it needs a valid front, how many, and as many operations'
     end
     n = n + count
     if n > BATCH then return nil, 'ERR sluice: more than ' .. BATCH .. ' operations' end
-    for i = at + 2, at + 1 + count do
+    local last = at + 1 + count * width
+    for i = at + 1 + width, last, width do
       local operation = sent[i]
       if #operation > largest then
         largest = #operation
@@ -24,7 +27,7 @@ local function read_groups(at)
       if not begins_with_id(operation) then return nil, 'ERR sluice: argument ' .. i .. ' does not begin with a valid id' end
     end
     groups[#groups + 1] = { front = ARGV[at], from = at + 2, count = count }
-    at = at + 2 + count
+    at = last + 1
   end
   return groups, n, largest + 38
 end

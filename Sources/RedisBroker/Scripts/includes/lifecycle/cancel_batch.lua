@@ -14,13 +14,19 @@ local function cancel_waiting(sequence, trace)
   for lane = 0, 4 do take('lane:' .. lane, call('LLEN', PREFIX .. 'lane:' .. lane)) end
   take('scheduled', call('ZCARD', PREFIX .. 'scheduled'))
   take('retrying', call('ZCARD', PREFIX .. 'retrying'))
-  local totals = call('HMGET', TOTALS, 'stale', 'unhandled')
+  take('blocked', call('ZCARD', PREFIX .. 'blocked'))
+  local totals = call('HMGET', TOTALS, 'stale', 'unhandled', 'keyed')
   local stale, unhandled = tonumber(totals[1] or 0), tonumber(totals[2] or 0)
   if call('EXISTS', PREFIX .. 'unhandled') == 1 then
     call('RENAME', PREFIX .. 'unhandled', batch .. 'unhandled')
     call('RENAME', PREFIX .. 'unhandled:names', batch .. 'names')
     waiting = waiting + unhandled
     add('unhandled', -unhandled)
+  end
+  if call('EXISTS', PREFIX .. 'keyed') == 1 then
+    call('RENAME', PREFIX .. 'keyed', batch .. 'keyed')
+    waiting = waiting + tonumber(totals[3] or 0)
+    add('keyed', -tonumber(totals[3] or 0))
   end
   waiting = waiting - stale
   add('stale', -stale)

@@ -7,7 +7,7 @@
 local function clear_record(id, sequence_limit, trace)
   local head = head_of(id)
   local state = head and stored_state_of(head)
-  if not state or not find(state, '[rstu]') or sequence_of(head) > sequence_limit then return end
+  if not state or not find(state, '[rstub]') or sequence_of(head) > sequence_limit then return end
   if state == 'u' then as_ready(id) end
   note_cancel(id, trace)
   -- Not counted and no event: the script that cancelled the queue did both.
@@ -18,7 +18,7 @@ end
 -- One at a time, since an untracked one has up to 1 MiB.
 local function clear_lane(key, limit, trace)
   local popped, bytes = 0, 0
-  while popped < SWEEP_LIMIT and bytes < REPLY_BYTES do
+  while popped < CLEAR_LIMIT and bytes < REPLY_BYTES do
     local element = call('LPOP', key)
     if not element then break end
     popped, bytes = popped + 1, bytes + #element
@@ -31,9 +31,23 @@ end
 local function clear_unhandled(prefix, limit, trace)
   local name = call('ZRANGE', prefix .. 'unhandled', 0, 0)[1]
   if not name then return 0 end
-  local popped = call('ZPOPMIN', PREFIX .. 'unhandled:' .. (call('HGET', prefix .. 'names', name) or ''), SWEEP_LIMIT)
+  local popped = call('ZPOPMIN', PREFIX .. 'unhandled:' .. (call('HGET', prefix .. 'names', name) or ''), CLEAR_LIMIT)
   for i = 1, #popped, 2 do clear_record(popped[i], limit, trace) end
-  if #popped < 2 * SWEEP_LIMIT then call('ZREM', prefix .. 'unhandled', name) end
+  if #popped < 2 * CLEAR_LIMIT then call('ZREM', prefix .. 'unhandled', name) end
+  return max(1, #popped / 2)
+end
+
+-- Of its limit keys, one after the other. The key `keyed` of a batch has the number of the batch before.
+local function clear_keys(number, limit, trace)
+  local key = call('ZRANGE', PREFIX .. 'batch:' .. number .. ':keyed', 0, 0)[1]
+  if not key then return 0 end
+  local suffix = format('%d', number - 1) .. ':' .. key
+  local popped = call('ZPOPMIN', PREFIX .. 'keyed:' .. suffix, CLEAR_LIMIT)
+  for i = 1, #popped, 2 do clear_record(popped[i], limit, trace) end
+  if #popped < 2 * CLEAR_LIMIT then
+    call('DEL', PREFIX .. 'next:' .. suffix)
+    call('ZREM', PREFIX .. 'batch:' .. number .. ':keyed', key)
+  end
   return max(1, #popped / 2)
 end
 
@@ -48,13 +62,15 @@ local function clear_batch()
     local popped = clear_lane(prefix .. 'lane:' .. lane, limit, trace)
     if popped > 0 then return popped end
   end
-  for _, place in ipairs({ 'scheduled', 'retrying' }) do
-    local popped = call('ZPOPMIN', prefix .. place, SWEEP_LIMIT)
+  for _, place in ipairs({ 'scheduled', 'retrying', 'blocked' }) do
+    local popped = call('ZPOPMIN', prefix .. place, CLEAR_LIMIT)
     for i = 1, #popped, 2 do clear_record(popped[i], limit, trace) end
     if #popped > 0 then return #popped / 2 end
   end
   local unhandled = clear_unhandled(prefix, limit, trace)
   if unhandled > 0 then return unhandled end
+  local keyed = clear_keys(number, limit, trace)
+  if keyed > 0 then return keyed end
   call('DEL', prefix .. 'names')
   call('LPOP', PREFIX .. 'batches')
   -- An older version of the cancel did not count.

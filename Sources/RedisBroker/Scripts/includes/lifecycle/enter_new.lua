@@ -72,19 +72,44 @@ local function enter_tracked(group)
   return #new_ids
 end
 
--- All groups, n operations. Returns an outcome for each: 1 created, 0 one with this id exists.
-local function enter_new(groups, n)
-  -- An adding command comes first: it is refused as a whole when Redis is full.
-  sequence = call('HINCRBY', META, 'sequence', format('%d', n)) - n
-  local created = 0
-  for _, group in ipairs(groups) do
-    created = created + (is_tracked(group.front) and enter_tracked(group) or not is_tracked(group.front) and enter_untracked(group))
-  end
-  -- What was enqueued is the sequence less these.
-  add('notEnqueued', n - created)
+-- What was gathered.
+local function write_places()
   enter_lanes(lanes)
   if #scheduled > 0 then call('ZADD', PREFIX .. 'scheduled', unpack(scheduled)) end
   if #expiring > 0 then call('ZADD', PREFIX .. 'expiring', unpack(expiring)) end
   if next(lanes) then note_startable() end
+  lanes, scheduled, expiring = {}, {}, {}
+end
+
+local function enter_group(group)
+  if is_tracked(group.front) then return enter_tracked(group) end
+  return enter_untracked(group)
+end
+
+-- Linked ones go one by one to their places, behind what came before them in the call.
+local function enter_linked_group(group, enter_linked)
+  write_places()
+  local created = 0
+  for i = 1, group.count do
+    local outcome = enter_linked(group, i, sequence + i)
+    outcomes[#outcomes + 1] = outcome
+    if outcome == '1' then created = created + 1 end
+  end
+  sequence = sequence + group.count
+  return created
+end
+
+-- All groups, n operations. Returns an outcome for each: 1 created, 0 one with this id exists, or what `enter_linked` returns; that is needed where
+-- groups may be linked.
+local function enter_new(groups, n, enter_linked)
+  -- An adding command comes first: it is refused as a whole when Redis is full.
+  sequence = call('HINCRBY', META, 'sequence', format('%d', n)) - n
+  local created = 0
+  for _, group in ipairs(groups) do
+    created = created + (is_linked(group.front) and enter_linked_group(group, enter_linked) or enter_group(group))
+  end
+  -- What was enqueued is the sequence less these.
+  add('notEnqueued', n - created)
+  write_places()
   return concat(outcomes)
 end

@@ -3,11 +3,13 @@
 -- include: write_record
 -- include: events
 -- include: wake
+-- include: limit_keys
 local is_startable, earliest
 
 local function announce()
-  if is_startable then wake() end
+  if is_startable then wake_for_ready() end
   if earliest then announce_due(earliest) end
+  is_startable, earliest = nil, nil
 end
 
 -- Something can start now, or at an instant.
@@ -25,6 +27,13 @@ local function list_in(lists, key)
   return list
 end
 
+-- To the tail of its lane, or to the others of its limit key.
+local function enter_ready(id, header)
+  if is_linked(header) and limits_of_keys().enter(id, header) then return end
+  call('RPUSH', PREFIX .. 'lane:' .. lane_of(header), header)
+  note_startable()
+end
+
 -- Many at once, a list for each lane, to the tails of the lanes. Announces nothing.
 local function enter_lanes(lanes)
   for lane, elements in pairs(lanes) do call('RPUSH', PREFIX .. 'lane:' .. lane, unpack(elements)) end
@@ -39,12 +48,20 @@ end
 -- Behind the others of its lane, with nothing left of its last run.
 local function enter_tail(id, header)
   write_head(record_key(id), 'r' .. NOT_STARTED, header)
-  call('RPUSH', PREFIX .. 'lane:' .. lane_of(header), header)
+  enter_ready(id, header)
   event(id, 'r', true)
-  note_startable()
 end
 
--- Before the others of its lane, as it was but for its delivery. `expires`: its deadline counts again.
+-- In its set, with another header.
+local function stay_waiting(id, state, header) write_head(record_key(id), state, header) end
+
+-- Behind the others of its lane, ready as before.
+local function enter_lane(id, header)
+  write_head(record_key(id), 'r', header)
+  enter_ready(id, header)
+end
+
+-- Before the others of its lane, or those of its limit key that came after it, as it was but for its delivery. `expires`: its deadline counts again.
 local function enter_head(element, delivery, expires)
   local id, envelope = id_of(element), ''
   local header = changed_header(element, nil, nil, delivery, nil, not expires and ZERO9 or nil)
@@ -54,8 +71,9 @@ local function enter_head(element, delivery, expires)
   else
     envelope = envelope_of(element)
   end
-  call('LPUSH', PREFIX .. 'lane:' .. lane_of(header), header .. envelope)
   event(id, 'r', true)
+  if is_linked(header) and limits_of_keys().enter(id, header) then return end
+  call('LPUSH', PREFIX .. 'lane:' .. lane_of(header), header .. envelope)
   note_startable()
 end
 
@@ -67,6 +85,15 @@ local function enter_set(id, head, state, due, failures, delivery, deadline)
   note_startable(due)
 end
 
+-- Until an operator releases it. `from`: the letter of the state that it had. The new revision makes a reference that stays in its lane stale.
+local function enter_blocked(id, head, from, by, reason)
+  write_head(record_key(id), 'b', changed_header(head, next_revision(head)))
+  call('ZADD', PREFIX .. 'blocked', NOW, id)
+  call('HSET', extras_key(id), 'heldAt', NOW, 'heldBy', by, 'heldReason', reason, 'heldFrom', from)
+  if deadline_of(head) then expire_at(id, deadline_of(head)) end
+  event(id, 'b', true)
+end
+
 -- What was due and has left its set goes to the tails of the lanes. Its header says the instant for which it waited, so it becomes the
 -- reference as it is: ready since then. What is in another state by now does not.
 local function enter_due(ids, state)
@@ -76,8 +103,10 @@ local function enter_due(ids, state)
     local header, stored = read_header(key)
     if stored == state then
       write_head(key, 'r')
-      local lane = list_in(lanes, lane_of(header))
-      lane[#lane + 1] = header
+      if not (is_linked(header) and limits_of_keys().enter(ids[i], header)) then
+        local lane = list_in(lanes, lane_of(header))
+        lane[#lane + 1] = header
+      end
       event_of(header, 'r', true)
     end
   end

@@ -3,6 +3,7 @@
 -- include: events
 -- include: waiters
 -- include: retention
+-- include: end_links
 local TOTAL_OF = { f = 'finished', d = 'dead', c = 'cancelled', e = 'expired' }
 
 -- What the call has ended; nil = nothing yet.
@@ -28,6 +29,7 @@ local function note_end(id, header, state, at)
   list[#list + 1] = at or NOW
   list[#list + 1] = id
   notify_waiters(id, state)
+  if is_linked(header) then end_links(id) end
 end
 
 -- `failures` is its number of used attempts, three digits; `revision` changes where a reference stays behind. `ended_at`, text: its end was

@@ -1,6 +1,8 @@
 -- An operation leaves the worker that runs it. Taking it out of the in-flight hash is the proof that the caller still owns it.
 -- include: write_record
 -- include: size
+-- include: room
+-- include: limit_keys
 
 -- Removes the fence. Returns the element and its cancel request; nil = the fence is stale, or of another id.
 local function leave_inflight(worker, fence, id)
@@ -8,6 +10,8 @@ local function leave_inflight(worker, fence, id)
   local element = call('HGET', inflight, fence)
   if not element or (id and id_of(element) ~= id) then return nil end
   call('HDEL', inflight, fence)
+  note_leaving()
+  if is_linked(element) then limits_of_keys().stop(id_of(element)) end
   -- It may come back, into a queue that has forgotten how large it is.
   note_large(is_reference(element) and bytes_of_record(id_of(element)) or #element)
   local request = call('HGET', PREFIX .. 'cancelling:' .. worker, fence)
@@ -33,6 +37,19 @@ local function leave_lost_worker(worker, fence)
   if is_reference(element) then
     if not head_of(id_of(element)) then return nil end
     forget_fence(id_of(element))
+  end
+  return element, request
+end
+
+-- Its worker still runs it, but what it writes from now on is stale. Of an untracked one, the worker is asked for each fence from now on, as
+-- after a sweep.
+local function leave_forced(worker, fence, id)
+  local element, request = leave_inflight(worker, fence, id)
+  if not element then return nil end
+  if not is_reference(element) then
+    call('HSET', PREFIX .. 'worker:' .. worker, 'swept', '1')
+  elseif head_of(id) then
+    forget_fence(id)
   end
   return element, request
 end

@@ -1,5 +1,6 @@
 -- Removes many operations of one worker from its in-flight hash in one call: see leave_inflight.lua.
 -- include: header
+-- include: limit_keys
 
 -- Untracked ones, whose fences stand in ARGV[first…last]. Writes an outcome for each into `outcomes`: 1 left now, 0 the fence is stale.
 -- Returns how many left. A worker that was never swept owns what it was given, so one HDEL settles the batch; otherwise, and where nothing is
@@ -31,6 +32,7 @@ local function leave_inflight_tracked(worker, first)
   for i = 1, #fences do
     if held[i] and id_of(held[i]) == ARGV[first + 3 * i - 2] then
       left[#left + 1] = fences[i]
+      if is_linked(held[i]) then limits_of_keys().stop(id_of(held[i])) end
     else
       held[i] = false
     end
@@ -39,10 +41,14 @@ local function leave_inflight_tracked(worker, first)
   return held, #left, #fences
 end
 
--- What was asked of those that left is void.
+-- What was asked of those that left is void. A forced request is answered by a report of its own.
 local function drop_cancel_requests(worker, first, last, first_triple)
   local requests = PREFIX .. 'cancelling:' .. worker
   if call('EXISTS', requests) == 0 then return end
-  if last >= first then call('HDEL', requests, unpack(ARGV, first, last)) end
-  for i = first_triple, #ARGV, 3 do call('HDEL', requests, ARGV[i]) end
+  local function drop(fence)
+    local request = call('HGET', requests, fence)
+    if request and find(request, '!', 1, true) ~= 1 then call('HDEL', requests, fence) end
+  end
+  for i = first, last do drop(ARGV[i]) end
+  for i = first_triple, #ARGV, 3 do drop(ARGV[i]) end
 end

@@ -1,6 +1,7 @@
 -- A waiting operation leaves the place where it waits.
 -- include: record
 -- include: unhandled
+-- include: limit_keys
 
 -- At most n from the head of a lane.
 local function pop_lane(lane, n) return call('LPOP', PREFIX .. 'lane:' .. lane, format('%d', n)) end
@@ -18,17 +19,19 @@ local function leave_expiring(id, header)
   if deadline_of(header) then call('ZREM', PREFIX .. 'expiring', id) end
 end
 
--- Ready, unhandled, scheduled or retrying: it ends, or enters the queue anew. Its lane keeps a reference, which is stale from now on.
+-- Ready, unhandled, scheduled, retrying or blocked: it ends, or enters the queue anew. A lane keeps its reference, which is stale from now on.
 local function leave_waiting(id, head)
   local state = stored_state_of(head)
   if state == 'r' then
-    add('stale', 1)
+    if not (is_linked(head) and limits_of_keys().leave(id)) then add('stale', 1) end
   elseif state == 'u' then
     leave_unhandled(id, head)
   elseif state == 's' then
     call('ZREM', PREFIX .. 'scheduled', id)
   elseif state == 't' then
     call('ZREM', PREFIX .. 'retrying', id)
+  elseif state == 'b' then
+    call('ZREM', PREFIX .. 'blocked', id)
   end
   leave_expiring(id, head)
 end

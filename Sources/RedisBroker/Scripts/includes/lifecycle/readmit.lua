@@ -3,10 +3,11 @@
 -- include: unhandled
 -- include: limits
 -- include: size
+-- include: limit_keys
 local function readmission()
   -- For a claim of a worker that knows these names: the first of each go to the heads of their lanes, in their order, at most `most` and
   -- about REPLY_BYTES in all, and stay in their sets until `settle`, which has to follow. Returns the bytes of the largest.
-  local moved, asked = {}, {}
+  local moved, references, asked = {}, {}, {}
   local function readmit(names, most)
     local bytes, largest = 0, 0
 
@@ -25,7 +26,10 @@ local function readmission()
         local head = head_of(ids[i])
         if head and stored_state_of(head) == 'u' and set_number_of(head) == number then
           as_ready(ids[i])
-          call('LPUSH', PREFIX .. 'lane:' .. lane_of(head), header_of(head))
+          if not (is_linked(head) and limits_of_keys().enter(ids[i], head)) then
+            references[ids[i]] = header_of(head)
+            call('LPUSH', PREFIX .. 'lane:' .. lane_of(head), header_of(head))
+          end
         end
         moved[ids[i]], most = number, most - 1
       end
@@ -41,17 +45,24 @@ local function readmission()
     return largest
   end
 
+  -- The id at the head of a lane, if it was put there above. The head may as well be a stale reference to an id of these.
+  local function id_left_in(key)
+    local element = call('LINDEX', key, '0')
+    local id = element and id_of(element)
+    return id and references[id] == element and id
+  end
+
   -- After lanes were taken from: what others went before of is at the head of its lane and goes out of it again; the rest leaves its set.
   -- Returns whether some of the names are left.
   local function settle()
     for lane = 0, 4 do
       local key = PREFIX .. 'lane:' .. lane
-      local id = id_of(call('LINDEX', key, '0') or '')
-      while moved[id] do
+      local id = id_left_in(key)
+      while id do
         call('LPOP', key)
         write_head(record_key(id), 'u' .. ZERO9 .. time36(tonumber(moved[id])))
         moved[id] = nil
-        id = id_of(call('LINDEX', key, '0') or '')
+        id = id_left_in(key)
       end
     end
     local gone = {}

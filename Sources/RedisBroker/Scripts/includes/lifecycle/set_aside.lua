@@ -2,8 +2,6 @@
 -- include: write_record
 -- include: events
 -- include: limits
--- As many numbers of the sequence as their eleven digits can say.
-local SEQUENCES = 17592186044416
 
 -- The number of a name's set. A new one is announced to all workers of the queue: one of them may know the name. nil = there are
 -- UNHANDLED_NAMES_KEPT others.
@@ -23,7 +21,7 @@ local function enter_unhandled(id, head, name)
   local number = set_of(name)
   if not number then return false end
   write_head(record_key(id), 'u' .. ZERO9 .. time36(tonumber(number)))
-  call('ZADD', PREFIX .. 'unhandled:' .. number, format('%.0f', (4 - tonumber(lane_of(head))) * SEQUENCES + sequence_of(head)), id)
+  call('ZADD', PREFIX .. 'unhandled:' .. number, place_score(head), id)
   call('ZINCRBY', PREFIX .. 'unhandled', 1, name)
   add('unhandled', 1)
   add('started', -1)

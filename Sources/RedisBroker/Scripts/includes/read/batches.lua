@@ -1,9 +1,9 @@
 -- What a cancel of the whole queue ended and was not cleared away: the newest batch first, each place from its tail, because it is cleared
 -- away from its head. What is cleared away meanwhile follows in ended:c, so nothing is missed. The cursor is "b batch place position". The
--- places after BATCH_PLACES are the sets of the batch's unhandled names.
+-- places after BATCH_PLACES are the sets of the batch's unhandled names, then of its limit keys.
 -- include: rows
-local BATCH_PLACES = { 'lane:4', 'lane:3', 'lane:2', 'lane:1', 'lane:0', 'scheduled', 'retrying' }
-local LETTER_OF = { scheduled = 's', retrying = 't', unhandled = 'u' }
+local BATCH_PLACES = { 'lane:4', 'lane:3', 'lane:2', 'lane:1', 'lane:0', 'scheduled', 'retrying', 'blocked' }
+local LETTER_OF = { scheduled = 's', retrying = 't', blocked = 'b', unhandled = 'u', keyed = 'r' }
 
 -- Key and kind of a batch's place; nil = it has no more.
 local function place_of(batch, place)
@@ -12,6 +12,9 @@ local function place_of(batch, place)
   local rank = place - #BATCH_PLACES - 1
   local unknown = call('ZREVRANGE', prefix .. 'unhandled', rank, rank)[1]
   if unknown then return PREFIX .. 'unhandled:' .. (call('HGET', prefix .. 'names', unknown) or ''), 'unhandled' end
+  rank = rank - call('ZCARD', prefix .. 'unhandled')
+  local key = call('ZREVRANGE', prefix .. 'keyed', rank, rank)[1]
+  if key then return PREFIX .. 'keyed:' .. format('%d', batch - 1) .. ':' .. key, 'keyed' end
 end
 
 -- Each operation is listed by the element that counts; others were left behind.
@@ -25,7 +28,9 @@ local function row_of_batch(place, element, sequence_limit)
   else
     counts = revision_of(head) == revision_of(element) and sequence_of(head) == sequence_of(element)
   end
-  if counts then reply[#reply + 1] = detail(id_of(head)) end
+  if not counts then return end
+  local row = detail(id_of(head), is_sought)
+  if row then add_row(row) else leave_out() end
 end
 
 -- From the tail of a batch's place.
@@ -44,15 +49,15 @@ local function page_of_batches()
   if not first or (cursor ~= '' and not batch) then return end
   batch, place, position = tonumber(batch or first + call('LLEN', batches) - 1), tonumber(place or 1), tonumber(position or 0)
   local looked, steps = 0, 0
-  while batch >= first and #reply - 1 < limit and looked + steps < 5 * limit and not is_full() do
+  while batch >= first and rows < limit and looked + steps < 5 * limit and not is_answered() do
     local key, name = place_of(batch, place)
     local sequence_limit = tonumber(string.match(call('LINDEX', batches, batch - first), '^%d+ (%d+)'))
-    local wanted = min(limit - (#reply - 1), affordable(looked))
+    local wanted = min(limit - rows, affordable(looked))
     local elements = key and read_place(key, name, position, wanted) or {}
     for i = 1, #elements do
       row_of_batch(name, elements[i], sequence_limit)
       looked, position = looked + 1, position + 1
-      if is_full() then break end
+      if is_answered() then break end
     end
     steps = steps + 1
     if #elements == 0 then place, position = place + 1, 0 end
@@ -65,8 +70,8 @@ end
 local function page_of_cancelled()
   page_of_batches()
   if reply[1] ~= '' and not find(reply[1], '^b 0 ') then return end
-  limit = limit - (#reply - 1)
-  if limit == 0 or is_full() then return end
+  limit = limit - rows
+  if limit == 0 or is_answered() then return end
   if find(cursor, '^b') then cursor = '' end
   reply[1] = ''
   page_of_set(PREFIX .. 'ended:c', false)

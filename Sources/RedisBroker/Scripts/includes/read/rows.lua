@@ -1,16 +1,59 @@
 -- The rows of a page: what the caller asks for, and what it is answered.
 -- include: detail
 local state, cursor, limit = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local reply = { '' }
+-- The cursor, how many rows were left out, and the others. `rows`: how many were found, in the answer or left out.
+local reply, rows = { '', 0 }, 0
+
+-- Rows of an answer at most: each costs the server several commands.
+local ROWS_OF_ANSWER = 200
+local function is_answered() return #reply - 2 >= ROWS_OF_ANSWER or is_full() end
+
+local function add_row(row)
+  reply[#reply + 1] = row
+  rows = rows + 1
+end
+
+-- It cannot be what the caller looks for: only counted.
+local function leave_out()
+  reply[2] = reply[2] + 1
+  rows = rows + 1
+end
+
+-- nil = the caller looks for nothing in particular. Else each value is a list of pieces, and a record is sought if it has all pieces of a
+-- value. Texts may also be in it as an escape, or encrypted.
+local is_sought
+if ARGV[4] then
+  local values, i = {}, 4
+  while ARGV[i] do
+    values[#values + 1] = { unpack(ARGV, i + 1, i + ARGV[i]) }
+    i = i + 1 + ARGV[i]
+  end
+  local function has_all(record, pieces)
+    for n = 1, #pieces do
+      if not find(record, pieces[n], 1, true) then return false end
+    end
+    return true
+  end
+  is_sought = function(record)
+    for n = 1, #values do
+      if has_all(record, values[n]) then return true end
+    end
+    return find(record, '\\', 1, true) or find(record, '"enc":', 1, true)
+  end
+end
 
 local function row_of(element, owner)
   if not is_reference(element) then
-    reply[#reply + 1] = { element, state, owner }
     read = read + #element
+    if is_sought and not is_sought(element) then leave_out() else add_row({ element, state, owner }) end
     return
   end
-  local row = detail(id_of(element))
-  if row[2] == state and (owner ~= '' or revision_of(row[1]) == revision_of(element)) then reply[#reply + 1] = row end
+  local row, record = detail(id_of(element), is_sought)
+  if not row then
+    if owner ~= '' or revision_of(record) == revision_of(element) then leave_out() end
+  elseif row[2] == state and (owner ~= '' or revision_of(row[1]) == revision_of(element)) then
+    add_row(row)
+  end
 end
 
 -- Zsets: newest first; the cursor is "score id" of the last row, so that rows ending meanwhile do not shift the page.
@@ -20,9 +63,9 @@ local function page_of_set(key, ascending)
   local score, skip = string.match(cursor, '^(%d+) (%d+)$')
   local entries = call(range, key, score or first, last, 'WITHSCORES', 'LIMIT', tonumber(skip or 0), limit)
   local looked = 0
-  while looked < #entries and not is_full() do
-    local row = detail(entries[looked + 1])
-    if row[1] then reply[#reply + 1] = row end
+  while looked < #entries and not is_answered() do
+    local row = detail(entries[looked + 1], is_sought)
+    if not row then leave_out() elseif row[1] then add_row(row) end
     looked = looked + 2
   end
   if looked < 2 * limit and looked == #entries then return end

@@ -9,6 +9,7 @@ local function changed_header(header, revision, failures, delivery, ready_at, de
     .. (deadline or sub(header, 19, 27)) .. sub(header, 28, 64)
 end
 
+local function with_lane(header, lane) return sub(header, 1, 2) .. lane .. sub(header, 4) end
 local function with_sequence(header, sequence) return sub(header, 1, 27) .. format('%011x', sequence) .. id_of(header) end
 
 -- The header of an untracked element once the operation has a record.

@@ -1,4 +1,3 @@
--- in the base
 -- What a producer sends: fronts, the first 27 characters of headers with delay and expiry as durations, and operations, each its id and its
 -- envelope.
 -- include: header
@@ -6,8 +5,9 @@ local NO_TIMES = ZERO9 .. ZERO9
 -- The envelope begins with a character that no id has.
 local ID = '^[0-7][0-9A-HJKMNP-TV-Z]+'
 
-local function has_valid_form(front)
-  return #front == 27 and find(front, '^1[01][0-4][0-9a-z]%d%d%d%d%d')
+-- `flags`: which it may have, as a set of a pattern.
+local function has_valid_form(front, flags)
+  return #front == 27 and find(front, '^1' .. flags .. '[0-4][0-9a-z]%d%d%d%d%d')
     and (sub(front, 10) == NO_TIMES or not find(front, '[^0-9a-z]', 10))
 end
 

@@ -4,6 +4,8 @@
 
 -- Whether an element is a reference to a record; else it is the operation itself.
 local function is_reference(element) return byte(element, 2) ~= 48 end
+-- Whether an operation with this header or front has something that links it to others: a unique key.
+local function is_linked(header) return byte(header, 2) > 49 end
 local function header_of(element) return sub(element, 1, 64) end
 local function envelope_of(element) return sub(element, 65) end
 local function lane_of(header) return sub(header, 3, 3) end
@@ -14,6 +16,15 @@ local function delivery_of(header) return tonumber(sub(header, 8, 9)) end
 local function ready_at_of(header) return tonumber(sub(header, 10, 18), 36) end
 local function sequence_of(header) return tonumber(sub(header, 28, 38), 16) end
 local function id_of(element) return sub(element, 39, 64) end
+
+-- As many numbers of the sequence as their eleven digits can say.
+local SEQUENCES = 17592186044416
+-- Where it stands in a set of what is ready: by lane, then as they were enqueued.
+local function place_score_of(lane, sequence) return format('%.0f', (4 - lane) * SEQUENCES + sequence) end
+local LANES = 5
+-- 0 is the highest lane.
+local function rank_of_score(score) return floor(score / SEQUENCES) end
+local function place_score(header) return place_score_of(tonumber(lane_of(header)), sequence_of(header)) end
 
 -- In ms; nil = it never expires.
 local function deadline_of(header)

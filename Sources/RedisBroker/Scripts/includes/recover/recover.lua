@@ -7,6 +7,7 @@
 -- include: fences
 -- include: losses
 -- include: numbers
+-- include: stopping
 local recovered, dead, cancelled = 0, 0, 0
 
 local function lost_error(head, delivery)
@@ -69,6 +70,7 @@ local function recover_all(worker)
   keep_lost(worker, recovered, dead, cancelled)
   if count == #fences then
     call('ZREM', PREFIX .. 'leases', worker)
+    free_stopped_keys(worker)
     call('DEL', PREFIX .. 'cancelling:' .. worker)
     forget_number(worker)
     drop_timer(worker)

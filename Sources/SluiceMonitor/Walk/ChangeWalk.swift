@@ -1,31 +1,28 @@
 import Operations
 import Selectors
-import Sluice
-import SluiceMonitor
 
 /// Finds the operations of a query that existed when the walk began, in chunks, even while operations change their states.
 ///
 /// Sequence numbers show which operations existed. A pass walks the places of a queue in the order in which operations go through them, so an
 /// operation that moves forward is found later in the same pass. One that moves back, or out of a page, is found in the next pass. The walk ends
 /// after a pass that finds nothing new while nothing moved, or, in a busy queue, after three such passes in a row.
-struct ChangeWalk: Sendable {
-    private static let page = 200
+package struct ChangeWalk: Sendable {
     private static let quietPasses = 3
     /// The order in which operations go through the states.
     private static let order: [OperationState] = [
         .scheduled, .blocked, .retrying, .ready, .executing, .finished, .dead, .cancelled, .expired,
     ]
 
-    let client: SluiceClient
+    let broker: any MonitorBroker
     let query: OperationQuery
     /// The keys that read arguments, and what is hidden.
     let view: PayloadView
     /// Whether operations need a record. A waiting untracked operation has none and cannot be addressed.
     let needsRecord: Bool
     /// How many operations the places of the query had when the walk began.
-    let total: Int
+    package let total: Int
     /// Sentences about queues of the query that do not exist.
-    let unknownQueues: [String]
+    package let unknownQueues: [String]
     /// Called after each page with what was found so far; true ends the walk.
     private let stop: @Sendable (Result) -> Bool
     /// The queues of the query, with the highest sequence number of each when the walk began.
@@ -33,14 +30,16 @@ struct ChangeWalk: Sendable {
     /// The server's time when the walk began.
     private let now: Int64
 
-    struct Result: Sendable {
-        var found = 0
-        var scanned = 0
+    package struct Result: Sendable {
+        package var found = 0
+        package var scanned = 0
         /// How many operations could not be compared, because their arguments are encrypted and there is no key.
-        var unread = 0
+        package var unread = 0
         /// Of those found, how many are in states that refuse the change; only counted by a preview.
-        var refused = 0
-        var isStopped = false
+        package var refused = 0
+        /// How many were found in each state; only counted by a preview.
+        package var states: [OperationState: Int] = [:]
+        package var isStopped = false
 
         /// Notes how many operations were examined in a queue: those found, and others that do not match.
         fileprivate mutating func examined(_ others: Int, since before: Result) {
@@ -48,25 +47,24 @@ struct ChangeWalk: Sendable {
         }
     }
 
-    init(
-        client: SluiceClient,
+    /// Begins a walk: only operations that exist now are found.
+    ///
+    /// - Throws: `AbsentQueues` if the query has queues of a cluster's node that is away. A change that leaves out some queues would look
+    ///   like success.
+    package init(
+        broker: any MonitorBroker,
         query: OperationQuery,
         view: PayloadView,
         needsRecord: Bool
     ) async throws {
-        self.client = client
+        self.broker = broker
         self.query = query
         self.view = view
         self.needsRecord = needsRecord
         stop = { _ in false }
-        let snapshot = try await client.snapshot(executingRows: 0)
-        // A change that leaves out some queues would look like success.
+        let snapshot = try await broker.namespaceSnapshot(executingRows: 0) { .zero }
         if let node = snapshot.absent.first(where: { !query.queues(of: $0.queues).isEmpty }) {
-            throw CLIError(
-                .unreachable,
-                node.sentence,
-                fix: "name queues of other nodes with queue:NAME, or wait for this node"
-            )
+            throw AbsentQueues(sentence: node.sentence)
         }
         let meant = Set(query.queues(of: snapshot.queues.map(\.queue)))
         unknownQueues = query.unknownQueues(of: snapshot.queues.map(\.queue))
@@ -79,42 +77,46 @@ struct ChangeWalk: Sendable {
 
     /// Copies a walk, with another closure that can end it early.
     private init(_ walk: ChangeWalk, stop: @escaping @Sendable (Result) -> Bool) {
-        (client, query, view, needsRecord) = (walk.client, walk.query, walk.view, walk.needsRecord)
+        (broker, query, view, needsRecord) = (walk.broker, walk.query, walk.view, walk.needsRecord)
         (queues, unknownQueues, now, total) = (walk.queues, walk.unknownQueues, walk.now, walk.total)
         self.stop = stop
     }
 
     /// The walk with a closure that is called after each page, and ends the walk when it returns true.
-    func stopping(when stop: @escaping @Sendable (Result) -> Bool) -> ChangeWalk { ChangeWalk(self, stop: stop) }
+    package func stopping(when stop: @escaping @Sendable (Result) -> Bool) -> ChangeWalk {
+        ChangeWalk(self, stop: stop)
+    }
 
     /// Finds the operations in one pass, to count and show them before anything is changed.
     ///
     /// - Parameters:
     ///   - sample: how many operations to return.
     ///   - allowed: the states in which the change is possible. Operations in others are counted as refused, and not returned.
-    func preview(
+    package func preview(
         sample: Int,
         of allowed: Set<OperationState>
     ) async throws -> (result: Result, sample: [OperationDetail]) {
         var result = Result()
         var refused = 0
+        var states: [OperationState: Int] = [:]
         var shown: [OperationDetail] = []
         for queue in queues where !result.isStopped {
             var handled = SequenceSet()
             try await pass(queue, &handled, &result, before: result) { _, found in
                 let meant = found.filter { allowed.contains($0.state) }
                 refused += found.count - meant.count
+                for operation in found { states[operation.state, default: 0] += 1 }
                 shown += meant.prefix(sample - shown.count)
             }
         }
-        result.refused = refused
+        (result.refused, result.states) = (refused, states)
         return (result, shown)
     }
 
     /// Finds all operations, each once.
     ///
     /// - Parameter body: called with the queue and at most 500 ids, while the walk waits.
-    func run(_ body: (String, [OperationID]) async throws -> Void) async throws -> Result {
+    package func run(_ body: (String, [OperationID]) async throws -> Void) async throws -> Result {
         var result = Result()
         for queue in queues where !result.isStopped {
             let before = result
@@ -134,7 +136,7 @@ struct ChangeWalk: Sendable {
     }
 
     private func eventSequence(of queue: String) async throws -> Int64 {
-        try await client.broker.snapshot(queue: queue, executingRows: 0).eventSequence
+        try await broker.snapshot(queue: queue, executingRows: 0).eventSequence
     }
 
     /// - Parameter before: what was examined in other queues. Each pass examines the same operations again.
@@ -157,13 +159,15 @@ struct ChangeWalk: Sendable {
                 result.examined(others, since: before)
                 result.isStopped = stop(result)
                 if result.isStopped { return }
-                let page = try await client.broker.page(
+                let page = try await broker.page(
                     state: state,
                     queue: queue.name,
                     cursor: cursor,
-                    limit: Self.page
+                    limit: OperationPage.limit(query.sought),
+                    sought: query.sought
                 )
                 cursor = page.cursor
+                others += page.leftOut
                 for operation in page.operations {
                     let header = operation.record.header
                     guard header.sequence <= queue.sequence, !handled.contains(header.sequence) else { continue }
@@ -178,7 +182,7 @@ struct ChangeWalk: Sendable {
                     result.found += 1
                     chunk.append(operation)
                 }
-                if chunk.count > Defaults.batch - Self.page || (cursor == nil && !chunk.isEmpty) {
+                if chunk.count > Defaults.batch - OperationPage.answered || (cursor == nil && !chunk.isEmpty) {
                     try await body(queue.name, chunk)
                     chunk = []
                 }
@@ -188,13 +192,8 @@ struct ChangeWalk: Sendable {
     }
 }
 
-/// A set of sequence numbers, 64 in a word, so that consecutive numbers need little memory.
-struct SequenceSet: Sendable {
-    private var words: [Int64: UInt64] = [:]
-
-    func contains(_ number: Int64) -> Bool { words[number >> 6].map { $0 & Self.bit(number) != 0 } ?? false }
-
-    mutating func insert(_ number: Int64) { words[number >> 6, default: 0] |= Self.bit(number) }
-
-    private static func bit(_ number: Int64) -> UInt64 { 1 << UInt64(number & 63) }
+/// A query for a change has queues that cannot be read now.
+package struct AbsentQueues: Error, CustomStringConvertible {
+    package var sentence: String
+    package var description: String { sentence }
 }

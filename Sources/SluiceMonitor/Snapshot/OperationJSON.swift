@@ -1,5 +1,4 @@
 import Operations
-import Sluice
 import TerminalText
 
 /// Makes JSON objects of operations: `docs/schema/operation.json`.
@@ -39,7 +38,21 @@ package enum OperationJSON {
             "dependents": [],
             "rerunOf": JSONValue(envelope.rerunOf?.description),
             "cancel": cancel(detail.cancel),
+            "unique": unique(detail),
+            "snooze": snooze(detail),
+            "yields": .number(detail.yields),
+            "once": .array(detail.stored.once.keys.sorted().map { .string($0) }),
+            "hold": detail.hold.map { $0.json } ?? .null,
             "unhandled": .bool(detail.isUnhandled),
+            "key": JSONValue(detail.limitKey),
+        ]
+    }
+
+    private static func unique(_ detail: OperationDetail) -> JSONValue {
+        guard let key = detail.uniqueKey else { return .null }
+        return [
+            "key": .string(key), "waits": .bool(detail.waitsForTurn),
+            "holder": JSONValue(detail.keyHolder?.description),
         ]
     }
 
@@ -56,6 +69,22 @@ package enum OperationJSON {
             "stoppedAt": time(trace.stoppedAt ?? 0),
             "reason": .string(trace.reason),
             "by": .string(trace.by),
+            "forced": trace.forced.map(forced) ?? .null,
+            "standing": trace.standing.map { .number(Int($0)) } ?? .null,
+        ]
+    }
+
+    private static func snooze(_ detail: OperationDetail) -> JSONValue {
+        guard let snooze = detail.snooze else { return .null }
+        return [
+            "count": .number(snooze.count), "until": time(detail.snoozedUntil ?? 0), "reason": .string(snooze.reason),
+        ]
+    }
+
+    private static func forced(_ forced: CancelTrace.Forced) -> JSONValue {
+        [
+            "at": time(forced.at), "by": .string(forced.by), "reason": .string(forced.reason),
+            "worker": .string(forced.worker),
         ]
     }
 
@@ -93,8 +122,4 @@ package enum OperationJSON {
         }
         return .object(object)
     }
-}
-
-extension OperationDetail {
-    package var id: OperationID { record.header.id }
 }

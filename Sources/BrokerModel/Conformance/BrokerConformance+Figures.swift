@@ -1,0 +1,132 @@
+import Operations
+
+extension BrokerConformance {
+    /// Figures over time.
+    static let keepingFigures: [ConformanceCheck] = [
+        ConformanceCheck("A heartbeat's figures are in the minute, the hour and the day in which it comes") { bench in
+            let worker = try bench.worker()
+            let start = try await bench.toNextDay()
+            try bench.beat(worker, figures: bench.delta(1, ["mail": 2, "sleep": 1]))
+            try await bench.advance(.seconds(61))
+            try bench.beat(worker, figures: bench.delta(2, ["mail": 3]))
+            try bench.expect(
+                try await bench.figures(.minute, 2),
+                [bench.row(start, nil, 3), bench.row(start + 60_000, nil, 3)],
+                "by minute"
+            )
+            let names = [bench.row(start, "mail", 5), bench.row(start, "sleep", 1)]
+            try bench.expect(try await bench.figures(.hour, 1), names, "by hour")
+            try bench.expect(try await bench.figures(.day, 1), names, "by day")
+            let last = [bench.row(start + 60_000, nil, 3)]
+            try bench.expect(try await bench.figures(.minute, 1), last, "the last minute")
+            let before = FiguresQuery(.minute, count: 1, skip: 1)
+            let reply = try await bench.broker.figures(before, queue: bench.queue)
+            try bench.expect(reply.rows, [bench.row(start, nil, 3)], "the minute before")
+            try bench.expect(reply.time, start + 61_000, "the time")
+        },
+        ConformanceCheck("Figures that are sent again count once") { bench in
+            let worker = try bench.worker()
+            for _ in 0..<2 { try bench.beat(worker, figures: bench.delta(1, ["mail": 2])) }
+            try bench.beat(worker, figures: bench.delta(2, ["mail": 1]))
+            try bench.beat(worker, figures: bench.delta(1, ["mail": 2]))
+            try bench.expect(try await bench.figures(.hour, 1).map(\.figures.finished), [3], "by hour")
+            try bench.expect(try await bench.figures(.minute, 1).map(\.figures.finished), [3], "by minute")
+        },
+        ConformanceCheck("The number of figures is each worker's own") { bench in
+            for _ in 0..<2 { try bench.beat(WorkerID(), figures: bench.delta(1, ["mail": 2])) }
+            try bench.expect(try await bench.figures(.day, 1).map(\.figures.finished), [4], "by day")
+        },
+        ConformanceCheck("A worker that retires leaves its last figures, of which some were sent before") { bench in
+            let worker = try bench.worker()
+            let last = bench.delta(1, ["mail": 2])
+            try bench.beat(worker, figures: last)
+            try await bench.broker.retire(
+                worker: worker,
+                figures: [last, bench.delta(2, ["mail": 5])],
+                queue: bench.queue
+            )
+            try bench.expect(try await bench.figures(.minute, 1).map(\.figures.finished), [7], "by minute")
+        },
+        ConformanceCheck("What further names do is counted together") { bench in
+            let worker = try bench.worker()
+            let names = (0..<Defaults.figureNames).map { "name-\($0 + 100)" }
+            let first = Dictionary(uniqueKeysWithValues: names.map { ($0, Int64(1)) })
+            try bench.beat(worker, figures: bench.delta(1, first))
+            try bench.beat(worker, figures: bench.delta(2, ["another": 2, "further": 3, names[0]: 4]))
+            let rows = try await bench.figures(.hour, 1)
+            try bench.expect(rows.count, Defaults.figureNames + 1, "the rows")
+            try bench.expect(rows.first, bench.row(rows[0].start, nil, 5), "the others")
+            try bench.expect(rows.filter { $0.name == names[0] }.map(\.figures.finished), [5], "a name of before")
+            try await bench.toNextDay()
+            try bench.beat(worker, figures: bench.delta(3, ["another": 2]))
+            try bench.expect(try await bench.figures(.hour, 1).map(\.name), ["another"], "the names of a new hour")
+        },
+        ConformanceCheck("Each heartbeat counts what has come in since the one before") { bench in
+            let worker = try bench.worker()
+            try await bench.toNextDay()
+            let ids = try await bench.enqueue(3)
+            try bench.beat(worker)
+            let known = NewOperation(id: ids[0], tracked: true, envelope: BrokerBench.envelope())
+            _ = try await bench.broker.enqueue([known], queue: bench.queue)
+            try bench.beat(worker)
+            try bench.expect(try await bench.figures(.minute, 1).map(\.figures.enqueued), [3], "the first minute")
+            try await bench.advance(.seconds(60))
+            try await bench.enqueue(2)
+            try bench.beat(WorkerID(), figures: bench.delta(1, ["mail": 1]))
+            try bench.beat(worker)
+            try bench.expect(try await bench.figures(.minute, 2).map(\.figures.enqueued), [3, 2], "both minutes")
+            try bench.expect(try await bench.figures(.hour, 1).map(\.figures.enqueued), [0], "the name")
+        },
+        ConformanceCheck("Figures are kept for 24 hours, 48 hours and 30 days") { bench in
+            let worker = try bench.worker()
+            try await bench.toNextDay()
+            try bench.beat(worker, figures: bench.delta(1, ["mail": 1]))
+            for unit in FiguresQuery.Unit.allCases {
+                let all = unit.kept
+                let others = all - 1
+                let length = Duration.milliseconds(unit.milliseconds)
+                try await bench.advance(length * others)
+                try bench.expect(try await bench.figures(unit, all).count, 1, "the last \(unit)")
+                try bench.expect(try await bench.figures(unit, others).count, 0, "fewer")
+                try await bench.advance(length)
+                try bench.expect(try await bench.figures(unit, all + 1).count, 0, "a \(unit) later")
+                try await bench.advance(length * -all)
+            }
+        },
+    ]
+}
+
+extension BrokerBench {
+    /// Moves the clock to where a day begins.
+    @discardableResult
+    fileprivate func toNextDay() async throws -> Int64 {
+        let now = try await snapshot().time
+        let day = FiguresQuery.Unit.day.milliseconds
+        let next = (now / day + 1) * day
+        try await advance(.milliseconds(next - now))
+        return next
+    }
+
+    /// Of so many that finished, by name.
+    fileprivate func delta(_ number: Int64, _ finished: [String: Int64]) -> FiguresDelta {
+        let entries = finished.sorted { $0.key < $1.key }.map { name, count in
+            FiguresDelta.Entry(name: name, figures: counts(count))
+        }
+        return FiguresDelta(number: number, entries: entries)
+    }
+
+    fileprivate func row(_ start: Int64, _ name: String?, _ finished: Int64) -> FiguresReply.Row {
+        FiguresReply.Row(start: start, name: name, figures: counts(finished))
+    }
+
+    private func counts(_ finished: Int64) -> Figures {
+        var figures = Figures()
+        figures.finished = finished
+        for _ in 0..<finished { figures.run.add(microseconds: 5000) }
+        return figures
+    }
+
+    fileprivate func figures(_ unit: FiguresQuery.Unit, _ count: Int) async throws -> [FiguresReply.Row] {
+        try await broker.figures(FiguresQuery(unit, count: count), queue: queue).rows
+    }
+}

@@ -1,0 +1,167 @@
+import Operations
+
+// Operations that an operator holds.
+extension BrokerConformance {
+    static let holding: [ConformanceCheck] = [
+        ConformanceCheck("A held operation does not start until it is released; then it is the next") { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(3)
+            try bench.expect(try await bench.hold([ids[0], ids[1]]), [.done, .done], "the holds")
+            try bench.expect(
+                try await bench.claim(worker, 9).operations.map(\.id),
+                [ids[2]],
+                "claimed while they are held"
+            )
+            try bench.expect(try await bench.snapshot().counts[.blocked], 2, "blocked ones")
+            let later = try await bench.enqueue(1)
+            try bench.expect(try await bench.release([ids[0], ids[1]]), [.done, .done], "the releases")
+            try bench.expect(try await bench.snapshot().counts[.blocked], 0, "blocked ones, after it")
+            try bench.expect(
+                try await bench.claim(worker, 9).operations.map(\.id),
+                [ids[0], ids[1]] + later,
+                "claimed after it"
+            )
+        },
+        ConformanceCheck("Its detail says who holds it, since when and why; its page lists the newest first") { bench in
+            let ids = try await bench.enqueue(2)
+            let at = try await bench.snapshot().time
+            _ = try await bench.hold([ids[0]])
+            try await bench.advance(.milliseconds(10))
+            _ = try await bench.hold([ids[1]])
+            let held = try await bench.existing(ids[0])
+            try bench.expect(held.state, .blocked, "the state")
+            try bench.expect(held.hold, OperatorTrace(at: at, by: "ann", reason: "ask first"), "the hold")
+            let page = try await bench.broker.page(state: .blocked, queue: bench.queue, cursor: nil, limit: 9)
+            try bench.expect(page.operations.map { $0.record.header.id }, ids.reversed(), "the page")
+            _ = try await bench.release([ids[0]])
+            try bench.expect(try await bench.existing(ids[0]).hold, nil, "the hold, after it")
+        },
+        ConformanceCheck("Scheduled and retrying ones wait for their time again; when that has passed they are ready") {
+            bench in
+            let worker = try bench.worker()
+            let failing = try await bench.running(worker)
+            _ = try await bench.fail(failing, worker, .retry(afterMilliseconds: 5000))
+            let scheduled = try await bench.enqueue(2, delay: 5000)
+            let all = [failing.id] + scheduled
+            _ = try await bench.hold(all)
+            try await bench.advance(.milliseconds(2000))
+            _ = try await bench.release([failing.id, scheduled[0]])
+            try await bench.expectState(failing.id, .retrying)
+            try await bench.expectState(scheduled[0], .scheduled)
+            try await bench.advance(.milliseconds(2999))
+            try bench.expect(try await bench.claim(worker, 9).operations.count, 0, "before their time")
+            try await bench.advance(.milliseconds(1))
+            try bench.expect(Set(try await bench.claim(worker, 9).operations.map(\.id)), Set(all.prefix(2)), "in time")
+            _ = try await bench.release([scheduled[1]])
+            try await bench.expectState(scheduled[1], .ready)
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), [scheduled[1]], "released too late")
+        },
+        ConformanceCheck("A held one expires, is cancelled alone or with its queue, and is removed") { bench in
+            let worker = try bench.worker()
+            let expiring = try await bench.enqueue(1, expires: 1000)
+            let others = try await bench.enqueue(3)
+            _ = try await bench.hold(expiring + others)
+            try await bench.advance(.milliseconds(1001))
+            _ = try await bench.claim(worker, 9)
+            try await bench.expectState(expiring[0], .expired)
+            _ = try await bench.cancel(others[0])
+            try await bench.expectState(others[0], .cancelled)
+            try bench.expect(
+                try await bench.broker.remove([others[1]], by: "ann", queue: bench.queue),
+                [.done],
+                "removal"
+            )
+            let request = CancelRequest(reason: "all", by: "ann")
+            let counts = try await bench.broker.cancelQueue(bench.queue, request: request)
+            try bench.expect(counts.waiting, 1, "those that wait")
+            try await bench.expectState(others[2], .cancelled)
+            try bench.expect(try await bench.release([others[2]]), [.refused(.cancelled)], "the release")
+            _ = try await bench.broker.sweep(queue: bench.queue)
+            try await bench.expectState(others[2], .cancelled)
+            let snapshot = try await bench.snapshot()
+            try bench.expect(snapshot.counts[.blocked], 0, "blocked ones")
+            try bench.expect(snapshot.counts[.cancelled], 2, "cancelled ones")
+        },
+        ConformanceCheck("An expiry counts again after a release") { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(1, expires: 1000)
+            _ = try await bench.hold(ids)
+            _ = try await bench.release(ids)
+            try await bench.advance(.milliseconds(1001))
+            _ = try await bench.claim(worker, 9)
+            try await bench.expectState(ids[0], .expired)
+        },
+        ConformanceCheck("What runs, has ended, is held or is unknown is not held; what is not held is not released") {
+            bench in
+            let worker = try bench.worker()
+            let finished = try await bench.running(worker)
+            _ = try await bench.complete(finished, worker)
+            let running = try await bench.running(worker)
+            let held = try await bench.enqueue(1)
+            _ = try await bench.hold(held)
+            let ids = [running.id, finished.id, held[0], OperationID()]
+            let refused: [ChangeOutcome] = [.refused(.executing), .refused(.finished), .refused(.blocked), .unknown]
+            try bench.expect(try await bench.hold(ids), refused, "the holds")
+            try bench.expect(
+                try await bench.release(ids),
+                [.refused(.executing), .refused(.finished), .done, .unknown],
+                "the releases"
+            )
+            try bench.expect(
+                try await bench.broker.retry(held, by: "ann", queue: bench.queue),
+                [.refused(.ready)],
+                "retry"
+            )
+        },
+        ConformanceCheck("Held and released again and again, it runs once") { bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(2)
+            for _ in 1...3 {
+                _ = try await bench.hold([ids[0]])
+                _ = try await bench.release([ids[0]])
+            }
+            try bench.expect(try await bench.snapshot().counts[.ready], 2, "ready ones")
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "claimed ones")
+            try bench.expect(try await bench.claim(worker, 9).operations.count, 0, "left ones")
+        },
+        ConformanceCheck("One whose name no worker knew can be held, and is ready afterwards") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            let given = Return(
+                fence: claimed.fence,
+                id: claimed.id,
+                place: .unhandled(name: "unknown", orLaterMilliseconds: 9)
+            )
+            _ = try await bench.broker.giveBack([given], worker: worker, queue: bench.queue)
+            _ = try await bench.hold([claimed.id])
+            try bench.expect(try await bench.snapshot().unhandledCount, 0, "unhandled ones")
+            _ = try await bench.release([claimed.id])
+            try bench.expect(try await bench.claim(worker).operations.map(\.id), [claimed.id], "claimed ones")
+        },
+        ConformanceCheck("A repeated return or failure of one that was held meanwhile is known as done") { bench in
+            let worker = try bench.worker()
+            let returned = try await bench.running(worker)
+            _ = try await bench.giveBack(returned, worker, .front)
+            _ = try await bench.hold([returned.id])
+            try bench.expect(try await bench.giveBack(returned, worker, .front), .already, "the return")
+            let failed = try await bench.running(worker)
+            _ = try await bench.fail(failed, worker, .retry(afterMilliseconds: 5000))
+            _ = try await bench.hold([failed.id])
+            try bench.expect(
+                try await bench.fail(failed, worker, .retry(afterMilliseconds: 5000)),
+                .already,
+                "the failure"
+            )
+        },
+    ]
+}
+
+extension BrokerBench {
+    fileprivate func hold(_ ids: [OperationID]) async throws -> [ChangeOutcome] {
+        try await broker.hold(ids, by: "ann", reason: "ask first", queue: queue)
+    }
+
+    fileprivate func release(_ ids: [OperationID]) async throws -> [ChangeOutcome] {
+        try await broker.release(ids, by: "ann", queue: queue)
+    }
+}

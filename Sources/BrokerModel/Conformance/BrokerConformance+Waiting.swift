@@ -1,0 +1,214 @@
+import Operations
+import Synchronization
+
+// Waits for ends, hints and the wake-up token.
+extension BrokerConformance {
+    static let waiting: [ConformanceCheck] = [
+        ConformanceCheck("Waiting for ends returns when all have ended") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            let waiting = try await bench.enqueue()
+            let ids = [claimed.id, OperationID()] + waiting
+            async let states = bench.broker.awaitEnd(of: ids, queue: bench.queue, timeout: .seconds(20))
+            try await bench.untilAwaited(ids[0])
+            _ = try await bench.complete(claimed, worker)
+            _ = try await bench.cancel(waiting[0])
+            try bench.expect(try await states, [.finished, nil, .cancelled], "the states")
+        },
+        ConformanceCheck("Waiting for ends returns when the whole queue is cancelled") { bench in
+            let ids = try await bench.enqueue(2)
+            async let states = bench.broker.awaitEnd(of: ids, queue: bench.queue, timeout: .seconds(20))
+            try await bench.untilAwaited(ids[1])
+            _ = try await bench.cancelQueue()
+            _ = try await bench.sweepAll()
+            try bench.expect(try await states, [.cancelled, .cancelled], "the states")
+        },
+        ConformanceCheck("Waiting for ends reports the states that it reads first and those at the end") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            let ids = try await [claimed.id] + bench.enqueue()
+            let seen = Mutex<[[OperationState?]]>([])
+            async let states = bench.broker.awaitEnd(of: ids, queue: bench.queue, timeout: .seconds(20)) { states in
+                seen.withLock { $0.append(states) }
+            }
+            try await bench.untilAwaited(ids[1])
+            _ = try await bench.complete(claimed, worker)
+            _ = try await bench.cancel(ids[1])
+            try bench.expect(try await states, [.finished, .cancelled], "the states")
+            try bench.expect(seen.withLock { $0.first }, [.executing, .ready], "the first report")
+            try bench.expect(seen.withLock { $0.last }, [.finished, .cancelled], "the last report")
+        },
+        ConformanceCheck("Waiting for ends gives up after its time and says how things stand") { bench in
+            let ids = try await bench.enqueue()
+            let states = try await bench.broker.awaitEnd(of: ids, queue: bench.queue, timeout: .milliseconds(20))
+            try bench.expect(states, [.ready], "the states")
+        },
+        ConformanceCheck("Hints come at once, and with each progress and transition of the operation") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            var hints = bench.broker.hints(of: claimed.id, queue: bench.queue).makeAsyncIterator()
+            let started = ContinuousClock.now
+            func awaitHint(_ isTrue: (OperationDetail) -> Bool) async throws {
+                while await hints.next() != nil, try await !isTrue(bench.existing(claimed.id)) {}
+            }
+            try await awaitHint { $0.state == .executing }
+            for step in 1...10 {
+                let progress = Report.Content.progress(fraction: 0.5, message: "\(step)")
+                _ = try await bench.report(claimed, worker, progress)
+                try await awaitHint { $0.progress?.message == "\(step)" }
+            }
+            _ = try await bench.complete(claimed, worker)
+            try await awaitHint { $0.state == .finished }
+            // Without hints every step would wait for the next look, five seconds later.
+            try bench.expect(ContinuousClock.now - started < .seconds(25), "the hints came at once")
+        },
+        ConformanceCheck("One wake-up token at most: enqueuing twice wakes one waiter once") { bench in
+            try await bench.enqueue()
+            try await bench.enqueue()
+            try bench.expect(try await bench.wakeUp(within: .seconds(5)), bench.queue, "the first wait")
+            try bench.expect(try await bench.wakeUp(within: .milliseconds(30)), nil, "the second wait")
+            try await bench.broker.wake(queue: bench.queue)
+            try await bench.broker.wake(queue: bench.queue)
+            try bench.expect(try await bench.wakeUp(within: .seconds(5)), bench.queue, "after putting it back")
+            try bench.expect(try await bench.wakeUp(within: .milliseconds(30)), nil, "after putting it back twice")
+        },
+        ConformanceCheck("A waiter is woken by an enqueue") { bench in
+            try await bench.enqueue()
+            _ = try await bench.wakeUp(within: .seconds(5))
+            async let woken = bench.wakeUp(within: .seconds(20))
+            try await bench.enqueue()
+            try bench.expect(try await woken, bench.queue, "the queue that woke")
+        },
+        ConformanceCheck("Whatever makes something startable puts the wake-up token") { bench in
+            let (worker, other) = (try bench.worker(), try bench.worker())
+            let steps: [(String, () async throws -> Void)] = [
+                (
+                    "a claim that leaves work",
+                    {
+                        try await bench.enqueue(2); _ = try await bench.wakeUp(within: .seconds(5));
+                        _ = try await bench.claim(worker)
+                    }
+                ),
+                ("giving back", { _ = try await bench.giveBack(try await bench.claimOne(worker), worker) }),
+                ("resume", { try await bench.broker.setPaused(.resume(by: "tester"), queue: bench.queue) }),
+                ("an earlier due time", { try await bench.enqueue(delay: 500) }),
+                (
+                    "a sweep",
+                    {
+                        try await bench.lapse(allBut: other); _ = try await bench.sweepAll()
+                    }
+                ),
+                (
+                    "an operator's retry",
+                    {
+                        let ids = try await bench.enqueue(delay: 1_000_000)
+                        _ = try await bench.wakeUp(within: .milliseconds(100))
+                        _ = try await bench.broker.retry(ids, by: "tester", queue: bench.queue)
+                    }
+                ),
+            ]
+            for (name, step) in steps {
+                try await step()
+                let woken = try await bench.wakeUp(within: .seconds(5))
+                try bench.expect(woken, bench.queue, "the wake-up token after \(name)")
+            }
+        },
+        ConformanceCheck("Waiting for the wake-up token ends when its task is cancelled") { bench in
+            _ = try await bench.snapshot()
+            let task = Task { try await bench.broker.waitForWakeUp(queues: [bench.queue], timeout: .seconds(60)) }
+            task.cancel()
+            let result = await task.result
+            guard case .failure(let error) = result, error is CancellationError else {
+                throw ConformanceViolation(description: "the wait ended with \(result)")
+            }
+        },
+        ConformanceCheck("A claim with the wait takes no more than it may, and puts the token back for the rest") {
+            bench in
+            let worker = try bench.worker()
+            async let claimed = bench.claimAtWakeUp(worker, 2, within: .seconds(20))
+            let ids = try await bench.enqueue(3)
+            let claim = try await claimed
+            try bench.expect(claim.operations.map(\.id), Array(ids.prefix(2)), "what was claimed")
+            try bench.expect(claim.more, true, "that there is more")
+            try bench.expect(try await bench.wakeUp(within: .seconds(5)), bench.queue, "the wake-up token for the rest")
+        },
+        ConformanceCheck("A claim with the wait, of an older epoch, takes the token and nothing else") { bench in
+            let worker = try bench.worker()
+            try bench.beat(worker, epoch: 1)
+            try await bench.enqueue()
+            let claim = try await bench.claimAtWakeUp(worker, 1, within: .seconds(20))
+            try bench.expect(claim, Claim(status: .staleEpoch), "the claim")
+            try bench.expect(try await bench.snapshot().counts[.ready], 1, "those that are ready")
+            try bench.expect(try await bench.wakeUp(within: .milliseconds(30)), nil, "the wake-up token")
+        },
+        ConformanceCheck("A claim for an idle worker gives nothing to one that holds something") { bench in
+            let worker = try bench.worker()
+            let held = try await bench.running(worker)
+            try await bench.enqueue()
+            let refused = try await bench.claim(worker, onlyIfIdle: true)
+            try bench.expect(refused, Claim(status: .busy), "the claim")
+            _ = try await bench.complete(held, worker)
+            try bench.expect(try await bench.claim(worker, onlyIfIdle: true).operations.count, 1, "the second claim")
+        },
+        ConformanceCheck(
+            "A claim for an idle worker that takes nothing leaves the next instant to the worker that watches for it"
+        ) { bench in
+            let (timerOwner, other) = (try bench.worker(), try bench.worker())
+            try await bench.enqueue(delay: 5000)
+            let passing = try await bench.claim(other, onlyIfIdle: true)
+            try bench.expect(passing.nextDueMilliseconds, 5000, "the first, which watches")
+            try bench.expect(
+                try await bench.claim(timerOwner, 8).nextDueMilliseconds,
+                5000,
+                "a free one, which takes over"
+            )
+            let again = try await bench.claim(other, onlyIfIdle: true)
+            try bench.expect(again.nextDueMilliseconds, nil, "one that passes by")
+        },
+    ]
+}
+
+extension BrokerBench {
+    func wakeUp(within timeout: Duration) async throws -> String? {
+        try await broker.waitForWakeUp(queues: [queue], timeout: timeout)
+    }
+
+    /// Where the wait cannot bring the claim along, it is made afterwards.
+    func claimAtWakeUp(_ worker: WorkerID, _ capacity: Int, within timeout: Duration) async throws -> Claim {
+        let request = ClaimRequest(worker: worker, epoch: 0, capacity: capacity)
+        let answer = try await broker.claimAtWakeUp(request, queue: queue, timeout: timeout)
+        try expect(answer.wasWoken, true, "that it was woken")
+        if let claim = answer.claim { return claim }
+        return try await broker.claim(request, queue: queue)
+    }
+
+    /// Returns once a client waits for the operation's end.
+    func untilAwaited(_ id: OperationID) async throws {
+        for _ in 0..<2000 {
+            if try await existing(id).isAwaited { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        throw ConformanceViolation(description: "no client waits for \(id)")
+    }
+
+    /// The next message of a stream, within ten seconds. Where another one is expected, "resubscribed" does not count: it is
+    /// said whenever messages may have been missed.
+    func expectMessage(_ expected: ControlMessage, in stream: AsyncStream<ControlMessage>) async throws {
+        let message = await withTaskGroup(of: ControlMessage?.self) { group in
+            group.addTask {
+                for await message in stream where expected == .resubscribed || message != .resubscribed {
+                    return message
+                }
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(10))
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+        try expect(message, expected, "the next message")
+    }
+}

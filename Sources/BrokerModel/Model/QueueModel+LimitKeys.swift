@@ -1,0 +1,157 @@
+import Operations
+
+/// Ready operations of a limit key.
+struct KeyedSet {
+    /// In no lane, in the order in which they become the next ones.
+    var waiting = ScoredSet()
+    /// In lanes.
+    var next = ScoredSet()
+
+    var count: Int { waiting.count + next.count }
+}
+
+/// Limit keys: of the operations with a key only so many run at once, and keys take fair shares.
+struct LimitKeys {
+    var ready: [String: KeyedSet] = [:]
+    /// What runs of each key.
+    var running: [String: Set<OperationID>] = [:]
+    /// Keys in which this call has changed something.
+    var touched: [String] = []
+    /// The highest rank among those of each key that became ready since the key was last settled: 0 is the highest lane.
+    var best: [String: Int64] = [:]
+    /// This call has put an operation into its lane because of its key.
+    var hasMoved = false
+
+    var waitingCount: Int { ready.values.reduce(0) { $0 + $1.waiting.count } }
+
+    /// The keys with most ready operations first, as Redis orders them.
+    var inOrder: [(key: String, set: KeyedSet)] {
+        ready.map { ($0.key, $0.value) }.sorted { ($0.1.count, $0.0) > ($1.1.count, $1.0) }
+    }
+}
+
+extension QueueModel {
+    /// It becomes ready: it waits until it is one of the next of its key, behind what came before it.
+    ///
+    /// - Returns: false if it has no key, and goes to its lane.
+    mutating func enterKey(_ id: OperationID) -> Bool {
+        guard let stored = operations[id], let key = stored.limitKey else { return false }
+        let score = Self.placeScore(stored.record.header)
+        limitKeys.ready[key, default: KeyedSet()].waiting.insert(id, score: score)
+        limitKeys.best[key] = min(limitKeys.best[key] ?? .max, Self.rank(ofScore: score))
+        touch(key)
+        return true
+    }
+
+    /// It was ready, and is no more.
+    ///
+    /// - Returns: whether it stood in no lane, so that nothing of it stays behind.
+    @discardableResult
+    mutating func leaveKey(_ id: OperationID) -> Bool {
+        guard let key = operations[id]?.limitKey else { return false }
+        touch(key)
+        let stoodInLane = limitKeys.ready[key]?.next.remove(id) ?? false
+        let waited = !stoodInLane && limitKeys.ready[key]?.waiting.remove(id) ?? false
+        if limitKeys.ready[key]?.count == 0 { limitKeys.ready[key] = nil }
+        return waited
+    }
+
+    mutating func startOfKey(_ id: OperationID) {
+        guard let key = operations[id]?.limitKey else { return }
+        limitKeys.running[key, default: []].insert(id)
+    }
+
+    /// It leaves its worker.
+    mutating func stopOfKey(_ id: OperationID) {
+        guard let key = operations[id]?.limitKey else { return }
+        limitKeys.running[key]?.remove(id)
+        if limitKeys.running[key]?.isEmpty == true { limitKeys.running[key] = nil }
+        touch(key)
+    }
+
+    mutating func touch(_ key: String) {
+        if !limitKeys.touched.contains(key) { limitKeys.touched.append(key) }
+    }
+
+    /// Makes way for the next ones of each key in which something has changed. A claim does it before it takes from lanes.
+    mutating func settleKeys() {
+        let keys = limitKeys.touched
+        limitKeys.touched = []
+        for key in keys { moveNext(key) }
+    }
+
+    /// Ends a call.
+    mutating func announceKeys() {
+        settleKeys()
+        if limitKeys.hasMoved, !isFull, lanes.contains(where: { !$0.isEmpty }) { wake() }
+        limitKeys.hasMoved = false
+    }
+
+    private mutating func moveNext(_ key: String) {
+        var room = room(of: key)
+        while room < 0, putBack(key, below: -1) { room += 1 }
+        if room <= 0, let best = limitKeys.best[key], putBack(key, below: best) { room = 1 }
+        limitKeys.best[key] = nil
+        for _ in 0..<max(0, room) {
+            guard let entry = limitKeys.ready[key]?.waiting.popFirst(),
+                let header = operations[entry.id]?.record.header
+            else { return }
+            limitKeys.ready[key]?.next.insert(entry.id, score: entry.score)
+            lanes[header.priority.lane].append(LaneElement(header: header, envelope: []))
+            limitKeys.hasMoved = true
+        }
+    }
+
+    /// The last of those in lanes waits again, and its reference is stale: another one of a higher lane goes first, or a limit was lowered.
+    ///
+    /// - Returns: whether there was one, in a lane below that rank.
+    private mutating func putBack(_ key: String, below rank: Int64) -> Bool {
+        guard let last = limitKeys.ready[key]?.next.entries.last, Self.rank(ofScore: last.score) > rank else {
+            return false
+        }
+        limitKeys.ready[key]?.next.remove(last.id)
+        limitKeys.ready[key]?.waiting.insert(last.id, score: last.score)
+        revise(last.id)
+        stale += 1
+        return true
+    }
+
+    private func room(of key: String) -> Int {
+        let limit = limits.limit(of: key)
+        let next = limitKeys.ready[key]?.next.count ?? 0
+        let places = limit.concurrency.map { $0 - next - (limitKeys.running[key]?.count ?? 0) }
+        return min((limit.weight ?? 1) - next, places ?? .max)
+    }
+}
+
+// MARK: - Reading
+
+extension QueueModel {
+    func waitsForKey(_ id: OperationID, _ stored: StoredOperation) -> Bool {
+        guard let key = stored.limitKey else { return false }
+        return limitKeys.ready[key]?.waiting.contains(id) ?? false
+    }
+
+    /// The headers of the first waiting operation of each key that a snapshot shows.
+    var firstOfKeys: [OperationHeader] {
+        limitKeys.inOrder.prefix(20).compactMap { $0.set.waiting.first.flatMap { operations[$0.id]?.record.header } }
+    }
+
+    func row(of key: String) -> LimitKeyRow {
+        let set = limitKeys.ready[key] ?? KeyedSet()
+        return LimitKeyRow(
+            key: key,
+            ready: set.count,
+            waiting: set.waiting.count,
+            executing: limitKeys.running[key]?.count ?? 0
+        )
+    }
+
+    func limitKey(_ key: String) -> LimitKeyState {
+        LimitKeyState(
+            row: row(of: key),
+            limit: limits.limit(of: key),
+            executing: Array((limitKeys.running[key] ?? []).sorted().prefix(LimitKeyState.named))
+        )
+    }
+}

@@ -1,0 +1,202 @@
+import Operations
+
+/// Who has a unique key.
+struct KeyHolder {
+    enum Claim: Equatable {
+        /// It is waiting or executing, if its record says so; else the key is free.
+        case inFlight
+        /// It has finished, and its result is fresh up to this instant.
+        case fresh(until: Int64)
+        /// A forced cancel has ended it, and its body may still run in this worker.
+        case stopping(worker: String)
+    }
+
+    var id: OperationID
+    var claim = Claim.inFlight
+}
+
+// Unique keys: at most one operation of a key is in the queue, or runs.
+extension QueueModel {
+    private static let supersededAtOnce = 100
+    private static let freshForgottenAtOnce = 4
+
+    enum KeyDecision {
+        case start
+        /// Until the one that has the key has ended.
+        case wait
+        case refuse(EnqueueOutcome)
+    }
+
+    /// Decides what becomes of a new operation, and cancels what it supersedes.
+    mutating func claimKey(_ claim: UniqueClaim, for id: OperationID) -> KeyDecision {
+        guard let holder = holder(of: claim.key) else { return give(claim.key, to: id) }
+        let yields = claim.policy == .join || claim.policy == .skip
+        if case .fresh = holder.claim {
+            return yields ? .refuse(.taken(by: holder.id)) : give(claim.key, to: id)
+        }
+        if yields {
+            let last = behind[claim.key]?.entries.last { $0.score > cancelledSequence }
+            if last == nil, isStopping(holder) { return .wait }
+            return .refuse(.taken(by: last?.id ?? holder.id))
+        }
+        if claim.policy == .enqueue { return .wait }
+        return supersede(holder, claim, by: id)
+    }
+
+    private mutating func supersede(_ holder: KeyHolder, _ claim: UniqueClaim, by id: OperationID) -> KeyDecision {
+        let waiting = live(behind: claim.key)
+        guard waiting.count <= Self.supersededAtOnce else { return .refuse(.crowded) }
+        let request = CancelRequest(reason: "replaced by \(id)", by: "unique")
+        for entry in waiting { _ = cancel(entry.id, request: request) }
+        let isWaiting = holder.claim == .inFlight && operations[holder.id]?.record.state != .executing
+        if isWaiting || claim.policy == .replace && holder.claim == .inFlight {
+            _ = cancel(holder.id, request: request)
+        }
+        return isWaiting ? give(claim.key, to: id) : .wait
+    }
+
+    private mutating func give(_ key: String, to id: OperationID) -> KeyDecision {
+        keys[key] = KeyHolder(id: id)
+        return .start
+    }
+
+    /// nil = the key is free.
+    private func holder(of key: String) -> KeyHolder? {
+        guard let holder = keys[key] else { return nil }
+        let isHeld =
+            switch holder.claim {
+            case .inFlight: operations[holder.id].map { !effectiveState(of: $0.record).isTerminal } ?? false
+            case .fresh(let end): end > now
+            case .stopping(let worker): leases[worker] != nil
+            }
+        return isHeld ? holder : nil
+    }
+
+    private func isStopping(_ holder: KeyHolder) -> Bool {
+        guard holder.claim == .inFlight else { return true }
+        guard operations[holder.id]?.record.state == .executing else { return false }
+        guard let owner = owner(of: holder.id) else { return false }
+        return isCancelled(fence: owner.fence, order: workers[owner.worker]?.cancelling[owner.fence])
+    }
+
+    /// What a cancel of the whole queue has ended does not wait any more.
+    private func live(behind key: String) -> [ScoredSet.Entry] {
+        (behind[key]?.entries ?? []).filter { $0.score > cancelledSequence }
+    }
+}
+
+// MARK: - Turns
+
+extension QueueModel {
+    /// A new operation waits for its turn at its key.
+    mutating func waitForTurn(_ id: OperationID, _ key: String) {
+        blocked.insert(id, score: now)
+        behind[key, default: ScoredSet()].insert(id, score: operations[id]?.record.header.sequence ?? 0)
+        operations[id]?.waitsForTurn = true
+    }
+
+    /// It has ended, or is removed: its key goes on at the end of the call.
+    mutating func endLinks(of id: OperationID) {
+        guard let key = operations[id]?.unique?.key else { return }
+        leaveTurn(id, key)
+        freedKeys.append((key, id))
+    }
+
+    private mutating func leaveTurn(_ id: OperationID, _ key: String) {
+        behind[key]?.remove(id)
+        if behind[key]?.count == 0 { behind[key] = nil }
+    }
+
+    /// Ends a call: what took a key meanwhile keeps it.
+    mutating func passKeys() {
+        guard !freedKeys.isEmpty else { return }
+        for (key, id) in freedKeys where keys[key]?.id == id && keys[key]?.claim == .inFlight { pass(key, from: id) }
+        freedKeys = []
+        forgetResults()
+    }
+
+    private mutating func pass(_ key: String, from id: OperationID) {
+        guard let next = live(behind: key).first?.id else { return keepResult(key, of: id) }
+        keys[key] = KeyHolder(id: next)
+        leaveTurn(next, key)
+        blocked.remove(next)
+        operations[next]?.waitsForTurn = false
+        start(next)
+    }
+
+    /// Ready, or scheduled if its time is to come.
+    private mutating func start(_ id: OperationID) {
+        guard let header = operations[id]?.record.header else { return }
+        if header.readyAt > now {
+            operations[id]?.record.state = .scheduled
+            scheduled.insert(id, score: header.readyAt)
+            event(id, .scheduled)
+            return announce(due: header.readyAt)
+        }
+        operations[id]?.record.state = .ready
+        operations[id]?.record.header.readyAt = now
+        guard let header = operations[id]?.record.header else { return }
+        event(id, .ready)
+        if enterKey(id) { return }
+        lanes[header.priority.lane].append(LaneElement(header: header, envelope: []))
+        wakeForReady()
+    }
+
+    private mutating func keepResult(_ key: String, of id: OperationID) {
+        guard let operation = operations[id], let unique = operation.unique, unique.freshMilliseconds > 0,
+            operation.record.state == .finished
+        else {
+            keys[key] = nil
+            return
+        }
+        let end = operation.record.endedAt + unique.freshMilliseconds
+        keys[key]?.claim = .fresh(until: end)
+        freshKeys[key] = end
+    }
+
+    private mutating func forgetResults() {
+        let old = freshKeys.filter { $0.value <= now }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+        for (key, _) in old.prefix(Self.freshForgottenAtOnce) {
+            if case .fresh(let end) = keys[key]?.claim, end <= now { keys[key] = nil }
+            freshKeys[key] = nil
+        }
+    }
+}
+
+// MARK: - Forced cancels and retries
+
+extension QueueModel {
+    /// The body of what a forced cancel has ended may go on.
+    mutating func keepKey(of id: OperationID, worker: String) {
+        guard let key = operations[id]?.unique?.key, keys[key]?.id == id else { return }
+        keys[key]?.claim = .stopping(worker: worker)
+    }
+
+    /// The body has stopped, or its worker is gone.
+    mutating func freeStoppedKey(of id: OperationID) {
+        guard let key = operations[id]?.unique?.key, let holder = keys[key], holder.id == id,
+            case .stopping = holder.claim
+        else { return }
+        keys[key]?.claim = .inFlight
+        freedKeys.append((key, id))
+    }
+
+    mutating func freeStoppedKeys(of worker: String) {
+        for id in (workers[worker]?.forced.values.map(\.id) ?? []).sorted() { freeStoppedKey(of: id) }
+    }
+
+    /// An operation that ended is to be in flight again.
+    ///
+    /// - Returns: who has its key; nil = the operation has it now, or has none.
+    mutating func reclaimKey(of id: OperationID) -> OperationID? {
+        guard let key = operations[id]?.unique?.key else { return nil }
+        if let holder = holder(of: key) {
+            if case .stopping = holder.claim { return holder.id }
+            if holder.claim == .inFlight, holder.id != id { return holder.id }
+        }
+        keys[key] = KeyHolder(id: id)
+        leaveTurn(id, key)
+        operations[id]?.waitsForTurn = false
+        return nil
+    }
+}

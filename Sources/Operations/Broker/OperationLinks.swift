@@ -1,0 +1,65 @@
+/// What links an operation to others of its queue. A linked operation always has a record.
+package struct OperationLinks: Sendable, Equatable {
+    package var unique: UniqueClaim?
+    /// Of the operations with one limit key only so many run at once.
+    package var limitKey: String?
+
+    /// nil = nothing links it to others.
+    package init?(unique: UniqueClaim? = nil, limitKey: String? = nil) {
+        if unique == nil, limitKey == nil { return nil }
+        (self.unique, self.limitKey) = (unique, limitKey)
+    }
+
+    /// As the enqueue script takes it: lines of a name and a value.
+    package var encoded: [UInt8] {
+        var lines: [String] = []
+        if let unique {
+            lines += ["unique \(unique.key)", "ifExists \(unique.policy.word)"]
+            if unique.freshMilliseconds > 0 { lines.append("freshFor \(unique.freshMilliseconds)") }
+        }
+        if let limitKey { lines.append("limitKey \(limitKey)") }
+        return Array(lines.joined(separator: "\n").utf8)
+    }
+}
+
+/// How an operation wants a unique key.
+package struct UniqueClaim: Sendable, Equatable {
+    package var key: String
+    /// The key is made of the operation's name and arguments before it is sent; `key` is empty until then.
+    package var isAutomatic: Bool
+    package var policy: DuplicatePolicy
+    /// Milliseconds for which its result counts as that of later ones with `join` or `skip`; 0 = not at all.
+    package var freshMilliseconds: Int64
+
+    package init(key: String, isAutomatic: Bool = false, policy: DuplicatePolicy, freshMilliseconds: Int64 = 0) {
+        self.key = key
+        self.isAutomatic = isAutomatic
+        self.policy = policy
+        self.freshMilliseconds = freshMilliseconds
+    }
+}
+
+/// Which texts are unique keys.
+package enum UniqueKeyRule {
+    package static let longest = 128
+
+    /// - Throws: `.invalidOption` unless the key has 1 to 128 bytes and no control characters.
+    package static func check(_ key: String) throws(OperationsError) {
+        let quoted = OperationsError.quoted(key)
+        guard !key.isEmpty else {
+            throw OperationsError(.invalidOption, "the unique key is empty: give 1 to \(longest) bytes of text")
+        }
+        guard key.utf8.count <= longest else {
+            throw OperationsError(
+                .invalidOption,
+                "the unique key \(quoted) has \(key.utf8.count) bytes: at most \(longest); use a digest of what is longer"
+            )
+        }
+        guard !key.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw OperationsError(
+                .invalidOption,
+                "the unique key \(quoted) has a control character: use printable text"
+            )
+        }
+    }
+}

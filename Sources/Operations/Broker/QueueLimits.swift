@@ -1,0 +1,218 @@
+/// How much of a queue may run.
+public struct QueueLimits: Sendable, Hashable {
+    /// How many of its operations may run at once, on all workers together; nil = any number. One makes it a serial queue.
+    public var concurrency: Int?
+    /// How many of its operations may start in a time, on all workers together; nil = any number.
+    public var rate: QueueRate?
+    /// What holds for each limit key that has no limit of its own.
+    public var perKey = KeyLimit()
+    /// Limits of limit keys of their own, by key. Where one of these is nil, ``perKey`` holds.
+    public var keys: [String: KeyLimit] = [:]
+
+    /// - Parameters:
+    ///   - concurrency: how many operations may run at once; nil = any number.
+    ///   - rate: how many may start in a time; nil = any number.
+    ///   - perKey: of each limit key that has no limits of its own.
+    ///   - keys: limits of single keys.
+    public init(
+        concurrency: Int? = nil,
+        rate: QueueRate? = nil,
+        perKey: KeyLimit = KeyLimit(),
+        keys: [String: KeyLimit] = [:]
+    ) {
+        self.concurrency = concurrency
+        self.rate = rate
+        self.perKey = perKey
+        self.keys = keys
+    }
+
+    /// What holds for a limit key: its own limits, or else those of all keys.
+    public func limit(of key: String) -> KeyLimit {
+        KeyLimit(
+            concurrency: keys[key]?.concurrency ?? perKey.concurrency,
+            weight: keys[key]?.weight ?? perKey.weight
+        )
+    }
+}
+
+/// How much of a queue the operations of one limit key may have.
+public struct KeyLimit: Sendable, Hashable {
+    /// How many of these may run at once, on all workers together; nil = any number.
+    public var concurrency: Int?
+    /// The share of the key beside other keys; nil = 1.
+    public var weight: Int?
+
+    /// - Parameters:
+    ///   - concurrency: how many may run at once, 1 to 1,000,000; nil = any number.
+    ///   - weight: the share beside other keys; nil = 1.
+    public init(concurrency: Int? = nil, weight: Int? = nil) {
+        self.concurrency = concurrency
+        self.weight = weight
+    }
+}
+
+/// How many operations of a queue may start in a time.
+///
+/// Starts that are not used are saved, up to ``burst``. Within a time T so many start at most: the rate of T, and the burst.
+public struct QueueRate: Sendable, Hashable {
+    /// So many start…
+    public var count: Int
+    /// …in this time, of whole milliseconds.
+    public var period: Duration
+    /// How many may start at once, after a time in which none did.
+    public var burst: Int
+
+    /// - Parameters:
+    ///   - count: how many start in the time.
+    ///   - period: the time, at least a millisecond and at most a day.
+    ///   - burst: how many may start at once; nil = as many as start in a second, at least one.
+    public init(_ count: Int, per period: Duration = .seconds(1), burst: Int? = nil) {
+        self.count = count
+        self.period = period
+        let perSecond = Double(count) / max(0.001, period.inSeconds)
+        self.burst = burst ?? max(1, Int(min(Double(QueueLimit.most), perSecond.rounded(.up))))
+    }
+}
+
+/// A limit of a queue to set; nil removes it.
+public enum QueueLimit: Sendable, Hashable {
+    /// How many operations of the queue may run at once, on all workers together: 1 to ``most``. One makes it a serial queue.
+    case concurrency(Int?)
+    /// How many operations of the queue may start in a time, on all workers together.
+    case rate(QueueRate?)
+    /// How many operations of one limit key may run at once. `of`: that key; nil = each that has no concurrency of its own.
+    case keyConcurrency(Int?, of: String? = nil)
+    /// The share of a limit key beside others: of what waits, a key of weight 4 gets four times as much as one of weight 1, which is what a key
+    /// without a weight has. 1 to ``heaviest``. `of`: that key; nil = each that has no weight of its own.
+    case keyWeight(Int?, of: String? = nil)
+
+    /// The highest number of a limit.
+    public static let most = 1_000_000
+    /// The highest weight.
+    public static let heaviest = 100
+
+    /// - Throws: `OperationsError` with `.invalidOption` for a limit that cannot be one.
+    package func check() throws(OperationsError) {
+        switch self {
+        case .concurrency(nil), .rate(nil): break
+        case .keyConcurrency(let number, let key):
+            if let number { try Self.check(number, "the concurrency of a limit key") }
+            if let key { try NameRule.check(key, role: "limit key") }
+        case .keyWeight(let number, let key):
+            if let number { try Self.check(number, "the weight of a limit key", most: Self.heaviest) }
+            if let key { try NameRule.check(key, role: "limit key") }
+        case .concurrency(let number?): try Self.check(number, "the concurrency of a queue")
+        case .rate(let rate?):
+            try Self.check(rate.count, "the rate of a queue")
+            try Self.check(rate.burst, "the burst of a queue")
+            guard rate.period >= .milliseconds(1), rate.period <= .seconds(86_400) else {
+                throw OperationsError(.invalidOption, "the time of a rate must be from 1ms to 1d")
+            }
+        }
+    }
+
+    private static func check(_ number: Int, _ what: String, most: Int = most) throws(OperationsError) {
+        guard !(1...most).contains(number) else { return }
+        throw OperationsError(
+            .invalidOption,
+            "\(what) cannot be \(number); expected 1 to \(most), or none to remove it"
+        )
+    }
+}
+
+extension QueueLimits {
+    /// Reads what the scripts store; nothing stored = no limits.
+    package init(stored: String?) {
+        let numbers = (stored ?? "").split(separator: " ").compactMap { Int($0) }
+        if let concurrency = numbers.first, concurrency > 0 { self.concurrency = concurrency }
+        if numbers.count == 4 { rate = QueueRate(numbers[1], per: .milliseconds(numbers[2]), burst: numbers[3]) }
+    }
+
+    /// - Parameter keys: what the scripts store of limit keys.
+    package init(stored: String?, keys: [String: String]) {
+        self.init(stored: stored)
+        for (key, text) in keys {
+            if key == Self.allKeys { perKey = KeyLimit(stored: text) } else { self.keys[key] = KeyLimit(stored: text) }
+        }
+    }
+
+    package static let allKeys = "*"
+
+    /// As the scripts store the limits of limit keys.
+    package var storedOfKeys: [String: String] {
+        var stored = keys.mapValues(\.stored)
+        if perKey != KeyLimit() { stored[Self.allKeys] = perKey.stored }
+        return stored
+    }
+
+    /// As the scripts store those of the queue; nil = there are none.
+    package var stored: String? {
+        concurrency == nil && rate == nil
+            ? nil : ["\(concurrency ?? 0)", rate?.stored].compactMap { $0 }.joined(separator: " ")
+    }
+
+    /// The last concurrency that is set: nil = none is, `.some(nil)` = it is removed.
+    package static func concurrency(in limits: [QueueLimit]) -> Int?? {
+        limits.reduce(Int??.none) { if case .concurrency(let number) = $1 { .some(number) } else { $0 } }
+    }
+
+    /// The last rate that is set, likewise.
+    package static func rate(in limits: [QueueLimit]) -> QueueRate?? {
+        limits.reduce(QueueRate??.none) { if case .rate(let rate) = $1 { .some(rate) } else { $0 } }
+    }
+}
+
+extension KeyLimit {
+    package init(stored: String) {
+        let numbers = stored.split(separator: " ").map { Int($0) }
+        if numbers.count == 2 { (concurrency, weight) = (numbers[0], numbers[1]) }
+    }
+
+    /// As the scripts store it.
+    package var stored: String { [concurrency, weight].map { $0.map(String.init) ?? "-" }.joined(separator: " ") }
+}
+
+/// Limits of one key to set, as the scripts take them.
+package struct KeyLimitChange: Sendable {
+    /// `QueueLimits.allKeys`: all that have none of their own.
+    package var key: String
+    /// nil = as it was, `.some(nil)` = removed.
+    package var concurrency: Int??
+    package var weight: Int??
+}
+
+extension QueueLimits {
+    /// In the order of the keys; those of all keys come first.
+    package static func keyChanges(in limits: [QueueLimit]) -> [KeyLimitChange] {
+        var changes: [String: KeyLimitChange] = [:]
+        for limit in limits {
+            switch limit {
+            case .concurrency, .rate: break
+            case .keyConcurrency(let number, let key):
+                changes[key ?? allKeys, default: KeyLimitChange(key: key ?? allKeys)].concurrency = .some(number)
+            case .keyWeight(let number, let key):
+                changes[key ?? allKeys, default: KeyLimitChange(key: key ?? allKeys)].weight = .some(number)
+            }
+        }
+        return changes.values.sorted { $0.key < $1.key }
+    }
+}
+
+extension QueueRate {
+    /// Microseconds until a start that was used has come back.
+    package var step: Int64 { max(1, period.wholeMilliseconds * 1000 / Int64(count)) }
+
+    /// When the next operation may start; nil = one may now.
+    ///
+    /// - Parameters:
+    ///   - bucket: the instant at which all starts are back, in microseconds.
+    ///   - now: milliseconds.
+    package func millisecondsToNextStart(bucket: Int64?, now: Int64) -> Int64? {
+        let latest = now * 1000 + Int64(burst) * step
+        let missing = min(bucket ?? 0, latest) + step - latest
+        return missing > 0 ? (missing + 999) / 1000 : nil
+    }
+
+    /// As the scripts store it.
+    package var stored: String { "\(count) \(period.wholeMilliseconds) \(burst)" }
+}

@@ -1,0 +1,27 @@
+/// Throw this in a body to be run again later, without a used attempt.
+///
+/// ```swift
+/// guard try await export.isReady else { throw Snooze(for: .seconds(30), "the export is not ready") }
+/// ```
+///
+/// Use it to wait for something that takes longer than a slot should be held. The operation is scheduled again: attempt, checkpoint, progress
+/// and log stay, no error is kept, and lost workers are counted anew. It may snooze as often as it likes; `sluice show` says how often it has.
+/// A cancel that was requested meanwhile ends it instead.
+///
+/// In a local queue the operation is `retrying` during the pause.
+public struct Snooze: Error, Sendable, Equatable {
+    /// How long the operation waits before its body runs again.
+    public let pause: Duration
+    /// Why; shown by `sluice show` and `sluice explain`.
+    public let reason: String
+
+    /// Makes the error that asks for a later run.
+    ///
+    /// - Parameters:
+    ///   - pause: how long to wait, up to 100 years; less than zero counts as zero.
+    ///   - reason: one line of at most 500 bytes.
+    public init(for pause: Duration, _ reason: String = "") {
+        self.pause = max(.zero, pause.limited)
+        self.reason = reason.cut(toBytes: Defaults.snoozeReasonBytes)
+    }
+}

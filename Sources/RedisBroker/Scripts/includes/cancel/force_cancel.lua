@@ -1,0 +1,25 @@
+-- A forced cancel: what runs leaves its worker and ends at once, whether or not the worker answers. Its fence is void, so nothing that its body
+-- still writes is stored. The request stays under the old fence, behind a '!' and the id, until the worker reports that the body has stopped.
+-- include: leave_inflight
+-- include: finish_cancelled
+-- include: cancel_request
+-- include: stopping
+
+local function note_forced(worker, fence, id, trace)
+  call('HSET', extras_key(id), 'cancelForced', trace, 'cancelForcedFence', fence, 'cancelForcedWorker', worker)
+  call('HSET', PREFIX .. 'cancelling:' .. worker, fence, '!' .. id .. ' ' .. trace)
+  pcall('PUBLISH', CHANNELS .. 'control:' .. worker, 'cancel ' .. fence)
+end
+
+-- `fence`, text; `trace`: "instant by reason". Returns whether the worker held it.
+local function force_cancel(worker, fence, id, trace)
+  local element, request = leave_forced(worker, fence, id)
+  if not element then return false end
+  local head = head_for(element)
+  if not head then return true end
+  if not is_cancelled(fence, request) then request = trace end
+  finish_cancelled(id, head, request, one_more_failed(head))
+  if is_linked(head) then keep_key(id, worker) end
+  note_forced(worker, fence, id, trace)
+  return true
+end

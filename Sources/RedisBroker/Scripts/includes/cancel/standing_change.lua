@@ -1,0 +1,19 @@
+-- include: standing_list
+
+-- Writes the list anew, so that what has ended goes with it; each change has a new revision. Returns that.
+local function write_standing(list)
+  local revision = call('HINCRBY', META, 'standingRevision', '1')
+  call('DEL', STANDING)
+  local last = 0
+  for i = 1, #list do
+    local it = list[i]
+    call('HSET', STANDING, it.id, concat({ it.ends, it.at, it.by, it.query }, ' ') .. '\n' .. it.reason, 'caught:' .. it.id, it.caught)
+    last = max(last, tonumber(it.ends))
+  end
+  if #list == 0 then
+    call('HDEL', META, 'standing')
+  else
+    call('HSET', META, 'standing', format('%d %d', revision, last))
+  end
+  return revision
+end

@@ -1,0 +1,20 @@
+-- include: standing
+
+-- The living ones, in the order of their ids: each has id, ends, at, by, query, reason, caught. At most as many as may be set, and those that ended lately.
+local function standing_cancels()
+  local all, list, caught = call('HGETALL', STANDING), {}, {}
+  for i = 1, #all, 2 do
+    local id = string.match(all[i], '^caught:(%d+)$')
+    if id then
+      caught[id] = all[i + 1]
+    else
+      local ends, at, by, query, reason = string.match(all[i + 1], STANDING_ENTRY)
+      if ends and tonumber(ends) > now then
+        list[#list + 1] = { id = all[i], ends = ends, at = at, by = by, query = query, reason = reason }
+      end
+    end
+  end
+  for i = 1, #list do list[i].caught = caught[list[i].id] or '0' end
+  table.sort(list, function(a, b) return tonumber(a.id) < tonumber(b.id) end)
+  return list
+end

@@ -1,0 +1,35 @@
+-- What links an operation to others, as a producer sends it: lines "NAME VALUE". Any client may call the script, so all is checked.
+-- include: header
+local POLICIES = { join = true, skip = true, replace = true, enqueue = true, debounce = true, keepLatest = true }
+local UNIQUE_KEY_BYTES = 128
+local LIMIT_KEY_BYTES = 128
+
+local CHECKS = {
+  unique = function(value) return #value >= 1 and #value <= UNIQUE_KEY_BYTES and not find(value, '%c') end,
+  ifExists = function(value) return POLICIES[value] end,
+  limitKey = function(value) return #value <= LIMIT_KEY_BYTES and not find(value, '[^%w._-]') end,
+  freshFor = function(value) return find(value, '^[1-9]%d*$') and #value <= 14 end,
+}
+
+local function links_of(text)
+  local links = {}
+  for line in string.gmatch(text, '[^\n]+') do
+    local name, value = string.match(line, '^(%a+) (.+)$')
+    if not name or not CHECKS[name] or not CHECKS[name](value) then return nil end
+    links[name] = value
+  end
+  if not links.unique ~= not links.ifExists or not (links.unique or links.limitKey) then return nil end
+  return links
+end
+
+-- By the numbers of their arguments; or nil and what is wrong.
+local function read_links(groups)
+  local all = {}
+  for _, group in ipairs(groups) do
+    for at = group.from, is_linked(group.front) and group.from + 2 * group.count - 1 or 0, 2 do
+      all[at] = links_of(ARGV[at])
+      if not all[at] then return nil, 'ERR sluice: argument ' .. at .. ' is not the links of an operation: lines of a name and a value' end
+    end
+  end
+  return all
+end

@@ -1,0 +1,66 @@
+-- Figures over time: what workers have counted, in the minute, the hour and the day in which they say so.
+--   figures:m:H  hash of an hour: minute 0 to 59 → counts of the queue
+--   figures:h:H, figures:d:D  hash of an hour, of a day: operation name → counts; '*' = all other names
+-- Counts are a table of numbers without zeros (cmsgpack): enqueued, started, finished, failed, retried, cancelled, microseconds of waiting and
+-- of running, then the numbers of both by ranges of time. Few of these are there, so it is small.
+local FIGURE_NAMES = 75
+local MINUTES_KEPT_S, HOURS_KEPT_S, DAYS_KEPT_S = 93600, 176400, 2678400
+
+local function add_counts(sum, counts)
+  for i, n in pairs(counts) do sum[i] = (sum[i] or 0) + n end
+end
+
+-- What comes when there are enough names counts with all others.
+local function add_figures(key, field, counts, seconds)
+  local stored = call('HGET', key, field)
+  if not stored then
+    local is_full = field ~= '*' and call('HLEN', key) - call('HEXISTS', key, '*') >= FIGURE_NAMES
+    if is_full then return add_figures(key, '*', counts, seconds) end
+    call('HSET', key, field, cmsgpack.pack(counts))
+    return call('EXPIRE', key, seconds)
+  end
+  local sum = cmsgpack.unpack(stored)
+  add_counts(sum, counts)
+  call('HSET', key, field, cmsgpack.pack(sum))
+end
+
+-- Counts of the queue, in the minute of now.
+local function add_minute(counts)
+  if not next(counts) then return end
+  local minute = floor(now / 60000)
+  local key = PREFIX .. 'figures:m:' .. format('%d', floor(minute / 60))
+  add_figures(key, format('%d', minute % 60), counts, MINUTES_KEPT_S)
+end
+
+-- Reads deltas from ARGV[first] on, each a number, how many names, then name, counts, …. One whose number is not above that of the last which
+-- was taken was sent before. Returns the counts of all names together.
+local function take_figures(about, first)
+  local sum = {}
+  if not ARGV[first] then return sum end
+  local hour, day = format('%d', floor(now / 3600000)), format('%d', floor(now / 86400000))
+  local taken = tonumber(call('HGET', about, 'figures') or 0)
+  while ARGV[first] do
+    local number, names = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
+    for i = first + 2, first + 2 * names, 2 do
+      if number > taken then
+        local counts = cmsgpack.unpack(ARGV[i + 1])
+        add_figures(PREFIX .. 'figures:h:' .. hour, ARGV[i], counts, HOURS_KEPT_S)
+        add_figures(PREFIX .. 'figures:d:' .. day, ARGV[i], counts, DAYS_KEPT_S)
+        add_counts(sum, counts)
+      end
+    end
+    taken = max(taken, number)
+    first = first + 2 + 2 * names
+  end
+  call('HSET', about, 'figures', format('%d', taken))
+  return sum
+end
+
+-- Adds to the counts what has come in since a beat last did: the sequence without those of its numbers that came from elsewhere.
+local function add_enqueued(sum, sequence, counted)
+  local enqueued = tonumber(sequence or 0) - tonumber(call('HGET', TOTALS, 'notEnqueued') or 0)
+  local more = enqueued - tonumber(counted or 0)
+  if more <= 0 then return end
+  sum[1] = (sum[1] or 0) + more
+  call('HSET', META, 'counted', format('%d', enqueued))
+end

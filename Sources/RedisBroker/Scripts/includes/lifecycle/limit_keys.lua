@@ -1,0 +1,147 @@
+-- in the base
+-- Limit keys: of the operations with a key only so many run at once, and keys take fair shares. The extras of one have its key in the field
+-- `limitKey`. While it is ready, it waits in `keyed:N:KEY`, by lane and then as it was enqueued, until it is one of the next of its key: these
+-- stand in the lanes, and in `next:N:KEY`. There are as many of them as the weight of the key, and as its concurrency leaves. One that leaves its
+-- lane makes way for another one of its key, behind what the others have there. `running:KEY` has what runs. N counts the cancels of the whole
+-- queue: after one, keys start afresh. `keyed` says how many of each key are ready, and the total of that name how many of these stand in no lane.
+-- What only calls with such operations need is made by one function, and not with each run of the script.
+-- include: write_record
+local limit_keys
+local function limits_of_keys()
+  if limit_keys then return limit_keys end
+  local generation = call('HGET', META, 'batch') or '0'
+  local key_by_id, limits, touched, is_touched, best, has_moved, is_at_end = {}, {}, {}, {}, {}, false, false
+  limit_keys = {}
+
+  local function waiting_set(key) return PREFIX .. 'keyed:' .. generation .. ':' .. key end
+  local function next_set(key) return PREFIX .. 'next:' .. generation .. ':' .. key end
+  local function running_set(key) return PREFIX .. 'running:' .. key end
+
+  -- False = it has none.
+  local function key_of(id)
+    if key_by_id[id] == nil then key_by_id[id] = call('HGET', extras_key(id), 'limitKey') end
+    return key_by_id[id]
+  end
+
+  -- What is set for the key, or else for all.
+  local function limit_of(key)
+    if limits[key] then return limits[key] end
+    local set = call('HMGET', PREFIX .. 'keyLimits', '*', key)
+    local concurrency, weight = string.match(set[1] or '', '^(%S+) (%S+)$')
+    local own_concurrency, own_weight = string.match(set[2] or '', '^(%S+) (%S+)$')
+    limits[key] = {
+      concurrency = tonumber(own_concurrency) or tonumber(concurrency) or 0,
+      weight = tonumber(own_weight) or tonumber(weight) or 1,
+    }
+    return limits[key]
+  end
+
+  local function room_of(key)
+    local limit, standing = limit_of(key), call('ZCARD', next_set(key))
+    local room = limit.weight - standing
+    if limit.concurrency == 0 then return room end
+    return min(room, limit.concurrency - standing - call('SCARD', running_set(key)))
+  end
+
+  -- The last of those in lanes waits again, and its reference is stale: another one of a higher lane goes first, or a limit was lowered. Returns
+  -- whether there was one, in a lane below that rank.
+  local function put_back(key, rank)
+    local last = call('ZREVRANGE', next_set(key), '0', '0', 'WITHSCORES')
+    if not last[1] or rank_of_score(last[2]) <= rank then return false end
+    local header = read_header(record_key(last[1]))
+    write_head(record_key(last[1]), 'r', changed_header(header, next_revision(header)))
+    call('ZREM', next_set(key), last[1])
+    call('ZADD', waiting_set(key), last[2], last[1])
+    add('stale', 1)
+    add('keyed', 1)
+    return true
+  end
+
+  local function move_next(key)
+    local room = room_of(key)
+    while room < 0 and put_back(key, -1) do room = room + 1 end
+    if room <= 0 and best[key] and put_back(key, best[key]) then room = 1 end
+    best[key] = nil
+    local moved = room > 0 and call('ZPOPMIN', waiting_set(key), format('%d', room)) or {}
+    for i = 1, #moved, 2 do
+      local header = read_header(record_key(moved[i]))
+      call('ZADD', next_set(key), moved[i + 1], moved[i])
+      call('RPUSH', PREFIX .. 'lane:' .. lane_of(header), header)
+    end
+    if #moved == 0 then return end
+    add('keyed', -#moved / 2)
+    has_moved = true
+  end
+
+  -- Makes way for the next ones of each key that something has changed in. A claim calls it before it takes from lanes.
+  function limit_keys.settle()
+    local keys = touched
+    touched, is_touched = {}, {}
+    for i = 1, #keys do move_next(keys[i]) end
+  end
+
+  -- Behind all else that ends a call, since that may touch keys, too.
+  local function finish()
+    if at_end[#at_end] ~= finish then
+      at_end[#at_end + 1] = finish
+      return
+    end
+    is_at_end = false
+    limit_keys.settle()
+    if has_moved and call('EXISTS', PREFIX .. 'wake', PREFIX .. 'full') == 0 and call('EXISTS', PREFIX .. 'lane:0',
+      PREFIX .. 'lane:1', PREFIX .. 'lane:2', PREFIX .. 'lane:3', PREFIX .. 'lane:4') > 0 then
+      call('RPUSH', PREFIX .. 'wake', '1')
+    end
+  end
+
+  function limit_keys.touch(key)
+    if is_touched[key] then return end
+    is_touched[key] = true
+    touched[#touched + 1] = key
+    if not is_at_end then at_end[#at_end + 1] = finish end
+    is_at_end = true
+  end
+
+  local function count_ready(key, n)
+    if tonumber(call('ZINCRBY', PREFIX .. 'keyed', format('%d', n), key)) <= 0 then call('ZREM', PREFIX .. 'keyed', key) end
+  end
+
+  -- It becomes ready. False = it has no key, and goes to its lane.
+  function limit_keys.enter(id, header)
+    local key = key_of(id)
+    if not key then return false end
+    local score = place_score(header)
+    call('ZADD', waiting_set(key), score, id)
+    best[key] = min(best[key] or LANES, rank_of_score(score))
+    add('keyed', 1)
+    count_ready(key, 1)
+    limit_keys.touch(key)
+    return true
+  end
+
+  -- It was ready, and is no more. Returns whether it stood in no lane, so that nothing of it stays behind.
+  function limit_keys.leave(id)
+    local key = key_of(id)
+    if not key then return false end
+    count_ready(key, -1)
+    limit_keys.touch(key)
+    if call('ZREM', next_set(key), id) == 1 or call('ZREM', waiting_set(key), id) == 0 then return false end
+    add('keyed', -1)
+    return true
+  end
+
+  -- It starts, or leaves its worker.
+  function limit_keys.start(id)
+    local key = key_of(id)
+    if key then call('SADD', running_set(key), id) end
+  end
+
+  function limit_keys.stop(id)
+    local key = key_of(id)
+    if not key then return end
+    call('SREM', running_set(key), id)
+    limit_keys.touch(key)
+  end
+
+  return limit_keys
+end

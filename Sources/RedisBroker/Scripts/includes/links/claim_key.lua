@@ -1,0 +1,91 @@
+-- A new operation with a unique key: it gets the key, waits for it, or is not enqueued because another one has it.
+-- include: unique
+-- include: cancel_one
+local SUPERSEDED_AT_ONCE = 100
+
+-- Who has a key: its id, its state (also f: a fresh result, and !: its body may still run after a forced cancel), its head; nil = it is free. A holder
+-- that has ended or has no record frees it.
+local function holder_of(key)
+  local id, rest = read_holder(key)
+  if not id then return nil end
+  if rest == '' then
+    local head = head_of(id)
+    local state = head and state_of(head)
+    return state and find('rstbx', state, 1, true) and id, state, head
+  end
+  local worker = string.match(rest, '^!(.*)$')
+  if worker then return call('ZSCORE', PREFIX .. 'leases', worker) and id, '!' end
+  return tonumber(rest) > now and id, 'f'
+end
+
+-- Whether it was asked to end, or has.
+local function is_stopping(state, head)
+  if state ~= 'x' then return state == '!' end
+  local fence, worker = format('%d', fence_of(head)), worker_of(head)
+  return is_cancelled(fence, worker and call('HGET', PREFIX .. 'cancelling:' .. worker, fence))
+end
+
+local function supersede(id, by_id)
+  local head = head_of(id)
+  if stored_state_of(head) == 'x' then
+    local worker = worker_of(head)
+    if worker then cancel_executing_one(id, head, worker, 'unique', 'replaced by ' .. by_id) end
+  else
+    cancel_waiting_one(id, head, 'unique', 'replaced by ' .. by_id)
+  end
+end
+
+-- All that wait for the key. False = they are too many for one call, and none has changed.
+local function supersede_behind(key, by_id)
+  local ids = behind(key, format('%d', SUPERSEDED_AT_ONCE + 1))
+  if #ids > SUPERSEDED_AT_ONCE then return false end
+  for i = 1, #ids do supersede(ids[i], by_id) end
+  return true
+end
+
+local function give_key(key, id)
+  call('HSET', UNIQUE, key, id)
+  return 'start'
+end
+
+local function last_behind(key)
+  local last = call('ZREVRANGE', behind_key(key), 0, 0)[1]
+  local head = last and head_of(last)
+  return head and state_of(head) == 'b' and last
+end
+
+-- 'start', 'wait', 'many' (it would supersede too many), or 'taken' and the id of the one that is there. `policy`: see OperationLinks.swift.
+local function claim_key(key, policy, id)
+  local holder, state, head = holder_of(key)
+  local yields = policy == 'join' or policy == 'skip'
+  if not holder then return give_key(key, id) end
+  if state == 'f' then
+    if yields then return 'taken', holder end
+    return give_key(key, id)
+  end
+  if yields then
+    local last = last_behind(key)
+    if last or not is_stopping(state, head) then return 'taken', last or holder end
+    return 'wait'
+  end
+  if policy == 'enqueue' then return 'wait' end
+  if not supersede_behind(key, id) then return 'many' end
+  if state ~= 'x' and state ~= '!' then
+    supersede(holder, id)
+    return give_key(key, id)
+  end
+  if policy == 'replace' and state == 'x' then supersede(holder, id) end
+  return 'wait'
+end
+
+-- Whether an operation that ended may be in flight again; else who has its key. It gets the key then.
+local function reclaim_key(id)
+  local key = call('HGET', extras_key(id), 'unique')
+  if not key then return true end
+  local holder, state = holder_of(key)
+  if holder and state ~= 'f' and holder ~= id then return false, holder end
+  if state == '!' then return false, holder end
+  give_key(key, id)
+  call('ZREM', behind_key(key), id)
+  return true
+end

@@ -1,0 +1,6 @@
+-- in the base
+-- The sets of a limit key, for those who read: see limit_keys.lua.
+local function generation_of_keys() return call('HGET', META, 'batch') or '0' end
+local function waiting_place_of_key(key) return 'keyed:' .. generation_of_keys() .. ':' .. key end
+local function waiting_of_key(key) return PREFIX .. waiting_place_of_key(key) end
+local function next_of_key(key) return PREFIX .. 'next:' .. generation_of_keys() .. ':' .. key end

@@ -1,0 +1,22 @@
+-- in the base
+-- Schedules: the hash `schedules` has id → "revision, 1 if it is paused, when it was changed, by whom", a line feed and the definition, and `runs:ID` →
+-- "how many instants were enqueued, the last of them, id of its operation, the last instant that was missed", a line feed and why it does not go on.
+-- `schedules:due` has the ids of those that go on by their next instant.
+local SCHEDULES, DUE = PREFIX .. 'schedules', PREFIX .. 'schedules:due'
+local NEVER_FIRED = '0 0 - 0\n'
+
+-- What stands before the definition, or nil.
+local function schedule_head(id)
+  local entry = call('HGET', SCHEDULES, id)
+  if not entry then return nil end
+  local revision, paused, at, by, definition = string.match(entry, '^(%d+) ([01]) (%d+) (%S*)\n(.*)$')
+  return { revision = revision, paused = paused, at = at, by = by, definition = definition }
+end
+
+local function next_of_schedules() return tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) end
+
+-- Milliseconds until the next instant, '' = there is none.
+local function until_next()
+  local due = next_of_schedules()
+  return due and format('%d', max(0, due - now)) or ''
+end

@@ -1,0 +1,40 @@
+-- META 'schedules' is "how many there are, the next instant or 0, the worker that watches for it": without this field there are no schedules.
+-- A heartbeat that finds the watching worker gone, or the instant passed, makes its own worker the one that watches.
+-- include: schedule_entry
+local PASSED_MS = 1000
+local WATCHED = '^(%d+) (%d+) (%S*)$'
+
+local function write_watch(count, due, worker) call('HSET', META, 'schedules', format('%d %d %s', count, due, worker)) end
+
+-- After a change of schedules. Returns whether an instant comes sooner than before.
+local function note_schedules()
+  local _, before, worker = string.match(call('HGET', META, 'schedules') or '0 0 ', WATCHED)
+  local count, due = call('HLEN', SCHEDULES) / 2, next_of_schedules() or 0
+  if count == 0 then call('HDEL', META, 'schedules') else write_watch(count, due, worker) end
+  before = tonumber(before)
+  return due > 0 and (before == 0 or due < before)
+end
+
+-- Which worker watches may be decided anew: each beats.
+local function announce_schedules() pcall('PUBLISH', CHANNELS .. 'control', 'schedules') end
+
+-- Milliseconds until this worker should look for what is due, '' = another one does. `stored`: META 'schedules'.
+local function watch_schedules(worker, stored)
+  local count, due, watching = string.match(stored, WATCHED)
+  due = tonumber(due)
+  if due == 0 then return '' end
+  if watching ~= worker then
+    local lease = watching ~= '' and call('ZSCORE', PREFIX .. 'leases', watching)
+    if lease and tonumber(lease) >= now and now - due < PASSED_MS then return '' end
+    write_watch(count, due, worker)
+  end
+  return format('%d', max(0, due - now))
+end
+
+-- The worker leaves.
+local function leave_schedules(worker)
+  local count, due, watching = string.match(call('HGET', META, 'schedules') or '', WATCHED)
+  if watching ~= worker then return end
+  write_watch(count, due, '')
+  if due ~= '0' then announce_schedules() end
+end

@@ -1,0 +1,40 @@
+-- Releases held operations: to the head of their lane, or back to the time for which they waited, if that is to come.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
+-- Output   a character for each: 1 released, the letter of the state that forbids it, 0 unknown
+-- Events   r, s or t for each, with the change
+-- include: base
+-- include: size
+-- include: leave_waiting
+-- include: enter_queue
+-- include: flush
+call('HDEL', META, '')
+local outcomes, largest, changed = {}, 0, 0
+
+local function leave_hold(id, head)
+  local from = call('HGET', extras_key(id), 'heldFrom')
+  leave_waiting(id, head)
+  if from == 'r' or ready_at_of(head) <= now then
+    enter_head(header_of(head), nil, true)
+    return
+  end
+  enter_set(id, head, from, ready_at_of(head))
+  if deadline_of(head) then expire_at(id, deadline_of(head)) end
+end
+
+local function release(id)
+  local head = head_of(id)
+  if not head then return '0' end
+  local state = state_of(head)
+  if state ~= 'b' or call('HEXISTS', extras_key(id), 'turn') == 1 then return state end
+  leave_hold(id, head)
+  largest, changed = max(largest, bytes_of_record(id)), changed + 1
+  return '1'
+end
+
+-- The last one first, so that they stand in their order at the head of a lane.
+for i = #ARGV, 2, -1 do outcomes[i - 1] = release(ARGV[i]) end
+note_large(largest)
+if changed > 0 then note_change('release', ARGV[1], changed, '') end
+flush()
+return concat(outcomes)

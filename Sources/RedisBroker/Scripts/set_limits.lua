@@ -1,0 +1,69 @@
+-- Sets or removes limits of a queue, and of its limit keys.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  by (one word)  ARGV[2] how many may run at once: '' = as it was, 0 = any number  ARGV[3] how many may start, in how many ms, and how
+--          many of them at once, with spaces between: '' = as it was, 0 = any number  ARGV[4…] of each key (* = of all keys that have none of their
+--          own): the key, how many of it may run at once, and its weight; of both: '' = as it was, - = as of all keys
+-- Output   the limits as META has them ('' = there are none), then each key and its limits, or an error, if there are too many
+-- Events   the change
+-- include: base
+-- include: room
+-- include: limit_keys
+-- include: flush
+local KEYS_WITH_LIMITS = 1000
+if #ARGV > 3 and call('HLEN', PREFIX .. 'keyLimits') + (#ARGV - 3) / 3 > KEYS_WITH_LIMITS then
+  return redis.error_reply('ERR sluice: more than ' .. KEYS_WITH_LIMITS .. ' keys with limits of their own')
+end
+-- A removing command first: a limit must be changed when Redis is full.
+call('DEL', PREFIX .. 'full')
+local by, concurrency, rate = ARGV[1], ARGV[2], ARGV[3]
+local known = call('HMGET', META, 'limits', 'bucket')
+local old_concurrency, old_rate = string.match(known[1] or '0', '^(%d+) ?(.*)$')
+if concurrency == '' then concurrency = old_concurrency end
+if rate == '' then rate = old_rate elseif rate == '0' then rate = '' end
+
+local changes = {}
+local function note(text) changes[#changes + 1] = text end
+if ARGV[2] ~= '' then note('concurrency ' .. (ARGV[2] == '0' and 'none' or ARGV[2])) end
+if ARGV[3] ~= '' then
+  note(rate == '' and 'rate none' or format('rate %s per %s ms, burst %s', string.match(rate, '^(%d+) (%d+) (%d+)$')))
+end
+
+-- Other ones of the first keys with most that is ready may start now; those of more keys follow when one of theirs ends.
+local KEYS_AT_ONCE = 100
+local function touch(key)
+  if key ~= '*' then
+    limits_of_keys().touch(key)
+    return
+  end
+  local keys = call('ZREVRANGE', PREFIX .. 'keyed', '0', format('%d', KEYS_AT_ONCE - 1))
+  for i = 1, #keys do limits_of_keys().touch(keys[i]) end
+end
+
+local function set_key(key, places, weight)
+  local old_places, old_weight = string.match(call('HGET', PREFIX .. 'keyLimits', key) or '- -', '^(%S+) (%S+)$')
+  local name = key == '*' and 'key.' or 'key:' .. key .. '.'
+  if places ~= '' then note(name .. 'concurrency ' .. (places == '-' and 'none' or places)) else places = old_places end
+  if weight ~= '' then note(name .. 'weight ' .. (weight == '-' and 'none' or weight)) else weight = old_weight end
+  local text = places .. ' ' .. weight
+  if text == '- -' then call('HDEL', PREFIX .. 'keyLimits', key) else call('HSET', PREFIX .. 'keyLimits', key, text) end
+  touch(key)
+end
+for i = 4, #ARGV, 3 do set_key(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+
+local limits = rate == '' and concurrency or concurrency .. ' ' .. rate
+local of_keys = call('HGETALL', PREFIX .. 'keyLimits')
+if limits == '0' then
+  limits = ''
+  call('HDEL', META, 'limits', 'bucket')
+else
+  call('HSET', META, 'limits', limits)
+  if rate == '' then call('HDEL', META, 'bucket') end
+  if places_of(limits) == 0 then mark_full() end
+end
+if limits == '' and #of_keys == 0 then call('HDEL', META, 'limitTrace') else call('HSET', META, 'limitTrace', NOW .. ' ' .. by .. ' ') end
+announce_room()
+if #changes > 0 then note_change('limit', by, 0, concat(changes, ', ')) end
+flush()
+local reply = { limits }
+for i = 1, #of_keys do reply[i + 1] = of_keys[i] end
+return reply

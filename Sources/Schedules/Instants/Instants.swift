@@ -1,0 +1,51 @@
+import Operations
+
+/// The instants of a recurrence, in milliseconds since 1970. The work of each call is bounded.
+package struct Instants: Sendable, Equatable {
+    private enum Rule: Equatable {
+        case every(interval: Int64, anchor: Int64)
+        case cron(CronExpression, Zone)
+    }
+
+    private let rule: Rule
+
+    /// - Parameter anchor: an instant from which equal times are counted.
+    /// - Throws: `.invalidOption` for an interval, an expression or a zone that cannot be one.
+    package init(_ recurrence: Recurrence, anchor: Int64) throws(OperationsError) {
+        switch recurrence.form {
+        case .every(let interval):
+            guard (Recurrence.shortest...Recurrence.longest).contains(interval) else {
+                throw OperationsError(
+                    .invalidOption,
+                    "the interval is \(Duration.milliseconds(interval)); expected 1 second to 10 years"
+                )
+            }
+            rule = .every(interval: interval, anchor: anchor)
+        case .cron(let expression, let zone):
+            rule = .cron(try CronExpression(expression), try Zone(zone))
+        }
+    }
+
+    /// The first instant behind this one; nil if there is none for decades.
+    package func next(after instant: Int64) -> Int64? {
+        switch rule {
+        case .every(let interval, let anchor):
+            return anchor + ((instant - anchor).floored(by: interval) + 1) * interval
+        case .cron(let expression, let zone):
+            let second = instant.floored(by: 1000)
+            guard let local = expression.match(from: zone.nextLocal(after: second)) else { return nil }
+            return zone.instant(ofLocal: local) * 1000
+        }
+    }
+
+    /// The last instant up to this one, and not before `first`, which is an instant itself.
+    package func last(from first: Int64, upTo instant: Int64) -> Int64 {
+        var low = first - 1  // next(after: low) is not behind the instant
+        var high = instant  // next(after: high) is
+        while high - low > 1 {
+            let middle = low + (high - low) / 2
+            if let next = next(after: middle), next <= instant { low = middle } else { high = middle }
+        }
+        return next(after: low) ?? first
+    }
+}

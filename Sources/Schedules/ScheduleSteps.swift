@@ -1,0 +1,75 @@
+import Operations
+
+extension ScheduleDefinition {
+    /// An instant that is later than this by server time was missed; what is less late is made up for.
+    package static let missedMilliseconds: Int64 = 60_000
+
+    private var instants: Instants? { try? Instants(recurrence, anchor: anchor) }
+    private var end: Int64 { rules.end?.milliseconds ?? .max }
+
+    /// The first instant behind this one, within start and end; nil if there is none.
+    package func next(after instant: Int64) -> Int64? {
+        // The start is an instant of its own if the recurrence has it.
+        let after = max(instant, (rules.start?.milliseconds ?? .min) - (rules.start == nil ? 0 : 1))
+        return instants?.next(after: after).flatMap { $0 <= end ? $0 : nil }
+    }
+
+    /// The next instants, for a preview.
+    package func next(_ count: Int, after instant: Int64) -> [Int64] {
+        var (found, last) = ([Int64](), instant)
+        while found.count < count, let next = next(after: last) {
+            found.append(next)
+            last = next
+        }
+        return found
+    }
+
+    /// What is done when an instant has come.
+    package struct Step: Sendable, Equatable {
+        /// The instant whose operation is enqueued; nil = none.
+        package var enqueued: Int64?
+        /// nil = the schedule is over.
+        package var next: Int64?
+        package var hasMissed = false
+    }
+
+    /// - Parameters:
+    ///   - due: the instant that was set.
+    ///   - now: server time, not before it.
+    package func step(due: Int64, now: Int64) -> Step {
+        guard now - due >= Self.missedMilliseconds else { return Step(enqueued: due, next: next(after: due)) }
+        switch rules.misfire {
+        case .skip: return Step(enqueued: nil, next: next(after: now), hasMissed: true)
+        case .latest:
+            let latest = instants?.last(from: due, upTo: min(now, end)) ?? due
+            return Step(enqueued: latest, next: next(after: latest), hasMissed: latest != due)
+        }
+    }
+
+    /// The operation of an instant. Its id comes of schedule and instant, and so does what jitter adds.
+    ///
+    /// - Parameters:
+    ///   - seal: signs and encrypts; nil = there are no keys.
+    ///   - now: server time, from which a delay is counted.
+    package func operation(
+        schedule: String,
+        queue: String,
+        instant: Int64,
+        now: Int64,
+        seal: (any EnvelopeSeal)?
+    ) throws(OperationsError) -> NewOperation {
+        let id = OperationID(milliseconds: UInt64(max(0, instant)), key: "schedule\n\(queue)\n\(schedule)\n\(instant)")
+        return NewOperation(
+            id: id,
+            priority: priority,
+            delayMilliseconds: max(0, instant + offset(id) - now),
+            expiresMilliseconds: expiresMilliseconds,
+            envelope: try seal?.seal(envelope, id: id, queue: queue) ?? envelope
+        )
+    }
+
+    private func offset(_ id: OperationID) -> Int64 {
+        let jitter = rules.jitter.wholeMilliseconds
+        return jitter > 0 ? Int64(id.low % UInt64(jitter + 1)) : 0
+    }
+}

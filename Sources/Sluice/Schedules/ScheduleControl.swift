@@ -1,0 +1,323 @@
+import Foundation
+import Schedules
+
+extension SluiceClient {
+    /// The schedules of the namespace: operations that are enqueued again and again.
+    ///
+    /// ```swift
+    /// try await sluice.schedules.set("nightly", .cron("0 3 * * *", zone: "Europe/Berlin"), Report(), .queue("reports"))
+    /// try await sluice.schedules.set("cleanup", .every(.seconds(600)), Cleanup())
+    /// ```
+    public var schedules: ScheduleControl { ScheduleControl(client: self) }
+}
+
+/// Sets, reads and changes schedules. See `SluiceClient.schedules`.
+///
+/// Any worker of a schedule's queue enqueues what is due: there is no leader, and each instant is enqueued once. While no worker is there, none is.
+public struct ScheduleControl: Sendable {
+    let client: SluiceClient
+    private static let tries = 10
+
+    // MARK: Setting
+
+    /// Sets a schedule. Every start of a program may do so: one that is as it should be stays as it is, and one that is paused stays paused.
+    ///
+    /// - Parameters:
+    ///   - id: its name, unique in its queue; see `NameRule`.
+    ///   - recurrence: when it runs.
+    ///   - operation: what it enqueues.
+    ///   - options: queue, priority, tags, attempts, expiry and run timeout of what it enqueues.
+    ///   - rules: missed instants, jitter, start and end.
+    /// - Returns: the schedule as it is stored now.
+    /// - Throws: `OperationsError`: `.invalidOption` for a recurrence that cannot be one or that has no instant left; `.refused` if the queue has
+    ///   1,000 others; or as an enqueue.
+    @discardableResult
+    public func set<Body: DistributedOperation>(
+        _ id: String,
+        _ recurrence: Recurrence,
+        _ operation: Body,
+        _ options: EnqueueOptions...,
+        rules: ScheduleRules = ScheduleRules()
+    ) async throws -> Schedule {
+        let options = EnqueueOptions(options)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        let new = try options.operation(
+            name: Body.name,
+            arguments: Array(encoder.encode(operation)),
+            retry: Body.retryPolicy,
+            serverTime: nil
+        )
+        return try await set(id, recurrence, new, options, rules)
+    }
+
+    /// Sets a schedule by the name of its operation, for programs that do not have its type.
+    ///
+    /// - Parameters:
+    ///   - id: its name, unique in its queue; see `NameRule`.
+    ///   - recurrence: when it runs.
+    ///   - name: the name under which workers registered the operation.
+    ///   - arguments: one JSON value, usually an object.
+    ///   - options: queue, priority, tags, attempts, expiry and run timeout of what it enqueues.
+    ///   - rules: missed instants, jitter, start and end.
+    /// - Returns: the schedule as it is stored now.
+    /// - Throws: as the function that takes an operation.
+    @discardableResult
+    public func set(
+        _ id: String,
+        _ recurrence: Recurrence,
+        name: String,
+        arguments: JSONValue = [:],
+        _ options: EnqueueOptions...,
+        rules: ScheduleRules = ScheduleRules()
+    ) async throws -> Schedule {
+        let options = EnqueueOptions(options)
+        let new = try options.operation(name: name, arguments: arguments.serializedBytes(), serverTime: nil)
+        return try await set(id, recurrence, new, options, rules)
+    }
+
+    private func set(
+        _ id: String,
+        _ recurrence: Recurrence,
+        _ new: NewOperation,
+        _ options: EnqueueOptions,
+        _ rules: ScheduleRules
+    ) async throws -> Schedule {
+        guard options.id == nil, options.start == nil, options.tracked != false else {
+            throw OperationsError(
+                .invalidOption,
+                "a schedule gives its operations their ids and times, and they are tracked: drop .id, .delay, .at and .untracked"
+            )
+        }
+        let definition = ScheduleDefinition(
+            recurrence: recurrence,
+            anchor: 0,
+            rules: rules,
+            priority: new.priority,
+            expiresMilliseconds: new.expiresMilliseconds,
+            envelope: new.envelope
+        )
+        return try await store(definition, id, queue: options.queueName).schedule
+    }
+
+    package enum Stored: Sendable { case created, changed, unchanged }
+
+    /// - Parameter mayReplace: false refuses a schedule that is there already and is another one.
+    package func store(
+        _ new: ScheduleDefinition,
+        _ id: String,
+        queue: String,
+        mayReplace: Bool = true
+    ) async throws -> (schedule: Schedule, outcome: Stored) {
+        try check(id, queue)
+        try new.check()
+        for _ in 0..<Self.tries {
+            let page = try await client.broker.schedule(id, queue: queue)
+            let known = page.schedules.first
+            let before = known.flatMap { try? ScheduleDefinition($0, queue: queue, seal: client.seal) }
+            let definition = anchored(new, before, now: page.time)
+            if let known, before == definition, known.runs.fault == nil {
+                return (Schedule(known, queue: queue), .unchanged)
+            }
+            guard known == nil || mayReplace else {
+                throw OperationsError(.refused, "schedule \(id) exists already in queue \(queue)")
+            }
+            let due = try due(definition, known, before, now: page.time)
+            let change = ScheduleChange(
+                id: id,
+                kind: .set(definition: try sealed(definition, id, queue)),
+                revision: known?.revision ?? 0,
+                due: known?.isPaused == true ? nil : due,
+                isPaused: known?.isPaused ?? false,
+                detail: "\(definition.recurrence)"
+            )
+            if try await send(change, queue) { return (try await find(id, queue), known == nil ? .created : .changed) }
+        }
+        throw Self.contended(id)
+    }
+
+    /// Equal times go on from where they were counted before, so that a repeated set changes nothing.
+    private func anchored(_ new: ScheduleDefinition, _ before: ScheduleDefinition?, now: Int64) -> ScheduleDefinition {
+        var definition = new
+        guard new.recurrence.interval != nil else { return definition }
+        if let before, before.recurrence == new.recurrence, before.rules.start == new.rules.start {
+            definition.anchor = before.anchor
+        } else {
+            definition.anchor = new.rules.start?.milliseconds ?? now
+        }
+        return definition
+    }
+
+    private func due(
+        _ definition: ScheduleDefinition,
+        _ known: StoredSchedule?,
+        _ before: ScheduleDefinition?,
+        now: Int64
+    ) throws(OperationsError) -> Int64 {
+        // An instant that has come and was not taken yet stays.
+        if let due = known?.due, let before, before.recurrence == definition.recurrence,
+            before.rules == definition.rules
+        {
+            return due
+        }
+        guard let next = definition.next(after: now) else {
+            throw OperationsError(.invalidOption, "\(definition.recurrence) has no instant between now and its end")
+        }
+        return next
+    }
+
+    private func sealed(
+        _ definition: ScheduleDefinition,
+        _ id: String,
+        _ queue: String
+    ) throws(OperationsError) -> [UInt8] {
+        let bytes = definition.encoded()
+        let sealed = try client.seal?.sealSchedule(bytes, id: id, queue: queue) ?? bytes
+        guard sealed.count <= StoredSchedule.definitionBytes else {
+            throw OperationsError(
+                .tooLarge,
+                "schedule \(id) has \(sealed.count) bytes; it may have \(StoredSchedule.definitionBytes): store the data elsewhere and pass its "
+                    + "address"
+            )
+        }
+        return sealed
+    }
+
+    /// - Returns: false if it was changed meanwhile: it is to be read again.
+    private func send(_ change: ScheduleChange, _ queue: String) async throws -> Bool {
+        switch try await client.broker.setSchedule(change, by: SluiceClient.identity, queue: queue) {
+        case .done: return true
+        case .outdated: return false
+        case .full:
+            throw OperationsError(
+                .refused,
+                "queue \(queue) has \(StoredSchedule.limit) schedules: remove one, or use another queue"
+            )
+        }
+    }
+
+    private static func contended(_ id: String) -> OperationsError {
+        OperationsError(.refused, "schedule \(id) is changed by others again and again: try again")
+    }
+
+    private func check(_ id: String, _ queue: String) throws(OperationsError) {
+        try NameRule.check(id, role: "schedule")
+        try NameRule.check(queue, role: "queue")
+    }
+
+    // MARK: Reading
+
+    /// All schedules of a queue, or of all queues, in the order of queues and ids.
+    ///
+    /// - Parameter queue: nil = all queues.
+    public func all(queue: String? = nil) async throws -> [Schedule] {
+        var found: [Schedule] = []
+        var queues = queue.map { [$0] } ?? []
+        if queue == nil { queues = try await client.queues() }
+        for queue in queues {
+            var page: SchedulePage
+            var last: String?
+            repeat {
+                page = try await client.broker.schedules(queue: queue, after: last)
+                found += page.schedules.map { Schedule($0, queue: queue) }
+                last = page.schedules.last?.id
+            } while page.more && last != nil
+        }
+        return found
+    }
+
+    /// One schedule.
+    ///
+    /// - Returns: nil if there is none of this id in the queue.
+    public func schedule(_ id: String, queue: String = Defaults.queue) async throws -> Schedule? {
+        try check(id, queue)
+        return try await client.broker.schedule(id, queue: queue).schedules.first.map { Schedule($0, queue: queue) }
+    }
+
+    private func find(_ id: String, _ queue: String) async throws -> Schedule {
+        guard let found = try await schedule(id, queue: queue) else {
+            throw OperationsError(.notFound, "queue \(queue) has no schedule \(OperationsError.quoted(id))")
+        }
+        return found
+    }
+
+    // MARK: Changing
+
+    /// Pauses a schedule: instants pass without an operation until it is resumed. What was enqueued goes on.
+    ///
+    /// - Returns: false if it was paused already.
+    /// - Throws: `OperationsError` with `.notFound`, or as any call.
+    @discardableResult
+    public func pause(_ id: String, queue: String = Defaults.queue) async throws -> Bool {
+        for _ in 0..<Self.tries {
+            let known = try await find(id, queue)
+            if known.state == .paused { return false }
+            let change = ScheduleChange(
+                id: id,
+                kind: .pause,
+                revision: known.stored.revision,
+                due: nil,
+                isPaused: true
+            )
+            if try await send(change, queue) { return true }
+        }
+        throw Self.contended(id)
+    }
+
+    /// Resumes a paused schedule, with the first instant that is to come.
+    ///
+    /// - Returns: false if it was not paused.
+    /// - Throws: `OperationsError` with `.notFound`, or as any call.
+    @discardableResult
+    public func resume(_ id: String, queue: String = Defaults.queue) async throws -> Bool {
+        try check(id, queue)
+        for _ in 0..<Self.tries {
+            let page = try await client.broker.schedule(id, queue: queue)
+            let known = try page.schedules.first.map { Schedule($0, queue: queue) } ?? notFound(id, queue)
+            guard known.state == .paused else { return false }
+            let definition = try ScheduleDefinition(known.stored.definition)
+            let change = ScheduleChange(
+                id: id,
+                kind: .resume,
+                revision: known.stored.revision,
+                due: definition.next(after: page.time)
+            )
+            if try await send(change, queue) { return true }
+        }
+        throw Self.contended(id)
+    }
+
+    private func notFound(_ id: String, _ queue: String) throws -> Schedule {
+        throw OperationsError(.notFound, "queue \(queue) has no schedule \(OperationsError.quoted(id))")
+    }
+
+    /// Removes a schedule. What it has enqueued stays.
+    ///
+    /// - Returns: false if there is none.
+    @discardableResult
+    public func remove(_ id: String, queue: String = Defaults.queue) async throws -> Bool {
+        try check(id, queue)
+        return try await client.broker.removeSchedule(id, by: SluiceClient.identity, queue: queue)
+    }
+
+    /// Enqueues the operation of a schedule now, besides its instants.
+    ///
+    /// - Returns: a reference to wait for, follow or cancel it.
+    /// - Throws: `OperationsError` with `.notFound`; with `.refused` if the keys here do not accept the schedule; or as an enqueue.
+    @discardableResult
+    public func runNow(_ id: String, queue: String = Defaults.queue) async throws -> OperationReference {
+        let stored = try await find(id, queue).stored
+        let definition: ScheduleDefinition
+        do { definition = try ScheduleDefinition(stored, queue: queue, seal: client.seal) } catch let failure
+            as SealFailure
+        {
+            throw OperationsError(.refused, "schedule \(id) is not accepted with these keys: \(failure.message)")
+        }
+        let new = NewOperation(
+            priority: definition.priority,
+            expiresMilliseconds: definition.expiresMilliseconds,
+            envelope: definition.envelope
+        )
+        return try await client.enqueue([new], queue: queue)[0]
+    }
+}

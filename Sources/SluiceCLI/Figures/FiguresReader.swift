@@ -1,0 +1,35 @@
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// Reads the figures of several queues, all at once over the pipelined connection. Queues of a cluster's nodes that are away are left out.
+struct FiguresReader: Sendable {
+    let client: SluiceClient
+    let queues: [String]
+    let absent: [AbsentNode]
+
+    /// - Parameter wanted: the queues; empty = all.
+    init(_ client: SluiceClient, _ wanted: [String]) async throws {
+        self.client = client
+        for queue in wanted { try NameRule.check(queue, role: "queue") }
+        for queue in wanted { try await client.knownQueue(queue) }
+        let all = wanted.isEmpty ? try await client.broker.queues() : Set(wanted).sorted()
+        (queues, absent) = try await client.broker.reachable(all)
+    }
+
+    /// One reply for each queue, in the order of `queues`.
+    func read(_ query: FiguresQuery) async throws -> [(queue: String, reply: FiguresReply)] {
+        try await each { try await client.broker.figures(query, queue: $0) }
+    }
+
+    /// Something for each queue, in the order of `queues`.
+    func each<Value: Sendable>(
+        _ body: @escaping @Sendable (String) async throws -> Value
+    ) async throws -> [(queue: String, reply: Value)] {
+        let found = try await withThrowingTaskGroup(of: (String, Value).self) { group in
+            for queue in queues { group.addTask { (queue, try await body(queue)) } }
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        return queues.compactMap { queue in found[queue].map { (queue, $0) } }
+    }
+}

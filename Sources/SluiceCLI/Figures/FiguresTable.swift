@@ -1,0 +1,163 @@
+import ArgumentParser
+import Operations
+import SluiceMonitor
+import TerminalText
+
+/// By what a list of figures is sorted, the largest first.
+package enum FiguresOrder: String, CaseIterable, Sendable, ExpressibleByArgument {
+    /// Attempts that ended.
+    case count
+    /// Attempts that failed.
+    case errors
+    /// The p95 of the wait.
+    case wait
+    /// The p95 of the run time.
+    case run
+    /// The run time of all attempts together.
+    case total
+    /// How much the mean run time has grown.
+    case change
+
+    func value(of figures: Figures) -> Double {
+        switch self {
+        case .count, .change: Double(figures.ended)
+        case .errors: Double(figures.failed + figures.retried)
+        case .wait: figures.wait.percentile(0.95) ?? -1
+        case .run: figures.run.percentile(0.95) ?? -1
+        case .total: Double(figures.run.microseconds)
+        }
+    }
+}
+
+/// A column of figures: for people, and as a plain value.
+struct FiguresColumn<Row> {
+    let title: String
+    /// The name in CSV.
+    let name: String
+    var dropPriority = 0
+    var alignment = TextAlignment.right
+    let text: (Row) -> String
+    let value: (Row) -> String
+
+    /// Both of them are this.
+    static func plain(_ title: String, _ name: String, _ text: @escaping (Row) -> String) -> Self {
+        Self(title: title, name: name, alignment: .left, text: text, value: text)
+    }
+
+    static func count(_ title: String, drop: Int = 0, _ number: @escaping (Row) -> Int64?) -> Self {
+        Self(
+            title: title,
+            name: title,
+            dropPriority: drop,
+            text: { number($0).map { QuantityText.grouped($0) } ?? "–" },
+            value: { number($0).map { "\($0)" } ?? "" }
+        )
+    }
+
+    static func time(_ title: String, _ name: String, drop: Int = 0, _ milliseconds: @escaping (Row) -> Double?) -> Self
+    {
+        Self(
+            title: title,
+            name: name,
+            dropPriority: drop,
+            text: { milliseconds($0).map(FiguresText.time) ?? "–" },
+            value: { milliseconds($0).map { "\(FiguresText.rounded($0))" } ?? "" }
+        )
+    }
+
+    static func share(_ title: String, _ name: String, drop: Int = 0, _ part: @escaping (Row) -> Double?) -> Self {
+        Self(
+            title: title,
+            name: name,
+            dropPriority: drop,
+            text: { part($0).map(FiguresText.percent) ?? "–" },
+            value: { part($0).map { "\(FiguresText.rounded($0))" } ?? "" }
+        )
+    }
+
+    static func rate(_ title: String, _ name: String, drop: Int = 0, _ perSecond: @escaping (Row) -> Double) -> Self {
+        Self(
+            title: title,
+            name: name,
+            dropPriority: drop,
+            text: { QuantityText.rate(perSecond($0)) },
+            value: { "\(FiguresText.rounded(perSecond($0)))" }
+        )
+    }
+}
+
+/// Figures as text.
+enum FiguresText {
+    static func table<Row>(_ columns: [FiguresColumn<Row>], _ rows: [Row], _ format: OutputFormat) -> Table {
+        let isCSV = format == .csv
+        var table = Table(
+            columns.map {
+                TableColumn(isCSV ? $0.name : $0.title, alignment: $0.alignment, dropPriority: $0.dropPriority)
+            }
+        )
+        for row in rows { table.append(columns.map { TableCell(isCSV ? $0.value(row) : $0.text(row)) }) }
+        return table
+    }
+
+    /// `<1ms`, `12ms`, `1.2s`, `2m41s`.
+    static func time(_ milliseconds: Double) -> String {
+        milliseconds < 1 ? "<1ms" : DurationText.precise(.microseconds(Int64(milliseconds * 1000)))
+    }
+
+    /// One decimal below 10 %.
+    static func percent(_ part: Double) -> String {
+        let percent = part * 100
+        let tenths = (percent * 10).rounded() / 10
+        return percent == 0 || tenths >= 10 ? "\(Int(percent.rounded()))%" : "\(max(0.1, tenths))%"
+    }
+
+    /// `+92%`, `-8%`: how much more than before.
+    static func change(_ factor: Double) -> String {
+        let percent = Int(min(1e6, (factor - 1) * 100).rounded())
+        return percent > 0 ? "+\(percent)%" : "\(percent)%"
+    }
+
+    /// To the thousandth.
+    static func rounded(_ number: Double) -> Double { (number * 1000).rounded() / 1000 }
+
+    /// `from 2026-01-05 10:00 to 2026-01-05 12:41 UTC`
+    static func span(_ times: (from: Int64, to: Int64)) -> String {
+        let minute = { TimeText.rfc3339($0).prefix(16).replacing("T", with: " ") }
+        return "from \(minute(times.from)) to \(minute(times.to)) UTC"
+    }
+}
+
+/// Figures as JSON.
+enum FiguresJSON {
+    /// The members of an object.
+    static func members(_ figures: Figures) -> [(String, JSONValue)] {
+        [
+            ("started", .number(figures.started)),
+            ("finished", .number(figures.finished)),
+            ("failed", .number(figures.failed)),
+            ("retried", .number(figures.retried)),
+            ("cancelled", .number(figures.cancelled)),
+            ("errorRate", rounded(figures.errorRate)),
+            ("wait", times(figures.wait)),
+            ("run", times(figures.run)),
+        ]
+    }
+
+    private static func times(_ histogram: DurationHistogram) -> JSONValue {
+        [
+            "count": .number(histogram.count),
+            "totalMilliseconds": .number(histogram.microseconds / 1000),
+            "meanMilliseconds": rounded(histogram.meanMilliseconds),
+            "p50Milliseconds": rounded(histogram.percentile(0.5)),
+            "p95Milliseconds": rounded(histogram.percentile(0.95)),
+            "p99Milliseconds": rounded(histogram.percentile(0.99)),
+        ]
+    }
+
+    static func rounded(_ number: Double?) -> JSONValue { JSONValue(number.map(FiguresText.rounded)) }
+
+    /// `from` and `to`.
+    static func span(_ times: (from: Int64, to: Int64)) -> [(String, JSONValue)] {
+        [("from", OperationJSON.time(times.from)), ("to", OperationJSON.time(times.to))]
+    }
+}

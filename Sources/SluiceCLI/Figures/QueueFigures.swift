@@ -1,0 +1,131 @@
+import Operations
+import Sluice
+import SluiceMonitor
+import TerminalText
+
+/// What happened in one queue in a time, and how long what waits takes.
+struct QueueFigures: Sendable {
+    /// Rates are of so many minutes up to now.
+    static let rateMinutes = 5
+
+    let queue: String
+    let figures: Figures
+    /// False where only figures by name are kept, which do not have what came in.
+    let hasEnqueued: Bool
+    let recent: RecentFigures
+    /// Ready operations, and failed ones that are tried again.
+    let waiting: Int
+
+    var drain: DrainEstimate { recent.drain(waiting: waiting) }
+
+    /// Reads the figures of the reader's queues.
+    static func read(_ reader: FiguresReader, _ query: FiguresQuery) async throws -> [QueueFigures] {
+        try await reader.each { queue in
+            let broker = reader.client.broker
+            async let reply = broker.figures(query, queue: queue)
+            async let recent = broker.recentFigures(queue: queue, minutes: rateMinutes)
+            async let snapshot = broker.snapshot(queue: queue, executingRows: 0)
+            let counts = try await snapshot.counts
+            return QueueFigures(
+                queue: queue,
+                figures: try await reply.sum,
+                hasEnqueued: query.unit == .minute,
+                recent: try await recent,
+                waiting: (counts[.ready] ?? 0) + (counts[.retrying] ?? 0)
+            )
+        }.map(\.reply)
+    }
+
+    // MARK: Output
+
+    private static func columns() -> [FiguresColumn<QueueFigures>] {
+        [
+            .plain("QUEUE", "queue") { $0.queue },
+            .count("STARTED", drop: 5) { $0.figures.started },
+            .count("FINISHED") { $0.figures.finished },
+            .count("FAILED") { $0.figures.failed },
+            .count("RETRIED", drop: 4) { $0.figures.retried },
+            .share("ERR", "error_rate") { $0.figures.errorRate },
+            .time("WAIT P50", "wait_p50_ms", drop: 3) { $0.figures.wait.percentile(0.5) },
+            .time("P95", "wait_p95_ms", drop: 3) { $0.figures.wait.percentile(0.95) },
+            .time("RUN P50", "run_p50_ms", drop: 2) { $0.figures.run.percentile(0.5) },
+            .time("P95", "run_p95_ms", drop: 2) { $0.figures.run.percentile(0.95) },
+            .rate("IN/S", "in_per_second", drop: 1) { $0.recent.inPerSecond },
+            .rate("OUT/S", "out_per_second", drop: 1) { $0.recent.outPerSecond },
+            .count("WAITING") { Int64($0.waiting) },
+            FiguresColumn(
+                title: "DRAIN",
+                name: "drain_seconds",
+                text: { $0.drain.text },
+                value: { $0.drain.seconds.map { "\(FiguresText.rounded($0))" } ?? $0.drain.trend }
+            ),
+        ]
+    }
+
+    private var json: JSONValue {
+        .object(
+            JSONObject(
+                [("v", 1), ("queue", .string(queue)), ("enqueued", hasEnqueued ? .number(figures.enqueued) : .null)]
+                    + FiguresJSON.members(figures) + [
+                        ("inPerSecond", FiguresJSON.rounded(recent.inPerSecond)),
+                        ("outPerSecond", FiguresJSON.rounded(recent.outPerSecond)),
+                        ("waiting", .number(waiting)),
+                        ("trend", .string(drain.trend)),
+                        ("drainSeconds", FiguresJSON.rounded(drain.seconds)),
+                    ]
+            )
+        )
+    }
+
+    /// Prints the rows: `docs/schema/queue-figures.json`.
+    static func print(_ rows: [QueueFigures], _ query: FiguresQuery, _ reader: FiguresReader, _ invocation: Invocation)
+    {
+        let console = invocation.console
+        let time = rows.map(\.recent.time).max() ?? invocation.localNow
+        let span = query.times(at: time)
+        switch invocation.format {
+        case .json:
+            let members: [(String, JSONValue)] =
+                [("v", 1), ("time", OperationJSON.time(time)), ("namespace", .string(reader.client.namespace))]
+                + FiguresJSON.span(span)
+                + [("queues", .array(rows.map(\.json))), ("absentNodes", AbsentNode.json(reader.absent))]
+            console.print(.object(JSONObject(members)), .json)
+        case .jsonl: console.print(rows.map { $0.json.serialized() })
+        case .id: console.print(rows.map(\.queue))
+        case .table, .wide, .csv:
+            let isEmpty = rows.isEmpty && invocation.format != .csv
+            let table = FiguresText.table(columns(), rows, invocation.format)
+            if !isEmpty { console.print(table, invocation.format, showsHeader: invocation.options.showsHeader) }
+        }
+        console.note(rows.isEmpty ? "no queues yet" : FiguresText.span(span))
+        console.warn(reader.absent)
+    }
+}
+
+extension DrainEstimate {
+    fileprivate var text: String {
+        switch self {
+        case .empty: "0s"
+        case .seconds(let seconds): seconds < 1 ? "<1s" : DurationText.short(.seconds(min(seconds, 1e10)))
+        case .grows, .stalled: trend
+        }
+    }
+
+    /// nil = it does not end so.
+    fileprivate var seconds: Double? {
+        switch self {
+        case .empty: 0
+        case .seconds(let seconds): seconds
+        case .grows, .stalled: nil
+        }
+    }
+
+    fileprivate var trend: String {
+        switch self {
+        case .empty: "empty"
+        case .seconds: "shrinks"
+        case .grows: "grows"
+        case .stalled: "stalled"
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Operations
+import Selectors
+
+/// Which events are printed: `state:dead queue:mail id:01J…`.
+struct EventFilter: Sendable {
+    private static let fields: Set<OperationQuery.Field> = [.state, .queue, .id]
+
+    private let query: OperationQuery
+    /// Only what clients and operators changed.
+    let onlyChanges: Bool
+
+    /// - Throws: `CLIError` with `.usage` if a word is about something that events do not have.
+    init(_ words: [String], onlyChanges: Bool = false) throws(CLIError) {
+        query = try OperationQuery(typed: words)
+        self.onlyChanges = onlyChanges
+        guard query.terms.allSatisfy({ Self.fields.contains($0.field) }) else {
+            throw .usage("events are found by state, queue and id only", fix: "state:dead queue:mail id:01J…")
+        }
+    }
+
+    func queues(of known: [String]) -> [String] { query.queues(of: known) }
+
+    /// Whether all transitions are printed, and with them the numbers of what is not kept.
+    var isWhole: Bool { !query.filtersTransitions && !onlyChanges }
+
+    /// Whether what was changed is printed: always, but where certain operations or states are asked for.
+    var showsChanges: Bool { onlyChanges || !query.filtersTransitions }
+
+    func matches(_ transition: (id: OperationID, state: OperationState)) -> Bool {
+        !onlyChanges && query.states.contains(transition.state)
+            && query.terms.allSatisfy { $0.field != .id || $0.matches(transition.id.description) != $0.isNegated }
+    }
+
+    /// What is printed of a batch; nil = nothing.
+    func part(of batch: EventBatch) -> EventBatch? {
+        var part = batch
+        if !showsChanges { part.change = nil }
+        guard !isWhole else { return part }
+        part.transitions = batch.transitions.filter(matches)
+        return part.transitions.isEmpty && part.change == nil ? nil : part
+    }
+}
+
+extension OperationQuery {
+    fileprivate var filtersTransitions: Bool { terms.contains { $0.field != .queue } }
+}

@@ -1,0 +1,37 @@
+import ArgumentParser
+import Operations
+import Selectors
+import Sluice
+
+/// Names schedules by their ids.
+package struct ScheduleTargets: ParsableArguments {
+    @Argument(help: ArgumentHelp("Ids of schedules.", valueName: "id")) var ids: [String]
+    @Option(name: .shortAndLong, help: "Look in this queue only.") var queue: String?
+
+    package init() {}
+
+    /// The schedules of these ids, each in the one queue that has it.
+    ///
+    /// - Throws: `.notFound` with the nearest id; `.usage` for an id that is in two queues, naming both.
+    func find(_ client: SluiceClient) async throws -> [Schedule] {
+        try await Self.find(ids, queue: queue, client)
+    }
+
+    static func find(_ ids: [String], queue: String?, _ client: SluiceClient) async throws -> [Schedule] {
+        for id in ids { try NameRule.check(id, role: "schedule") }
+        if let queue { try await client.knownQueue(queue) }
+        let all = try await client.schedules.all(queue: queue)
+        return try ids.map { id throws(CLIError) in
+            let found = all.filter { $0.id == id }
+            guard let first = found.first else {
+                let near = Suggestion.nearest(to: id, among: all.map(\.id)).map { "; did you mean \"\($0)\"?" } ?? ""
+                throw CLIError(.notFound, "no schedule \"\(id)\"\(near)", fix: "\(Program.name) schedule ls")
+            }
+            guard found.count == 1 else {
+                let queues = found.map(\.queue).joined(separator: ", ")
+                throw CLIError.usage("schedule \"\(id)\" is in the queues \(queues)", fix: "-q \(first.queue)")
+            }
+            return first
+        }
+    }
+}

@@ -1,0 +1,306 @@
+import ArgumentParser
+import Operations
+import Schedules
+import Sluice
+import SluiceMonitor
+import TerminalText
+
+package struct ScheduleListVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ls",
+            abstract: "List schedules, with the next and the last run of each.",
+            aliases: ["list"]
+        )
+    }
+
+    @Option(name: .shortAndLong, help: "List those of this queue.") var queue: String?
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let client = try await invocation.connect()
+        if let queue { try await client.knownQueue(queue) }
+        let schedules = try await client.schedules.all(queue: queue)
+        let console = invocation.console
+        switch invocation.format {
+        case .json: console.print(["v": 1, "schedules": .array(schedules.map(ScheduleJSON.object))], .json)
+        case .jsonl: console.print(schedules.map { ScheduleJSON.object($0).serialized() })
+        case .id: console.print(schedules.map(\.id))
+        case .table, .wide, .csv:
+            guard !schedules.isEmpty else {
+                console.note("no schedules; add one: \(Program.name) schedule add ID NAME --every 10m")
+                return .done
+            }
+            console.print(table(schedules, invocation), invocation.format, showsHeader: invocation.options.showsHeader)
+        }
+        return .done
+    }
+
+    private func table(_ schedules: [Schedule], _ invocation: Invocation) -> Table {
+        let names = ["ID", "QUEUE", "WHEN", "NEXT", "LAST", "ENQUEUED", "NAME"]
+        var table = Table(names.map { TableColumn($0) })
+        func time(_ milliseconds: Int64?) -> String {
+            milliseconds.map { TimeText.format($0, invocation.settings.time.content, now: invocation.localNow) } ?? "-"
+        }
+        for schedule in schedules {
+            let next = schedule.state == .active ? time(schedule.stored.due) : schedule.state.rawValue
+            let cells = [
+                schedule.id, schedule.queue, schedule.recurrence?.description ?? "unreadable", next,
+                time(schedule.stored.runs.last?.instant), QuantityText.grouped(Int64(schedule.enqueued)), schedule.name,
+            ]
+            table.append(cells.map { TableCell($0) })
+        }
+        return table
+    }
+}
+
+package struct ScheduleShowVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "show",
+            abstract: "Show schedules: when each runs next, or why it does not, and what it enqueues."
+        )
+    }
+
+    @OptionGroup var targets: ScheduleTargets
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let client = try await invocation.connect()
+        let console = invocation.console
+        for schedule in try await targets.find(client) {
+            if invocation.format.isJSON {
+                console.print(ScheduleJSON.object(schedule), invocation.format)
+            } else {
+                let snapshot = try await client.broker.snapshot(queue: schedule.queue, executingRows: 0)
+                console.print(lines(schedule, snapshot, invocation).map { SafeText.line($0) })
+            }
+        }
+        return .done
+    }
+
+    private func lines(_ schedule: Schedule, _ snapshot: QueueSnapshot, _ invocation: Invocation) -> [String] {
+        func time(_ milliseconds: Int64) -> String {
+            TimeText.format(milliseconds, invocation.settings.time.content, now: snapshot.time)
+        }
+        let (stored, rules) = (schedule.stored, schedule.rules)
+        var lines = ["\(schedule.id) " + ScheduleText.sentence(schedule, now: snapshot.time)]
+        if let fix = ScheduleText.fix(schedule) { lines.append("  try:  \(fix)") }
+        if schedule.state == .active, snapshot.liveWorkers.isEmpty {
+            lines += [
+                "no worker serves queue \(schedule.queue)", "  try:  \(Program.name) worker -q \(schedule.queue)",
+            ]
+        } else if snapshot.paused {
+            lines.append("queue \(schedule.queue) is paused: what is enqueued waits")
+        }
+        lines.append("when       " + (schedule.recurrence?.description ?? "unreadable"))
+        lines.append("operation  \(schedule.name) in queue \(schedule.queue)")
+        lines.append("misfire    \(rules.misfire.rawValue)")
+        if rules.jitter > .zero { lines.append("jitter     up to \(DurationText.coarse(rules.jitter))") }
+        if let start = rules.start { lines.append("start      \(time(start.milliseconds))") }
+        if let end = rules.end { lines.append("end        \(time(end.milliseconds))") }
+        lines.append("enqueued   \(QuantityText.grouped(stored.runs.enqueued))")
+        if let last = stored.runs.last { lines.append("last       \(time(last.instant)), operation \(last.id)") }
+        if let missed = stored.runs.missedAt { lines.append("missed     \(time(missed))") }
+        lines.append("changed    \(time(stored.changedAt)) by \(stored.changedBy)")
+        return lines
+    }
+}
+
+package struct ScheduleRemoveVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "rm",
+            abstract: "Remove schedules. What they have enqueued stays."
+        )
+    }
+
+    @OptionGroup var targets: ScheduleTargets
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await ScheduleChanges(targets, invocation).run("removed", "was removed by another client") {
+            client,
+            schedule in
+            try await client.schedules.remove(schedule.id, queue: schedule.queue)
+        }
+    }
+}
+
+package struct SchedulePauseVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "pause",
+            abstract: "Pause schedules: instants pass without an operation. What was enqueued goes on."
+        )
+    }
+
+    @OptionGroup var targets: ScheduleTargets
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await ScheduleChanges(targets, invocation).run("paused", "is paused already") { client, schedule in
+            try await client.schedules.pause(schedule.id, queue: schedule.queue)
+        }
+    }
+}
+
+package struct ScheduleResumeVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "resume",
+            abstract: "Resume paused schedules with the first instant that is to come."
+        )
+    }
+
+    @OptionGroup var targets: ScheduleTargets
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await ScheduleChanges(targets, invocation).run("resumed", "is not paused") { client, schedule in
+            try await client.schedules.resume(schedule.id, queue: schedule.queue)
+        }
+    }
+}
+
+package struct ScheduleRunVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "run",
+            abstract: "Enqueue the operation of a schedule now, besides its instants."
+        )
+    }
+
+    @OptionGroup var targets: ScheduleTargets
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        let client = try await invocation.connect()
+        for schedule in try await targets.find(client) {
+            let reference = try await client.schedules.runNow(schedule.id, queue: schedule.queue)
+            if invocation.format.isJSON {
+                let object: JSONValue = [
+                    "v": 1, "id": .string("\(reference.id)"), "queue": .string(schedule.queue),
+                    "name": .string(schedule.name), "created": .bool(reference.isNew),
+                ]
+                invocation.console.print(object, invocation.format)
+            } else {
+                invocation.console.print(["\(reference.id)"])
+            }
+        }
+        return .done
+    }
+}
+
+/// A change of schedules, with a line for each.
+struct ScheduleChanges {
+    let targets: ScheduleTargets
+    let invocation: Invocation
+
+    init(_ targets: ScheduleTargets, _ invocation: Invocation) {
+        self.targets = targets
+        self.invocation = invocation
+    }
+
+    /// - Parameters:
+    ///   - participle: what a changed one is.
+    ///   - already: why another one is not.
+    func run(
+        _ participle: String,
+        _ already: String,
+        _ change: (SluiceClient, Schedule) async throws -> Bool
+    ) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        let client = try await invocation.connect()
+        var outcomes: [(schedule: Schedule, isChanged: Bool)] = []
+        for schedule in try await targets.find(client) {
+            outcomes.append((schedule, try await change(client, schedule)))
+        }
+        let console = invocation.console
+        if invocation.format.isJSON {
+            let objects = outcomes.map { schedule, isChanged -> JSONValue in
+                ["id": .string(schedule.id), "queue": .string(schedule.queue), "changed": .bool(isChanged)]
+            }
+            console.print(["v": 1, "schedules": .array(objects)], invocation.format)
+        } else {
+            console.print(outcomes.map { "\($0.schedule.id) " + ($0.isChanged ? participle : already) })
+        }
+        return .done
+    }
+}
+
+package struct SchedulePreviewVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "preview",
+            abstract: "Show the next runs of a schedule, or of a cron expression that is not stored.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) schedule preview nightly
+                  \(Program.name) schedule preview --cron '30 2 * * *' --tz Europe/Berlin --from 2027-03-26T00:00:00Z
+                """
+        )
+    }
+
+    @Argument(help: ArgumentHelp("Id of a schedule.", valueName: "id")) var id: String?
+    @Option(name: .shortAndLong, help: "Look in this queue only.") var queue: String?
+    @OptionGroup var time: RecurrenceFlags
+    @Option(name: .shortAndLong, help: ArgumentHelp("Show so many runs, 1 to 1000 (10).", valueName: "n"))
+    var number = 10
+    @Option(help: ArgumentHelp("Begin at this time instead of now.", valueName: "time"), transform: TimeText.parse)
+    var from: Int64?
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws {
+        guard (1...1000).contains(number) else {
+            throw CLIError.usage("-n is \(number); expected 1 to 1000", fix: "-n 10")
+        }
+        guard (id == nil) == time.isGiven else {
+            let fix = "\(Program.name) schedule preview ID, or --cron '0 3 * * *' --tz Europe/Berlin"
+            throw CLIError.usage(
+                id == nil
+                    ? "nothing to preview; expected an id, --every or --cron" : "an id excludes --every and --cron",
+                fix: fix
+            )
+        }
+        if id == nil { _ = try time.recurrence() }
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let now = from ?? invocation.localNow
+        SchedulePreview(try await definition(now, invocation), count: number, now: now).print(invocation)
+        return .done
+    }
+
+    private func definition(_ now: Int64, _ invocation: Invocation) async throws -> ScheduleDefinition {
+        guard let id else {
+            let bounds = time.bounds
+            return ScheduleDefinition(
+                recurrence: try time.recurrence(),
+                anchor: time.start ?? now,
+                rules: ScheduleRules(start: bounds.start, end: bounds.end),
+                envelope: []
+            )
+        }
+        let schedule = try await ScheduleTargets.find([id], queue: queue, try await invocation.connect())[0]
+        guard let definition = schedule.definition else {
+            throw CLIError(.refused, "schedule \(id) cannot be read", fix: "\(Program.name) schedule show \(id)")
+        }
+        return definition
+    }
+}

@@ -1,0 +1,85 @@
+import Operations
+import Sluice
+import SluiceMonitor
+
+/// A verb that does the same to each operation.
+package protocol ChangeVerb: Verb {
+    static var kind: ChangeKind { get }
+    var selection: Selection { get }
+    var consent: Consent { get }
+
+    /// Changes up to 500 operations of a queue, and returns what became of each.
+    func change(_ ids: [OperationID], _ queue: String, _ client: SluiceClient) async throws -> [ChangeResult]
+}
+
+extension ChangeVerb {
+    package func check() throws { try selection.check() }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try await Change.run(invocation, Self.kind, selection, consent) { try await change($1, $2, $0) }
+    }
+}
+
+extension Change {
+    fileprivate static func run(
+        _ invocation: Invocation,
+        _ kind: ChangeKind,
+        _ selection: Selection,
+        _ consent: Consent,
+        _ apply: @escaping @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeResult]
+    ) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        let references = try selection.targets.references()
+        guard selection.isQuery || !references.isEmpty else {
+            throw CLIError.usage("no ids; nothing was \(kind.participle)", fix: "\(Program.name) \(kind.verb) ID")
+        }
+        let client = try await invocation.connect()
+        let change = Change(
+            invocation: invocation,
+            client: client,
+            verb: kind.verb,
+            participle: kind.participle,
+            allowed: Set(kind.allowed),
+            needsRecord: true
+        ) { ids, queue in
+            zip(ids, try await apply(client, ids, queue)).map { id, outcome in
+                row(Location(queue: queue, id: id), outcome, kind)
+            }
+        }
+        guard selection.isQuery else { return try await change.run(references, consent) }
+        return try await change.run(selection, in: kind.searched, consent)
+    }
+
+    private static func row(
+        _ location: Location,
+        _ outcome: ChangeResult,
+        _ kind: ChangeKind
+    ) -> TargetReport.Row {
+        let id = location.id.description
+        let refusedState: OperationState? = if case .refused(let state) = outcome { state } else { nil }
+        let (status, text, name): (ExitStatus, String, String) =
+            switch outcome {
+            case .done: (.done, kind.participle, kind.participle)
+            case .refused(let state): (.refused, "is \(state.rawValue)\(hint(kind, state, id))", "refused")
+            case .keyTaken(let other): (.refused, "has a unique key that \(other) has now", "refused")
+            case .unknown: (.notFound, "is unknown", "unknown")
+            }
+        return TargetReport.Row(
+            reference: id,
+            location: location,
+            status: status,
+            text: text,
+            outcome: name,
+            kind: refusedState.map { "refused: \($0.rawValue)" }
+        )
+    }
+
+    /// What does what the verb cannot do in this state.
+    private static func hint(_ kind: ChangeKind, _ state: OperationState, _ id: String) -> String {
+        switch (kind, state) {
+        case (.retry, .finished): "; run it again: \(Program.name) rerun \(id)"
+        case (.retry, .blocked): "; release it: \(Program.name) release \(id)"
+        default: ""
+        }
+    }
+}

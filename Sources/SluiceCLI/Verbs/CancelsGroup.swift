@@ -1,0 +1,186 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+import TerminalText
+
+/// `cancels ls | rm`
+package struct CancelsGroup: ParsableCommand {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "cancels",
+            abstract: "List and remove standing cancels.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) cancel -w 'name:Send*' --until 10m --reason "provider is down"
+                  \(Program.name) cancels ls
+                  \(Program.name) cancels rm mail/3
+                """,
+            subcommands: [CancelsListVerb.self, CancelsRemoveVerb.self]
+        )
+    }
+
+    package init() {}
+}
+
+/// A standing cancel and its queue.
+private struct PlacedCancel: Sendable {
+    var queue: String
+    var cancel: StandingCancel
+    var name: String { "\(queue)/\(cancel.id)" }
+
+    /// The living ones of some queues.
+    static func read(_ queues: [String], _ client: SluiceClient) async throws -> [PlacedCancel] {
+        var placed: [PlacedCancel] = []
+        for queue in queues {
+            placed += try await client.broker.standingCancels(queue: queue).cancels.map {
+                PlacedCancel(queue: queue, cancel: $0)
+            }
+        }
+        return placed
+    }
+
+    var json: JSONValue {
+        [
+            "v": 1,
+            "id": .string(name),
+            "queue": .string(queue),
+            "query": .string(cancel.query),
+            "endsAt": OperationJSON.time(cancel.endsAt),
+            "setAt": OperationJSON.time(cancel.setAt),
+            "by": .string(cancel.by),
+            "reason": .string(cancel.reason),
+            "caught": .number(Int(cancel.caught)),
+        ]
+    }
+}
+
+package struct CancelsListVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ls",
+            abstract: "List the standing cancels, with how many operations each has cancelled.",
+            aliases: ["list"]
+        )
+    }
+
+    @Option(name: .shortAndLong, help: "List those of this queue.")
+    var queue: String?
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let client = try await invocation.connect()
+        let known = try await client.queues()
+        if let queue, !known.contains(queue) { throw CLIError.unknownQueue(queue, known: known) }
+        let cancels = try await PlacedCancel.read(queue.map { [$0] } ?? known, client)
+        let console = invocation.console
+        switch invocation.format {
+        case .json: console.print(["v": 1, "cancels": .array(cancels.map(\.json))], .json)
+        case .jsonl: console.print(cancels.map { $0.json.serialized() })
+        case .id: console.print(cancels.map(\.name))
+        case .table, .wide, .csv:
+            guard !cancels.isEmpty else {
+                console.note("no standing cancels")
+                return .done
+            }
+            console.print(table(cancels, invocation), invocation.format, showsHeader: invocation.options.showsHeader)
+        }
+        return .done
+    }
+
+    private func table(_ cancels: [PlacedCancel], _ invocation: Invocation) -> Table {
+        var table = Table(["ID", "UNTIL", "CAUGHT", "BY", "QUERY", "REASON"].map { TableColumn($0) })
+        for placed in cancels {
+            let cancel = placed.cancel
+            let style = invocation.settings.time.content
+            let cells = [
+                placed.name, TimeText.format(cancel.endsAt, style, now: invocation.localNow), "\(cancel.caught)",
+                cancel.by,
+                cancel.query, cancel.reason,
+            ]
+            table.append(cells.map { TableCell($0) })
+        }
+        return table
+    }
+}
+
+package struct CancelsRemoveVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "rm",
+            abstract: "Remove standing cancels. What they have cancelled stays cancelled.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) cancels rm mail/3
+                  \(Program.name) cancels rm --all
+                """
+        )
+    }
+
+    @Argument(help: ArgumentHelp("Standing cancels, as cancels ls names them.", valueName: "queue/id"))
+    var ids: [String] = []
+    @Flag(help: "Remove all standing cancels of the namespace.")
+    var all = false
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws {
+        guard ids.isEmpty == all else {
+            let fix = "\(Program.name) cancels rm QUEUE/ID, or --all"
+            throw CLIError.usage(all ? "ids and --all exclude each other" : "nothing to remove", fix: fix)
+        }
+        for id in ids { _ = try place(id) }
+    }
+
+    private func place(_ text: String) throws(CLIError) -> (queue: String, id: Int64) {
+        let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2, NameRule.allows(parts[0]), let id = Int64(parts[1]), id > 0 else {
+            throw .usage("\(OperationsError.quoted(text)) names no standing cancel", fix: "\(Program.name) cancels ls")
+        }
+        return (parts[0], id)
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        let client = try await invocation.connect()
+        let known = try await client.queues()
+        var removed: [String] = []
+        if all {
+            for queue in known {
+                removed += try await remove(nil, queue, client).map { "\(queue)/\($0)" }
+            }
+        }
+        var unknown: [String] = []
+        for text in ids {
+            let (queue, id) = try place(text)
+            let gone = known.contains(queue) ? try await remove([id], queue, client) : []
+            if gone.isEmpty { unknown.append(text) } else { removed.append(text) }
+        }
+        report(removed, invocation)
+        guard let first = unknown.first else { return .done }
+        let error = CLIError(
+            removed.isEmpty ? .notFound : .partly,
+            "no standing cancel \(first)" + (unknown.count > 1 ? ", and \(unknown.count - 1) more" : ""),
+            fix: "\(Program.name) cancels ls"
+        )
+        invocation.console.report(error, asJSON: invocation.format.isJSON)
+        return error.status
+    }
+
+    private func remove(_ ids: [Int64]?, _ queue: String, _ client: SluiceClient) async throws -> [Int64] {
+        try await client.broker.removeStandingCancels(ids, by: SluiceClient.identity, queue: queue)
+    }
+
+    private func report(_ removed: [String], _ invocation: Invocation) {
+        let console = invocation.console
+        switch invocation.format {
+        case .json, .jsonl: console.print(["v": 1, "removed": .array(removed.map { .string($0) })], invocation.format)
+        case .id: console.print(removed)
+        case .csv, .table, .wide:
+            console.print(removed.isEmpty ? ["no standing cancels"] : removed.map { "\($0) removed" })
+        }
+    }
+}

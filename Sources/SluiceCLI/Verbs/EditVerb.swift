@@ -1,0 +1,231 @@
+import ArgumentParser
+import Operations
+import Sluice
+import TerminalText
+
+package struct EditVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "edit",
+            abstract: "Change priority, time or tags of operations that wait.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) edit 7QK2MX -p high
+                  \(Program.name) edit 7QK2MX --in 2h -t night
+                  \(Program.name) edit -w 'queue:mail tag:newsletter' -p low
+                  \(Program.name) edit 7QK2MX
+
+                Only what waits can be edited: ready, scheduled, retrying and held operations. A ready one with another priority goes behind \
+                the others of that priority; with a time it is scheduled. -t replaces all tags; they are sealed with the arguments, so this needs \
+                the keys where there are any. Without an option, $VISUAL or $EDITOR opens. To start one at once: \(Program.name) retry
+                """
+        )
+    }
+
+    @OptionGroup package var targets: Targets
+    @Option(
+        name: [.customShort("w"), .customLong("where")],
+        help: ArgumentHelp("Select by a query: 'state:ready name:Send*' (list --help).", valueName: "query")
+    )
+    var query: [String] = []
+    @Option(
+        name: .shortAndLong,
+        help: "The new priority: veryLow, low, normal, high or veryHigh.",
+        transform: { try OperationPriority(typed: $0) }
+    )
+    var priority: OperationPriority?
+    @Option(help: "Start no earlier than this time: 2026-01-31T08:00:00Z.", transform: TimeText.parse) var at: Int64?
+    @Option(
+        name: .customLong("in"),
+        help: "Start no earlier than this time from now (10m).",
+        transform: DurationText.parse
+    )
+    var delay: Duration?
+    @Option(name: .shortAndLong, help: "A new tag; may be repeated. Replaces all tags.") var tag: [String] = []
+    @OptionGroup var consent: Consent
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    private var selection: Selection {
+        var selection = Selection()
+        (selection.targets, selection.query, selection.tag) = (targets, query, [])
+        return selection
+    }
+
+    private var isInteractive: Bool { priority == nil && at == nil && delay == nil && tag.isEmpty }
+
+    package func check() throws {
+        try selection.check()
+        try TimeLimit.check(delay, "--in")
+        guard at == nil || delay == nil else { throw CLIError.usage("--at excludes --in", fix: "drop one of them") }
+        guard isInteractive, !query.isEmpty || targets.ids.count != 1 else { return }
+        throw CLIError.usage(
+            "nothing to change; an editor opens for one operation",
+            fix: "\(Program.name) edit ID -p high"
+        )
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        let references = try targets.references()
+        guard !query.isEmpty || !references.isEmpty else {
+            throw CLIError.usage("no ids; nothing was edited", fix: "\(Program.name) edit ID")
+        }
+        let client = try await invocation.connect()
+        let wanted = Wanted(priority: priority, at: at, delay: delay, tags: tag.isEmpty ? nil : tag)
+        let edits = isInteractive ? TextEditor(invocation) : nil
+        let editing = Editing(client: client, wanted: wanted, editor: edits)
+        let states = OperationState.allCases.filter(\.isWaiting)
+        let change = Change(
+            invocation: invocation,
+            client: client,
+            verb: "edit",
+            participle: "edited",
+            allowed: Set(states),
+            needsRecord: true,
+            apply: editing.apply
+        )
+        guard !query.isEmpty else { return try await change.run(references, consent) }
+        return try await change.run(selection, in: states, consent)
+    }
+}
+
+/// What is to be changed; nil = it stays.
+private struct Wanted: Sendable {
+    var priority: OperationPriority?
+    /// Milliseconds since 1970.
+    var at: Int64?
+    var delay: Duration?
+    var tags: [String]?
+
+    init(priority: OperationPriority?, at: Int64?, delay: Duration?, tags: [String]?) {
+        (self.priority, self.at, self.delay, self.tags) = (priority, at, delay, tags)
+    }
+
+    /// What a person has changed in the editor.
+    init(_ edited: JSONValue, of detail: OperationDetail, _ envelope: OperationEnvelope) throws {
+        let header = detail.record.header
+        let priority = edited["priority"]?.stringValue.flatMap { OperationPriority(rawValue: $0) }
+        guard let priority, let tags = edited["tags"]?.arrayValue?.map(\.stringValue), !tags.contains(nil) else {
+            throw CLIError.usage("\"priority\" or \"tags\" cannot be read; nothing was changed", fix: "edit it again")
+        }
+        let texts = tags.compactMap { $0 }
+        let time = edited["at"]?.stringValue
+        self.init(
+            priority: priority == header.priority ? nil : priority,
+            at: time == Self.time(of: detail) ? nil : try time.map(TimeText.parse),
+            delay: nil,
+            tags: texts == envelope.tags ? nil : texts
+        )
+    }
+
+    /// The time for which it waits.
+    static func time(of detail: OperationDetail) -> String? {
+        [.scheduled, .retrying].contains(detail.state) ? TimeText.rfc3339(detail.record.dueAt) : nil
+    }
+
+    func delayMilliseconds(_ now: Int64) throws -> Int64? {
+        if let delay { return delay.wholeMilliseconds }
+        guard let at else { return nil }
+        guard at > now else {
+            throw OperationsError(
+                .refused,
+                "cannot wait for \(TimeText.rfc3339(at)), which is past; to start it: retry"
+            )
+        }
+        return try TimeLimit.delay(until: Double(at), now: now)
+    }
+}
+
+/// Edits operations of a queue.
+private struct Editing: Sendable {
+    let client: SluiceClient
+    let wanted: Wanted
+    /// nil = the options say what changes.
+    let editor: TextEditor?
+
+    private struct Target {
+        var index: Int
+        var edit: OperationEdit
+    }
+
+    @Sendable
+    func apply(_ ids: [OperationID], _ queue: String) async throws -> [TargetReport.Row] {
+        let details = try await client.broker.details(ids, queue: queue)
+        let now =
+            wanted.at == nil && editor == nil
+            ? 0 : try await client.broker.snapshot(queue: queue, executingRows: 0).time
+        var rows: [TargetReport.Row] = []
+        var targets: [Target] = []
+        for (id, detail) in zip(ids, details) {
+            let location = Location(queue: queue, id: id)
+            guard let detail else {
+                rows.append(.init(location, .notFound, "is unknown", "unknown"))
+                continue
+            }
+            do {
+                targets.append(Target(index: rows.count, edit: try edit(detail, now)))
+                rows.append(.init(location, .done, "edited", "edited"))
+            } catch let error as OperationsError where [.refused, .invalidOption, .tooLarge].contains(error.code) {
+                rows.append(.init(location, .refused, error.message, "refused"))
+            }
+        }
+        let outcomes = try await client.broker.edit(targets.map(\.edit), by: SluiceClient.identity, queue: queue)
+        for (target, outcome) in zip(targets, outcomes) {
+            guard let refusal = Self.refusal(outcome) else { continue }
+            let location = Location(queue: queue, id: target.edit.record.header.id)
+            rows[target.index] = .init(location, refusal.status, refusal.text, refusal.outcome)
+        }
+        return rows
+    }
+
+    private static func refusal(_ outcome: EditOutcome) -> (status: ExitStatus, text: String, outcome: String)? {
+        switch outcome {
+        case .done: nil
+        case .outdated: (.refused, "has changed meanwhile; edit it again", "refused")
+        case .refused(let state): (.refused, "is \(state.rawValue)", "refused")
+        case .unknown: (.notFound, "is unknown", "unknown")
+        }
+    }
+
+    private func edit(_ detail: OperationDetail, _ now: Int64) throws -> OperationEdit {
+        guard detail.state.isWaiting else { return OperationEdit(detail.record) }
+        var wanted = wanted
+        if let editor {
+            let envelope = try client.verifiedEnvelope(detail)
+            let text: JSONValue = [
+                "priority": .string(detail.record.header.priority.rawValue),
+                "at": Wanted.time(of: detail).map { .string($0) } ?? .null,
+                "tags": .array(envelope.tags.map { .string($0) }),
+            ]
+            let saved = try JSONValue(parsing: try editor.edit(Array(text.serialized().utf8), of: "operation"))
+            wanted = try Wanted(saved, of: detail, envelope)
+        }
+        var bytes: [UInt8]?
+        if let tags = wanted.tags {
+            var envelope = try client.verifiedEnvelope(detail)
+            envelope.tags = tags
+            bytes = try client.sealed(envelope, for: detail)
+        }
+        return OperationEdit(
+            detail.record,
+            priority: wanted.priority,
+            delayMilliseconds: try wanted.delayMilliseconds(now),
+            envelope: bytes
+        )
+    }
+}
+
+extension TargetReport.Row {
+    fileprivate init(_ location: Location, _ status: ExitStatus, _ text: String, _ outcome: String) {
+        self.init(
+            reference: location.id.description,
+            location: location,
+            status: status,
+            text: text,
+            outcome: outcome,
+            kind: status == .refused ? "refused" : nil
+        )
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+
+package struct HoldVerb: ChangeVerb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "hold",
+            abstract: "Hold operations that wait: none of them starts until it is released.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) hold 7QK2MX --reason "ask Ann first"
+                  \(Program.name) hold -w 'queue:mail tag:newsletter'
+                  \(Program.name) list state:blocked
+
+                Ready, scheduled and retrying operations become blocked. An expiry goes on counting. An untracked operation cannot be \
+                held: it has no record. To hold back a whole queue: \(Program.name) queue pause
+                """
+        )
+    }
+
+    @OptionGroup package var selection: Selection
+    @Option(help: "Why, for people: kept with the operations.") var reason = ""
+    @OptionGroup package var consent: Consent
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package static var kind: ChangeKind { .hold }
+
+    package func change(_ ids: [OperationID], _ queue: String, _ client: SluiceClient) async throws -> [ChangeResult] {
+        try await client.hold(ids, reason: reason, queue: queue)
+    }
+}
+
+package struct ReleaseVerb: ChangeVerb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "release",
+            abstract: "Release held operations: to the head of their queue, or back to their time.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) release 7QK2MX
+                  \(Program.name) release -w 'queue:mail tag:newsletter'
+
+                What was scheduled or retrying waits for its time again, if that is to come. All others are the next of their priority.
+                """
+        )
+    }
+
+    @OptionGroup package var selection: Selection
+    @OptionGroup package var consent: Consent
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package static var kind: ChangeKind { .release }
+
+    package func change(_ ids: [OperationID], _ queue: String, _ client: SluiceClient) async throws -> [ChangeResult] {
+        try await client.release(ids, queue: queue)
+    }
+}

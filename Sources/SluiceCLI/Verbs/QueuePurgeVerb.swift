@@ -1,0 +1,101 @@
+import ArgumentParser
+import Operations
+import Sluice
+import TerminalText
+
+package struct QueuePurgeVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "purge",
+            abstract: "Remove all operations that wait in queues, for good.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) queue purge mail
+                  \(Program.name) queue purge mail -y
+
+                Ready, scheduled, retrying and held operations go, with errors and log; nothing of them is left to retry. What runs and what \
+                has ended stays, and so does what is enqueued after the beginning. An interrupted purge goes on when it is repeated. To end \
+                them as cancelled instead, at once: \(Program.name) cancel --queue
+                """
+        )
+    }
+
+    @Argument(help: "The queues.") var queues: [String]
+    @OptionGroup var consent: Consent
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        for queue in queues { try NameRule.check(queue, role: "queue") }
+        let client = try await invocation.connect()
+        var waiting: [String: Int] = [:]
+        for queue in queues {
+            try await client.knownQueue(queue)
+            let counts = try await client.broker.snapshot(queue: queue, executingRows: 0).counts
+            waiting[queue] = counts.filter(\.key.isWaiting).values.reduce(0, +)
+        }
+        let all = waiting.values.reduce(0, +)
+        if consent.dryRun {
+            DryRun(participle: "removed", matches: all, sample: []).print(invocation)
+            return .done
+        }
+        let place = queues.count == 1 ? "queue \(queues[0])" : "\(queues.count) queues"
+        try invocation.confirm(
+            "remove \(QuantityText.grouped(Int64(all))) waiting operations of \(place) for good?",
+            count: all,
+            isConfirmed: consent.yes
+        )
+        let interruption = Interruption()
+        var removed: [(queue: String, count: Int)] = []
+        var status: ExitStatus?
+        for queue in queues where status == nil {
+            let purged = try await purge(queue, of: waiting[queue] ?? 0, client, invocation, interruption)
+            removed.append((queue, purged.removed))
+            status = purged.status
+        }
+        report(removed, invocation)
+        guard let status else { return .done }
+        invocation.console.note("interrupted; go on: \(Program.name) queue purge \(queues.joined(separator: " "))")
+        return status
+    }
+
+    /// - Returns: how many were removed, and the status of a signal that came before the end.
+    private func purge(
+        _ queue: String,
+        of count: Int,
+        _ client: SluiceClient,
+        _ invocation: Invocation,
+        _ interruption: Interruption
+    ) async throws -> (removed: Int, status: ExitStatus?) {
+        var progress: PurgeProgress?
+        let (begun, console) = (ContinuousClock.now, invocation.console)
+        var rate = EndRate()
+        defer { invocation.console.clearStatus() }
+        while progress?.isDone != true {
+            if let status = interruption.received.status { return (progress?.removed ?? 0, status) }
+            progress = try await client.broker.purge(queue, by: SluiceClient.identity, from: progress)
+            rate.add(ended: progress?.removed ?? 0, at: .now - begun)
+            let line = EndProgress(ended: progress?.removed ?? 0, total: count, open: [], rate: rate)
+            console.showStatus(line.line(console.errors))
+        }
+        return (progress?.removed ?? 0, nil)
+    }
+
+    private func report(_ removed: [(queue: String, count: Int)], _ invocation: Invocation) {
+        let console = invocation.console
+        switch invocation.format {
+        case .id: break
+        case .json, .jsonl:
+            let queues = removed.map { ["name": .string($0.queue), "removed": .number($0.count)] as JSONValue }
+            console.print(["v": 1, "queues": .array(queues)], invocation.format)
+        case .csv:
+            var table = Table(["QUEUE", "REMOVED"].map { TableColumn($0) })
+            for row in removed { table.append([row.queue, "\(row.count)"].map { TableCell($0) }) }
+            console.print(table, .csv, showsHeader: invocation.options.showsHeader)
+        case .table, .wide:
+            console.print(removed.map { "\($0.queue): \(QuantityText.grouped(Int64($0.count))) removed" })
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import ArgumentParser
+import Operations
+import Sluice
+
+package struct RerunVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "rerun",
+            abstract: "Enqueue operations again as new ones, with the same or changed arguments.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) rerun 7QK2MX
+                  \(Program.name) rerun 7QK2MX to=ann@example.com retries:=3
+                  \(Program.name) rerun 7QK2MX -e
+                  \(Program.name) rerun -w 'state:dead name:Resize' -q images-slow
+
+                Each new operation has an id of its own and names the old one (rerunOf); the old one stays as it is. Name, arguments, tags, \
+                priority, attempts and time limit are the same. k=v replaces one argument, k:=json one that is no text; -e opens all of \
+                them in $VISUAL or $EDITOR. -q enqueues into another queue. What is signed or encrypted is checked and sealed anew, so it \
+                needs the keys. An interrupted rerun of a query enqueues again what was done before when it is repeated.
+                """
+        )
+    }
+
+    @OptionGroup package var selection: Selection
+    @Flag(name: .shortAndLong, help: "Edit the arguments before they are enqueued; one operation.") var edit = false
+    @Option(name: .shortAndLong, help: "Enqueue into this queue instead of its own.") var queue: String?
+    @OptionGroup var consent: Consent
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    /// The operations; the words with "=" are arguments.
+    private var named: Selection {
+        var named = selection
+        named.targets.ids = selection.targets.ids.filter { !$0.contains("=") }
+        return named
+    }
+
+    private var words: [String] { selection.targets.ids.filter { $0.contains("=") } }
+
+    package func check() throws {
+        try named.check()
+        if let queue { try NameRule.check(queue, role: "queue") }
+        guard edit, selection.isQuery || named.targets.ids.count != 1 else { return }
+        throw CLIError.usage("-e edits one operation", fix: "\(Program.name) rerun ID -e")
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        let selection = named
+        let references = try selection.targets.references()
+        guard selection.isQuery || !references.isEmpty else {
+            throw CLIError.usage("no ids; nothing was enqueued", fix: "\(Program.name) rerun ID")
+        }
+        let client = try await invocation.connect()
+        let changes = try KeyValueArguments.object(from: words)
+        let rerun = Rerun(client: client, queue: queue, changes: changes, edits: edit, invocation: invocation)
+        let change = Change(
+            invocation: invocation,
+            client: client,
+            verb: "rerun",
+            participle: "enqueued again",
+            allowed: Set(OperationState.allCases),
+            needsRecord: true,
+            apply: rerun.apply
+        )
+        guard selection.isQuery else { return try await change.run(references, consent) }
+        return try await change.run(selection, in: OperationState.allCases, consent)
+    }
+}
+
+/// Enqueues operations again.
+private struct Rerun: Sendable {
+    let client: SluiceClient
+    let queue: String?
+    let changes: JSONValue
+    let edits: Bool
+    let invocation: Invocation
+
+    @Sendable
+    func apply(_ ids: [OperationID], _ place: String) async throws -> [TargetReport.Row] {
+        let details = try await client.broker.details(ids, queue: place)
+        var rows: [TargetReport.Row] = []
+        var new: [NewOperation] = []
+        for (id, detail) in zip(ids, details) {
+            let reference = id.description
+            guard let detail else {
+                rows.append(.init(reference: reference, status: .notFound, text: "is unknown", outcome: "unknown"))
+                continue
+            }
+            do {
+                let operation = try operation(detail)
+                let location = Location(queue: queue ?? place, id: operation.id)
+                new.append(operation)
+                rows.append(.init(reference: reference, location: location, text: "rerun of \(id)", outcome: "rerun"))
+            } catch let error as OperationsError where error.code == .refused {
+                let location = Location(queue: place, id: id)
+                rows.append(
+                    .init(
+                        reference: reference,
+                        location: location,
+                        status: .refused,
+                        text: error.message,
+                        outcome: "refused"
+                    )
+                )
+            }
+        }
+        _ = try await client.handOver(new, queue: queue ?? place, durability: .none)
+        return rows
+    }
+
+    private func operation(_ detail: OperationDetail) throws -> NewOperation {
+        let header = detail.record.header
+        var envelope = try client.verifiedEnvelope(detail)
+        envelope.arguments = try arguments(envelope.arguments)
+        envelope.rerunOf = header.id
+        try envelope.validate()
+        return NewOperation(
+            id: OperationID(),
+            tracked: true,
+            priority: header.priority,
+            delayMilliseconds: 0,
+            expiresMilliseconds: 0,
+            envelope: envelope.encoded()
+        )
+    }
+
+    private func arguments(_ old: [UInt8]) throws -> [UInt8] {
+        var bytes = old
+        if let members = changes.objectValue?.members, !members.isEmpty {
+            guard case .object(var object) = try JSONValue(parsing: old) else {
+                throw OperationsError(
+                    .refused,
+                    "has arguments that are no object, so none of them can be replaced; use -e"
+                )
+            }
+            for member in members { object[member.key] = member.value }
+            bytes = Array(JSONValue.object(object).serialized().utf8)
+        }
+        return edits ? try TextEditor(invocation).edit(bytes, of: "arguments") : bytes
+    }
+}

@@ -1,0 +1,65 @@
+import Operations
+import TerminalText
+
+extension MonitorView {
+    func drawQueues(on grid: inout Grid) {
+        let top = drawTop(on: &grid)
+        queueScreenList
+            .draw(on: &grid, headerAt: top, rowsFrom: top + 1, lines: size.height - top - 2, style: style)
+        if let board = model.board, board.queues.isEmpty { drawNothing("no queues yet", y: top + 1, on: &grid) }
+    }
+
+    private var queueScreenList: ScreenList {
+        guard let figures = model.figures else { return withStates(queueList(isOverview: false)) }
+        var list = ScreenList(columns: [
+            ScreenColumn("QUEUE", 9, .left, isFlexible: true), ScreenColumn("OUT 10m", 10, .left, drop: 3),
+            ScreenColumn("READY", 7), ScreenColumn("EXEC", 5), ScreenColumn("DEAD", 5, drop: 5),
+            ScreenColumn("IN/s", 5, drop: 8), ScreenColumn("OUT/s", 5, drop: 7), ScreenColumn("OLDEST", 6, drop: 1),
+            ScreenColumn("WAITp95", 7, drop: 4), ScreenColumn("RUNp95", 6, drop: 2), ScreenColumn("ERR%", 4, drop: 6),
+            ScreenColumn("WORKERS", 7, drop: 9), ScreenColumn("STATE", 11, .left),
+        ])
+        list.rows = (model.board?.queues ?? []).map { queue in
+            ScreenList.Row(
+                cells: cells(of: queue, figures.queues[queue.name] ?? FiguresBoard.Queue()),
+                isSelected: model.selectedItem == .queue(queue.name)
+            )
+        }
+        return withStates(list)
+    }
+
+    private func cells(of queue: QueueSummary, _ figures: FiguresBoard.Queue) -> [[Span]] {
+        let recent = figures.recent
+        let errors = recent.errorRate.map { QuantityText.rate($0 * 100) } ?? "–"
+        return [
+            [Span(SafeText.line(queue.name))],
+            [Span(Sparkline.text(figures.ended.suffix(10), ascii: style.usesASCII), .finished)],
+            count(queue.count(.ready)), count(queue.count(.executing), .executing), count(queue.count(.dead), .dead),
+            [Span(QuantityText.rate(queue.rates.enqueued))], [Span(QuantityText.rate(queue.rates.ended))],
+            duration(queue.oldestMilliseconds), [Span(Self.milliseconds(recent.wait.percentile(0.95)))],
+            [Span(Self.milliseconds(recent.run.percentile(0.95)))],
+            [Span(errors, recent.errorRate ?? 0 > 0 ? .dead : .plain)], count(queue.liveWorkers), [],
+        ]
+    }
+
+    private func withStates(_ list: ScreenList) -> ScreenList {
+        var list = list
+        let state = list.columns.count - 1
+        list.columns[state].isFlexible = true
+        let queues = model.board?.queues ?? []
+        for (row, queue) in queues.enumerated() { list.rows[row].cells[state] = [stateSpan(of: queue)] }
+        // Who has paused a queue is worth more than other columns.
+        if queues.contains(where: { $0.pause != nil }) { list.columns[state].width = 26 }
+        return list
+    }
+
+    /// The state; of a paused queue also since when, by whom and why.
+    private func stateSpan(of queue: QueueSummary) -> Span {
+        var text = queue.condition.text
+        if let pause = queue.pause {
+            text += " by \(pause.by)"
+            if let now = model.board?.time { text += ", \(TimeText.relative(pause.at, now: now))" }
+            if !pause.reason.isEmpty { text += ": \(pause.reason)" }
+        }
+        return Span(SafeText.line(text), queue.condition.role)
+    }
+}

@@ -1,0 +1,53 @@
+import Operations
+
+/// The events' screen: the newest lines, followed until it is scrolled back.
+package struct EventsPane: Sendable {
+    private static let kept = 1_000
+
+    private(set) var lines: [EventLine] = []
+    /// Transitions in one second; nil = unknown.
+    private(set) var rate: Double?
+    /// Only lines with this text are shown; empty = all.
+    var filter = ""
+    /// The number of lines between the last shown one and the newest; 0 = the newest is followed.
+    private(set) var back = 0
+    private var lastRead: Duration?
+
+    /// Takes the events of a pass.
+    mutating func update(_ reading: EventsReading, at instant: Duration) {
+        if reading.isReplay {
+            (lines, rate, back) = ([], nil, 0)
+        } else if let lastRead, instant > lastRead {
+            rate = Double(reading.count) / (instant - lastRead).secondsAsDouble
+        }
+        lastRead = instant
+        let before = shown.count
+        lines = (lines + reading.lines).suffix(Self.kept)
+        // What is being read stays in its place.
+        if back > 0 { back += max(0, shown.count - before) }
+        back = min(back, max(0, shown.count - 1))
+    }
+
+    var shown: [EventLine] {
+        let filter = filter.lowercased()
+        return filter.isEmpty ? lines : lines.filter { $0.text.lowercased().contains(filter) }
+    }
+
+    mutating func scroll(by distance: Int) {
+        back = min(max(0, back - distance), max(0, shown.count - 1))
+    }
+}
+
+extension EventLine {
+    /// The line without its time, not escaped for a terminal.
+    var text: String {
+        let words: [String] =
+            switch content {
+            case .transition(let id, let state): [id.description, state.rawValue, queue]
+            case .more(let count): ["and \(count) more", queue]
+            case .change(let change): [change.by, change.word, queue, change.sentence]
+            case .missed(let count): ["\(count) events missed", queue]
+            }
+        return words.joined(separator: "  ")
+    }
+}

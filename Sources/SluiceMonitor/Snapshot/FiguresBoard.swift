@@ -1,0 +1,56 @@
+import Operations
+
+/// The figures of the last hour, for the overview and the queues' screen. Workers count them; they are a heartbeat late.
+package struct FiguresBoard: Sendable {
+    /// Minutes that are read.
+    package static let minutes = 60
+    /// Minutes over which percentiles and error rates are shown, with the one that is not over.
+    package static let recentMinutes = 5
+
+    /// One queue.
+    package struct Queue: Sendable {
+        /// What happened in the recent minutes.
+        package var recent = Figures()
+        /// Ended attempts in each of the last minutes, oldest first.
+        package var ended = [Double](repeating: 0, count: FiguresBoard.minutes)
+    }
+
+    package private(set) var queues: [String: Queue] = [:]
+    /// All queues together.
+    package private(set) var sum = Queue()
+
+    package init(_ replies: [String: FiguresReply]) {
+        for (name, reply) in replies {
+            var queue = Queue()
+            let newest = reply.time / 60_000
+            for row in reply.rows {
+                let age = Int(clamping: newest - row.start / 60_000)
+                guard (0..<Self.minutes).contains(age) else { continue }
+                queue.ended[Self.minutes - 1 - age] += Double(row.figures.ended)
+                if age < Self.recentMinutes { queue.recent.add(row.figures) }
+            }
+            queues[name] = queue
+            sum.recent.add(queue.recent)
+            for minute in 0..<Self.minutes { sum.ended[minute] += queue.ended[minute] }
+        }
+    }
+
+    /// The sums of so many columns of equal length, oldest first.
+    static func columns(_ values: [Double], count: Int) -> [Double] {
+        guard count > 0, count < values.count else { return values }
+        let length = (values.count + count - 1) / count
+        return stride(from: 0, to: values.count, by: length).map { start in
+            values[start..<min(start + length, values.count)].reduce(0, +)
+        }
+    }
+}
+
+extension MonitorBroker {
+    /// Reads the figures of queues, all of them at once over the pipelined connection.
+    func figures(queues: [String], _ query: FiguresQuery) async throws -> [String: FiguresReply] {
+        try await withThrowingTaskGroup(of: (String, FiguresReply).self) { group in
+            for queue in queues { group.addTask { (queue, try await figures(query, queue: queue)) } }
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+}

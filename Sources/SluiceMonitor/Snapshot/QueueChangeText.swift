@@ -1,0 +1,25 @@
+import Operations
+import TerminalText
+
+extension QueueChange {
+    /// The verb as the command line says it.
+    package var word: String {
+        switch verb {
+        case .cancelQueue, .setStandingCancel: "cancel"
+        case .removeStandingCancel: "cancels rm"
+        case .setSchedule: "schedule add"
+        case .pauseSchedule: "schedule pause"
+        case .resumeSchedule: "schedule resume"
+        case .removeSchedule: "schedule rm"
+        case .stopSchedule: "schedule stopped"
+        default: verb.rawValue
+        }
+    }
+
+    /// What was changed: the number of operations, or the worker and its setting.
+    package var sentence: String {
+        let whole = verb == .cancelQueue ? "the whole queue" : ""
+        let number = count > 0 ? "\(QuantityText.grouped(Int64(count))) operation\(count == 1 ? "" : "s")" : ""
+        return [whole, number, detail].filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,35 @@
+import Operations
+
+extension WorkerOrder {
+    /// The order as it is typed: `quiet`, `slots 4`.
+    package var word: String {
+        switch self {
+        case .quiet: "quiet"
+        case .resume: "resume"
+        case .stop: "stop"
+        case .slots(let count): "slots \(count)"
+        }
+    }
+}
+
+extension OperatorBroker {
+    /// Stores an order for a worker, in each of its queues.
+    ///
+    /// - Returns: false if the worker has ended meanwhile.
+    package func steer(_ order: WorkerOrder, worker: WorkerSummary, by: String) async throws -> Bool {
+        var isStored = false
+        for queue in worker.queues {
+            if try await steer(order, worker: worker.id, by: by, queue: queue) { isStored = true }
+        }
+        return isStored
+    }
+}
+
+extension WorkerSummary {
+    /// What became of an order for the worker.
+    package func answer(to order: WorkerOrder, isStored: Bool) -> String {
+        guard isStored else { return "\(label): has ended meanwhile" }
+        if isLost { return "\(label): \(order.word), if it comes back (it is lost)" }
+        return "\(label): \(order.word), with its next heartbeat"
+    }
+}

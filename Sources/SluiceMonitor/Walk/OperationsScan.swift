@@ -1,0 +1,166 @@
+import Operations
+import Selectors
+
+/// What the operations' screen asks for.
+package struct OperationsRequest: Sendable, Equatable {
+    /// The chosen state; nil = all states.
+    package var state: OperationState?
+    /// The filter; nil = none.
+    package var filter: OperationQuery?
+    /// How many pages are read, 1 or more.
+    package var pages = 1
+
+    package init(state: OperationState?, filter: OperationQuery? = nil, pages: Int = 1) {
+        self.state = state
+        self.filter = filter
+        self.pages = pages
+    }
+
+    /// Whether the filter names states, which then count in place of the chosen one.
+    package var filterHasStates: Bool { filter?.terms.contains { $0.field == .state } ?? false }
+
+    /// The filter together with the chosen state.
+    package var query: OperationQuery {
+        var query = filter ?? OperationQuery()
+        if let state, !filterHasStates { query.terms.append(.states([state])) }
+        return query
+    }
+
+    /// Whether rows of the other request belong to this one, whatever the number of pages.
+    func isSameList(as other: Self) -> Bool { state == other.state && filter == other.filter }
+}
+
+/// The newest operations that a request is for.
+package struct OperationsReading: Sendable {
+    package var request: OperationsRequest
+    package var operations: [OperationDetail]
+    /// How many operations were examined.
+    package var scanned: Int
+    /// How many the places had.
+    package var total: Int
+    /// How many could not be compared with the filter: they are encrypted, and there is no key.
+    package var unread = 0
+    /// Whether there are more to examine.
+    package var hasMore: Bool
+    /// Sentences about queues of the filter that do not exist.
+    package var unknownQueues: [String] = []
+
+    package init(
+        _ request: OperationsRequest,
+        _ operations: [OperationDetail],
+        scanned: Int? = nil,
+        total: Int? = nil,
+        hasMore: Bool = false
+    ) {
+        self.request = request
+        self.operations = operations
+        self.scanned = scanned ?? operations.count
+        self.total = total ?? operations.count
+        self.hasMore = hasMore
+    }
+}
+
+extension OperationQuery {
+    /// The query with ids of workers in place of their names. A name that no worker has stays, and matches nothing.
+    func resolvingWorkers(_ workers: [WorkerSummary]) -> OperationQuery {
+        var query = self
+        for index in terms.indices where terms[index].field == .worker {
+            guard case .texts(let values) = terms[index].condition else { continue }
+            query.terms[index].condition = .texts(
+                values.flatMap { value -> [TextPattern] in
+                    let found = workers.filter { value.matches($0.label) || value.matches($0.id) }
+                    return found.isEmpty ? [value] : found.map { TextPattern(exactly: $0.id) }
+                }
+            )
+        }
+        return query
+    }
+}
+
+/// Reads the pages of a request: the newest operations of each state's place in each queue, merged.
+struct OperationsScan: Sendable {
+    /// Operations of one page, over all places.
+    static let page = 200
+    /// With a filter, a page examines so many times as many at most until it is full.
+    private static let patience = 10
+    private static let leastOfAPlace = 5
+
+    private struct Part: Sendable {
+        var found: [OperationDetail] = []
+        var scanned = 0
+        var unread = 0
+        var hasMore = false
+    }
+
+    let broker: any MonitorBroker
+    let snapshot: NamespaceSnapshot
+    /// The keys that read arguments.
+    let view: PayloadView
+
+    func run(_ request: OperationsRequest) async throws -> OperationsReading {
+        let query = request.query.resolvingWorkers(WorkerSummary.merge(snapshot.queues))
+        let known = snapshot.queues.map(\.queue)
+        let meant = Set(query.queues(of: known))
+        let queues = snapshot.queues.filter { meant.contains($0.queue) }
+        let places = query.states.flatMap { state in
+            queues.filter { ($0.counts[state] ?? 0) > 0 }.map { (state: state, queue: $0) }
+        }
+        let total = places.reduce(0) { $0 + ($1.queue.counts[$1.state] ?? 0) }
+        let share = max(Self.leastOfAPlace, Self.page / max(1, places.count)) * request.pages
+        let limit = total <= Self.page * request.pages ? Self.page * request.pages : share
+        let parts = try await withThrowingTaskGroup(of: Part.self) { group in
+            for place in places {
+                group.addTask {
+                    try await read(place.state, place.queue.queue, query, limit: limit, now: place.queue.time)
+                }
+            }
+            return try await group.reduce(into: [Part]()) { $0.append($1) }
+        }
+        var reading = OperationsReading(
+            request,
+            parts.flatMap(\.found),
+            scanned: parts.reduce(0) { $0 + $1.scanned },
+            total: total,
+            hasMore: parts.contains(where: \.hasMore)
+        )
+        reading.unread = parts.reduce(0) { $0 + $1.unread }
+        reading.unknownQueues = query.unknownQueues(of: known)
+        return reading
+    }
+
+    /// - Parameter limit: how many operations of the place to find.
+    private func read(
+        _ state: OperationState,
+        _ queue: String,
+        _ query: OperationQuery,
+        limit: Int,
+        now: Int64
+    ) async throws -> Part {
+        var part = Part()
+        var cursor: String?
+        let sought = query.sought
+        let most = query.filtersRows ? Self.patience * limit : limit
+        repeat {
+            let page = try await broker.page(
+                state: state,
+                queue: queue,
+                cursor: cursor,
+                limit: min(OperationPage.limit(sought), most - part.scanned),
+                sought: sought
+            )
+            cursor = page.cursor
+            part.scanned += page.leftOut
+            for operation in page.operations {
+                part.scanned += 1
+                switch query.match(operation, now: now, view: view) {
+                case .yes: part.found.append(operation)
+                case .unread: part.unread += 1
+                case .no where query.endsWalk(at: operation, now: now): return part
+                case .no: break
+                }
+            }
+        } while cursor != nil && part.scanned < most && part.found.count < limit
+        part.hasMore = cursor != nil
+        return part
+    }
+}

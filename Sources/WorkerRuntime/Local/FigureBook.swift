@@ -1,0 +1,128 @@
+import Operations
+import Synchronization
+
+/// What this worker counts by queue and operation name, until a heartbeat that has carried it is answered.
+final class FigureBook: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    private struct Page {
+        /// By place. nil = names beyond the limit, and what cannot be read.
+        private var entries: [FiguresDelta.Entry] = []
+        private var places: [String?: Int] = [:]
+        /// Most operations have the name of the one before.
+        private var last: Int?
+        /// Sent, and not answered yet: it is sent again as it is, because it may have arrived.
+        var sent: FiguresDelta?
+        private var number: Int64 = 0
+        /// Server time at `base`, in milliseconds.
+        var serverTime: Int64?
+
+        mutating func change(_ name: String?, _ body: (inout Figures) -> Void) {
+            let place = if let last, entries[last].name == name { last } else { place(of: name) }
+            last = place
+            body(&entries[place].figures)
+        }
+
+        private mutating func place(of name: String?) -> Int {
+            if let known = places[name] { return known }
+            if name != nil, places.count >= Defaults.figureNames { return place(of: nil) }
+            entries.append(FiguresDelta.Entry(name: name, figures: Figures()))
+            places[name] = entries.count - 1
+            return entries.count - 1
+        }
+
+        mutating func send() -> FiguresDelta? {
+            if sent == nil { sent = takeRest() }
+            return sent
+        }
+
+        mutating func takeRest() -> FiguresDelta? {
+            guard !entries.isEmpty else { return nil }
+            number += 1
+            defer { (entries, places, last) = ([], [:], nil) }
+            return FiguresDelta(number: number, entries: entries.sorted { ($0.name ?? "") < ($1.name ?? "") })
+        }
+    }
+
+    /// The offset to server time is taken from answers that came within this time, unless there is no other.
+    private static let promptAnswer: Duration = .milliseconds(100)
+    private let base = Instant.now
+    private let pages = Mutex<[Int: Page]>([:])
+
+    /// A body begins. By the server's clock, because `readyAt` is a time of the server.
+    func started(_ queue: Int, _ name: String, readyAt: Int64, at instant: Instant) {
+        let elapsed = (instant - base).microseconds
+        pages.withLock { pages in
+            let serverTime = pages[queue]?.serverTime
+            pages[queue, default: Page()].change(name) { figures in
+                figures.started += 1
+                if let serverTime { figures.wait.add(microseconds: (serverTime - readyAt) * 1000 + elapsed) }
+            }
+        }
+    }
+
+    /// An operation has ended here.
+    ///
+    /// - Parameter run: its name and when its body began; nil = its body has not begun.
+    func ended(_ queue: Int, _ run: (name: String, startedAt: Instant)?, _ settlement: Settlement) {
+        // Of what ends without having run, only what cannot be read counts.
+        guard run != nil || settlement.isDead else { return }
+        if settlement.usesNoAttempt { return }
+        let duration = run.map { (Instant.now - $0.startedAt).microseconds }
+        pages.withLock { pages in
+            pages[queue, default: Page()].change(run?.name) { figures in
+                figures.count(settlement)
+                if let duration { figures.run.add(microseconds: duration) }
+            }
+        }
+    }
+
+    // MARK: Heartbeats
+
+    /// What the next heartbeat of a queue carries.
+    func send(_ queue: Int) -> FiguresDelta? {
+        pages.withLock { $0[queue]?.send() }
+    }
+
+    /// The heartbeat was answered.
+    func answered(_ queue: Int, time: Int64, sentAt: Instant) {
+        let now = Instant.now
+        let middle = (sentAt + (now - sentAt) / 2 - base).microseconds / 1000
+        pages.withLock { pages in
+            pages[queue, default: Page()].sent = nil
+            guard now - sentAt < Self.promptAnswer || pages[queue]?.serverTime == nil else { return }
+            pages[queue]?.serverTime = time - middle
+        }
+    }
+
+    /// Everything that no heartbeat was answered for. There is none any more.
+    func takeAll(_ queue: Int) -> [FiguresDelta] {
+        pages.withLock { pages in
+            defer { pages[queue]?.sent = nil }
+            return [pages[queue]?.sent, pages[queue]?.takeRest()].compactMap { $0 }
+        }
+    }
+}
+
+extension Figures {
+    /// An attempt has ended so. A run that uses none is not counted.
+    fileprivate mutating func count(_ settlement: Settlement) {
+        switch settlement {
+        case .finished: finished += 1
+        case .failed(.dead, _): failed += 1
+        case .failed(.retry, _): retried += 1
+        case .failed(.cancelled, _), .failed(.caught, _): cancelled += 1
+        case .failed(.snoozed, _), .failed(.yielded, _), .returned: break
+        }
+    }
+}
+
+extension Settlement {
+    fileprivate var isDead: Bool { if case .failed(.dead, _) = self { true } else { false } }
+}
+
+extension Duration {
+    fileprivate var microseconds: Int64 {
+        components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+    }
+}

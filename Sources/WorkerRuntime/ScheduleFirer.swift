@@ -1,0 +1,66 @@
+import Logging
+import Operations
+import Schedules
+
+/// Enqueues what schedules have for the instants that have come. Redis takes each instant once, so it does no harm if others try.
+package struct ScheduleFirer: Sendable {
+    let broker: any WorkerBroker
+    let seal: (any EnvelopeSeal)?
+    let logger: Logger
+
+    package init(broker: any WorkerBroker, seal: (any EnvelopeSeal)?, logger: Logger) {
+        self.broker = broker
+        self.seal = seal
+        self.logger = logger
+    }
+
+    /// Reads which schedules are due, and fires one instant of each.
+    ///
+    /// - Returns: milliseconds until the next instant, 0 if one has come already; nil = there is none.
+    package func fireDue(_ queue: String) async throws -> Int64? {
+        let page = try await broker.dueSchedules(queue: queue)
+        var next = page.nextMilliseconds
+        for schedule in page.schedules {
+            guard let firing = firing(of: schedule, page.time, queue) else { continue }
+            next = try await broker.fire(firing, queue: queue).nextMilliseconds
+        }
+        return next
+    }
+
+    private func firing(of schedule: StoredSchedule, _ now: Int64, _ queue: String) -> ScheduleFiring? {
+        guard let due = schedule.due else { return nil }
+        do {
+            let definition = try ScheduleDefinition(schedule, queue: queue, seal: seal)
+            let step = definition.step(due: due, now: now)
+            return ScheduleFiring(
+                id: schedule.id,
+                instant: due,
+                revision: schedule.revision,
+                next: step.next,
+                hasMissed: step.hasMissed,
+                operation: try step.enqueued.map { instant throws(OperationsError) in
+                    try definition.operation(
+                        schedule: schedule.id,
+                        queue: queue,
+                        instant: instant,
+                        now: now,
+                        seal: seal
+                    )
+                }
+            )
+        } catch {
+            logger.error(
+                "a schedule is stopped",
+                metadata: ["queue": "\(queue)", "schedule": "\(schedule.id)", "error": "\(error)"]
+            )
+            return ScheduleFiring(
+                id: schedule.id,
+                instant: due,
+                revision: schedule.revision,
+                next: nil,
+                fault: "\(error)",
+                operation: nil
+            )
+        }
+    }
+}

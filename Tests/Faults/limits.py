@@ -1,0 +1,72 @@
+"""Limits under broken workers: no more operations run with valid fences than a limit allows."""
+import signal
+import time
+
+from cluster import LEASE
+from registry import scenario
+
+
+def overlaps(cluster, ids, limit):
+    """Asserts that no more than `limit` of the runs that counted ran at once: of each operation the last delivery, which ended."""
+    ends = cluster.ledger.by_id("end")
+    times = []
+    for id, starts in cluster.ledger.by_id().items():
+        if id not in ids or id not in ends:
+            continue
+        fence = max(line.fence for line in starts)
+        start = [line.time for line in starts if line.fence == fence]
+        end = [line.time for line in ends[id] if line.fence == fence]
+        if start and end:
+            times += [(start[0], 1), (end[0], -1)]
+    at_once = most = 0
+    # What ends goes before what starts at the same instant.
+    for _, step in sorted(times, key=lambda each: (each[0], each[1])):
+        at_once += step
+        most = max(most, at_once)
+    assert most <= limit, f"{most} ran at once with valid fences, {limit} may"
+    assert most > 0, "nothing ran"
+
+
+def break_workers(cluster, workers):
+    """Kills workers, and stops one for longer than its lease."""
+    for number in range(4):
+        time.sleep(1)
+        index = cluster.random.randrange(len(workers))
+        if number == 2:
+            cluster.hit(workers[index], signal.SIGSTOP)
+            time.sleep(LEASE + 2)
+            workers[index].send_signal(signal.SIGCONT)
+        else:
+            cluster.hit(workers[index])
+            workers[index] = cluster.worker(4)
+
+
+@scenario("serial", "workers of a serial queue are killed and stopped: never more than one runs with a valid fence")
+def serial(cluster):
+    cluster.run("queue", "limit", "default", "concurrency=1", "--quiet")
+    workers = [cluster.worker(4) for _ in range(4)]
+    ids = cluster.enqueue(200, "sleep 0.05")
+    break_workers(cluster, workers)
+    cluster.drain(120)
+    overlaps(cluster, ids, 1)
+
+
+@scenario("limit-keys", "workers are killed and stopped: of each limit key never more run with valid fences than may")
+def limit_keys(cluster):
+    cluster.run("queue", "limit", "default", "key.concurrency=2", "--quiet")
+    workers = [cluster.worker(4) for _ in range(4)]
+    keys = {key: cluster.enqueue(300, "sleep 0.05", key=key) for key in ("acme", "bolt")}
+    break_workers(cluster, workers)
+    cluster.drain(120)
+    for ids in keys.values():
+        overlaps(cluster, ids, 2)
+
+
+@scenario("unique-keys", "workers are killed and stopped: of each unique key never two run with valid fences")
+def unique_keys(cluster):
+    workers = [cluster.worker(4) for _ in range(4)]
+    keys = {key: cluster.enqueue(100, "sleep 0.05", unique=key, ifExists="enqueue") for key in ("acme", "bolt", "cold")}
+    break_workers(cluster, workers)
+    cluster.drain(120)
+    for ids in keys.values():
+        overlaps(cluster, ids, 1)

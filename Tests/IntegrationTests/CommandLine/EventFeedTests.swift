@@ -1,0 +1,112 @@
+import Foundation
+import Operations
+import RedisClient
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    @Suite("events")
+    struct EventFeedTests {
+        private let sluice = CommandLine()
+
+        private func objects(_ lines: String) -> [JSONValue] {
+            lines.split(separator: "\n").compactMap { try? JSONValue(parsing: String($0)) }
+        }
+
+        /// From and to of each object of the only queue.
+        private func numbers(_ lines: String) -> [ClosedRange<Int>] {
+            objects(lines).compactMap { object in
+                object["from"]?.intValue.flatMap { from in object["to"]?.intValue.map { from...$0 } }
+            }
+        }
+
+        private func expectUnbroken(_ ranges: [ClosedRange<Int>]) {
+            for (earlier, later) in zip(ranges, ranges.dropFirst()) {
+                #expect(later.lowerBound == earlier.upperBound + 1, "\(ranges)")
+            }
+        }
+
+        @Test("--since begins with who cancelled what and why, then goes on; every number comes once")
+        func replay() async throws {
+            let old = try await sluice.enqueue("noop")
+            try await sluice.lines("cancel", old, "--reason", "not needed")
+            let events = try sluice.start(["events", "--since", "5m"])
+            try await eventually("the old cancel is printed") { events.output.contains("not needed") }
+            let change = objects(events.output).compactMap { $0["change"]?.objectValue }.first
+            #expect(change?["verb"]?.stringValue == "cancel")
+            #expect(change?["by"]?.stringValue?.contains("@") == true)
+            #expect(change?["detail"]?.stringValue == "not needed")
+            let transition = try #require(objects(events.output).first?["transitions"]?.arrayValue?.first)
+            #expect(transition["id"]?.stringValue == old)
+            #expect(transition["name"]?.stringValue == "noop")
+            #expect(transition["reason"]?.stringValue == "not needed")
+            for _ in 0..<3 { try await sluice.lines("cancel", try await sluice.enqueue("noop")) }
+            let last = try #require(try await sluice.snapshots().first?.eventSequence)
+            try await eventually("it has caught up") { numbers(events.output).last?.upperBound == Int(last) }
+            expectUnbroken(numbers(events.output))
+            events.send(SIGTERM)
+            #expect(await events.outcome().code == 0)
+        }
+
+        @Test("Messages that are lost are read from the stream, and what that does not keep comes as a range")
+        func lostMessages() async throws {
+            let redis = try TestRedis.start()
+            defer { redis.stop() }
+            let sluice = CommandLine(redis.endpoint)
+            let events = try sluice.start(["events"])
+            try await eventually("it listens") {
+                _ = try await sluice.enqueue("noop")
+                return !events.output.isEmpty
+            }
+            for round in 0..<20 {
+                for server in redis.servers { _ = try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "pubsub")) }
+                let id = try await sluice.enqueue("noop")
+                try await sluice.lines("cancel", id, "--reason", "round \(round)")
+            }
+            let last = try #require(try await sluice.snapshots().first?.eventSequence)
+            try await eventually("it has caught up") { numbers(events.output).last?.upperBound == Int(last) }
+            expectUnbroken(numbers(events.output))
+            let reasons = objects(events.output).compactMap { $0["change"]?["detail"]?.stringValue }
+            #expect(reasons == (0..<20).map { "round \($0)" })
+            events.send(SIGTERM)
+            _ = await events.outcome()
+        }
+
+        @Test("--changes has who paused, resumed, retried and removed, and nothing else; --no-follow ends")
+        func changes() async throws {
+            let id = try await sluice.enqueue("noop")
+            try await sluice.lines("queue", "pause", "default", "--for", "1h", "--reason", "server down")
+            let queue = try JSONValue(parsing: try await sluice("queue", "show", "default", "-o", "json").output)
+            #expect(queue["pause"]?["reason"]?.stringValue == "server down")
+            #expect(try await sluice("queue", "show", "default").output.contains("server down"))
+            try await sluice.lines("queue", "resume", "default")
+            try await sluice.lines("cancel", id)
+            try await sluice.lines("retry", id)
+            try await sluice.lines("rm", id)
+            let changes = try await sluice("events", "--changes", "--since", "5m", "--no-follow", "-o", "csv")
+            #expect(changes.code == 0)
+            let verbs = changes.output.split(separator: "\n").dropFirst().map { $0.split(separator: ",")[4] }
+            #expect(verbs == ["pause", "resume", "cancel", "retry", "remove"], "\(changes.output)")
+            let ids = try await sluice(
+                "events",
+                "state:cancelled",
+                "id:\(id)",
+                "--since",
+                "5m",
+                "--no-follow",
+                "-o",
+                "id"
+            )
+            #expect(ids.output == id + "\n")
+            let other = try await sluice("events", "state:dead", "--since", "5m", "--no-follow")
+            #expect(other.output.isEmpty, "\(other.output)")
+        }
+
+        @Test("What events do not have is refused, and so is an end without a beginning")
+        func usage() async throws {
+            #expect(try await sluice("events", "name:noop").code == 64)
+            #expect(try await sluice("events", "--no-follow").code == 64)
+            #expect(try await sluice("events", "--since", "soon").code == 64)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Operations
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    @Suite("queue limit")
+    struct LimitTests {
+        private let sluice = CommandLine()
+
+        @Test("sets, shows and removes a limit; queue show, JSON and events have it")
+        func sets() async throws {
+            _ = try await sluice.enqueue("noop")
+            #expect(try await sluice.lines("queue", "limit", "default") == ["default: no limits"])
+            #expect(try await sluice.json("queue", "show", "default")["limits"]?["concurrency"] == .null)
+            let set = try await sluice.lines("queue", "limit", "default", "concurrency=8")
+            #expect(set.first?.hasPrefix("default: concurrency 8, 0 executing; set ") == true, "\(set)")
+            #expect(try await sluice.json("queue", "limit", "default")["limits"]?["concurrency"]?.intValue == 8)
+            let shown = try await sluice("queue", "show", "default").output
+            #expect(shown.contains("limits  concurrency 8") && shown.contains("0/8"), "\(shown)")
+            let events = try await sluice("events", "--since", "5m", "--no-follow", "--changes").output
+            #expect(events.contains("concurrency 8"), "\(events)")
+            #expect(try await sluice.lines("queue", "limit", "default", "concurrency=none") == ["default: no limits"])
+        }
+
+        @Test("a rate is set with its burst, and shown")
+        func rate() async throws {
+            _ = try await sluice.enqueue("noop")
+            let lines = try await sluice.lines("queue", "limit", "default", "rate=20/1m", "burst=5", "concurrency=3")
+            #expect(lines.first?.contains("concurrency 3, rate 20/1m (burst 5), 0 executing") == true, "\(lines)")
+            let rate = try await sluice.json("queue", "show", "default")["limits"]?["rate"]
+            #expect(rate == ["count": 20, "periodSeconds": 60, "burst": 5], "\(String(describing: rate))")
+            let left = try await sluice.lines("queue", "limit", "default", "rate=none")
+            #expect(left.first?.contains("default: concurrency 3, 0 executing") == true, "\(left)")
+        }
+
+        @Test("of a queue that was never used is set, and says so; to show it is an error")
+        func unknown() async throws {
+            _ = try await sluice.enqueue("noop", "-q", "mail")
+            let outcome = try await sluice("queue", "limit", "mial", "concurrency=2")
+            #expect(outcome.code == 0 && outcome.errors.contains("did you mean \"mail\"?"), "\(outcome.errors)")
+            #expect(try await sluice("queue", "limit", "nothing").code == 3)
+        }
+
+        @Test(
+            "says what is wrong with words and numbers that cannot be one",
+            arguments: [
+                ("concurrency=0", "cannot be 0"), ("concurrency=-1", "cannot be -1"),
+                ("concurrency=1000001", "cannot be 1000001"), ("concurrency=many", "cannot be \"many\""),
+                ("concurrency=", "cannot be \"\""), ("speed=8", "unknown limit \"speed\""), ("8", "\"8\" is no limit"),
+                ("rate=0/s", "cannot be 0"), ("rate=5", "cannot be \"5\""), ("rate=5/x", "cannot be \"5/x\""),
+                ("rate=5/2d", "from 1ms to 1d"), ("burst=3", "needs a rate"),
+            ]
+        )
+        func wrong(_ word: String, _ text: String) async throws {
+            let outcome = try await sluice("queue", "limit", "default", word)
+            #expect(outcome.code == 64 && outcome.errors.contains(text), "\(outcome.code) \(outcome.errors)")
+        }
+
+        @Test("that is reached is explained, with the ids that hold the places and the command that raises it")
+        func explained() async throws {
+            try await sluice.lines("queue", "limit", "default", "concurrency=1", "--quiet")
+            let worker = try await sluice.worker()
+            let running = try await sluice.enqueue("sleep", "seconds:=600")
+            try await sluice.reaches("executing", running)
+            let waiting = try await sluice.enqueue("noop")
+            let reason = try #require(try await sluice.json("explain", waiting)["reasons"]?.arrayValue?.first)
+            #expect(reason["code"]?.stringValue == "limited", "\(reason)")
+            let facts = reason["facts"]?.arrayValue ?? []
+            #expect(facts.contains { $0["text"]?.stringValue?.contains(running) == true }, "\(facts)")
+            let text = try await sluice("explain", waiting).output
+            #expect(text.contains("queue limit default concurrency=2"), "\(text)")
+            try await sluice.lines("queue", "limit", "default", "concurrency=2")
+            try await sluice.reaches("finished", waiting)
+            try await sluice.lines("cancel", running, "--wait")
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+    }
+}

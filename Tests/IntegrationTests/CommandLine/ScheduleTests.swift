@@ -1,0 +1,155 @@
+import Foundation
+import Operations
+import RedisClient
+import TestSupport
+import Testing
+
+extension CommandLineTests {
+    @Suite("schedule")
+    struct ScheduleTests {
+        private let sluice = CommandLine()
+
+        @Test("add, ls, show, pause, resume, run and rm; JSON, events and statistics have it")
+        func changes() async throws {
+            let added = try await sluice.lines(
+                "schedule",
+                "add",
+                "nightly",
+                "noop",
+                "x=1",
+                "--cron",
+                "0 3 * * *",
+                "--tz",
+                "Europe/Berlin"
+            )
+            #expect(added.first?.hasPrefix("nightly: runs next in ") == true, "\(added)")
+            let shown = try await sluice.json("schedule", "show", "nightly")
+            #expect(
+                shown["state"]?.stringValue == "active" && shown["zone"]?.stringValue == "Europe/Berlin",
+                "\(shown)"
+            )
+            #expect(shown["nextLocal"]?.stringValue?.contains("T03:00:00+0") == true, "\(shown)")
+            #expect(try await sluice.lines("schedule", "ls", "-o", "id") == ["nightly"])
+            let again = try await sluice(
+                "schedule",
+                "add",
+                "nightly",
+                "noop",
+                "x=1",
+                "--cron",
+                "0 3 * * *",
+                "--tz",
+                "Europe/Berlin"
+            )
+            #expect(again.code == 0 && again.errors.contains("nothing was changed"), "\(again.errors)")
+            let other = try await sluice("schedule", "add", "nightly", "noop", "--every", "1h")
+            #expect(other.code == 5 && other.errors.contains("exists already") && other.errors.contains("--replace"))
+            #expect(try await sluice("schedule", "add", "nightly", "noop", "--every", "1h", "--replace").code == 0)
+
+            #expect(try await sluice.lines("schedule", "pause", "nightly") == ["nightly paused"])
+            #expect(try await sluice.lines("schedule", "pause", "nightly") == ["nightly is paused already"])
+            let why = try await sluice("schedule", "show", "nightly").output
+            #expect(why.contains("does not run: paused") && why.contains("schedule resume nightly"), "\(why)")
+            #expect(try await sluice.lines("schedule", "resume", "nightly") == ["nightly resumed"])
+            let id = try #require(try await sluice.lines("schedule", "run", "nightly").first)
+            #expect(try await sluice.state(id) == "ready")
+            let queue = try await sluice.json("queue", "show", "default")
+            #expect(queue["schedules"]?["count"]?.intValue == 1 && queue["schedules"]?["next"]?.stringValue != nil)
+            let table = try await sluice("stats").output
+            #expect(table.contains("schedules 1"), "\(table)")
+            #expect(try await sluice.lines("schedule", "rm", "nightly") == ["nightly removed"])
+            let events = try await sluice("events", "--since", "5m", "--no-follow", "--changes").output
+            for verb in ["setSchedule", "pauseSchedule", "resumeSchedule", "removeSchedule"] {
+                #expect(events.contains(verb), "\(events)")
+            }
+        }
+
+        @Test("without an id that exists says what is near; an id in two queues names both")
+        func unknown() async throws {
+            for queue in ["one", "two"] {
+                _ = try await sluice("schedule", "add", "nightly", "noop", "--every", "1h", "-q", queue)
+            }
+            let near = try await sluice("schedule", "show", "nighly")
+            #expect(near.code == 3 && near.errors.contains("did you mean \"nightly\"?"), "\(near.errors)")
+            let two = try await sluice("schedule", "rm", "nightly")
+            #expect(two.code == 64 && two.errors.contains("one, two") && two.errors.contains("-q one"), "\(two.errors)")
+            #expect(try await sluice("schedule", "rm", "nightly", "-q", "two").code == 0)
+            #expect(try await sluice("schedule", "rm", "nightly").code == 0)
+        }
+
+        @Test(
+            "refuses what cannot be, and says what was expected",
+            arguments: [
+                (["--cron", "0 0 30 2 *"], "never matches: FEB has no day 30"),
+                (["--every", "999ms"], "expected 1 second to 10 years"),
+                (["--every", "0s"], "expected 1 second to 10 years"),
+                (["--cron", "0 25 * * *"], "the hour is \"25\"; expected 0 to 23"),
+                (["--cron", "0 3 * *"], "it has 4 fields"), ([], "expected --every or --cron"),
+                (["--every", "1h", "--cron", "@daily"], "exclude each other"),
+                (["--every", "1h", "--tz", "UTC"], "--tz belongs to --cron"),
+                (["--cron", "@daily", "--tz", "Europe/Berln"], "--tz Europe/Berlin"),
+                (["--every", "1h", "--misfire", "all"], "misfire"),
+                (["--every", "1h", "--end", "2020-01-01T00:00:00Z"], "no instant between now and its end"),
+                (["--every", "1h", "--attempts", "0"], "attempts is 0"),
+            ]
+        )
+        func wrong(_ words: [String], _ text: String) async throws {
+            let program = try sluice.start(["schedule", "add", "s", "noop"] + words)
+            let outcome = await program.outcome()
+            #expect(outcome.code == 64 && outcome.errors.contains(text), "\(outcome.code) \(outcome.errors)")
+        }
+
+        @Test("preview shows the next runs, also what the clocks skip and show twice")
+        func preview() async throws {
+            let skipped = try await sluice.lines(
+                "schedule",
+                "preview",
+                "--cron",
+                "30 2 * * *",
+                "--tz",
+                "Europe/Berlin",
+                "--from",
+                "2027-03-27T12:00:00Z",
+                "-n",
+                "2",
+                "-o",
+                "id"
+            )
+            #expect(skipped == ["2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"])
+            let twice = try await sluice.json(
+                "schedule",
+                "preview",
+                "--cron",
+                "15 2 * * *",
+                "--tz",
+                "Europe/Berlin",
+                "--from",
+                "2027-10-30T12:00:00Z",
+                "-n",
+                "2"
+            )
+            let local = twice["next"]?.arrayValue?.compactMap { $0["local"]?.stringValue }
+            #expect(local == ["2027-10-31T02:15:00+02:00", "2027-11-01T02:15:00+01:00"])
+        }
+
+        @Test(
+            "is fired by a worker whose slots are all busy, also one that was added while it runs; its program is run"
+        )
+        func fires() async throws {
+            let worker = try await sluice.worker("-c", "1", "--allow", "exec")
+            let busy = try await sluice.enqueue("sleep", "seconds:=600")
+            try await sluice.reaches("executing", busy)
+            _ = try await sluice.lines("schedule", "add", "tick", "--every", "1s", "--", "echo", "hello")
+            try await eventually("three instants are enqueued") {
+                try await sluice.json("schedule", "show", "tick")["enqueued"]?.intValue ?? 0 >= 3
+            }
+            let last = try #require(try await sluice.json("schedule", "show", "tick")["lastOperation"]?.stringValue)
+            #expect(try await sluice.state(last) == "ready")
+            _ = try await sluice.lines("schedule", "pause", "tick")
+            try await sluice.lines("cancel", busy, "--wait")
+            try await sluice.reaches("finished", last)
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+    }
+}

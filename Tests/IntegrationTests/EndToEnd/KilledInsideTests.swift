@@ -1,0 +1,90 @@
+import Foundation
+import Operations
+import TestSupport
+import Testing
+
+@Suite("Killed inside an operation", .fewAtOnce, .timeLimit(.minutes(15)))
+struct KilledInsideTests {
+    private let sluice = CommandLine()
+    private let folder: TemporaryDirectory
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        try #require(mkfifo(folder.path("gate"), 0o600) == 0)
+    }
+
+    private var journal: [String] {
+        let text = (try? String(contentsOfFile: folder.path("journal"), encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// It stays open, for later bodies too: Linux lets a pipe have a writer that does not wait for readers.
+    private func openGate() throws { try #require(open(folder.path("gate"), O_RDWR) >= 0) }
+
+    private func worker() throws -> Program {
+        try Program(
+            "worker-fixture",
+            ["worker", "-c", "1", "--lease", "3s"],
+            environment: sluice.environment(for: ["worker"])
+        )
+    }
+
+    private func kill(_ worker: Program) async {
+        worker.send(SIGKILL)
+        #expect(await worker.outcome().code == 128 + SIGKILL)
+    }
+
+    @Test("A worker that is killed after an effect leaves its result: the next delivery does not have the effect again")
+    func once() async throws {
+        let first = try worker()
+        let id = try await sluice.enqueue("order.ship", "folder=\(folder.path(""))")
+        try await eventually("it ships") { journal == ["charge", "ship in delivery 1"] }
+        #expect(try await sluice.json("show", id)["once"]?.arrayValue == ["charge"])
+        await kill(first)
+        let second = try worker()
+        try await eventually("it ships again") { journal == ["charge", "ship in delivery 1", "ship in delivery 2"] }
+        try openGate()
+        try await sluice.reaches("finished", id)
+        #expect(try await sluice.lines("result", id) == [#""receipt of delivery 1""#])
+        second.send(SIGTERM)
+        #expect(await second.outcome().code == 0)
+    }
+
+    @Test("A worker that is killed in the middle of iterate: the next delivery goes on behind the last stored element")
+    func iterate() async throws {
+        let first = try worker()
+        let id = try await sluice.enqueue("letters.send", "folder=\(folder.path(""))", "count:=8", "gate:=5")
+        try await eventually("five letters are stored") {
+            try await sluice.detail(id)?.stored.checkpoint == Array(#"{"next":5}"#.utf8)
+        }
+        try await eventually("it waits at the sixth") { journal.last == "letter 5" }
+        await kill(first)
+        try openGate()
+        let second = try worker()
+        try await sluice.reaches("finished", id)
+        #expect(journal == [0, 1, 2, 3, 4, 5, 5, 6, 7].map { "letter \($0)" })
+        #expect(try await sluice.json("show", id)["delivery"]?.intValue == 2)
+        second.send(SIGTERM)
+        #expect(await second.outcome().code == 0)
+    }
+
+    @Test("A worker that stops gets the slot of iterate at the next element; no attempt and no delivery is used")
+    func drain() async throws {
+        let first = try worker()
+        let id = try await sluice.enqueue("letters.send", "folder=\(folder.path(""))", "count:=8", "gate:=5")
+        try await eventually("it waits at the sixth") { journal.last == "letter 5" }
+        first.send(SIGTERM)
+        try await eventually("the worker drains") { first.errors.contains("draining") }
+        try openGate()
+        #expect(await first.outcome().code == 0)
+        #expect(try await sluice.state(id) == "ready")
+        #expect(journal == (0...5).map { "letter \($0)" })
+        let second = try worker()
+        try await sluice.reaches("finished", id)
+        #expect(journal == (0...7).map { "letter \($0)" })
+        let shown = try await sluice.json("show", id)
+        #expect(shown["attempt"]?.intValue == 1 && shown["delivery"]?.intValue == 1)
+        second.send(SIGTERM)
+        #expect(await second.outcome().code == 0)
+    }
+}

@@ -1,0 +1,120 @@
+import BrokerModel
+import Operations
+import RedisClient
+import TestSupport
+import Testing
+
+@testable import RedisBroker
+
+/// Figures over time in Redis: what the conformance suite cannot see.
+@Suite(.timeLimit(.minutes(15)))
+struct FiguresTests {
+    private static let queue = "figures"
+
+    private func beat(_ worker: WorkerID, _ figures: FiguresDelta) -> Beat {
+        Beat(
+            worker: worker,
+            epoch: 0,
+            leaseMilliseconds: 15_000,
+            intervalMilliseconds: 5000,
+            info: [],
+            figures: figures
+        )
+    }
+
+    @Test("A heartbeat whose answer is lost has stored its figures; sent again, they count once")
+    func lostAnswer() async throws {
+        let proxy = try await FaultProxy.start(to: TestServer.shared.endpoint)
+        defer { proxy.stop() }
+        let broker = try await ClockedBroker(queue: Self.queue, endpoint: proxy.endpoint)
+        defer { broker.close() }
+        let worker = WorkerID()
+        _ = try broker.redis.beat(beat(worker, FiguresDelta(number: 1, entries: [])), queue: Self.queue)
+        var figures = Figures()
+        figures.finished = 3
+        let delta = FiguresDelta(number: 2, entries: [FiguresDelta.Entry(name: "lost-figures", figures: figures)])
+        proxy.set(.loseReplies(count: 1, marker: "lost-figures"))
+        #expect(throws: OperationsError.self) { try broker.redis.beat(beat(worker, delta), queue: Self.queue) }
+        proxy.set(.none)
+        let query = FiguresQuery(.hour, count: 1)
+        #expect(try await broker.redis.figures(query, queue: Self.queue).sum.finished == 3)
+        _ = try broker.redis.beat(beat(worker, delta), queue: Self.queue)
+        #expect(try await broker.redis.figures(query, queue: Self.queue).sum.finished == 3)
+    }
+
+    @Test("take_figures.lua says what Defaults.swift says")
+    func limits() throws {
+        let source = ScriptLibrary()[.beat].source
+        #expect(source.contains("FIGURE_NAMES = \(Defaults.figureNames)\n"))
+    }
+
+    /// Figures that take as much room as figures can: each number above 65,535.
+    private var large: Figures {
+        var figures = Figures()
+        (figures.started, figures.finished, figures.failed) = (1 << 40, 1 << 40, 1 << 40)
+        (figures.retried, figures.cancelled) = (1 << 40, 1 << 40)
+        let counts = [Int64](repeating: 70_000, count: DurationHistogram.bucketCount)
+        figures.wait = DurationHistogram(counts: counts, microseconds: 1 << 45)
+        figures.run = figures.wait
+        return figures
+    }
+
+    @Test("With all names, times and the largest numbers, a queue's figures take at most 8 MiB, and each key expires")
+    func size() async throws {
+        let broker = try await ClockedBroker(queue: Self.queue)
+        defer { broker.close() }
+        let worker = WorkerID()
+        // Long, and more than are kept. Half of them at a time.
+        let names = (0..<Defaults.figureNames + 20).map { "\($0)" + String(repeating: "x", count: 125 - "\($0)".count) }
+        var number: Int64 = 0
+        func send(_ names: ArraySlice<String>) throws {
+            number += 1
+            let entries = names.map { FiguresDelta.Entry(name: $0, figures: large) }
+            _ = try broker.redis.beat(beat(worker, FiguresDelta(number: number, entries: entries)), queue: Self.queue)
+        }
+        // 29 days, then two days by the hour, and in the end by the minute.
+        for _ in 0..<28 {
+            for part in [names[..<50], names[50...]] { try send(part) }
+            try await broker.advance(by: .seconds(86_400))
+        }
+        for _ in 0..<24 {
+            for part in [names[..<50], names[50...]] { try send(part) }
+            try await broker.advance(by: .seconds(3600))
+        }
+        for minute in 0..<1440 {
+            if minute % 60 == 0 {
+                for part in [names[..<50], names[50...]] { try send(part) }
+            } else {
+                try send(names[..<1])
+            }
+            try await broker.advance(by: .seconds(60))
+        }
+        let keys = try await broker.direct.send(RedisCommand("KEYS", broker.prefix + "figures:*")).expectArray()
+        var (bytes, rows) = (0, 0)
+        for key in keys.compactMap(\.string) {
+            let usage = try await broker.direct.send(RedisCommand("MEMORY", "USAGE", key, "SAMPLES", "0"))
+            let length = try await broker.direct.send(RedisCommand("HLEN", key))
+            let left = try await broker.direct.send(RedisCommand("TTL", key)).int ?? -1
+            // Of hours, those of the 29 days before have not expired: the clock of the scripts is the test's.
+            let kept = isKept(key, at: broker.clock.now)
+            if kept { (bytes, rows) = (bytes + (usage.int ?? 0), rows + (length.int ?? 0)) }
+            #expect(left > 0 && left <= 31 * 86_400, "\(key)")
+        }
+        print("figures: \(rows) counts in \(bytes) bytes")
+        #expect(rows >= 1440 + (48 + 30) * (Defaults.figureNames + 1))
+        #expect(bytes <= 8 << 20)
+        let minutes = try await broker.redis.figures(FiguresQuery(.minute, count: 1440), queue: Self.queue)
+        #expect(minutes.rows.count == 1439)
+    }
+
+    /// Whether a key would not have expired.
+    private func isKept(_ key: String, at now: Int64) -> Bool {
+        let parts = key.split(separator: ":").suffix(2)
+        guard let number = parts.last.flatMap({ Int64($0) }) else { return false }
+        switch parts.first {
+        case "m": return (number * 3_600_000) > now - 27 * 3_600_000
+        case "h": return (number * 3_600_000) > now - 50 * 3_600_000
+        default: return true
+        }
+    }
+}

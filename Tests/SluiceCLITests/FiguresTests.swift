@@ -1,0 +1,84 @@
+import Operations
+import Testing
+
+@testable import SluiceCLI
+
+@Suite("Figures", .timeLimit(.minutes(1)))
+struct FiguresTests {
+    private static let hour = Duration.seconds(3600)
+
+    @Test("of a time are read from the smallest unit that is kept for so long, from a whole one on")
+    func spans() throws {
+        #expect(try FiguresSpan(since: .seconds(90), from: .minute).query == FiguresQuery(.minute, count: 3))
+        #expect(try FiguresSpan(since: Self.hour * 24, from: .minute).query == FiguresQuery(.minute, count: 1440))
+        #expect(try FiguresSpan(since: Self.hour * 25, from: .minute).query == FiguresQuery(.hour, count: 26))
+        #expect(try FiguresSpan(since: Self.hour, from: .hour).query == FiguresQuery(.hour, count: 2))
+        #expect(try FiguresSpan(since: Self.hour * 49, from: .hour).query == FiguresQuery(.day, count: 4))
+        #expect(throws: CLIError.self) { try FiguresSpan(since: Self.hour * 721, from: .hour) }
+        let query = try FiguresSpan(since: .seconds(90), from: .minute).query
+        #expect(query.times(at: 600_000_000 + 5000).from == 600_000_000 - 120_000)
+        #expect(query.times(at: 600_000_000 + 5000).to == 600_000_000 + 5000)
+    }
+
+    @Test(
+        "of an earlier time are as long, do not overlap, and are still kept",
+        arguments: [
+            (1, 24, FiguresQuery.Unit.hour, 2, 24), (24, 24, .hour, 24, 24), (1, 1, .hour, 1, 1),
+            (20, 28, .hour, 20, 28),
+            (24, 168, .day, 2, 7), (168, 168, .day, 7, 7), (360, 360, .day, 15, 15), (30, 24 * 2, .day, 2, 2),
+        ]
+    )
+    func comparisons(since: Int, earlier: Int, unit: FiguresQuery.Unit, count: Int, skip: Int) throws {
+        let span = try FiguresSpan(since: Self.hour * since, comparedWith: Self.hour * earlier)
+        #expect(span.query == FiguresQuery(unit, count: count))
+        #expect(span.before == FiguresQuery(unit, count: count, skip: skip))
+        #expect(count <= skip && count + skip <= unit.kept)
+    }
+
+    @Test("cannot be compared with an overlapping time, or one that is not kept")
+    func refusedComparisons() {
+        #expect(throws: CLIError.self) { try FiguresSpan(since: Self.hour * 2, comparedWith: Self.hour) }
+        #expect(throws: CLIError.self) { try FiguresSpan(since: Self.hour * 600, comparedWith: Self.hour * 600) }
+    }
+
+    private func reply(_ runs: [String?: (count: Int, milliseconds: Int64)]) -> FiguresReply {
+        FiguresReply(
+            time: 0,
+            rows: runs.map { name, run in
+                var figures = Figures()
+                figures.finished = Int64(run.count)
+                for _ in 0..<run.count { figures.run.add(microseconds: run.milliseconds * 1000) }
+                return FiguresReply.Row(start: 0, name: name, figures: figures)
+            }
+        )
+    }
+
+    @Test("compared, name first what got slower; with few runs a name comes later")
+    func slower() {
+        let now = reply(["same": (10, 50), "slower": (10, 90), "faster": (10, 10), "few": (2, 900), "new": (9, 9)])
+        let before = reply(["same": (10, 50), "slower": (10, 60), "faster": (10, 40), "few": (10, 1), "gone": (9, 9)])
+        let rows = NameFigures.sorted(
+            NameFigures.merge([("mail", now)], before: [("mail", before)]),
+            by: .change
+        )
+        #expect(rows.map(\.label) == ["slower", "same", "faster", "few", "new"])
+        #expect(rows.first?.change == 1.5)
+        #expect(rows.map { $0.change.map(FiguresText.change) } == ["+50%", "0%", "-75%", "+89900%", nil])
+    }
+
+    @Test("of all queues are added by name, and what has no name of its own is shown as such")
+    func merged() {
+        let replies = [("a", reply(["x": (2, 5), nil: (1, 5)])), ("b", reply(["x": (3, 5), nil: (1, 5)]))]
+        let rows = NameFigures.sorted(NameFigures.merge(replies, before: nil), by: .count)
+        #expect(rows.map(\.label) == ["x", NameFigures.others])
+        #expect(rows.map(\.figures.finished) == [5, 2])
+        #expect(rows[0].queues == ["a", "b"] && rows[0].before == nil)
+    }
+
+    @Test("are short: percentages to a tenth below 10, times below a millisecond as such")
+    func texts() {
+        let percentages = [0, 0.0001, 0.034, 0.099, 0.123, 1].map(FiguresText.percent)
+        #expect(percentages == ["0%", "0.1%", "3.4%", "9.9%", "12%", "100%"])
+        #expect([0.4, 12, 1500, 161_000].map(FiguresText.time) == ["<1ms", "12ms", "1.5s", "2m41s"])
+    }
+}

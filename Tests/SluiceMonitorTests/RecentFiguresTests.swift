@@ -1,0 +1,42 @@
+import Operations
+import SluiceMonitor
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RecentFiguresTests {
+    private static let minute = FiguresQuery.Unit.minute.milliseconds
+    private static let start: Int64 = 28_333_333 * minute
+
+    private func row(_ minute: Int64, enqueued: Int64 = 0, finished: Int64 = 0, failed: Int64 = 0) -> FiguresReply.Row {
+        var figures = Figures()
+        (figures.enqueued, figures.finished, figures.failed) = (enqueued, finished, failed)
+        return FiguresReply.Row(start: Self.start + minute * Self.minute, name: nil, figures: figures)
+    }
+
+    private func recent(_ rows: [FiguresReply.Row], seconds: Int64 = 30, minutes: Int = 5) -> RecentFigures {
+        let time = Self.start + 4 * Self.minute + seconds * 1000
+        return RecentFigures(queue: "q", FiguresReply(time: time, rows: rows), minutes: minutes)
+    }
+
+    @Test("Minutes are in their places, and rates are of the time since the first in which something happened")
+    func rates() {
+        let recent = recent([row(2, enqueued: 75, finished: 300), row(4, finished: 150, failed: 75)])
+        #expect(recent.minutes.map(\.finished) == [0, 0, 300, 0, 150])
+        #expect(recent.seconds == 150)
+        #expect(recent.outPerSecond == 3.5 && recent.inPerSecond == 0.5 && recent.errorsPerSecond == 0.5)
+    }
+
+    @Test("A queue drains by what goes out more than comes in")
+    func drains() {
+        let shrinking = recent([row(3, enqueued: 90, finished: 180)])
+        #expect(shrinking.drain(waiting: 500) == .seconds(500))
+        #expect(shrinking.drain(waiting: 0) == .empty)
+        #expect(recent([row(3, enqueued: 90, finished: 90)]).drain(waiting: 1) == .grows)
+        #expect(recent([]).drain(waiting: 1) == .stalled)
+    }
+
+    @Test("Of a minute that has just begun, rates are not higher than a heartbeat allows")
+    func young() {
+        #expect(recent([row(4, finished: 20)], seconds: 1).outPerSecond == 2)
+    }
+}
