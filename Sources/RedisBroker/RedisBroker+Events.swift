@@ -38,7 +38,7 @@ extension RedisBroker {
         arguments.append(cursor ?? "")
         arguments.append(max(0, agoMilliseconds))
         arguments.append(min(max(limit, 1), Defaults.batch))
-        return try StoredEvents(try await evaluate(scripts[.storedEvents], arguments), queue)
+        return try StoredEvents(try await read(.storedEvents, arguments), queue)
     }
 }
 

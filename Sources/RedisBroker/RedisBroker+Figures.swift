@@ -12,7 +12,7 @@ extension RedisBroker {
             arguments.append(skip)
             arguments.append(count)
             arguments.append(reply.time == 0 ? "" : String(reply.time))
-            let values = try await evaluate(scripts[.figures], arguments).array ?? []
+            let values = try await read(.figures, arguments).array ?? []
             guard let time = values.first?.int else {
                 throw OperationsError(.malformed, "the reply of figures cannot be read; run: sluice doctor")
             }

@@ -33,7 +33,7 @@ extension RedisBroker {
             let rest = ids.dropFirst(details.count).prefix(Defaults.batch)
             var arguments = arguments(queue, capacity: 64 + 36 * rest.count)
             for id in rest { arguments.append(id) }
-            let rows = try await evaluate(scripts[.details], arguments).array ?? []
+            let rows = try await read(.details, arguments).array ?? []
             // Large ones come a few at a time.
             guard !rows.isEmpty else {
                 throw OperationsError(.malformed, "Redis has answered nothing about \(rest.count) operations")
@@ -58,7 +58,7 @@ extension RedisBroker {
             arguments.append(pieces.count)
             for piece in pieces { arguments.append(piece) }
         }
-        let reply = try await evaluate(scripts[.page], arguments).array ?? []
+        let reply = try await read(.page, arguments).array ?? []
         let next = reply.first?.string ?? ""
         return OperationPage(
             // One that cannot be read must not hide the others.
@@ -72,7 +72,7 @@ extension RedisBroker {
         var arguments = arguments(queue)
         arguments.append(id)
         arguments.append(min(max(limit, 1), Backlog.limit))
-        let numbers = (try await evaluate(scripts[.backlog], arguments).array ?? []).compactMap(\.int)
+        let numbers = (try await read(.backlog, arguments).array ?? []).compactMap(\.int)
         guard numbers.count == 3 else { return nil }
         return Backlog(inLane: numbers[0], inHigherLanes: numbers[1], isLeast: numbers[2] == 1)
     }
@@ -87,7 +87,7 @@ extension RedisBroker {
         arguments.append(id)
         arguments.append(line)
         arguments.append(limit)
-        let reply = try await evaluate(scripts[.log], arguments).array ?? []
+        let reply = try await read(.log, arguments).array ?? []
         return (reply.first?.int ?? line, reply.dropFirst().compactMap { $0.bytes.map(LogLine.init(stored:)) })
     }
 }

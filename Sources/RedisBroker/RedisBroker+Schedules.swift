@@ -21,7 +21,7 @@ extension RedisBroker {
         arguments.append(which)
         arguments.append(id)
         arguments.append(limit)
-        let reply = try await evaluate(scripts[.schedules], arguments).array ?? []
+        let reply = try await read(.schedules, arguments).array ?? []
         let fields = 5
         guard reply.count >= 3, reply.count % fields == 3, let time = reply[0].int else {
             throw OperationsError(.malformed, "the list of schedules has an unknown form; run: sluice doctor")

@@ -5,7 +5,7 @@ extension RedisBroker {
     package func snapshot(queue: String, executingRows: Int) async throws -> QueueSnapshot {
         var arguments = arguments(queue)
         arguments.append(min(max(executingRows, 0), 200))
-        return try QueueSnapshot(reply: try await evaluate(scripts[.snapshot], arguments), queue: queue)
+        return try QueueSnapshot(reply: try await read(.snapshot, arguments), queue: queue)
     }
 }
 
@@ -13,7 +13,7 @@ extension RedisBroker {
     package func lostWorkers(queue: String, limit: Int) async throws -> [LostWorker] {
         var arguments = arguments(queue)
         arguments.append(min(max(limit, 1), Defaults.lostWorkersKept))
-        let reply = try await evaluate(scripts[.lost], arguments).array ?? []
+        let reply = try await read(.lost, arguments).array ?? []
         return reply.chunks(of: 3).compactMap(LostWorker.init)
     }
 }
@@ -114,7 +114,7 @@ extension RedisBroker {
         var arguments = arguments(queue)
         arguments.append(key)
         arguments.append(LimitKeyState.named)
-        let fields = try await evaluate(scripts[.limitKey], arguments).array ?? []
+        let fields = try await read(.limitKey, arguments).array ?? []
         guard fields.count == 6 else {
             throw OperationsError(.malformed, "the reply about a limit key cannot be read")
         }

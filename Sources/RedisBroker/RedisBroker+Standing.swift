@@ -31,7 +31,7 @@ extension RedisBroker {
     }
 
     package func standingCancels(queue: String) async throws -> StandingCancels {
-        let reply = try await evaluate(scripts[.standingRead], arguments(queue)).array ?? []
+        let reply = try await read(.standingRead, arguments(queue)).array ?? []
         guard reply.count >= 2, let time = reply[0].int, let revision = reply[1].int else {
             throw OperationsError(.malformed, "the list of standing cancels cannot be read")
         }

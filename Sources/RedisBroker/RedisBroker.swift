@@ -149,6 +149,17 @@ package final class RedisBroker: Broker, SpreadBroker {
     func evaluate(_ script: RedisScript, _ arguments: RedisArguments) async throws -> RedisValue {
         try await translated { try await link.evaluate(script, tail: arguments).expectSuccess() }
     }
+
+    /// Runs a script that only reads. If the connection ends before the answer, the next one is asked, once.
+    func read(_ script: ScriptName, _ arguments: RedisArguments) async throws -> RedisValue {
+        do {
+            return try await link.evaluate(scripts[script], tail: arguments).expectSuccess()
+        } catch let error as RedisError where error.code == .closed && error.outcomeIsUnknown {
+            return try await evaluate(scripts[script], arguments)
+        } catch let error as RedisError {
+            throw OperationsError(error)
+        }
+    }
 }
 
 /// How a broker works. Every default is visible in `init`.

@@ -59,6 +59,23 @@ struct LostReplyTests {
         }
     }
 
+    @Test("What only reads is asked again when its connection ends before the answer, once")
+    func reading() async throws {
+        try await withProxy { proxy, broker in
+            let operation = NewOperation(envelope: Array(#"{"name":"lost-reading"}"#.utf8))
+            _ = try await broker.redis.enqueue([operation], queue: "lost")
+            _ = try await broker.redis.details([operation.id], queue: "lost")
+            proxy.set(.loseReplies(count: 1, marker: operation.id.description))
+            let found = try await broker.redis.details([operation.id], queue: "lost")
+            #expect(found.compactMap { $0?.record.header.id } == [operation.id] && proxy.lostReplies == 1)
+            proxy.set(.loseReplies(count: 2, marker: operation.id.description))
+            await #expect(throws: OperationsError.self) {
+                _ = try await broker.redis.details([operation.id], queue: "lost")
+            }
+            #expect(proxy.lostReplies == 3)
+        }
+    }
+
     @Test("A claim whose answer is lost says so; reconciling finds what it handed out, and nothing is handed out twice")
     func claim() async throws {
         try await withProxy { proxy, broker in
