@@ -16,7 +16,7 @@ WRITING = set(
 )
 # Keys that hold no operations: counters, workers, requests, what stands beside a record. `key`, `set` and `about` are names of such.
 OTHERS = (
-    r"META|TOTALS|STANDING|SCHEDULES|DUE|UNIQUE|behind_key|calls$|key$|set$|about$|awaited$|intents$|extras$|(extras|errors|log)_key"
+    r"META|TOTALS|STANDING|SCHEDULES|DUE|UNIQUE|OUTBOX|(behind|needs|dependents)_key|calls$|key$|set$|about$|awaited$|intents$|extras$|(extras|errors|log)_key"
     r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost|full|fresh|keyLimits)"
 )
 
@@ -63,7 +63,7 @@ def own_names(text):
 # What the base defines is there for all.
 base = set()
 for path in (root / "includes/base").glob("*.lua"):
-    if path.stem in ("start", "clock", "limits", "rest"):
+    if path.stem in ("start", "clock", "rest"):
         base |= defined_in(path)
 owner = {name: stem for stem, path in includes.items() if stem not in FAST_PATHS for name in defined_in(path) if name not in base}
 LUA = set("and break do else elseif end false for function if in local nil not or repeat return then true until while".split())

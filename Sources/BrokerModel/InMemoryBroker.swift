@@ -31,10 +31,11 @@ package final class InMemoryBroker: Broker {
             var model = state.queues.removeValue(forKey: queue) ?? newModel(queue)
             model.now = time.milliseconds
             let result = body(&model)
+            model.goOn()
             model.trimEnded()
             model.announceRoom()
-            model.passKeys()
             model.announceKeys()
+            model.leftToResolve = QueueModel.resolvedAtOnce
             state.listeners.notify(of: &model)
             state.queues[queue] = model
             return result
@@ -78,6 +79,7 @@ extension InMemoryBroker {
         run(queue) { model in
             model.noteLeaving()
             let outcomes = completions.map { model.complete($0, worker: worker.description) }
+            model.goOn()
             return (outcomes, isRepeat ? nil : thenClaim.map { model.claim($0) })
         }
     }

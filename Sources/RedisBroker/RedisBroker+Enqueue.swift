@@ -30,12 +30,14 @@ extension RedisBroker {
             return outcomes
         }
         try await register(queue)
+        // A call that has to be repeated would come behind those that wait for what is in it.
+        let window = operations.contains { $0.links?.after.isEmpty == false } ? 1 : Self.window
         var outcomes: [EnqueueOutcome] = []
         outcomes.reserveCapacity(operations.count)
         var underWay = CircularBuffer<EnqueueCall>(initialCapacity: Self.window)
         do {
             for batch in EnqueueBatches(operations) {
-                if underWay.count == Self.window {
+                if underWay.count == window {
                     outcomes += try await answer(to: underWay.removeFirst(), queue) { Task.isCancelled }
                     progress(outcomes.count)
                 }
@@ -125,6 +127,7 @@ extension RedisBroker {
             case UInt8(ascii: "1"): .created
             case UInt8(ascii: "u"): .taken(by: try id())
             case UInt8(ascii: "m"): .crowded
+            case UInt8(ascii: "n"): .unknownDependency(try id())
             default: .exists
             }
         }

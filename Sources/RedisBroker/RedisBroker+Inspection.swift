@@ -158,6 +158,7 @@ extension OperationDetail {
         progress = extras["progress"].flatMap(Progress.read)
         uniqueKey = extras["unique"].map { String(decoding: $0, as: UTF8.self) }
         waitsForTurn = state == .blocked && extras["turn"] != nil
+        links = extras.links
         keyHolder = waitsForTurn ? extras["holder"].flatMap { OperationID(utf8: $0) } : nil
         if state == .blocked, let at = extras.number("heldAt") {
             hold = OperatorTrace(at: at, by: extras.text("heldBy"), reason: extras.text("heldReason"))

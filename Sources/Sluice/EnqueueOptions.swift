@@ -45,15 +45,17 @@ public struct EnqueueOptions: Sendable, Equatable {
     package var uniqueness: Uniqueness?
     /// See `key(_:)`; nil = it runs beside any others.
     public var limitKey: String?
+    /// See `after(_:)`; without any it waits for no other operation.
+    public var dependencies: [Dependency] = []
 
     /// Combines options into one value.
     ///
-    /// - Parameter options: a later one replaces what an earlier one sets; tags add up. Without any, everything has its default.
+    /// - Parameter options: a later one replaces what an earlier one sets; tags and dependencies add up. Without any, everything has its default.
     public init(_ options: EnqueueOptions...) { self.init(options) }
 
     /// Combines options into one value, for functions that take options and pass them on.
     ///
-    /// - Parameter options: a later one replaces what an earlier one sets; tags add up.
+    /// - Parameter options: a later one replaces what an earlier one sets; tags and dependencies add up.
     public init(_ options: [EnqueueOptions]) { for option in options { add(option) } }
 
     private mutating func add(_ later: EnqueueOptions) {
@@ -69,6 +71,7 @@ public struct EnqueueOptions: Sendable, Equatable {
         durability = later.durability ?? durability
         uniqueness = later.uniqueness ?? uniqueness
         limitKey = later.limitKey ?? limitKey
+        dependencies += later.dependencies
     }
 }
 
@@ -229,7 +232,11 @@ extension EnqueueOptions {
             delayMilliseconds: try delay(serverTime: serverTime),
             expiresMilliseconds: expires?.wholeMilliseconds ?? 0,
             envelope: envelope.encoded(),
-            links: OperationLinks(unique: try uniqueness?.claim(), limitKey: limitKey)
+            links: OperationLinks(
+                unique: try uniqueness?.claim(),
+                limitKey: limitKey,
+                after: try checkedDependencies()
+            )
         )
     }
 

@@ -137,13 +137,13 @@ extension SluiceClient {
         try NameRule.check(queue, role: "queue")
         let sealed = try sealed(operations, queue: queue)
         guard durability != .none else {
-            return (try await broker.enqueueAll(sealed, queue: queue, progress: progress), nil)
+            return (try await broker.enqueueInOrder(sealed, queue: queue, progress: progress), nil)
         }
         guard let durable = broker as? any DurableBroker else {
             throw OperationsError(.invalidOption, "this broker does not support `durability`: drop it")
         }
         let (outcomes, isConfirmed) = try await durable.confirming(durability, queue: queue) {
-            try await broker.enqueueAll(sealed, queue: queue, progress: progress)
+            try await broker.enqueueInOrder(sealed, queue: queue, progress: progress)
         }
         return (outcomes, isConfirmed)
     }
@@ -160,12 +160,12 @@ extension SluiceClient {
             guard !operations.contains(where: { $0.links != nil }) else {
                 throw OperationsError(
                     .invalidOption,
-                    "a client with a buffer cannot enqueue operations with unique or limit keys: use a client without one for them"
+                    "a client with a buffer cannot enqueue operations with unique or limit keys, or that wait for others: use a client without one for them"
                 )
             }
             return try await enqueue(operations, queue: queue, through: buffer, progress)
         }
-        let outcomes = try await broker.enqueueAll(operations, queue: queue, progress: progress)
+        let outcomes = try await broker.enqueueInOrder(operations, queue: queue, progress: progress)
         return try references(operations, outcomes, queue: queue)
     }
 
@@ -233,11 +233,17 @@ extension SluiceClient {
 extension EnqueueOutcome {
     /// The operation that the caller gets for one that it has enqueued.
     ///
-    /// - Throws: `.refused` if too many wait for its unique key.
+    /// - Throws: `.refused` if too many wait for its unique key, `.notFound` if it is to wait for what is not in the queue.
     package func id(of operation: NewOperation) throws(OperationsError) -> OperationID {
         switch self {
         case .created, .exists: return operation.id
         case .taken(let id): return id
+        case .unknownDependency(let id):
+            throw OperationsError(
+                .notFound,
+                "the operation to wait for, \(id), is not in the queue: it was never there, was removed, was untracked, or its time is over",
+                id: operation.id
+            )
         case .crowded:
             let key = operation.links?.unique?.key ?? ""
             throw OperationsError(

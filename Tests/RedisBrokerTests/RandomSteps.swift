@@ -150,7 +150,7 @@ extension RandomSteps {
             delayMilliseconds: isTracked && chance(0.2) ? Int64(number(1...120_000)) : 0,
             expiresMilliseconds: chance(0.15) ? Int64(number(1...60_000)) : 0,
             envelope: envelope(),
-            links: isTracked && chance(0.12) ? links() : nil
+            links: isTracked && chance(0.2) ? links() : nil
         )
         if isTracked { tracked.append(operation.id) } else { untracked.append(operation.id) }
         return operation
@@ -163,9 +163,18 @@ extension RandomSteps {
             policy: policies[number(0...5)],
             freshMilliseconds: chance(0.4) ? Int64(number(1...20_000)) : 0
         )
-        let isUnique = chance(0.6)
-        let key = !isUnique || chance(0.3) ? Self.keys.randomElement(using: &chance) : nil
-        return OperationLinks(unique: isUnique ? unique : nil, limitKey: key)
+        let isUnique = chance(0.4)
+        let key = chance(0.3) ? Self.keys.randomElement(using: &chance) : nil
+        return OperationLinks(unique: isUnique ? unique : nil, limitKey: key, after: chance(0.6) ? dependencies() : [])
+    }
+
+    /// Also of one id that is unknown, now and then.
+    private mutating func dependencies() -> [Dependency] {
+        var ids = self.ids(1...3)
+        if chance(0.05) { ids.append(newID()) }
+        return Set(ids).sorted().map {
+            Dependency($0, onFailure: DependencyFailurePolicy.allCases.randomElement(using: &chance) ?? .cancel)
+        }
     }
 
     private static let keys = ["acme", "bolt", "c.o-d_e"]

@@ -144,6 +144,15 @@ struct RedisLayout {
         table.sort(behind)
         for _, key in ipairs(behind) do set(string.sub(key, #P + 1), key) end
         set('fresh', P .. 'fresh')
+        local needs = call('KEYS', P .. 'needs:*')
+        table.sort(needs)
+        for _, key in ipairs(needs) do
+          hash(key, nil, function(id, need) put(string.sub(key, #P + 1), id, need) end)
+        end
+        local dependents = call('KEYS', P .. 'dependents:*')
+        table.sort(dependents)
+        for _, key in ipairs(dependents) do set(string.sub(key, #P + 1), key) end
+        set('outbox', P .. 'outbox')
         local m = call('HMGET', KEYS[1], 'timerOwner', 'next', 'sequence', 'fence', 'leaseFloor', 'outageUntil', 'limits', 'bucket', 'schedules')
         if m[1] then put('timerOwner', m[1], m[2]) end
         if call('LLEN', P .. 'wake') > 0 then put('wake') end

@@ -193,10 +193,12 @@ extension QueueModel {
         var wanted = wanted
         while wanted > 0, !basket.isFull, !lanes[lane].isEmpty {
             for _ in 0..<min(wanted, basket.portion) {
-                guard let element = lanes[lane].popFirst() else { break }
+                guard var element = lanes[lane].popFirst() else { break }
                 wanted -= 1
                 basket.read(envelope(of: element))
                 guard admits(element) else { continue }
+                // It may have become linked since the reference was written.
+                if let record = operations[element.id]?.record { element.header.linked = record.header.linked }
                 basket.add(element)
                 startOfKey(element.id)
             }

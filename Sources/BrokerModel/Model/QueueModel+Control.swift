@@ -12,11 +12,17 @@ extension QueueModel {
         let state = effectiveState(of: record)
         if state == .executing { return cancelExecuting(id, intent: intent, isForced: request.isForced) }
         if state.isTerminal { return .ended(state, at: endInstant(of: record)) }
-        leavePlace(id, state: state)
+        cancelWaiting(id, intent)
+        return .cancelled
+    }
+
+    /// What waits ends at once.
+    mutating func cancelWaiting(_ id: OperationID, _ intent: CancelIntent) {
+        guard let record = operations[id]?.record else { return }
+        leavePlace(id, state: effectiveState(of: record))
         revise(id)
         operations[id]?.cancel = intent
         end(id, as: .cancelled)
-        return .cancelled
     }
 
     /// When it ended; for one of a cancelled queue that is not cleared away yet, when that was cancelled.
@@ -153,6 +159,7 @@ extension QueueModel {
         case .dead, .cancelled, .expired:
             if let holder = reclaimKey(of: id) { return .taken(by: holder) }
             ended[state]?.remove(id)
+            outbox.remove(id)
             operations[id]?.record.header.failedAttempts = 0
             add("reopened")
         case .scheduled, .retrying:
@@ -173,6 +180,11 @@ extension QueueModel {
         guard let header = operations[id]?.record.header else { return }
         let element = LaneElement(header: header, envelope: [])
         noteLarge(element)
+        if unmetCount(of: id) > 0 {
+            operations[id]?.record.state = .blocked
+            blocked.insert(id, score: now)
+            return event(id, .blocked)
+        }
         event(id, .ready)
         if enterKey(id) { return }
         lanes[header.priority.lane].append(element)
@@ -247,8 +259,8 @@ extension QueueModel {
         for id in sets.flatMap(\.entries).map(\.id) {
             guard let record = operations[id]?.record, record.header.sequence <= last else { continue }
             leavePlace(id, state: record.state)
-            endLinks(of: id)
-            operations[id] = nil
+            endLinks(of: id, .removed)
+            erase(id)
             removed += 1
         }
         return removed
@@ -262,7 +274,7 @@ extension QueueModel {
         for element in elements {
             if element.header.tracked {
                 guard let record = operations[element.id]?.record, record.state == .ready,
-                    record.header == element.header
+                    element.header.isSame(as: record.header)
                 else {
                     stale -= 1
                     continue
@@ -276,8 +288,8 @@ extension QueueModel {
             guard element.header.tracked else { continue }
             expiring.remove(element.id)
             leaveKey(element.id)
-            endLinks(of: element.id)
-            operations[element.id] = nil
+            endLinks(of: element.id, .removed)
+            erase(element.id)
         }
         return removed
     }
@@ -298,14 +310,21 @@ extension QueueModel {
         return .done
     }
 
-    /// Back to its time, if that is to come; else to the head of its lane.
+    /// What is held goes back to its time, if that is to come, else to the head of its lane. What needs others needs them no more.
     mutating func release(_ id: OperationID) -> ChangeOutcome {
-        guard let record = operations[id]?.record else { return .unknown }
+        guard let stored = operations[id] else { return .unknown }
+        let record = stored.record
         let state = effectiveState(of: record)
-        guard state == .blocked, let from = operations[id]?.hold?.from else { return .refused(state) }
-        leavePlace(id, state: state)
+        guard state == .blocked, !stored.waitsForTurn else { return .refused(state) }
         let element = LaneElement(header: record.header, envelope: [])
         noteLarge(element)
+        guard let from = stored.hold?.from else {
+            needs[id] = nil
+            leaveBlocked(id)
+            return .done
+        }
+        leavePlace(id, state: state)
+        operations[id]?.hold = nil
         guard from != .ready, record.header.readyAt > now else {
             putBack(element, delivery: record.header.delivery, keepsExpiry: true)
             announce(due: record.header.expiresAt > 0 ? record.header.expiresAt : nil)
@@ -335,9 +354,9 @@ extension QueueModel {
         if state.isTerminal { ended[state]?.remove(id) } else { add("removed") }
         if !state.isTerminal {
             leavePlace(id, state: state)
-            endLinks(of: id)
+            endLinks(of: id, .removed)
         }
-        operations[id] = nil
+        erase(id)
         return .done
     }
 
@@ -420,6 +439,7 @@ extension StoredOperation {
         record.endedAt = 0
         (cancel, cancelAcknowledgedAt, progress) = (nil, nil, nil)
         (forced, cancelStoppedAt, standing) = (nil, nil, nil)
+        hold = nil
     }
 }
 

@@ -16,7 +16,7 @@ extension QueueModel {
         operations[id]?.record.endedAt = time
         ended[state, default: ScoredSet()].insert(id, score: time)
         endedInCall[state, default: 0] += 1
-        endLinks(of: id)
+        if let end = DependencyEnd(state) { endLinks(of: id, end) }
     }
 
     mutating func countAttempt(of id: OperationID) {
@@ -37,7 +37,7 @@ extension QueueModel {
         for (state, number) in endedInCall {
             for id in surplus(state, limit: 2 * number) {
                 ended[state]?.remove(id)
-                operations[id] = nil
+                erase(id)
                 add("trimmed")
             }
         }

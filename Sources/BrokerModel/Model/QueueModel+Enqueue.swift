@@ -10,19 +10,25 @@ extension QueueModel {
             sequence += 1
             if operation.tracked, operations[operation.id] != nil { return .exists }
             let header = stamped(operation)
+            guard let needs = readNeeds(operation.links?.after ?? []) else { return unknown(operation) }
+            var waitsForTurn = false
             if let unique = operation.links?.unique {
                 switch claimKey(unique, for: operation.id) {
                 case .refuse(let outcome): return outcome
-                case .wait:
-                    storeBlocked(operation, unique, header: header)
-                    if header.expiresAt > 0 { earliest = min(earliest ?? .max, header.expiresAt) }
-                    return .created
+                case .wait: waitsForTurn = true
                 case .start: break
                 }
             }
-            store(operation, header: header)
+            if waitsForTurn || needs.values.contains(where: { !$0.isMet }) {
+                storeBlocked(operation, header: header)
+                if waitsForTurn, let key = operation.links?.unique?.key { waitForTurn(operation.id, key) }
+                if header.expiresAt > 0 { earliest = min(earliest ?? .max, header.expiresAt) }
+            } else {
+                store(operation, header: header)
+                earliest = [earliest, firstInstant(of: operation, header: header)].compactMap { $0 }.min()
+            }
             operations[operation.id]?.unique = operation.links?.unique
-            earliest = [earliest, firstInstant(of: operation, header: header)].compactMap { $0 }.min()
+            addNeeds(operation.id, operation.links?.after ?? [], needs)
             return .created
         }
         announce(due: earliest)
@@ -73,16 +79,21 @@ extension QueueModel {
         wakeForReady()
     }
 
-    /// It waits for its turn at its key.
-    private mutating func storeBlocked(_ operation: NewOperation, _ unique: UniqueClaim, header: OperationHeader) {
+    /// It waits for its turn at its key, or for what it depends on.
+    private mutating func storeBlocked(_ operation: NewOperation, header: OperationHeader) {
         add("enqueued")
         event(operation.id, .blocked, isNew: true)
         let record = OperationRecord(header: header, state: .blocked, enqueuedAt: now, envelope: operation.envelope)
         operations[operation.id] = StoredOperation(record: record)
         operations[operation.id]?.limitKey = operation.links?.limitKey
-        operations[operation.id]?.unique = unique
         if header.expiresAt > 0 { expiring.insert(operation.id, score: header.expiresAt) }
-        waitForTurn(operation.id, unique.key)
+        blocked.insert(operation.id, score: now)
+    }
+
+    /// The first dependency that has no record.
+    private func unknown(_ operation: NewOperation) -> EnqueueOutcome {
+        let unknown = operation.links?.after.first { operations[$0.id] == nil }
+        return unknown.map { .unknownDependency($0.id) } ?? .created
     }
 
     private func firstInstant(of operation: NewOperation, header: OperationHeader) -> Int64? {

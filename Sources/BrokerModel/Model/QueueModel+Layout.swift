@@ -115,6 +115,7 @@ extension QueueModel {
             layout.text += "intent \(intent.key) \(intent.value.at)\n"
         }
         addKeys(to: &layout)
+        addNeeds(to: &layout)
         if let timerOwner { layout.text += "timerOwner \(timerOwner.worker) \(timerOwner.due)\n" }
         if hasToken { layout.text += "wake\n" }
         if isFull { layout.text += "full\n" }
@@ -142,6 +143,11 @@ extension QueueLayout {
             places.append((header.id, header.tracked ? tracked : inBatch ? .untrackedInBatch : .untrackedInLane))
             add("\(name) \(position) ", element)
         }
+    }
+
+    mutating func addLine(_ line: String) {
+        text += line
+        text += "\n"
     }
 
     private mutating func add(_ start: String, _ element: LaneElement) {

@@ -27,7 +27,7 @@ extension QueueModel {
         return BeatReply(
             inFlight: workers[worker]?.inFlight.count ?? 0,
             startable: isStartable,
-            sweepDue: lapsedWorker != nil || !batches.isEmpty,
+            sweepDue: lapsedWorker != nil || !batches.isEmpty || outbox.count > 0,
             cancels: workers[worker]?.orders ?? [],
             cancelledThroughFence: cancelledFence,
             queueCancel: queueCancel?.cancellation,
@@ -109,10 +109,12 @@ extension QueueModel {
         var reply = SweepReply()
         if let worker = lapsedWorkerNow {
             recoverAll(of: worker, reply: &reply)
-        } else {
+        } else if !batches.isEmpty {
             reply.cleared = clearBatch()
+        } else {
+            clearOutbox()
         }
-        reply.more = lapsedWorkerNow != nil || !batches.isEmpty
+        reply.more = lapsedWorkerNow != nil || !batches.isEmpty || outbox.count > 0
         return reply
     }
 

@@ -16,6 +16,7 @@ extension QueueModel {
         detail.uniqueKey = stored.unique?.key
         detail.waitsForTurn = detail.state == .blocked && stored.waitsForTurn
         detail.keyHolder = detail.waitsForTurn ? stored.unique.flatMap { keys[$0.key]?.id } : nil
+        detail.links = links(of: id)
         detail.progress = stored.progress
         detail.stored = stored.stored
         detail.snooze = stored.snooze

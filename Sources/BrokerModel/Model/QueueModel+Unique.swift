@@ -90,13 +90,12 @@ extension QueueModel {
 extension QueueModel {
     /// A new operation waits for its turn at its key.
     mutating func waitForTurn(_ id: OperationID, _ key: String) {
-        blocked.insert(id, score: now)
         behind[key, default: ScoredSet()].insert(id, score: operations[id]?.record.header.sequence ?? 0)
         operations[id]?.waitsForTurn = true
     }
 
-    /// It has ended, or is removed: its key goes on at the end of the call.
-    mutating func endLinks(of id: OperationID) {
+    /// It has ended, or is removed: its key goes on.
+    mutating func endTurn(of id: OperationID) {
         guard let key = operations[id]?.unique?.key else { return }
         leaveTurn(id, key)
         freedKeys.append((key, id))
@@ -107,7 +106,7 @@ extension QueueModel {
         if behind[key]?.count == 0 { behind[key] = nil }
     }
 
-    /// Ends a call: what took a key meanwhile keeps it.
+    /// What took a key meanwhile keeps it.
     mutating func passKeys() {
         guard !freedKeys.isEmpty else { return }
         for (key, id) in freedKeys where keys[key]?.id == id && keys[key]?.claim == .inFlight { pass(key, from: id) }
@@ -119,13 +118,12 @@ extension QueueModel {
         guard let next = live(behind: key).first?.id else { return keepResult(key, of: id) }
         keys[key] = KeyHolder(id: next)
         leaveTurn(next, key)
-        blocked.remove(next)
         operations[next]?.waitsForTurn = false
-        start(next)
+        leaveBlocked(next)
     }
 
-    /// Ready, or scheduled if its time is to come.
-    private mutating func start(_ id: OperationID) {
+    /// What was blocked is ready, or scheduled if its time is to come.
+    mutating func start(_ id: OperationID) {
         guard let header = operations[id]?.record.header else { return }
         if header.readyAt > now {
             operations[id]?.record.state = .scheduled

@@ -85,6 +85,18 @@ struct QueueModel {
     /// In this call: who had them, in order.
     var freedKeys: [(key: String, id: OperationID)] = []
 
+    // Dependencies, see `QueueModel+Needs.swift`
+    /// Of each operation that depends on others.
+    var needs: [OperationID: [OperationID: Need]] = [:]
+    /// What depends on an operation, by the dependency's sequence at the last end of it that each has heard of.
+    var dependents: [OperationID: ScoredSet] = [:]
+    /// What ended and of whose end not all dependents have heard.
+    var outbox = ScoredSet()
+    /// In this call, in order.
+    var endedDependencies: [(id: OperationID, sequence: Int64, end: DependencyEnd)] = []
+    /// So many dependents may still hear of an end in this call.
+    var leftToResolve = QueueModel.resolvedAtOnce
+
     // Counters
     var sequence: Int64 = 0
     var fence: Int64 = 0

@@ -82,12 +82,14 @@ package enum EnqueueOutcome: Sendable, Equatable {
     case taken(by: OperationID)
     /// It was not enqueued: more operations wait for its unique key than it may supersede at once.
     case crowded
+    /// It was not enqueued: it is to wait for this operation, which is not in the queue.
+    case unknownDependency(OperationID)
 }
 
 extension NewOperation {
     /// What it costs the server, in untracked operations.
     fileprivate var effort: Int {
-        if links != nil { return 5 }
+        if let links { return 5 + 2 * links.after.count }
         return tracked ? 2 : 1
     }
 }

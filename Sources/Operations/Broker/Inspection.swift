@@ -33,6 +33,7 @@ package struct OperationDetail: Sendable, Equatable {
     package var waitsForTurn = false
     /// Who has its unique key, while it waits for its turn.
     package var keyHolder: OperationID?
+    package var links = OperationNeeds()
     package var limitKey: String?
     /// It is ready, and in no lane because of its limit key.
     package var waitsForKey = false
@@ -58,6 +59,7 @@ package struct OperationDetail: Sendable, Equatable {
             && left.isUnhandled == right.isUnhandled && left.uniqueKey == right.uniqueKey
             && left.waitsForTurn == right.waitsForTurn && left.keyHolder == right.keyHolder
             && left.limitKey == right.limitKey && left.waitsForKey == right.waitsForKey
+            && left.links == right.links
             && left.snooze == right.snooze && left.yields == right.yields
     }
 

@@ -3,11 +3,15 @@ package struct OperationLinks: Sendable, Equatable {
     package var unique: UniqueClaim?
     /// Of the operations with one limit key only so many run at once.
     package var limitKey: String?
+    /// What it waits for: each operation once, at most `mostDependencies`.
+    package var after: [Dependency]
+
+    package static let mostDependencies = 500
 
     /// nil = nothing links it to others.
-    package init?(unique: UniqueClaim? = nil, limitKey: String? = nil) {
-        if unique == nil, limitKey == nil { return nil }
-        (self.unique, self.limitKey) = (unique, limitKey)
+    package init?(unique: UniqueClaim? = nil, limitKey: String? = nil, after: [Dependency] = []) {
+        if unique == nil, limitKey == nil, after.isEmpty { return nil }
+        (self.unique, self.limitKey, self.after) = (unique, limitKey, after)
     }
 
     /// As the enqueue script takes it: lines of a name and a value.
@@ -18,6 +22,7 @@ package struct OperationLinks: Sendable, Equatable {
             if unique.freshMilliseconds > 0 { lines.append("freshFor \(unique.freshMilliseconds)") }
         }
         if let limitKey { lines.append("limitKey \(limitKey)") }
+        lines += after.map { "after \($0.id) \($0.policy.rawValue)" }
         return Array(lines.joined(separator: "\n").utf8)
     }
 }

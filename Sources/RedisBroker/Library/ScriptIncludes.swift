@@ -19,6 +19,7 @@ enum ScriptIncludes {
         case "header": PackageResources.header_lua
         case "keep_error": PackageResources.keep_error_lua
         case "keys": PackageResources.keys_lua
+        case "linked_header": PackageResources.linked_header_lua
         case "record": PackageResources.record_lua
         case "replace_envelope": PackageResources.replace_envelope_lua
         case "rewriting": PackageResources.rewriting_lua
@@ -26,7 +27,10 @@ enum ScriptIncludes {
         case "write_record": PackageResources.write_record_lua
         // lifecycle
         case "cancel_batch": PackageResources.cancel_batch_lua
+        case "cancel_waiting": PackageResources.cancel_waiting_lua
         case "clear_batch": PackageResources.clear_batch_lua
+        case "clear_outbox": PackageResources.clear_outbox_lua
+        case "end_operation": PackageResources.end_operation_lua
         case "enter_linked": PackageResources.enter_linked_lua
         case "enter_inflight": PackageResources.enter_inflight_lua
         case "enter_new": PackageResources.enter_new_lua
@@ -35,15 +39,17 @@ enum ScriptIncludes {
         case "finish": PackageResources.finish_lua
         case "finish_cancelled": PackageResources.finish_cancelled_lua
         case "finish_well": PackageResources.finish_well_lua
+        case "go_on": PackageResources.go_on_lua
+        case "leave_blocked": PackageResources.leave_blocked_lua
         case "leave_inflight": PackageResources.leave_inflight_lua
         case "leave_inflight_batch": PackageResources.leave_inflight_batch_lua
-        case "leave_turn": PackageResources.leave_turn_lua
         case "leave_waiting": PackageResources.leave_waiting_lua
         case "limit_keys": PackageResources.limit_keys_lua
         case "readmit": PackageResources.readmit_lua
         case "retention": PackageResources.retention_lua
         case "room": PackageResources.room_lua
         case "set_aside": PackageResources.set_aside_lua
+        case "set_linked": PackageResources.set_linked_lua
         case "unhandled": PackageResources.unhandled_lua
         case "waiters": PackageResources.waiters_lua
         // enqueue
@@ -58,10 +64,13 @@ enum ScriptIncludes {
         case "promote": PackageResources.promote_lua
         case "take": PackageResources.take_lua
         // links
+        case "add_needs": PackageResources.add_needs_lua
+        case "behind": PackageResources.behind_lua
         case "claim_key": PackageResources.claim_key_lua
         case "end_links": PackageResources.end_links_lua
         case "stopping": PackageResources.stopping_lua
-        case "unique": PackageResources.unique_lua
+        case "needs": PackageResources.needs_lua
+        case "pass_keys": PackageResources.pass_keys_lua
         // cancel
         case "cancel_one": PackageResources.cancel_one_lua
         case "cancel_request": PackageResources.cancel_request_lua

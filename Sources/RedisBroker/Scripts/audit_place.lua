@@ -7,6 +7,7 @@
 -- Lanes are read from their tails: what is pushed or popped meanwhile makes no element slip through.
 -- include: base
 -- include: record
+-- include: linked_header
 -- include: audit
 -- include: limit_key_names
 local place, cursor, limit = ARGV[1], ARGV[2], min(tonumber(ARGV[3]), 500)
@@ -27,7 +28,7 @@ local seen = {}
 local function check_reference(element)
   local id = id_of(element)
   local head = head_of(id)
-  if not head or stored_state_of(head) ~= 'r' or header_of(head) ~= header_of(element) then
+  if not head or stored_state_of(head) ~= 'r' or not is_referred_to(head, element) then
     stale = stale + 1
     return
   end

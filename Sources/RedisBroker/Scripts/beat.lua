@@ -100,7 +100,7 @@ if m[10] then
 end
 
 local lapsed = floor_at < now and #call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%d', now), 'LIMIT', 0, 1) > 0
-local sweep = (lapsed or call('EXISTS', PREFIX .. 'batches') == 1) and 1 or 0
+local sweep = (lapsed or call('EXISTS', PREFIX .. 'batches', PREFIX .. 'outbox') > 0) and 1 or 0
 local newest, names = m[6] or '0', ''
 if newest ~= ARGV[6] then names = concat(call('ZRANGE', PREFIX .. 'unhandled', 0, -1), ' ') end
 local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0', newest, names, course,

@@ -11,6 +11,7 @@
 -- include: base
 -- include: leave_inflight_batch
 -- include: finish_well
+-- include: finish
 -- include: room
 -- include: take
 -- include: flush
@@ -37,6 +38,8 @@ for i = 1, tracked do
   if held[i] then finish_tracked(ARGV[at + 1], held[i], ARGV[at + 2]) end
 end
 drop_cancel_requests(worker, FIRST, last, first_triple)
+-- What these have held up may be claimed in this call.
+go_on()
 add('executing', -(left + tracked_left))
 local all = left == untracked and tracked_left == tracked
 

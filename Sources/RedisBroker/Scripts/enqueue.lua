@@ -8,7 +8,6 @@
 -- Output   one character per operation: 1 created, 0 one with this id exists; or an error, if anything is not valid
 -- Events   r or s for each that was created
 -- include: start
--- include: limits
 -- include: enqueue_single
 -- include: rest
 -- include: groups

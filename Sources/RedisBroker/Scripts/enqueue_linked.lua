@@ -1,10 +1,11 @@
--- Puts operations into the queue of which some are linked: they have a unique key. As enqueue.lua, but for these.
+-- Puts operations into the queue of which some are linked: they have a unique key, a limit key, or wait for others. As enqueue.lua,
+-- but for these.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  producer  ARGV[2] number of this call  ARGV[3] lowest call number that is still unanswered: see enqueue.lua
 -- ARGV[4…] groups as there; of linked operations, whose front has the flags 3, their links stand before each: lines "NAME VALUE"
--- Output   one character per operation: 1 created, 0 one with this id exists, u another one has its unique key, m too many wait for that key; behind
---          a space each the ids of those that have a key; or an error, if anything is not valid
--- Events   r, s or b for each that was created, c for each that it supersedes
+-- Output   one character per operation: 1 created, 0 one with this id exists, n one that it is to wait for is unknown, u another one has its unique
+--          key, m too many wait for that key; behind a space each the ids of what is unknown or has a key; or an error, if anything is not valid
+-- Events   r, s or b for each that was created, c for each that it supersedes, or whose dependency has failed
 -- include: base
 -- include: groups
 -- include: calls
@@ -19,16 +20,16 @@ if not groups then return redis.error_reply(n) end
 local links, wrong = read_links(groups)
 if not links then return redis.error_reply(wrong) end
 
-local holders = ''
+local others = ''
 local function enter(group, i, number)
   local at = group.from + 2 * i - 2
   local outcome, other = enter_linked(group.front, number, links[at], ARGV[at + 1])
-  if other then holders = holders .. ' ' .. other end
+  if other then others = others .. ' ' .. other end
   return outcome
 end
 
 note_large(largest)
-local answer = enter_new(groups, n, enter) .. holders
+local answer = enter_new(groups, n, enter) .. others
 keep_answer(ARGV[2], ARGV[3], answer)
 flush()
 return answer

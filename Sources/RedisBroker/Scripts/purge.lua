@@ -8,7 +8,8 @@
 -- include: limits
 -- include: leave_waiting
 -- include: erase
--- include: end_links
+-- include: finish
+-- include: linked_header
 -- include: limit_keys
 -- include: limit_key_names
 -- include: flush
@@ -20,7 +21,7 @@ local looked, bytes, removed, gone = 0, 0, 0, {}
 local function has_room() return looked < SWEEP_LIMIT and bytes < REPLY_BYTES end
 
 local function note_gone(id, head)
-  if is_linked(head) then end_links(id) end
+  if is_linked(head) then end_links(id, head, 'm') end
   gone[#gone + 1] = id
 end
 
@@ -49,7 +50,7 @@ local function purge_lane(key)
     if not element then break end
     looked, bytes = looked + 1, bytes + #element
     local head = is_reference(element) and head_of(id_of(element))
-    if is_reference(element) and not (head and stored_state_of(head) == 'r' and header_of(head) == header_of(element)) then
+    if is_reference(element) and not (head and stored_state_of(head) == 'r' and is_referred_to(head, element)) then
       add('stale', -1)
       found = true
     elseif sequence_of(element) > last then
@@ -136,7 +137,11 @@ while place > 0 and has_room() do
   end
 end
 
-if #gone > 0 then erase(gone) end
+if #gone > 0 then
+  -- What waits for these hears of it while they are there.
+  go_on()
+  erase(gone)
+end
 removed = removed + #gone
 add('removed', removed)
 local total = removed + tonumber(ARGV[5])

@@ -1,4 +1,5 @@
--- Releases held operations: to the head of their lane, or back to the time for which they waited, if that is to come.
+-- Releases what is blocked. Held operations go to the head of their lane, or back to the time for which they waited, if that is to come; what needs
+-- others needs them no more.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
 -- Output   a character for each: 1 released, the letter of the state that forbids it, 0 unknown
@@ -7,13 +8,15 @@
 -- include: size
 -- include: leave_waiting
 -- include: enter_queue
+-- include: leave_blocked
+-- include: needs
 -- include: flush
 call('HDEL', META, '')
 local outcomes, largest, changed = {}, 0, 0
 
-local function leave_hold(id, head)
-  local from = call('HGET', extras_key(id), 'heldFrom')
+local function leave_hold(id, head, from)
   leave_waiting(id, head)
+  call('HDEL', extras_key(id), 'heldAt', 'heldBy', 'heldReason', 'heldFrom')
   if from == 'r' or ready_at_of(head) <= now then
     enter_head(header_of(head), nil, true)
     return
@@ -26,8 +29,15 @@ local function release(id)
   local head = head_of(id)
   if not head then return '0' end
   local state = state_of(head)
-  if state ~= 'b' or call('HEXISTS', extras_key(id), 'turn') == 1 then return state end
-  leave_hold(id, head)
+  local about = call('HMGET', extras_key(id), 'turn', 'heldFrom')
+  if state ~= 'b' or about[1] then return state end
+  if about[2] then
+    leave_hold(id, head, about[2])
+  else
+    call('UNLINK', needs_key(id))
+    call('HDEL', extras_key(id), 'unmet')
+    leave_blocked(id)
+  end
   largest, changed = max(largest, bytes_of_record(id)), changed + 1
   return '1'
 end

@@ -6,7 +6,8 @@
 -- include: base
 -- include: leave_waiting
 -- include: erase
--- include: end_links
+-- include: finish
+-- include: needs
 -- include: flush
 local outcomes, erased, is_erased = {}, {}, {}
 call('HDEL', META, '')
@@ -18,9 +19,10 @@ local function remove(id)
   if state == 'x' then return 'x' end
   if find('fdce', state, 1, true) then
     leave_ended(id, head, state)
+    if is_linked(head) then call('UNLINK', needs_key(id)) end
   else
     leave_waiting(id, head)
-    if is_linked(head) then end_links(id) end
+    if is_linked(head) then end_links(id, head, 'm') end
     add('removed', 1)
   end
   erased[#erased + 1], is_erased[id] = id, true
@@ -29,6 +31,8 @@ end
 
 for i = 2, #ARGV do outcomes[i - 1] = remove(ARGV[i]) end
 if #erased > 0 then
+  -- What waits for these hears of it while they are there.
+  go_on()
   erase(erased)
   note_change('remove', ARGV[1], #erased, '')
 end

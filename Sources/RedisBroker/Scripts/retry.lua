@@ -1,14 +1,16 @@
--- An operator's retry: dead, cancelled and expired operations become ready with fresh attempts; scheduled and retrying ones at once.
+-- An operator's retry: dead, cancelled and expired operations become ready with fresh attempts, or blocked if they need others; scheduled and
+-- retrying ones become ready at once.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
 -- Output   a character for each: 1 done, the letter of the state that forbids it, 0 unknown, k another operation has its unique key; behind a space
 --          each the ids of those
--- Events   r for each, with the change
+-- Events   r or b for each, with the change
 -- include: base
 -- include: size
 -- include: leave_waiting
 -- include: enter_queue
 -- include: claim_key
+-- include: needs
 -- include: flush
 -- A removing command comes first: an operator's retry must work when Redis is full.
 call('HDEL', META, '')
@@ -22,10 +24,11 @@ local function make_ready(id, head, failures)
   local header = changed_header(head, next_revision(head), failures, 1, NOW36, ZERO9)
   -- Never all that an operation with errors or a log has: `erase` looks for these where there are extras.
   call('HDEL', extras_key(id), 'cancelAt', 'cancelBy', 'cancelReason', 'cancelAcknowledgedAt', 'progress', 'cancelForced',
-    'cancelForcedFence', 'cancelForcedWorker', 'cancelStoppedAt', 'cancelStanding', 'turn')
+    'cancelForcedFence', 'cancelForcedWorker', 'cancelStoppedAt', 'cancelStanding', 'turn', 'heldAt', 'heldBy', 'heldReason', 'heldFrom')
   -- Of a cancel that came while it ran untracked, and for which it ended too early.
   call('HDEL', PREFIX .. 'intents', id)
-  enter_tail(id, with_sequence(header, sequence))
+  header = with_sequence(header, sequence)
+  if tonumber(call('HGET', extras_key(id), 'unmet') or 0) > 0 then enter_needing(id, header) else enter_tail(id, header) end
   largest, changed = max(largest, bytes_of_record(id)), changed + 1
 end
 
@@ -43,6 +46,8 @@ local function retry(id)
   if state == 'd' or state == 'c' or state == 'e' then
     if is_linked(head) and not take_key_again(id) then return 'k' end
     leave_ended(id, head, state)
+    -- The end that dependents have not heard of is none any more.
+    if is_linked(head) then call('ZREM', OUTBOX, id) end
     make_ready(id, head, '000')
     add('reopened', 1)
   elseif state == 's' or state == 't' then

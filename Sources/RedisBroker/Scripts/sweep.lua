@@ -1,5 +1,5 @@
 -- Hands back what one lapsed worker held (the oldest first, at most 200 a call), or clears at most 80 operations of a cancelled queue away,
--- and about 256 KiB.
+-- and about 256 KiB, or lets at most 100 dependents hear of how something ended.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
 -- Output   recovered, dead, cleared, 1 if more is left to sweep now
@@ -7,6 +7,7 @@
 -- include: base
 -- include: recover
 -- include: clear_batch
+-- include: clear_outbox
 -- include: flush
 call('HDEL', META, '')
 -- Only a beat notices that Redis was away or its clock was set. A sweep that comes before it takes no worker for dead.
@@ -20,7 +21,13 @@ end
 
 local worker = lapsed_worker()
 local cleared = 0
-if worker then recover_all(worker) else cleared = clear_batch() end
+if worker then
+  recover_all(worker)
+elseif call('EXISTS', PREFIX .. 'batches') == 1 then
+  cleared = clear_batch()
+else
+  clear_outbox()
+end
 flush()
-local more = lapsed_worker() or call('EXISTS', PREFIX .. 'batches') == 1
+local more = lapsed_worker() or call('EXISTS', PREFIX .. 'batches', OUTBOX) > 0
 return { recovered, dead, cleared, more and 1 or 0 }

@@ -7,7 +7,7 @@ import TerminalText
 struct BatchLineReader: Sendable {
     private static let fields = [
         "name", "args", "queue", "priority", "in", "at", "tags", "id", "expires", "attempts", "runTimeout", "track",
-        "unique", "ifExists", "freshFor", "key",
+        "unique", "ifExists", "freshFor", "key", "after",
     ]
     /// The depth of the arguments plus the line's own object.
     private static let depth = Defaults.jsonDepth + 1
@@ -124,6 +124,7 @@ extension BatchLineReader {
         case "ifExists": settings.ifExists = try DuplicatePolicy(typed: text(key, value))
         case "freshFor": settings.freshFor = try DurationText.parse(text(key, value))
         case "key": settings.key = try text(key, value)
+        case "after": settings.after = try dependencies(key, value)
         case "attempts":
             guard let number = value.intValue else { throw wrong(key, value, "a whole number") }
             settings.attempts = number
@@ -140,6 +141,12 @@ extension BatchLineReader {
             throw Mistake(message: "unknown field \(OperationsError.quoted(key))\(near)")
         }
     }
+}
+
+/// A text as of `--after`, or a list of such.
+private func dependencies(_ key: String, _ value: JSONValue) throws -> [Dependency] {
+    guard let list = value.arrayValue else { return try Dependency.list(typed: text(key, value)) }
+    return try list.map { try Dependency(typed: text(key, $0)) }
 }
 
 private func text(_ key: String, _ value: JSONValue) throws -> String {

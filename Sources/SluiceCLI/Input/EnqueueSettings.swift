@@ -20,6 +20,7 @@ package struct EnqueueSettings: Sendable {
     var ifExists: DuplicatePolicy?
     var freshFor: Duration?
     var key: String?
+    var after: [Dependency] = []
     /// Whether the command waits for its end.
     var isAwaited = false
 
@@ -44,6 +45,9 @@ package struct EnqueueSettings: Sendable {
         }
         guard key == nil || !noTrack else {
             throw .usage("an operation with a limit key is always tracked", fix: "drop --no-track")
+        }
+        guard after.isEmpty || !noTrack else {
+            throw .usage("an operation that waits for others is always tracked", fix: "drop --no-track")
         }
         if case .debounce = ifExists, delay != nil || at != nil {
             throw .usage("debounce says when the operation may start", fix: "drop --in and --at")
@@ -73,6 +77,8 @@ package struct EnqueueSettings: Sendable {
         options.expires = expires
         options.runTimeout = runTimeout
         options.limitKey = key
+        options.dependencies = after
+        options.queue = queue
         options.uniqueness = unique.map {
             EnqueueOptions.Uniqueness(
                 key: $0 == "auto" ? .automatic : UniqueKey($0),

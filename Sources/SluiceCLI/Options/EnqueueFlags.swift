@@ -60,6 +60,14 @@ package struct EnqueueFlags: ParsableArguments {
             "The limit key, for example a tenant: so many of a key run at once as queue limit says, and keys get equal shares."
     )
     var key: String?
+    @Option(
+        help: ArgumentHelp(
+            "Start when these have ended, for example ID,ID:run; if one does not finish: cancel (default), run or hold. May be repeated.",
+            valueName: "id[:policy]"
+        ),
+        transform: { try Dependency.list(typed: $0) }
+    )
+    var after: [[Dependency]] = []
     @Flag(help: "Keep no record unless the operation fails or is cancelled: faster.")
     var noTrack = false
     @Option(
@@ -89,7 +97,8 @@ package struct EnqueueFlags: ParsableArguments {
             unique: unique,
             ifExists: ifExists,
             freshFor: freshFor,
-            key: key
+            key: key,
+            after: after.flatMap { $0 }
         )
     }
 }

@@ -1,4 +1,3 @@
--- in the base
 -- The defaults and limits that scripts need; Defaults.swift holds them too, and a test compares the two.
 local MAX_DELIVERIES = 3
 -- Over how long those are spread that were lost before and have one delivery left.
@@ -29,8 +28,6 @@ local FLOOR_STEP = 500
 local INTENTS_KEPT = 10000
 local INTENT_MS = 86400000
 local UNHANDLED_NAMES_KEPT = 1000
--- What stands in the record of an operation that never ran, between its state and when it was enqueued.
-local NEVER_RAN = '000000000000000000000000000000000'
 -- How long, in ms, and how many ended operations are kept. Tables of a function are made only when it is called.
 local function retention(state)
   local RETENTION_MS = { f = 3600000, c = 86400000, e = 86400000, d = 7776000000 }

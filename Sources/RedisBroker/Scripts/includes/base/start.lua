@@ -15,6 +15,8 @@ local char, find, concat = string.char, string.find, table.concat
 -- include: clock
 
 local ZERO9 = '000000000'
+-- What stands in the record of an operation that never ran, between its state and when it was enqueued.
+local NEVER_RAN = '000000000000000000000000000000000'
 local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
 
 -- Milliseconds as nine digits of base 36, the form of every time in a header or record. Every script does it, so it goes without a

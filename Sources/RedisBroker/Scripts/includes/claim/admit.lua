@@ -3,6 +3,7 @@
 -- include: leave_waiting
 -- include: promote
 -- include: limit_keys
+-- include: linked_header
 
 -- A cancel that came before the operation: ends it. `head` makes or returns its record's head.
 local function obey_intent(id, head)
@@ -17,14 +18,15 @@ local function obey_intent(id, head)
   return true
 end
 
--- A reference counts only while its record is ready and has the same header: whoever changes one changes the other.
+-- A reference counts only while its record is ready and has the same header: whoever changes one changes the other. Only that it is linked may have
+-- come later.
 -- Returns the record to hand out, or nil. Every new string costs time for each of its bytes, so nothing is cut out of it here.
 local function admit_tracked(element, record, intents)
-  if not record or not is_ready(record) or find(record, element, 1, true) ~= 1 then
+  if not record or not is_ready(record) or (find(record, element, 1, true) ~= 1 and not is_linked_since(record, element)) then
     add('stale', -1)
     return nil
   end
-  if is_linked(element) then limits_of_keys().leave(id_of(element)) end
+  if is_linked(record) then limits_of_keys().leave(id_of(element)) end
   local deadline = deadline_of(element)
   if deadline then
     leave_expiring(id_of(element), element)
@@ -72,6 +74,7 @@ local function admit(elements, taken, intents)
       reference, key = element, keys[read]
       bytes = bytes + (records[read] and #records[read] - HEAD or 0) + #reference
       element = admit_tracked(element, records[read], intents)
+      if element and is_linked(element) then reference = header_of(element) end
     else
       bytes = bytes + #element
       element = admit_untracked(element, intents)

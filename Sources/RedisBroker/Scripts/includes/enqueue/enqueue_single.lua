@@ -1,4 +1,5 @@
 -- in the base
+-- include: limits
 -- The shortest way of the commonest call: one operation that is ready at once, never expires and has a usual size, of a producer whose
 -- call before this one was its own floor, too. It does what the rest of the script would do; a test compares what both leave.
 -- Everything else, and whatever is not valid, goes on to the rest.

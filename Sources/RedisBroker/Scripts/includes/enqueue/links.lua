@@ -3,6 +3,8 @@
 local POLICIES = { join = true, skip = true, replace = true, enqueue = true, debounce = true, keepLatest = true }
 local UNIQUE_KEY_BYTES = 128
 local LIMIT_KEY_BYTES = 128
+local FAILURE_POLICIES = { cancel = true, run = true, hold = true }
+local NEEDS = 500
 
 local CHECKS = {
   unique = function(value) return #value >= 1 and #value <= UNIQUE_KEY_BYTES and not find(value, '%c') end,
@@ -11,14 +13,29 @@ local CHECKS = {
   freshFor = function(value) return find(value, '^[1-9]%d*$') and #value <= 14 end,
 }
 
+-- A line for each dependency, "after ID POLICY", at most NEEDS. Returns whether the value is one.
+local function add_after(links, value)
+  local id, policy = string.match(value, '^(%w+) (%a+)$')
+  if not id or #id ~= 26 or not FAILURE_POLICIES[policy] then return false end
+  links.after = links.after or {}
+  local after = links.after
+  if after[id] or #after == 2 * NEEDS then return false end
+  after[#after + 1], after[#after + 2], after[id] = id, policy, true
+  return true
+end
+
 local function links_of(text)
   local links = {}
   for line in string.gmatch(text, '[^\n]+') do
     local name, value = string.match(line, '^(%a+) (.+)$')
-    if not name or not CHECKS[name] or not CHECKS[name](value) then return nil end
-    links[name] = value
+    if name == 'after' then
+      if not add_after(links, value) then return nil end
+    else
+      if not name or not CHECKS[name] or not CHECKS[name](value) then return nil end
+      links[name] = value
+    end
   end
-  if not links.unique ~= not links.ifExists or not (links.unique or links.limitKey) then return nil end
+  if not links.unique ~= not links.ifExists or not (links.unique or links.limitKey or links.after) then return nil end
   return links
 end
 

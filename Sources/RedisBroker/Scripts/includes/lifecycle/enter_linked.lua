@@ -1,18 +1,27 @@
 -- A new linked operation enters the queue: what links it to others is decided first. `links`: see links_of.
 -- include: enter_new
 -- include: claim_key
+-- include: add_needs
 
--- Until its turn at a unique key comes.
-local function enter_turn(id, header, links, envelope)
-  create_record(record_key(id), new_record(header, 'b', NOW36, envelope))
+local function create(id, header, state, links, envelope)
+  create_record(record_key(id), new_record(header, state, NOW36, envelope))
+  local extras = extras_key(id)
+  if links.unique then call('HSET', extras, 'unique', links.unique) end
+  if links.freshFor then call('HSET', extras, 'freshFor', links.freshFor) end
+  if links.limitKey then call('HSET', extras, 'limitKey', links.limitKey) end
+end
+
+-- Until its turn at a unique key comes, or what it needs has ended.
+local function enter_waiting(id, header, links, place)
   call('ZADD', PREFIX .. 'blocked', NOW, id)
-  call('ZADD', behind_key(links.unique), format('%d', sequence_of(header)), id)
-  call('HSET', extras_key(id), 'turn', '1')
+  if place == 'wait' then
+    call('ZADD', behind_key(links.unique), format('%d', sequence_of(header)), id)
+    call('HSET', extras_key(id), 'turn', '1')
+  end
   event(id, 'b', false)
 end
 
-local function enter_place(id, header, due, envelope)
-  create_record(record_key(id), new_record(header, due and 's' or 'r', NOW36, envelope))
+local function enter_place(id, header, due)
   if due then
     call('ZADD', PREFIX .. 'scheduled', format('%d', due), id)
     note_startable(due)
@@ -22,24 +31,23 @@ local function enter_place(id, header, due, envelope)
   event(id, due and 's' or 'r', false)
 end
 
--- Returns an outcome, and who has its unique key: 1 created, 0 one with this id exists, u another one has its key, m too many wait for the key.
+-- Returns an outcome, and the id that it is about: 1 created, 0 one with this id exists, n a dependency is unknown, u another one has its unique key, m
+-- too many wait for the key.
 local function enter_linked(front, number, links, operation)
   local id = sent_id_of(operation)
   if call('EXISTS', record_key(id)) == 1 then return '0' end
+  local needs, unknown = read_needs(links.after or {})
+  if not needs then return 'n', unknown end
   local place, other = 'start', nil
   if links.unique then place, other = claim_key(links.unique, links.ifExists, id) end
   if place == 'taken' then return 'u', other end
   if place == 'many' then return 'm' end
   local due, deadline = due_of(front), expiry_of(front)
   local header = stamped(front, due, deadline) .. format('%011x', number) .. id
-  if links.unique then call('HSET', extras_key(id), 'unique', links.unique) end
-  if links.freshFor then call('HSET', extras_key(id), 'freshFor', links.freshFor) end
-  if links.limitKey then call('HSET', extras_key(id), 'limitKey', links.limitKey) end
-  if place == 'wait' then
-    enter_turn(id, header, links, sent_envelope_of(operation))
-  else
-    enter_place(id, header, due, sent_envelope_of(operation))
-  end
+  local waits = place == 'wait' or needs.unmet > 0
+  create(id, header, waits and 'b' or due and 's' or 'r', links, sent_envelope_of(operation))
+  if waits then enter_waiting(id, header, links, place) else enter_place(id, header, due) end
   if deadline then expire_at(id, deadline) end
+  if #needs > 0 then add_needs(id, needs) end
   return '1'
 end

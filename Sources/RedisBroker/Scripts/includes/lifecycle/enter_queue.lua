@@ -94,6 +94,13 @@ local function enter_blocked(id, head, from, by, reason)
   event(id, 'b', true)
 end
 
+-- Again, until what it needs has ended.
+local function enter_needing(id, header)
+  write_head(record_key(id), 'b' .. NOT_STARTED, header)
+  call('ZADD', PREFIX .. 'blocked', NOW, id)
+  event(id, 'b', true)
+end
+
 -- What was due and has left its set goes to the tails of the lanes. Its header says the instant for which it waited, so it becomes the
 -- reference as it is: ready since then. What is in another state by now does not.
 local function enter_due(ids, state)

@@ -1,5 +1,5 @@
 -- A new operation with a unique key: it gets the key, waits for it, or is not enqueued because another one has it.
--- include: unique
+-- include: behind
 -- include: cancel_one
 local SUPERSEDED_AT_ONCE = 100
 

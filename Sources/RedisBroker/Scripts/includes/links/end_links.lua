@@ -1,10 +1,32 @@
--- What else ends with a linked operation.
--- include: unique
+-- What ends with a linked operation: what waits for it goes on before the call ends, see go_on.lua.
+-- include: needs
+-- include: behind
 
--- It has ended, or is removed: its unique key goes to the next one.
-local function end_links(id)
-  local key = call('HGET', extras_key(id), 'unique')
-  if not key then return end
-  call('ZREM', behind_key(key), id)
-  free_key(key, id)
+-- Ended ones that something depends on: id, sequence, letter of the end, id, …
+local ended_dependencies
+local go_on
+
+local will_go_on = false
+
+local function note_go_on()
+  if will_go_on then return end
+  will_go_on = true
+  at_end[#at_end + 1] = function() go_on() end
+end
+
+-- It has ended, or is removed (m).
+local function end_links(id, header, state)
+  if state == 'm' then call('UNLINK', needs_key(id)) end
+  local about = call('HMGET', extras_key(id), 'unique', 'dependents')
+  if not about[1] and not about[2] then return end
+  note_go_on()
+  if about[1] then
+    call('ZREM', behind_key(about[1]), id)
+    note_freed(about[1], id)
+  end
+  if about[2] then
+    local list = ended_dependencies or {}
+    ended_dependencies = list
+    list[#list + 1], list[#list + 2], list[#list + 3] = id, sequence_of(header), state
+  end
 end

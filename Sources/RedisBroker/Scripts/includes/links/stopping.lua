@@ -1,5 +1,5 @@
 -- A forced cancel ends an operation while its body may go on. Its unique key is not free before the body has stopped, or its worker is gone.
--- include: unique
+-- include: pass_keys
 
 local function keep_key(id, worker)
   local key = call('HGET', extras_key(id), 'unique')
@@ -10,7 +10,8 @@ local function free_stopped_key(id)
   local key = call('HGET', extras_key(id), 'unique')
   if not key or find(call('HGET', UNIQUE, key) or '', id .. ' !', 1, true) ~= 1 then return end
   call('HSET', UNIQUE, key, id)
-  free_key(key, id)
+  if not freed then at_end[#at_end + 1] = pass_keys end
+  note_freed(key, id)
 end
 
 -- Of all bodies that a worker may still run, when it is gone.

@@ -1,6 +1,7 @@
 -- include: record
 -- include: batch_of
 -- include: limit_key_names
+-- include: needs
 
 -- An answer ends with the row by which it has so many bytes: one operation may have some MiB.
 local ANSWER_BYTES = 4194304
@@ -11,6 +12,29 @@ local function is_full() return read >= ANSWER_BYTES end
 local function key_holder(id)
   local key = call('HGET', extras_key(id), 'unique')
   return key and string.match(call('HGET', PREFIX .. 'unique', key) or '', '^%w+')
+end
+
+-- What it depends on, and what depends on it, at most SHOWN_LINKS of each: a field "need ID" for each need, with the state of that operation behind it.
+local SHOWN_LINKS = 20
+local BYTES_OF_NEED = 2048
+local function add_needs_shown(id, extras)
+  local function show(field, value) extras[#extras + 1], extras[#extras + 2] = field, value end
+  local scan, needs = call('HSCAN', needs_key(id), '0', 'COUNT', SHOWN_LINKS)[2], {}
+  for i = 1, #scan, 2 do needs[#needs + 1] = scan[i] .. ' ' .. scan[i + 1] end
+  table.sort(needs)
+  for i = 1, min(#needs, SHOWN_LINKS) do
+    local dependency, need = string.match(needs[i], '^(%S+) (.*)$')
+    local head = head_of(dependency)
+    show('need ' .. dependency, need .. ' ' .. (head and state_of(head) or ''))
+    read = read + BYTES_OF_NEED
+  end
+  show('needCount', format('%d', call('HLEN', needs_key(id))))
+end
+
+local function add_dependents_shown(id, extras)
+  local function show(field, value) extras[#extras + 1], extras[#extras + 2] = field, value end
+  show('dependentIds', concat(call('ZRANGE', dependents_key(id), 0, SHOWN_LINKS - 1), ' '))
+  show('dependentCount', format('%d', call('ZCARD', dependents_key(id))))
 end
 
 -- One operation for people: its record and what only some have. nil and the record, if `is_sought` is given and says false of it.
@@ -31,6 +55,11 @@ local function detail(id, is_sought)
   if stored == 'r' and state == 'r' and is_linked(record) then
     local key = call('HGET', extras_key(id), 'limitKey')
     if key and call('ZSCORE', waiting_of_key(key), id) then extras[#extras + 1], extras[#extras + 2] = 'waitsForKey', '1' end
+  end
+  if is_linked(record) then
+    local links = call('HMGET', extras_key(id), 'unmet', 'dependents')
+    if links[1] then add_needs_shown(id, extras) end
+    if links[2] then add_dependents_shown(id, extras) end
   end
   local fence = fence_of(record)
   local is_requested = state == 'x' and fence <= tonumber(call('HGET', META, 'cancelledFence') or 0)

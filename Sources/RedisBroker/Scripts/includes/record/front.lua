@@ -1,6 +1,7 @@
 -- What a producer sends: fronts, the first 27 characters of headers with delay and expiry as durations, and operations, each its id and its
 -- envelope.
 -- include: header
+-- include: limits
 local NO_TIMES = ZERO9 .. ZERO9
 -- The envelope begins with a character that no id has.
 local ID = '^[0-7][0-9A-HJKMNP-TV-Z]+'

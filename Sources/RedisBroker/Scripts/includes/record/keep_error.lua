@@ -1,4 +1,3 @@
--- in the base
 -- include: keys
 -- include: limits
 

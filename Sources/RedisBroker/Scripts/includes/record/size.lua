@@ -1,5 +1,5 @@
--- in the base
 -- include: record
+-- include: limits
 
 -- Bytes of a tracked operation's header and envelope.
 local function bytes_of_record(id) return call('STRLEN', record_key(id)) - HEAD + 64 end

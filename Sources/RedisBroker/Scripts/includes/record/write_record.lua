@@ -9,6 +9,9 @@ local function write_head(key, from_state, header)
   return call('SETRANGE', key, '64', from_state)
 end
 
+-- From now on something links it to others. A reference that stands in a lane stays as it is.
+local function mark_linked(id) call('SETRANGE', record_key(id), '1', '3') end
+
 local function forget_fence(id) call('SETRANGE', record_key(id), '83', '00000000000') end
 
 -- A record that had none so far: an untracked operation that leaves the fast path. `element` is header + envelope.

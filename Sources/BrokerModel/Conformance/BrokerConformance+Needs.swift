@@ -1,0 +1,275 @@
+import Operations
+
+// Dependencies inside a queue: an operation waits until what it depends on has ended.
+extension BrokerConformance {
+    static let dependencies: [ConformanceCheck] = succeeding + failing + goingOn + steeringDependents
+
+    private static let succeeding: [ConformanceCheck] = [
+        ConformanceCheck(
+            "It is blocked until all that it depends on have finished; then it is claimed with the last completion"
+        ) {
+            bench in
+            let worker = try bench.worker()
+            let before = try await bench.enqueue(2)
+            let last = try await bench.dependent(on: before.map { Dependency($0) })
+            try await bench.expectState(last, .blocked)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            try await bench.expectState(last, .blocked)
+            try bench.expect(try await bench.existing(last).links.unmetCount, 1, "what it still waits for")
+            let second = try await bench.claimOne(worker)
+            try bench.expect(second.header.linked, true, "the flag of what something depends on")
+            let next = try await bench.completeThenClaim(second, worker)
+            try bench.expect(next.map(\.id), [last], "claimed in the same call")
+            let links = try await bench.existing(last).links
+            try bench.expect(links.needs.map(\.isMet), [true, true], "both are met")
+            try bench.expect(try await bench.existing(before[0]).links.dependents, [last], "what depends on the first")
+        },
+        ConformanceCheck("It may depend on what runs, on one of the same call, and on what has finished") { bench in
+            let worker = try bench.worker()
+            let done = try await bench.running(worker)
+            _ = try await bench.complete(done, worker)
+            let running = try await bench.running(worker)
+            let other = NewOperation(envelope: BrokerBench.envelope())
+            let last = bench.operation(after: [done.id, running.id, other.id].map { Dependency($0) })
+            let outcomes = try await bench.broker.enqueue([other, last], queue: bench.queue)
+            try bench.expect(outcomes, [.created, .created], "the outcomes")
+            try bench.expect(try await bench.existing(last.id).links.unmetCount, 2, "what it waits for")
+            _ = try await bench.complete(running, worker)
+            let next = try await bench.completeThenClaim(try await bench.claimOne(worker), worker)
+            try bench.expect(next.map(\.id), [last.id], "after both")
+            let ready = try await bench.dependent(on: [Dependency(done.id), Dependency(running.id)])
+            try await bench.expectState(ready, .ready)
+        },
+        ConformanceCheck("With an unknown dependency it is not enqueued, and the answer names that one") { bench in
+            let unknown = OperationID()
+            let known = try await bench.enqueue()[0]
+            let untracked = try await bench.enqueue(tracked: false)[0]
+            for wrong in [unknown, untracked] {
+                let operation = bench.operation(after: [Dependency(known), Dependency(wrong)])
+                let outcomes = try await bench.broker.enqueue([operation], queue: bench.queue)
+                try bench.expect(outcomes, [.unknownDependency(wrong)], "the outcome")
+                try bench.expect(try await bench.detail(operation.id) == nil, true, "nothing is stored")
+            }
+            try bench.expect(
+                try await bench.existing(known).links.dependentCount,
+                0,
+                "nothing depends on the known one"
+            )
+        },
+        ConformanceCheck("A delay counts from the enqueue, and a deadline also while it is blocked") { bench in
+            let worker = try bench.worker()
+            let first = try await bench.enqueue()[0]
+            let later = try await bench.dependent(on: [Dependency(first)], delay: 4000)
+            let expiring = try await bench.dependent(on: [Dependency(first)], expires: 2000)
+            try await bench.pass(3, beating: worker)
+            let claimed = try await bench.claimOne(worker)
+            try bench.expect(claimed.id, first, "what is ready")
+            try await bench.expectState(expiring, .expired)
+            _ = try await bench.complete(claimed, worker)
+            try await bench.expectState(later, .scheduled)
+            try await bench.pass(1, beating: worker)
+            try bench.expect(try await bench.claimOne(worker).id, later, "at its time")
+        },
+    ]
+
+    private static let failing: [ConformanceCheck] = [
+        ConformanceCheck(
+            "When one does not finish, the policy decides: cancel, run or hold; a cancel goes on along the graph"
+        ) {
+            bench in
+            let worker = try bench.worker()
+            let first = try await bench.running(worker)
+            let cancelled = try await bench.dependent(on: [Dependency(first.id)])
+            let runs = try await bench.dependent(on: [Dependency(first.id, onFailure: .run)])
+            let held = try await bench.dependent(on: [Dependency(first.id, onFailure: .hold)])
+            let behind = try await bench.dependent(on: [Dependency(cancelled)])
+            let after = try await bench.dependent(on: [Dependency(cancelled, onFailure: .run)])
+            _ = try await bench.fail(first, worker, .dead)
+            try await bench.expectState(cancelled, .cancelled)
+            try await bench.expectState(behind, .cancelled)
+            try await bench.expectState(held, .blocked)
+            let trace = try await bench.existing(cancelled).cancel
+            try bench.expect(trace?.by, "dependency", "by whom")
+            try bench.expect(trace?.reason, "needs \(first.id), which is dead", "why")
+            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), [runs, after], "what runs")
+        },
+        ConformanceCheck("What depends on one that has ended already is cancelled, held or ready at once") { bench in
+            let worker = try bench.worker()
+            let dead = try await bench.running(worker)
+            _ = try await bench.fail(dead, worker, .dead)
+            try await bench.expectState(try await bench.dependent(on: [Dependency(dead.id)]), .cancelled)
+            try await bench.expectState(
+                try await bench.dependent(on: [Dependency(dead.id, onFailure: .hold)]),
+                .blocked
+            )
+            try await bench.expectState(try await bench.dependent(on: [Dependency(dead.id, onFailure: .run)]), .ready)
+        },
+        ConformanceCheck("A cancel, an expiry, a removal and a purge of a dependency are ends that are no success") {
+            bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(2) + bench.enqueue(expires: 1000)
+            let dependents = try await bench.dependents(of: ids)
+            _ = try await bench.cancel(ids[0])
+            _ = try await bench.broker.remove([ids[1]], by: "ann", queue: bench.queue)
+            try await bench.pass(2, beating: worker)
+            _ = try await bench.claim(worker)
+            for id in dependents { try await bench.expectState(id, .cancelled) }
+            let reason = try await bench.existing(dependents[1]).cancel?.reason
+            try bench.expect(reason, "needs \(ids[1]), which was removed", "why")
+            let purged = try await bench.enqueue()[0]
+            let running = try await bench.enqueue(priority: .high)[0]
+            let claimed = try await bench.claimOne(worker)
+            try bench.expect(claimed.id, running, "what runs")
+            let waits = try await bench.dependent(on: [Dependency(purged, onFailure: .run), Dependency(running)])
+            _ = try await bench.broker.purge(bench.queue, by: "ann", from: nil)
+            try bench.expect(try await bench.detail(waits) == nil, true, "it is purged as well")
+        },
+        ConformanceCheck(
+            "A cancel of the whole queue ends what is blocked; what depends on it from then on is cancelled"
+        ) { bench in
+            let first = try await bench.enqueue()[0]
+            let second = try await bench.dependent(on: [Dependency(first, onFailure: .run)])
+            _ = try await bench.broker.cancelQueue(bench.queue, request: CancelRequest(reason: "", by: "ann"))
+            try await bench.expectState(second, .cancelled)
+            try await bench.expectState(try await bench.dependent(on: [Dependency(first)]), .cancelled)
+            let after = try await bench.dependent(on: [Dependency(second, onFailure: .run)])
+            while try await bench.broker.sweep(queue: bench.queue).more {}
+            try bench.expect(try await bench.claim(try bench.worker(), 9).operations.map(\.id), [after], "what runs")
+        },
+    ]
+
+    private static let goingOn: [ConformanceCheck] = [
+        ConformanceCheck(
+            "Of many dependents fifty hear of the end at once, and sweeps tell the others, as often as it takes"
+        ) { bench in
+            let worker = try bench.worker()
+            let first = try await bench.enqueue()[0]
+            let count = 170
+            var dependents: [OperationID] = []
+            for _ in 0..<count { dependents.append(try await bench.dependent(on: [Dependency(first)])) }
+            let next = try await bench.completeThenClaim(try await bench.claimOne(worker), worker, capacity: 500)
+            try bench.expect(next.count, 50, "at once")
+            try bench.expect(try bench.beat(worker).sweepDue, true, "a sweep is due")
+            while try await bench.broker.sweep(queue: bench.queue).more {}
+            var claimed = next.map(\.id)
+            while case let more = try await bench.claim(worker, 500).operations, !more.isEmpty {
+                claimed += more.map(\.id)
+            }
+            try bench.expect(claimed, dependents.sorted(), "each once, in the order of their ids")
+            try bench.expect(try bench.beat(worker).sweepDue, false, "nothing is left to sweep")
+        },
+        ConformanceCheck("What dependents have not heard of an end is void once that one is tried again") { bench in
+            let worker = try bench.worker()
+            let first = try await bench.running(worker)
+            var dependents: [OperationID] = []
+            for _ in 0..<60 { dependents.append(try await bench.dependent(on: [Dependency(first.id)])) }
+            _ = try await bench.fail(first, worker, .dead)
+            try bench.expect(try await bench.retry(first.id), .done, "the retry")
+            _ = try await bench.broker.sweep(queue: bench.queue)
+            try bench.expect(try await bench.snapshot().counts[.blocked], 10, "those that have not heard")
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            try bench.expect(try await bench.snapshot().counts[.ready], 10, "after it has finished")
+            try bench.expect(try await bench.retry(dependents.min() ?? first.id), .done, "a retry of a cancelled one")
+            try bench.expect(try await bench.snapshot().counts[.ready], 11, "which waits for nothing")
+        },
+        ConformanceCheck(
+            "A retry of a dependency: what was held goes on when it finishes; a cancelled one waits again if it is tried again"
+        ) {
+            bench in
+            let worker = try bench.worker()
+            let first = try await bench.running(worker)
+            let held = try await bench.dependent(on: [Dependency(first.id, onFailure: .hold)])
+            let cancelled = try await bench.dependent(on: [Dependency(first.id)])
+            _ = try await bench.fail(first, worker, .dead)
+            try bench.expect(try await bench.retry(cancelled), .done, "a retry of what was cancelled")
+            try await bench.expectState(cancelled, .blocked)
+            try bench.expect(try await bench.retry(first.id), .done, "a retry of the dependency")
+            let again = try await bench.claimOne(worker)
+            try bench.expect(again.id, first.id, "what runs again")
+            let next = try await bench.completeThenClaim(again, worker, capacity: 9)
+            try bench.expect(Set(next.map(\.id)), [held, cancelled], "both go on")
+        },
+    ]
+
+    private static let steeringDependents: [ConformanceCheck] = [
+        ConformanceCheck("A release: it needs the others no more, whatever becomes of them") { bench in
+            let worker = try bench.worker()
+            let first = try await bench.running(worker)
+            let second = try await bench.dependent(on: [Dependency(first.id)])
+            let released = try await bench.broker.release([second], by: "ann", queue: bench.queue)
+            try bench.expect(released, [.done], "the release")
+            try await bench.expectState(second, .ready)
+            _ = try await bench.fail(first, worker, .dead)
+            try bench.expect(try await bench.claimOne(worker).id, second, "it runs")
+            try bench.expect(try await bench.existing(second).links.needCount, 0, "what it depends on")
+        },
+        ConformanceCheck("With a unique key it waits for both: its turn, and what it depends on") { bench in
+            let worker = try bench.worker()
+            let first = try await bench.running(worker)
+            let holder = try await bench.dependent(on: [], unique: "key")
+            let both = try await bench.dependent(on: [Dependency(first.id)], unique: "key")
+            let claimed = try await bench.claimOne(worker)
+            try bench.expect(claimed.id, holder, "who has the key")
+            _ = try await bench.complete(claimed, worker)
+            try await bench.expectState(both, .blocked)
+            try bench.expect(try await bench.existing(both).waitsForTurn, false, "it has the key")
+            let next = try await bench.completeThenClaim(first, worker)
+            try bench.expect(next.map(\.id), [both], "when the other one has ended, too")
+        },
+    ]
+}
+
+extension BrokerBench {
+    fileprivate func operation(
+        after dependencies: [Dependency],
+        unique key: String? = nil,
+        delay: Int64 = 0,
+        expires: Int64 = 0
+    ) -> NewOperation {
+        let unique = key.map { UniqueClaim(key: $0, policy: .enqueue) }
+        return NewOperation(
+            delayMilliseconds: delay,
+            expiresMilliseconds: expires,
+            envelope: Self.envelope(),
+            links: OperationLinks(unique: unique, after: dependencies)
+        )
+    }
+
+    fileprivate func dependent(
+        on dependencies: [Dependency],
+        unique key: String? = nil,
+        delay: Int64 = 0,
+        expires: Int64 = 0
+    ) async throws -> OperationID {
+        let operation = operation(after: dependencies, unique: key, delay: delay, expires: expires)
+        try expect(try await broker.enqueue([operation], queue: queue), [.created], "the outcome of enqueue")
+        return operation.id
+    }
+
+    /// One for each, which is cancelled if that one does not finish.
+    fileprivate func dependents(of ids: [OperationID]) async throws -> [OperationID] {
+        var dependents: [OperationID] = []
+        for id in ids { dependents.append(try await dependent(on: [Dependency(id)])) }
+        return dependents
+    }
+
+    fileprivate func completeThenClaim(
+        _ operation: ClaimedOperation,
+        _ worker: WorkerID,
+        capacity: Int = 1
+    ) async throws -> [ClaimedOperation] {
+        let completion = Completion(fence: operation.fence, id: operation.id, tracked: true, result: [])
+        let reply = try await broker.complete(
+            [completion],
+            isRepeat: false,
+            worker: worker,
+            thenClaim: ClaimRequest(worker: worker, epoch: 0, capacity: capacity),
+            queue: queue
+        )
+        return reply.claim?.operations ?? []
+    }
+
+    fileprivate func retry(_ id: OperationID) async throws -> ChangeOutcome {
+        try only(try await broker.retry([id], by: "ann", queue: queue))
+    }
+}

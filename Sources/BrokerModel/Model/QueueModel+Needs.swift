@@ -1,0 +1,223 @@
+import Operations
+
+/// A dependency of an operation.
+struct Need: Equatable {
+    var policy: DependencyFailurePolicy
+    /// The last end of it that the operation has heard of.
+    var end: DependencyEnd?
+
+    /// Whether it does not hold up the operation any more.
+    var isMet: Bool {
+        guard let end else { return false }
+        return end == .finished || policy == .run
+    }
+
+    /// As the scripts keep it.
+    var text: String { "\(policy.rawValue) \(end?.letter ?? "-")" }
+}
+
+/// How a dependency ended, in the order of the scripts.
+enum DependencyEnd: Int64, CaseIterable {
+    case finished, dead, cancelled, expired, removed
+
+    init?(_ state: OperationState) {
+        switch state {
+        case .finished: self = .finished
+        case .dead: self = .dead
+        case .cancelled: self = .cancelled
+        case .expired: self = .expired
+        case .ready, .scheduled, .retrying, .blocked, .executing: return nil
+        }
+    }
+
+    var letter: String { String(Array("fdcem")[Int(rawValue)]) }
+
+    /// As it stands in the reason of a cancel.
+    var words: String {
+        switch self {
+        case .finished: "has finished"
+        case .dead: "is dead"
+        case .cancelled: "is cancelled"
+        case .expired: "has expired"
+        case .removed: "was removed"
+        }
+    }
+
+    func score(_ sequence: Int64) -> Int64 { sequence * Int64(Self.allCases.count) + rawValue }
+
+    static func read(score: Int64) -> (sequence: Int64, end: DependencyEnd) {
+        let (sequence, place) = score.quotientAndRemainder(dividingBy: Int64(allCases.count))
+        return (sequence, DependencyEnd(rawValue: place) ?? .removed)
+    }
+}
+
+// What depends on others waits until they have ended.
+extension QueueModel {
+    static let resolvedAtOnce = 50
+    static let resolvedBySweep = 100
+
+    func unmetCount(of id: OperationID) -> Int { needs[id]?.values.count { !$0.isMet } ?? 0 }
+
+    /// What a new operation depends on, as it is now.
+    ///
+    /// - Returns: nil if one is unknown.
+    func readNeeds(_ after: [Dependency]) -> [OperationID: Need]? {
+        var needs: [OperationID: Need] = [:]
+        for dependency in after {
+            guard let record = operations[dependency.id]?.record else { return nil }
+            needs[dependency.id] = Need(policy: dependency.policy, end: DependencyEnd(effectiveState(of: record)))
+        }
+        return needs
+    }
+
+    /// - Parameter after: the same, in the order of the caller.
+    mutating func addNeeds(_ id: OperationID, _ after: [Dependency], _ new: [OperationID: Need]) {
+        guard !new.isEmpty else { return }
+        needs[id] = new
+        for (dependency, need) in new {
+            let heard = need.end == nil ? 0 : operations[dependency]?.record.header.sequence ?? 0
+            dependents[dependency, default: ScoredSet()].insert(id, score: heard)
+            setLinked(dependency)
+        }
+        let failed = after.first { $0.policy == .cancel && new[$0.id].map { $0.end != nil && !$0.isMet } ?? false }
+        if let failed, let end = new[failed.id]?.end { cancelDependent(id, of: failed.id, end) }
+    }
+
+    /// References to it in lanes stay as they are, see `OperationHeader.isSame`.
+    private mutating func setLinked(_ id: OperationID) {
+        operations[id]?.record.header.linked = true
+        guard operations[id]?.record.state == .executing, let owner = owner(of: id) else { return }
+        workers[owner.worker]?.inFlight[owner.fence]?.header.linked = true
+    }
+
+    private mutating func cancelDependent(_ id: OperationID, of dependency: OperationID, _ end: DependencyEnd) {
+        let reason = "needs \(dependency), which \(end.words)"
+        cancelWaiting(id, CancelIntent(at: now, by: "dependency", reason: reason))
+    }
+}
+
+// MARK: - Ends
+
+extension QueueModel {
+    /// It has ended, or is removed: what waits for it goes on before the call ends.
+    mutating func endLinks(of id: OperationID, _ end: DependencyEnd) {
+        if end == .removed { needs[id] = nil }
+        endTurn(of: id)
+        guard let sequence = operations[id]?.record.header.sequence, dependents[id] != nil else { return }
+        endedDependencies.append((id, sequence, end))
+    }
+
+    /// The next ones at unique keys, and what depends on what has ended.
+    mutating func goOn() {
+        while !freedKeys.isEmpty || !endedDependencies.isEmpty {
+            passKeys()
+            var index = 0
+            while index < endedDependencies.count {
+                let (id, sequence, end) = endedDependencies[index]
+                resolve(id, sequence, end)
+                index += 1
+            }
+            endedDependencies = []
+        }
+    }
+
+    /// A sweep goes on with those of whose end not all dependents have heard.
+    mutating func clearOutbox() {
+        leftToResolve = Self.resolvedBySweep
+        while leftToResolve > 0, let entry = outbox.popFirst() {
+            leftToResolve -= 1
+            let (sequence, end) = DependencyEnd.read(score: entry.score)
+            resolve(entry.id, sequence, end)
+        }
+    }
+
+    private mutating func resolve(_ id: OperationID, _ sequence: Int64, _ end: DependencyEnd) {
+        let waiting = dependents[id]?.upTo(sequence - 1, limit: .max).map(\.id) ?? []
+        let heard = waiting.prefix(leftToResolve)
+        leftToResolve -= heard.count
+        for dependent in heard { resolve(dependent, id, sequence, end) }
+        if waiting.count > heard.count {
+            outbox.insert(id, score: end.score(sequence))
+        } else if operations[id] == nil {
+            dependents[id] = nil
+        }
+    }
+
+    /// One dependent hears of an end. What has no such need any more was released, or is gone.
+    private mutating func resolve(
+        _ dependent: OperationID,
+        _ dependency: OperationID,
+        _ sequence: Int64,
+        _ end: DependencyEnd
+    ) {
+        guard let need = needs[dependent]?[dependency] else { return forget(dependent, of: dependency) }
+        dependents[dependency]?.insert(dependent, score: sequence)
+        guard !need.isMet else { return }
+        needs[dependent]?[dependency]?.end = end
+        if needs[dependent]?[dependency]?.isMet ?? false { return leaveBlocked(dependent) }
+        guard need.policy == .cancel, let record = operations[dependent]?.record,
+            effectiveState(of: record) == .blocked
+        else { return }
+        cancelDependent(dependent, of: dependency, end)
+    }
+
+    private mutating func forget(_ dependent: OperationID, of dependency: OperationID) {
+        dependents[dependency]?.remove(dependent)
+        if dependents[dependency]?.count == 0 { dependents[dependency] = nil }
+    }
+
+    /// Something that a blocked operation waits for is there. If that was the last, it is ready, or scheduled if its time is to come.
+    mutating func leaveBlocked(_ id: OperationID) {
+        guard let stored = operations[id], effectiveState(of: stored.record) == .blocked, !stored.waitsForTurn,
+            stored.hold == nil, unmetCount(of: id) == 0
+        else { return }
+        blocked.remove(id)
+        start(id)
+    }
+
+    /// Everything that is kept of an operation.
+    mutating func erase(_ id: OperationID) {
+        operations[id] = nil
+        needs[id] = nil
+        if !outbox.contains(id), !endedDependencies.contains(where: { $0.id == id }) { dependents[id] = nil }
+    }
+}
+
+// MARK: - Reading
+
+extension QueueModel {
+    func links(of id: OperationID) -> OperationNeeds {
+        var links = OperationNeeds()
+        let needs = (needs[id] ?? [:]).sorted { $0.key < $1.key }
+        links.needs = needs.prefix(OperationNeeds.shown).map { dependency, need in
+            let state = operations[dependency].map { effectiveState(of: $0.record) }
+            return .init(Dependency(dependency, onFailure: need.policy), isMet: need.isMet, state: state)
+        }
+        (links.needCount, links.unmetCount) = (needs.count, unmetCount(of: id))
+        let dependents = (dependents[id]?.entries ?? []).map(\.id)
+        links.dependents = Array(dependents.prefix(OperationNeeds.shown))
+        links.dependentCount = dependents.count
+        return links
+    }
+
+    func addNeeds(to layout: inout QueueLayout) {
+        for (id, needs) in needs.sorted(by: { $0.key < $1.key }) {
+            for (dependency, need) in needs.sorted(by: { $0.key < $1.key }) {
+                layout.addLine("needs:\(id) \(dependency) \(need.text)")
+            }
+        }
+        for (id, set) in dependents.sorted(by: { $0.key < $1.key }) {
+            for entry in set.entries { layout.addLine("dependents:\(id) \(entry.id) \(entry.score)") }
+        }
+        for entry in outbox.entries { layout.addLine("outbox \(entry.id) \(entry.score)") }
+    }
+}
+
+extension OperationHeader {
+    /// Whether a reference with this header means a record with that one: the record may be linked since.
+    func isSame(as other: OperationHeader) -> Bool {
+        var header = self
+        header.linked = other.linked
+        return header == other
+    }
+}

@@ -1,0 +1,29 @@
+/// What an operation depends on and what depends on it, as far as it is shown.
+package struct OperationNeeds: Sendable, Equatable {
+    /// One of its dependencies.
+    package struct Need: Sendable, Equatable {
+        package var dependency: Dependency
+        /// Whether the operation waits for it.
+        package var isMet: Bool
+        /// nil = it has no record any more.
+        package var state: OperationState?
+
+        package init(_ dependency: Dependency, isMet: Bool, state: OperationState?) {
+            (self.dependency, self.isMet, self.state) = (dependency, isMet, state)
+        }
+    }
+
+    /// So many of each kind are shown.
+    package static let shown = 20
+
+    /// Some of its dependencies, in the order of their ids.
+    package var needs: [Need] = []
+    package var needCount = 0
+    /// How many of them it waits for.
+    package var unmetCount = 0
+    /// Some of what depends on it.
+    package var dependents: [OperationID] = []
+    package var dependentCount = 0
+
+    package init() {}
+}

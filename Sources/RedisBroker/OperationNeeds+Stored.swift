@@ -1,0 +1,28 @@
+import Operations
+
+extension Extras {
+    /// What `detail.lua` says of dependencies.
+    var links: OperationNeeds {
+        var links = OperationNeeds()
+        links.needs = fields(after: "need ").compactMap { OperationNeeds.Need(id: $0.key, stored: $0.value) }
+            .sorted { $0.dependency.id < $1.dependency.id }
+        links.needCount = number("needCount").map { Int($0) } ?? 0
+        links.unmetCount = number("unmet").map { Int($0) } ?? 0
+        links.dependents = text("dependentIds").split(separator: " ").compactMap { OperationID(String($0)) }
+        links.dependentCount = number("dependentCount").map { Int($0) } ?? 0
+        return links
+    }
+}
+
+extension OperationNeeds.Need {
+    /// Reads "POLICY END STATE"; the end is `-` before the first one, and the state empty where there is no record.
+    fileprivate init?(id: String, stored: [UInt8]) {
+        let words = String(decoding: stored, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 3, let id = OperationID(id),
+            let policy = DependencyFailurePolicy(rawValue: String(words[0]))
+        else { return nil }
+        let isMet = words[1] == "f" || words[1] != "-" && policy == .run
+        let state = words[2].utf8.first.flatMap { OperationState(code: $0) }
+        self.init(Dependency(id, onFailure: policy), isMet: isMet, state: state)
+    }
+}

@@ -1,0 +1,14 @@
+-- Sweeps go on with the dependencies of whose end not all dependents have heard.
+-- include: go_on
+local RESOLVED_BY_SWEEP = 100
+
+local function clear_outbox()
+  left_to_resolve = RESOLVED_BY_SWEEP
+  while left_to_resolve > 0 do
+    local first = call('ZRANGE', OUTBOX, 0, 0, 'WITHSCORES')
+    if not first[1] then return end
+    left_to_resolve = left_to_resolve - 1
+    call('ZREM', OUTBOX, first[1])
+    resolve(first[1], end_of_outbox_score(first[2]))
+  end
+end

@@ -1,0 +1,16 @@
+-- Something that a blocked operation waits for is there.
+-- include: enter_queue
+
+-- If that was the last, it is ready, or scheduled if its time is to come. Its deadline counts as before.
+local function leave_blocked(id)
+  local head = head_of(id)
+  if not head or state_of(head) ~= 'b' then return end
+  local others = call('HMGET', extras_key(id), 'turn', 'heldAt', 'unmet')
+  if others[1] or others[2] or tonumber(others[3] or 0) > 0 then return end
+  call('ZREM', PREFIX .. 'blocked', id)
+  if ready_at_of(head) > now then
+    enter_set(id, head, 's', ready_at_of(head))
+  else
+    enter_tail(id, changed_header(head, nil, nil, nil, NOW36))
+  end
+end

@@ -1,0 +1,28 @@
+-- Dependencies. The hash `needs:ID` has what an operation depends on: the id of each dependency, "POLICY END": what becomes of the operation if that
+-- one ends otherwise than finished (cancel, run, hold), and the last end of it that it has heard of ('-' = none). The field `unmet` of its extras
+-- counts those that it waits for; it is blocked as long as there are any.
+-- The sorted set `dependents:ID` has what depends on an operation, each by the sequence that the dependency had at the last end that it has heard
+-- of; 0 = none. A retry gives the dependency a higher sequence, so its next end counts again. `outbox` has those that ended and of whose end not all
+-- dependents have heard: by sequence, and how they ended.
+-- include: keys
+local OUTBOX = PREFIX .. 'outbox'
+local function needs_key(id) return PREFIX .. 'needs:' .. id end
+local function dependents_key(id) return PREFIX .. 'dependents:' .. id end
+
+-- m: it was removed.
+local ENDS = 'fdcem'
+local END_NAMES = { d = 'is dead', c = 'is cancelled', e = 'has expired', m = 'was removed' }
+
+local function outbox_score(sequence, state) return format('%.0f', sequence * #ENDS + find(ENDS, state, 1, true) - 1) end
+local function end_of_outbox_score(score)
+  local number = tonumber(score)
+  local place = number % #ENDS
+  return (number - place) / #ENDS, string.match(ENDS, '.', place + 1)
+end
+
+local function is_end(state) return find(ENDS, state, 1, true) ~= nil end
+
+-- Whether a dependency in this state does not hold up any more what depends on it with this policy.
+local function is_met(state, policy) return state == 'f' or (policy == 'run' and is_end(state)) end
+local function need_of(policy, state) return policy .. ' ' .. (is_end(state) and state or '-') end
+local function read_need(need) return string.match(need or '', '^(%a+) (.)$') end

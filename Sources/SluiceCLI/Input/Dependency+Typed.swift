@@ -1,0 +1,55 @@
+import Operations
+
+extension Dependency {
+    /// Reads `ID`, `ID:run`, `ID:hold`, with `QUEUE/` before it or not. What is no id is the text of an `--id`.
+    ///
+    /// - Throws: `CLIError` with `.usage`.
+    init(typed text: String) throws(CLIError) {
+        let (name, policy) = Self.parts(of: text)
+        let reference = try IDReference(parsing: name)
+        guard case .suffix = reference.part else {
+            guard let location = Self.location(reference) else { throw Self.unreadable(text) }
+            self.init(location.id, queue: location.queue, onFailure: policy)
+            return
+        }
+        throw Self.unreadable(text)
+    }
+
+    /// Reads several, with commas between them.
+    static func list(typed text: String) throws(CLIError) -> [Dependency] {
+        var list: [Dependency] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            list.append(try Dependency(typed: part.trimmingPrefix(" ").description))
+        }
+        return list
+    }
+
+    /// Only a known policy is one: the text of an `--id` may have colons.
+    private static func parts(of text: String) -> (name: String, policy: DependencyFailurePolicy) {
+        guard let colon = text.lastIndex(of: ":"),
+            let policy = DependencyFailurePolicy(rawValue: String(text[text.index(after: colon)...]))
+        else { return (text, .cancel) }
+        return (String(text[..<colon]), policy)
+    }
+
+    private static func location(_ reference: IDReference) -> (id: OperationID, queue: String?)? {
+        switch reference.part {
+        case .full(let id): return (id, reference.queue)
+        case .suffix: return nil
+        case .text(let text):
+            guard let slash = text.firstIndex(of: "/"), NameRule.allows(String(text[..<slash])) else {
+                return (OperationID(key: text), reference.queue)
+            }
+            let rest = String(text[text.index(after: slash)...])
+            return rest.isEmpty ? nil : (OperationID(key: rest), String(text[..<slash]))
+        }
+    }
+
+    private static func unreadable(_ text: String) -> CLIError {
+        .usage(
+            "\(OperationsError.quoted(text)) does not name the operation to wait for",
+            fix:
+                "give its full id, the text of its --id, or QUEUE/ID, for example --after 01J9ZM2QW3N8B5T4D7K6R1XYPE:run"
+        )
+    }
+}
