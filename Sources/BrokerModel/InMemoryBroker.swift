@@ -107,6 +107,10 @@ extension InMemoryBroker {
         }
     }
 
+    package func inputs(of id: OperationID, queue: String) async throws -> [DependencyInput] {
+        read(queue) { $0.inputs(of: id) }
+    }
+
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply {
         run(queue) { $0.beat(beat) }
     }
@@ -192,6 +196,15 @@ extension InMemoryBroker {
 
     package func limitKey(_ key: String, queue: String) async throws -> LimitKeyState {
         read(queue) { $0.limitKey(key) }
+    }
+
+    package func edges(_ kind: DependencyEdges, of id: OperationID, queue: String) async throws -> [OperationID] {
+        read(queue) { model in
+            switch kind {
+            case .needs: (model.needs[id] ?? [:]).keys.sorted()
+            case .dependents: (model.dependents[id]?.entries ?? []).map(\.id).sorted()
+            }
+        }
     }
 
     package func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog? {

@@ -115,6 +115,10 @@ extension UnreliableBroker {
         try await attempt(.remember) { try await base.remember(result, worker: worker, queue: queue) }
     }
 
+    package func inputs(of id: OperationID, queue: String) async throws -> [DependencyInput] {
+        try await base.inputs(of: id, queue: queue)
+    }
+
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply {
         let fate = fate(of: .beat)
         if fate == .callLost { throw Self.lost(.beat) }

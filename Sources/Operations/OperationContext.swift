@@ -157,6 +157,8 @@ package protocol OperationLink: Sendable {
     func write(_ content: Report.Content)
     /// The last checkpoint, of this run or an earlier one.
     func lastCheckpoint() async throws -> [UInt8]?
+    /// How its dependencies ended.
+    func inputs() async throws -> [DependencyInput]
     /// The results of `once`; nil = the operation is not tracked.
     var onceResults: OnceResults? { get }
     var isTracked: Bool { get }
@@ -170,6 +172,7 @@ extension OperationLink {
     package func whenForced(_ kill: @escaping @Sendable () -> Void) {}
     package func lastCheckpoint() async throws -> [UInt8]? { nil }
     package var onceResults: OnceResults? { nil }
+    package func inputs() async throws -> [DependencyInput] { [] }
     package var isTracked: Bool { true }
     package func slotWish(sliceIsOver: Bool) -> SlotWish? { nil }
 }

@@ -55,10 +55,13 @@ struct Keys: Sendable {
         "meta", "totals", "wake", "leases", "scheduled", "retrying", "blocked", "expiring", "batches", "intents",
         "awaited", "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost", "figures",
         "standing", "schedules", "full", "unique", "fresh", "behind", "keyed", "next", "running", "keyLimits",
+        "outbox",
     ]
 
     /// What the keys of a queue are called, behind their prefix; of records only what they have besides.
-    static let kinds = kindsOfQueue.union(["x", "errors", "log", "inflight", "cancelling", "batch"])
+    static let kinds = kindsOfQueue.union([
+        "x", "errors", "log", "needs", "dependents", "inflight", "cancelling", "batch",
+    ])
 
     /// What a key of this namespace is; nil for a key of somebody else.
     func classify(_ key: String) -> (queue: String, kind: KeyAudit.Key.Kind)? {
@@ -70,7 +73,7 @@ struct Keys: Sendable {
         let about = parts.count == 2 ? parts[1] : ""
         let kind: KeyAudit.Key.Kind =
             switch parts[0] {
-            case "x", "errors", "log": .operation(id: about)
+            case "x", "errors", "log", "needs", "dependents": .operation(id: about)
             case "inflight": .inFlight(worker: about)
             case "cancelling": .orders(worker: about)
             case "batch": .batch(number: String(about.prefix { $0 != ":" }))

@@ -245,7 +245,7 @@ extension CancelOrder {
 }
 
 extension ControlMessage {
-    /// Reads `cancel FENCE`, `cancelThrough`, `steer`, `schedules` and `unhandled NUMBER NAME`; anything else is not for this version.
+    /// Reads `cancel FENCE`, `cancelThrough`, `steer`, `schedules`, `outbox` and `unhandled NUMBER NAME`; anything else is not for this version.
     init?(channel: String, payload: [UInt8], keys: Keys) {
         let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
         guard let queue = keys.queue(of: channel) else { return nil }
@@ -254,6 +254,7 @@ extension ControlMessage {
         case ("unhandled", _?) where words.count == 3: self = .unhandled(queue: queue, name: String(words[2]))
         case ("steer", _): self = .steered
         case ("schedules", _): self = .schedules
+        case ("outbox", _): self = .outbox(queue: queue)
         case ("cancelThrough", _): self = .cancelThrough(queue: queue)
         default: return nil
         }

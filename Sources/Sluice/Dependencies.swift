@@ -25,14 +25,21 @@ extension EnqueueOptions {
     ///
     /// - Parameter dependencies: tracked operations of the same queue, at most 500 in all: handles, references, ids, or one of these
     ///   with a policy, `page.onFailure(.run)`. Those of several options add up; of one operation the last policy counts.
-    public static func after(_ dependencies: any DependencyConvertible...) -> EnqueueOptions { after(dependencies) }
+    public static func after(_ dependencies: any DependencyConvertible...) -> EnqueueOptions {
+        waiting(for: dependencies.map(\.dependency))
+    }
 
     /// Starts an operation only when others have ended; see `after(_:)`.
     ///
-    /// - Parameter dependencies: as of `after(_:)`.
-    public static func after(_ dependencies: [any DependencyConvertible]) -> EnqueueOptions {
+    /// - Parameter dependencies: as of `after(_:)`, any number of one kind.
+    public static func after<Dependencies: Sequence>(_ dependencies: Dependencies) -> EnqueueOptions
+    where Dependencies.Element: DependencyConvertible {
+        waiting(for: dependencies.map(\.dependency))
+    }
+
+    private static func waiting(for dependencies: [Dependency]) -> EnqueueOptions {
         var options = EnqueueOptions()
-        options.dependencies = dependencies.map(\.dependency)
+        options.dependencies = dependencies
         return options
     }
 }

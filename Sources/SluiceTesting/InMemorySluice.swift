@@ -68,19 +68,19 @@ public final class InMemorySluice: Sendable {
 
     // MARK: What waits
 
-    /// The operations of a type that have not started: ready, scheduled or in a retry pause.
+    /// The operations of a type that have not started: ready, scheduled, in a retry pause or blocked.
     ///
     /// - Parameters:
     ///   - type: the type; its values are read from the stored arguments.
     ///   - queue: the queue's name.
-    /// - Returns: the tracked ones and the untracked ones: scheduled, retrying, ready, each in the order in which a worker takes them.
+    /// - Returns: the tracked ones and the untracked ones: scheduled, retrying, ready, each in the order in which a worker takes them; then what is blocked, the newest first.
     /// - Throws: what decoding throws, if stored arguments do not fit the type.
     public func waiting<Body: DistributedOperation>(
         _ type: Body.Type,
         queue: String = Defaults.queue
     ) async throws -> [Body] {
         var found: [Body] = []
-        for state in [OperationState.scheduled, .retrying, .ready] {
+        for state in [OperationState.scheduled, .retrying, .ready, .blocked] {
             for detail in try await all(state, queue) {
                 let envelope = try OperationEnvelope(
                     detail.record.envelope,
@@ -126,7 +126,8 @@ public final class InMemorySluice: Sendable {
         while try await !handle.state().isTerminal, try await moveToNextDue() { try await drain() }
         let state = try await handle.state()
         guard state.isTerminal else {
-            let why = "the operation is \(state.rawValue), and nothing is due: its queue is paused"
+            let reason = state == .blocked ? "it waits for others, or is held" : "its queue is paused"
+            let why = "the operation is \(state.rawValue), and nothing is due: \(reason)"
             throw OperationsError(.refused, why, id: handle.id)
         }
         return try await handle.value
@@ -204,7 +205,11 @@ public final class InMemorySluice: Sendable {
 
     private func queuesWithWork() async throws -> [String] {
         var found: [String] = []
-        for queue in try await broker.queues() where try await hasWork(queue) { found.append(queue) }
+        for queue in try await broker.queues() {
+            // Of many dependents, some hear of an end by sweeps only.
+            while try await broker.sweep(queue: queue).more { try Task.checkCancellation() }
+            if try await hasWork(queue) { found.append(queue) }
+        }
         return found
     }
 

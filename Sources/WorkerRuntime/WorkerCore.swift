@@ -104,6 +104,7 @@ final class WorkerCore: Sendable {
             reportsWaiting: { [reporter] in reporter.reportsWaiting($0) },
             stored: { [stored] in try await stored?($0, name) },
             remember: { [broker, id] in try await broker.remember($0, worker: id, queue: name) },
+            inputs: { [broker] in try await broker.inputs(of: $0, queue: name) },
             slotWish: { [self] sliceIsOver in queue.withLock { $0.slotWish(sliceIsOver: sliceIsOver) } },
             toldToEnd: { [deadlines, configuration] in
                 deadlines.set($0, .grace, at: .now + configuration.cancelGrace + Self.graceMargin)

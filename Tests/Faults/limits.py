@@ -70,3 +70,19 @@ def unique_keys(cluster):
     cluster.drain(120)
     for ids in keys.values():
         overlaps(cluster, ids, 1)
+
+
+@scenario("dependencies", "workers are killed and stopped while 300 run that wait for one: the last one runs behind all of them")
+def dependencies(cluster):
+    workers = [cluster.worker(4) for _ in range(4)]
+    first = cluster.enqueue(1, "sleep 1")
+    middle = cluster.enqueue(300, "sleep 0.05", after=first)
+    last = cluster.enqueue(1, after=middle)
+    break_workers(cluster, workers)
+    cluster.drain(120)
+    ends = cluster.ledger.by_id("end")
+    begun = max(line.time for line in cluster.ledger.by_id()[last[0]])
+    late = [id for id in first + middle if min(line.time for line in ends[id]) > begun]
+    assert not late, f"{len(late)} had not ended when the one that waits for them began"
+    waited = [id for id in middle if min(line.time for line in cluster.ledger.by_id()[id]) < min(line.time for line in ends[first[0]])]
+    assert not waited, f"{len(waited)} began before the one that they wait for had ended"

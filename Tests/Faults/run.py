@@ -31,6 +31,7 @@ MUTANTS = {
     "no-places": "serial",
     "no-key-places": "limit-keys",
     "no-turns": "unique-keys",
+    "no-outbox": "dependencies",
     "heartbeat-on-pool": "threads",
     "no-schedule-takeover": "schedule",
 }

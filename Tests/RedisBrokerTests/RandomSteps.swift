@@ -137,7 +137,17 @@ struct RandomSteps {
 // MARK: - Producers
 
 extension RandomSteps {
+    /// More than hear of an end at once.
+    private mutating func dependents() -> RandomStep {
+        let dependency = Dependency(tracked.last ?? newID(), onFailure: chance(0.5) ? .run : .cancel)
+        let operations = (0..<number(51...60)).map { _ in
+            NewOperation(id: newID(), envelope: envelope(), links: OperationLinks(after: [dependency]))
+        }
+        return .enqueue(operations)
+    }
+
     private mutating func enqueue() -> RandomStep {
+        if chance(0.02) { return dependents() }
         let isTracked = chance(0.6)
         return .enqueue((0..<number(1...6)).map { _ in operation(tracked: isTracked) })
     }

@@ -144,6 +144,11 @@ struct RedisLayout {
         table.sort(behind)
         for _, key in ipairs(behind) do set(string.sub(key, #P + 1), key) end
         set('fresh', P .. 'fresh')
+        local inputs = call('KEYS', P .. 'inputs:*')
+        table.sort(inputs)
+        for _, key in ipairs(inputs) do
+          hash(key, nil, function(id, result) put(string.sub(key, #P + 1), id, #result) end)
+        end
         local needs = call('KEYS', P .. 'needs:*')
         table.sort(needs)
         for _, key in ipairs(needs) do

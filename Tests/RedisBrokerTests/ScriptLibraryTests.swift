@@ -52,6 +52,20 @@ struct ScriptLibraryTests {
         #expect(remember.contains("ONCE_BYTES = \(Defaults.onceBytes)\n"))
     }
 
+    @Test("The scripts of dependencies say what the model and its callers say")
+    func dependencies() throws {
+        let complete = try #require(scripts.first { $0.name == "complete" }).source
+        #expect(complete.contains("RESOLVED_AT_ONCE = \(QueueModel.resolvedAtOnce)\n"))
+        #expect(complete.contains("INPUT_BYTES = \(DependencyInput.shortResultBytes)\n"))
+        #expect(complete.contains("INPUTS_BYTES = \(DependencyInput.keptBytes)\n"))
+        let sweep = try #require(scripts.first { $0.name == "sweep" }).source
+        #expect(sweep.contains("RESOLVED_BY_SWEEP = \(QueueModel.resolvedBySweep)\n"))
+        let enqueue = try #require(scripts.first { $0.name == "enqueue_linked" }).source
+        #expect(enqueue.contains("NEEDS = \(OperationLinks.mostDependencies)\n"))
+        let details = try #require(scripts.first { $0.name == "details" }).source
+        #expect(details.contains("SHOWN_LINKS = \(OperationNeeds.shown)\n"))
+    }
+
     #if DEBUG
         @Test("what the negative controls of scripts/faults replace is still there", arguments: ScriptMutant.allCases)
         func mutants(_ mutant: ScriptMutant) {

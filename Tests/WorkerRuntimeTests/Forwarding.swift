@@ -48,6 +48,10 @@ extension Forwarding {
         try await base.remember(result, worker: worker, queue: queue)
     }
 
+    package func inputs(of id: OperationID, queue: String) async throws -> [DependencyInput] {
+        try await base.inputs(of: id, queue: queue)
+    }
+
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply { try base.beat(beat, queue: queue) }
 
     package func reconcile(known: [Int64], worker: WorkerID, epoch: Int, queue: String) async throws -> Reconciliation {

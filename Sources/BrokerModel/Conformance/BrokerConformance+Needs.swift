@@ -56,6 +56,29 @@ extension BrokerConformance {
                 "nothing depends on the known one"
             )
         },
+        ConformanceCheck(
+            "It reads how its dependencies ended, and their results, short and long ones, also once those are removed"
+        ) {
+            bench in
+            let worker = try bench.worker()
+            let short = try await bench.running(worker)
+            let long = try await bench.running(worker)
+            let dead = try await bench.running(worker)
+            let void = try await bench.running(worker)
+            let ids = [short.id, long.id, dead.id, void.id]
+            let last = try await bench.dependent(on: ids.map { Dependency($0, onFailure: .run) })
+            let text = "\"" + String(repeating: "x", count: 5000) + "\""
+            _ = try await bench.complete(short, worker, result: "17")
+            _ = try await bench.complete(long, worker, result: text)
+            _ = try await bench.fail(dead, worker, .dead)
+            _ = try await bench.complete(void, worker)
+            let inputs = try await bench.broker.inputs(of: last, queue: bench.queue)
+            try bench.expect(inputs.map(\.state), [.finished, .finished, .dead, .finished], "the ends")
+            try bench.expect(inputs.map(\.result), [Array("17".utf8), Array(text.utf8), nil, []], "the results")
+            _ = try await bench.broker.remove(ids, by: "ann", queue: bench.queue)
+            let kept = try await bench.broker.inputs(of: last, queue: bench.queue)
+            try bench.expect(kept.map(\.result), [Array("17".utf8), nil, nil, nil], "what is kept")
+        },
         ConformanceCheck("A delay counts from the enqueue, and a deadline also while it is blocked") { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueue()[0]
@@ -150,6 +173,13 @@ extension BrokerConformance {
             let next = try await bench.completeThenClaim(try await bench.claimOne(worker), worker, capacity: 500)
             try bench.expect(next.count, 50, "at once")
             try bench.expect(try bench.beat(worker).sweepDue, true, "a sweep is due")
+            try bench.expect(
+                try await bench.broker.edges(.dependents, of: first, queue: bench.queue),
+                dependents.sorted(),
+                "what depends on it"
+            )
+            let needs = try await bench.broker.edges(.needs, of: dependents[0], queue: bench.queue)
+            try bench.expect(needs, [first], "what one of them depends on")
             while try await bench.broker.sweep(queue: bench.queue).more {}
             var claimed = next.map(\.id)
             while case let more = try await bench.claim(worker, 500).operations, !more.isEmpty {

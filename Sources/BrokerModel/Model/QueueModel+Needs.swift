@@ -30,6 +30,16 @@ enum DependencyEnd: Int64, CaseIterable {
         }
     }
 
+    var state: OperationState? {
+        switch self {
+        case .finished: .finished
+        case .dead: .dead
+        case .cancelled: .cancelled
+        case .expired: .expired
+        case .removed: nil
+        }
+    }
+
     var letter: String { String(Array("fdcem")[Int(rawValue)]) }
 
     /// As it stands in the reason of a cancel.
@@ -79,6 +89,7 @@ extension QueueModel {
             dependents[dependency, default: ScoredSet()].insert(id, score: heard)
             setLinked(dependency)
         }
+        for dependency in after where new[dependency.id]?.end == .finished { keepInput(id, dependency.id) }
         let failed = after.first { $0.policy == .cancel && new[$0.id].map { $0.end != nil && !$0.isMet } ?? false }
         if let failed, let end = new[failed.id]?.end { cancelDependent(id, of: failed.id, end) }
     }
@@ -111,14 +122,20 @@ extension QueueModel {
     mutating func goOn() {
         while !freedKeys.isEmpty || !endedDependencies.isEmpty {
             passKeys()
-            var index = 0
-            while index < endedDependencies.count {
-                let (id, sequence, end) = endedDependencies[index]
-                resolve(id, sequence, end)
-                index += 1
-            }
-            endedDependencies = []
+            resolveEnded()
         }
+    }
+
+    private mutating func resolveEnded() {
+        var index = 0
+        var isLeft = false
+        while index < endedDependencies.count {
+            let (id, sequence, end) = endedDependencies[index]
+            isLeft = resolve(id, sequence, end) || isLeft
+            index += 1
+        }
+        endedDependencies = []
+        if isLeft { effects.messages.append((nil, .outbox(queue: queue))) }
     }
 
     /// A sweep goes on with those of whose end not all dependents have heard.
@@ -131,16 +148,19 @@ extension QueueModel {
         }
     }
 
-    private mutating func resolve(_ id: OperationID, _ sequence: Int64, _ end: DependencyEnd) {
+    /// - Returns: whether some dependents have not heard.
+    @discardableResult
+    private mutating func resolve(_ id: OperationID, _ sequence: Int64, _ end: DependencyEnd) -> Bool {
         let waiting = dependents[id]?.upTo(sequence - 1, limit: .max).map(\.id) ?? []
         let heard = waiting.prefix(leftToResolve)
         leftToResolve -= heard.count
         for dependent in heard { resolve(dependent, id, sequence, end) }
         if waiting.count > heard.count {
             outbox.insert(id, score: end.score(sequence))
-        } else if operations[id] == nil {
-            dependents[id] = nil
+            return true
         }
+        if operations[id] == nil { dependents[id] = nil }
+        return false
     }
 
     /// One dependent hears of an end. What has no such need any more was released, or is gone.
@@ -154,7 +174,10 @@ extension QueueModel {
         dependents[dependency]?.insert(dependent, score: sequence)
         guard !need.isMet else { return }
         needs[dependent]?[dependency]?.end = end
-        if needs[dependent]?[dependency]?.isMet ?? false { return leaveBlocked(dependent) }
+        if needs[dependent]?[dependency]?.isMet ?? false {
+            if end == .finished { keepInput(dependent, dependency) }
+            return leaveBlocked(dependent)
+        }
         guard need.policy == .cancel, let record = operations[dependent]?.record,
             effectiveState(of: record) == .blocked
         else { return }
@@ -179,6 +202,7 @@ extension QueueModel {
     mutating func erase(_ id: OperationID) {
         operations[id] = nil
         needs[id] = nil
+        inputs[id] = nil
         if !outbox.contains(id), !endedDependencies.contains(where: { $0.id == id }) { dependents[id] = nil }
     }
 }
@@ -186,6 +210,22 @@ extension QueueModel {
 // MARK: - Reading
 
 extension QueueModel {
+    private mutating func keepInput(_ id: OperationID, _ dependency: OperationID) {
+        guard let result = operations[dependency]?.result, result.count <= DependencyInput.shortResultBytes else {
+            return
+        }
+        let bytes = inputs[id]?.values.reduce(0) { $0 + $1.count } ?? 0
+        if bytes + result.count <= DependencyInput.keptBytes { inputs[id, default: [:]][dependency] = result }
+    }
+
+    func inputs(of id: OperationID) -> [DependencyInput] {
+        (needs[id] ?? [:]).sorted { $0.key < $1.key }.map { dependency, need in
+            let stored = operations[dependency].map { $0.result ?? [] }
+            let result = need.end == .finished ? inputs[id]?[dependency] ?? stored : nil
+            return DependencyInput(id: dependency, state: need.end?.state, result: result)
+        }
+    }
+
     func links(of id: OperationID) -> OperationNeeds {
         var links = OperationNeeds()
         let needs = (needs[id] ?? [:]).sorted { $0.key < $1.key }
@@ -201,6 +241,11 @@ extension QueueModel {
     }
 
     func addNeeds(to layout: inout QueueLayout) {
+        for (id, inputs) in inputs.sorted(by: { $0.key < $1.key }) {
+            for (dependency, result) in inputs.sorted(by: { $0.key < $1.key }) {
+                layout.addLine("inputs:\(id) \(dependency) \(result.count)")
+            }
+        }
         for (id, needs) in needs.sorted(by: { $0.key < $1.key }) {
             for (dependency, need) in needs.sorted(by: { $0.key < $1.key }) {
                 layout.addLine("needs:\(id) \(dependency) \(need.text)")

@@ -88,6 +88,8 @@ struct QueueModel {
     // Dependencies, see `QueueModel+Needs.swift`
     /// Of each operation that depends on others.
     var needs: [OperationID: [OperationID: Need]] = [:]
+    /// Short results of dependencies that are kept for the operation.
+    var inputs: [OperationID: [OperationID: [UInt8]]] = [:]
     /// What depends on an operation, by the dependency's sequence at the last end of it that each has heard of.
     var dependents: [OperationID: ScoredSet] = [:]
     /// What ended and of whose end not all dependents have heard.

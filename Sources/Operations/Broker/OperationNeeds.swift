@@ -1,3 +1,11 @@
+/// Which edges of an operation.
+package enum DependencyEdges: String, Sendable {
+    /// To what it depends on.
+    case needs
+    /// From what depends on it.
+    case dependents
+}
+
 /// What an operation depends on and what depends on it, as far as it is shown.
 package struct OperationNeeds: Sendable, Equatable {
     /// One of its dependencies.

@@ -39,6 +39,9 @@ package protocol MonitorBroker: StandingCancelReading, ScheduleReading {
     /// - Returns: nil if no ready tracked operation has this id.
     func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog?
 
+    /// All that an operation depends on, or that depends on it, in the order of their ids.
+    func edges(_ kind: DependencyEdges, of id: OperationID, queue: String) async throws -> [OperationID]
+
     /// What holds back the operations of a limit key.
     func limitKey(_ key: String, queue: String) async throws -> LimitKeyState
 

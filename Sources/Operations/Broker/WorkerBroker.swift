@@ -31,6 +31,9 @@ package protocol WorkerBroker: StandingCancelReading {
     /// Stores the result of an effect under its fence, once for each label of the operation.
     func remember(_ result: EffectResult, worker: WorkerID, queue: String) async throws -> OnceResults.Stored
 
+    /// How the dependencies of an operation ended, in the order of their ids.
+    func inputs(of id: OperationID, queue: String) async throws -> [DependencyInput]
+
     // MARK: Leases
 
     /// Renews the worker's lease. Blocks the calling thread: the heartbeat has a thread and a connection of its own, so that

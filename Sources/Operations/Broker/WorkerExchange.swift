@@ -438,6 +438,8 @@ package enum ControlMessage: Sendable, Equatable {
     case steered
     /// A schedule has an earlier instant than before, or the worker that watches for it has left: beat now.
     case schedules
+    /// Not all dependents have heard of how something ended: a sweep is due.
+    case outbox(queue: String)
     /// The subscription is new; messages may have been missed: beat now.
     case resubscribed
     /// The server refuses at least one of the subscriptions: until `accepted`, a cancel may be noticed by a heartbeat only.

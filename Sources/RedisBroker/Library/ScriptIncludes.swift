@@ -69,6 +69,7 @@ enum ScriptIncludes {
         case "claim_key": PackageResources.claim_key_lua
         case "end_links": PackageResources.end_links_lua
         case "stopping": PackageResources.stopping_lua
+        case "keep_input": PackageResources.keep_input_lua
         case "needs": PackageResources.needs_lua
         case "pass_keys": PackageResources.pass_keys_lua
         // cancel

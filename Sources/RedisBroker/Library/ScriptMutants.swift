@@ -24,6 +24,8 @@
         case noKeyPlaces = "no-key-places"
         /// What comes to a taken unique key does not wait for its turn.
         case noTurns = "no-turns"
+        /// Of many dependents, those do not hear of an end that are too many for its call.
+        case noOutbox = "no-outbox"
         /// A worker that watches for schedules is never replaced.
         case noScheduleTakeover = "no-schedule-takeover"
         /// The heartbeat is a task like those of bodies. No script is changed: `Heartbeat` does it.
@@ -63,6 +65,7 @@
                         "if policy == 'enqueue' then return give_key(key, id) end"
                     )
                 ]
+            case .noOutbox: [("call('ZADD', OUTBOX, outbox_score(sequence, state), dependency)", "")]
             case .noScheduleTakeover:
                 [
                     (

@@ -9,6 +9,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case giveBack
     case report
     case remember
+    case inputs
     case beat
     case reconcile
     case sweep
@@ -41,6 +42,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case lost
     case figures
     case backlog
+    case edges
     case log
     case storedEvents
     case auditQueue
@@ -73,6 +75,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .giveBack: Entry("give_back", { PackageResources.give_back_lua }, .worker)
         case .report: Entry("report", { PackageResources.report_lua }, .worker)
         case .remember: Entry("remember", { PackageResources.remember_lua }, .worker)
+        case .inputs: Entry("inputs", { PackageResources.inputs_lua }, .worker)
         case .beat: Entry("beat", { PackageResources.beat_lua }, .worker)
         case .reconcile: Entry("reconcile", { PackageResources.reconcile_lua }, .worker)
         case .sweep: Entry("sweep", { PackageResources.sweep_lua }, .worker, .operator)
@@ -107,6 +110,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .lost: Entry("lost", { PackageResources.lost_lua }, .producer, .monitor, .operator)
         case .figures: Entry("figures", { PackageResources.figures_lua }, .monitor, .operator)
         case .backlog: Entry("backlog", { PackageResources.backlog_lua }, .monitor, .operator)
+        case .edges: Entry("edges", { PackageResources.edges_lua }, .monitor, .operator)
         case .log: Entry("log", { PackageResources.log_lua }, .producer, .monitor, .operator)
         case .storedEvents: Entry("stored_events", { PackageResources.stored_events_lua }, .monitor, .operator)
         case .auditQueue: Entry("audit_queue", { PackageResources.audit_queue_lua }, .operator)

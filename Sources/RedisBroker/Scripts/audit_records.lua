@@ -7,6 +7,7 @@
 -- include: record
 -- include: audit
 -- include: rewriting
+-- include: needs
 local ready = {}
 
 local function check_set(id, head, place, score)
@@ -52,19 +53,62 @@ local function check_unhandled(id, head)
 end
 
 -- What waits for its turn at a unique key stands behind it.
-local function check_turn(id, head)
-  local links = call('HMGET', extras_key(id), 'turn', 'unique')
-  local key = links[2] or ''
-  if not links[1] or call('ZSCORE', PREFIX .. 'behind:' .. key, id) then return end
+local function check_turn(id, head, key)
+  if call('ZSCORE', PREFIX .. 'behind:' .. key, id) then return end
   -- Other characters could mean something to a shell.
   finding('lost', id, 'it waits for a unique key, but does not stand behind it', find(key, '^[%w%. :_-]+$')
     and 'ZADD ' .. quoted(PREFIX .. 'behind:' .. key) .. ' ' .. format('%.0f', sequence_of(head)) .. ' ' .. id)
 end
 
+-- What it waits for has a record, knows of it, and will say how it ends.
+local function check_need(id, dependency)
+  local head = head_of(dependency)
+  if not head then
+    finding('lost', id, 'it needs ' .. dependency .. ', which has no record: release or cancel it')
+    return
+  end
+  local told = tonumber(call('ZSCORE', dependents_key(dependency), id) or -1)
+  local set = quoted(dependents_key(dependency))
+  if told < 0 then
+    finding('lost', id, 'it needs ' .. dependency .. ', which does not know of it', 'ZADD ' .. set .. ' 0 ' .. id)
+  elseif is_end(state_of(head)) and told < sequence_of(head) and not call('ZSCORE', OUTBOX, dependency) then
+    finding('lost', id, 'it needs ' .. dependency .. ' and has not heard of its end', 'ZADD ' .. quoted(OUTBOX) .. ' '
+      .. outbox_score(sequence_of(head), state_of(head)) .. ' ' .. dependency)
+  end
+end
+
+-- Where they are many, the first are looked at.
+local NEEDS_AT_ONCE = 100
+local function check_needs(id, unmet)
+  local needs, found = call('HSCAN', needs_key(id), '0', 'COUNT', NEEDS_AT_ONCE)[2], 0
+  for i = 1, #needs, 2 do
+    local policy, before = read_need(needs[i + 1])
+    if not is_met(before, policy) then
+      found = found + 1
+      check_need(id, needs[i])
+    end
+  end
+  if #needs == 2 * call('HLEN', needs_key(id)) and found ~= unmet then
+    finding('counter', id, format('it waits for %d operations, and its counter says %d', found, unmet),
+      'HSET ' .. quoted(extras_key(id)) .. ' unmet ' .. format('%d', found))
+  end
+end
+
+-- What is blocked waits for an operator, its turn at a unique key, or what it depends on.
+local function check_blocked(id, head)
+  local about = call('HMGET', extras_key(id), 'turn', 'unique', 'heldAt', 'unmet')
+  local unmet = tonumber(about[4] or 0)
+  if about[1] then check_turn(id, head, about[2] or '') end
+  if about[4] then check_needs(id, unmet) end
+  if not about[1] and not about[3] and unmet <= 0 then finding('lost', id, 'it is blocked, and waits for nothing: release it') end
+end
+
 local function check_orphan(id)
   local keys = {}
-  for _, kind in ipairs({ 'x:', 'errors:', 'log:' }) do
-    if call('EXISTS', PREFIX .. kind .. id) == 1 then keys[#keys + 1] = quoted(PREFIX .. kind .. id) end
+  for _, kind in ipairs({ 'x:', 'errors:', 'log:', 'needs:', 'inputs:', 'dependents:' }) do
+    -- Of what was removed, dependents may not have heard yet.
+    local is_of_outbox = kind == 'dependents:' and call('ZSCORE', OUTBOX, id)
+    if not is_of_outbox and call('EXISTS', PREFIX .. kind .. id) == 1 then keys[#keys + 1] = quoted(PREFIX .. kind .. id) end
   end
   if #keys > 0 then finding('leftover', id, 'kept of an operation without a record', 'DEL ' .. concat(keys, ' ')) end
 end
@@ -92,7 +136,7 @@ local function check(id)
     check_set(id, head, state == 's' and 'scheduled' or 'retrying', ready_at_of(head))
   elseif state == 'b' then
     check_set(id, head, 'blocked', now)
-    if is_linked(head) then check_turn(id, head) end
+    check_blocked(id, head)
   else
     check_set(id, head, 'ended:' .. state, ended_at_of(head))
   end

@@ -1,5 +1,6 @@
--- Hands back what one lapsed worker held (the oldest first, at most 200 a call), or clears at most 80 operations of a cancelled queue away,
--- and about 256 KiB, or lets at most 100 dependents hear of how something ended.
+-- One bounded step of what is left to do: a lapsed worker, a cancelled queue, or ends of which dependents have not heard.
+-- It hands back what one worker held (the oldest first, at most 200), or clears away at most 80 operations and about 256 KiB, or lets at most 100
+-- dependents hear.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
 -- Output   recovered, dead, cleared, 1 if more is left to sweep now

@@ -36,7 +36,8 @@ struct WaitRule: Sendable {
 
     /// Every kind. Of those that hold, the first is named in the sentence.
     static let all: [WaitRule] = [
-        .ended, .queueCancelled, .cancelling, .held, .keyTaken, .standingCancel, .workerLost, .workerSilent, .executing,
+        .ended, .queueCancelled, .cancelling, .held, .needs, .keyTaken, .standingCancel, .workerLost, .workerSilent,
+        .executing,
         .notDue, .snoozed, .retryDelay, .overdue, .paused, .limited, .rateReached, .keyLimited, .keyTurn,
         .noWorker, .unknownName, .workersQuiet, .slotsBusy, .backlog, .redisFull,
     ]

@@ -8,6 +8,9 @@ package protocol ChangeVerb: Verb {
     var selection: Selection { get }
     var consent: Consent { get }
 
+    /// Adds others to those that are named.
+    func expanded(_ references: [IDReference], _ client: SluiceClient) async throws -> [IDReference]
+
     /// Changes up to 500 operations of a queue, and returns what became of each.
     func change(_ ids: [OperationID], _ queue: String, _ client: SluiceClient) async throws -> [ChangeResult]
 }
@@ -15,8 +18,16 @@ package protocol ChangeVerb: Verb {
 extension ChangeVerb {
     package func check() throws { try selection.check() }
 
+    package func expanded(_ references: [IDReference], _ client: SluiceClient) async throws -> [IDReference] {
+        references
+    }
+
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await Change.run(invocation, Self.kind, selection, consent) { try await change($1, $2, $0) }
+        try await Change.run(invocation, Self.kind, selection, consent) {
+            try await expanded($0, $1)
+        } apply: {
+            try await change($1, $2, $0)
+        }
     }
 }
 
@@ -26,7 +37,8 @@ extension Change {
         _ kind: ChangeKind,
         _ selection: Selection,
         _ consent: Consent,
-        _ apply: @escaping @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeResult]
+        expand: ([IDReference], SluiceClient) async throws -> [IDReference],
+        apply: @escaping @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeResult]
     ) async throws -> ExitStatus {
         try invocation.requireWritable()
         let references = try selection.targets.references()
@@ -46,7 +58,7 @@ extension Change {
                 row(Location(queue: queue, id: id), outcome, kind)
             }
         }
-        guard selection.isQuery else { return try await change.run(references, consent) }
+        guard selection.isQuery else { return try await change.run(try await expand(references, client), consent) }
         return try await change.run(selection, in: kind.searched, consent)
     }
 

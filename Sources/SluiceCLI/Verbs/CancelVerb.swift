@@ -15,6 +15,7 @@ package struct CancelVerb: Verb {
                   \(Program.name) cancel -t nightly -y
                   \(Program.name) cancel -w 'name:Send* queue:mail' -y
                   \(Program.name) cancel -w 'args.user.id:42' --dry-run
+                  \(Program.name) cancel 7QK2MX --tree --dry-run
                   \(Program.name) cancel --queue mail -y
                   \(Program.name) cancel --all -y --wait
                   \(Program.name) cancel -w 'name:Send* args.user.id:42' --until 10m -y
@@ -36,6 +37,7 @@ package struct CancelVerb: Verb {
     static let defaultWait: Duration = .seconds(30)
 
     @OptionGroup package var selection: Selection
+    @OptionGroup var tree: TreeFlag
     @Option(name: .shortAndLong, help: "With ids: find them in this queue. Alone: cancel everything in it now.")
     var queue: String?
     @Flag(help: "Cancel everything in all queues of the namespace now.")
@@ -61,6 +63,7 @@ package struct CancelVerb: Verb {
     package func check() throws {
         if let queue { try NameRule.check(queue, role: "queue") }
         try selection.check()
+        try tree.check(selection)
         let fix = "\(Program.name) cancel ID.., -w QUERY, -t TAG, --queue Q or --all"
         if selection.isQuery, all { throw CLIError.usage("-w, -t and --all exclude each other", fix: fix) }
         if selection.isQuery, queue != nil {
@@ -105,7 +108,7 @@ package struct CancelVerb: Verb {
             standing: standing
         )
         if selection.isQuery { return try await cancel.run(selection, consent) }
-        guard references.isEmpty else { return try await cancel.run(references, consent) }
+        guard references.isEmpty else { return try await cancel.run(references, consent, withTree: tree.tree) }
         return try await QueueCancel(client: client, invocation: invocation, reason: reason, isForced: force)
             .run(queue.map { [$0] }, consent, waitLimit: limit)
     }

@@ -13,8 +13,10 @@ package struct RetryVerb: ChangeVerb {
                   \(Program.name) retry 7QK2MX
                   \(Program.name) retry -w 'state:dead name:Send*'
                   \(Program.name) retry -w 'error:"timed out"' --dry-run
+                  \(Program.name) retry 7QK2MX --tree
                   \(Program.name) list -o id --limit 200 state:dead tag:test | \(Program.name) retry -
 
+                --tree also runs what was cancelled because these have failed; it waits for them. \
                 Errors and log stay. The attempts of an ended operation begin at 1. A query without a state leaves out scheduled \
                 operations, whose time a producer has chosen.
                 """
@@ -22,10 +24,20 @@ package struct RetryVerb: ChangeVerb {
     }
 
     @OptionGroup package var selection: Selection
+    @OptionGroup var tree: TreeFlag
     @OptionGroup package var consent: Consent
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
+
+    package func check() throws {
+        try selection.check()
+        try tree.check(selection)
+    }
+
+    package func expanded(_ references: [IDReference], _ client: SluiceClient) async throws -> [IDReference] {
+        tree.tree ? try await DependencyTree.ofRetry(client, references) : references
+    }
 
     package static var kind: ChangeKind { .retry }
 

@@ -17,8 +17,10 @@ struct OperationCancel: Sendable {
     /// Cancels also what comes later.
     let standing: StandingCancelling?
 
-    func run(_ references: [IDReference], _ consent: Consent) async throws -> ExitStatus {
-        let references = references.map { IDReference(queue: $0.queue ?? queue, $0.part) }
+    /// - Parameter withTree: also what depends on these.
+    func run(_ references: [IDReference], _ consent: Consent, withTree: Bool) async throws -> ExitStatus {
+        var references = references.map { IDReference(queue: $0.queue ?? queue, $0.part) }
+        if withTree { references = try await DependencyTree.ofCancel(client, references) }
         return try await change(storesIntent: queue != nil).run(references, consent)
     }
 

@@ -106,7 +106,7 @@ struct OperationCard {
                 "#\($0.failure.attempt) \(time($0.at)): \($0.failure.sentence)\(Self.details($0))\(Self.verdict($0))"
             )
         }
-        return facts + unique + hold + cancel
+        return facts + links + unique + hold + cancel
     }
 
     /// What followed a failed attempt, unless the attempt's number shows it.
@@ -151,6 +151,18 @@ struct OperationCard {
         let labels = detail.stored.once.keys.sorted()
         if !labels.isEmpty { facts.append(("once", labels.joined(separator: ", "))) }
         return facts
+    }
+
+    private var links: [(name: String, text: String)] {
+        let links = detail.links
+        var facts = links.needs.map { need in
+            (name: need.isMet ? "needed" : "needs", text: "\(need.dependency.id) \(need.text)")
+        }
+        if links.needCount > facts.count { facts.append(("needs", "\(links.needCount - facts.count) more")) }
+        guard links.dependentCount > 0 else { return facts }
+        let shown = links.dependents.prefix(5).map(\.description).joined(separator: ", ")
+        let more = links.dependentCount > 5 ? " and \(QuantityText.grouped(links.dependentCount - 5)) more" : ""
+        return facts + [("needed by", shown + more)]
     }
 
     private var hold: [(name: String, text: String)] {

@@ -34,8 +34,11 @@ package enum OperationJSON {
             "result": detail.result(view).map(json) ?? .null,
             "error": detail.errors.last.map(error) ?? .null,
             "errors": .array(detail.errors.map(error)),
-            "dependencies": [],
-            "dependents": [],
+            "dependencies": .array(detail.links.needs.map(need)),
+            "dependencyCount": .number(detail.links.needCount),
+            "unmetCount": .number(detail.links.unmetCount),
+            "dependents": .array(detail.links.dependents.map { .string($0.description) }),
+            "dependentCount": .number(detail.links.dependentCount),
             "rerunOf": JSONValue(envelope.rerunOf?.description),
             "cancel": cancel(detail.cancel),
             "unique": unique(detail),
@@ -45,6 +48,13 @@ package enum OperationJSON {
             "hold": detail.hold.map { $0.json } ?? .null,
             "unhandled": .bool(detail.isUnhandled),
             "key": JSONValue(detail.limitKey),
+        ]
+    }
+
+    private static func need(_ need: OperationNeeds.Need) -> JSONValue {
+        [
+            "id": .string(need.dependency.id.description), "onFailure": .string(need.dependency.policy.rawValue),
+            "isMet": .bool(need.isMet), "state": JSONValue(need.state?.rawValue),
         ]
     }
 

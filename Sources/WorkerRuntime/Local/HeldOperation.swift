@@ -209,6 +209,11 @@ final class HeldOperation: OperationLink {
         return try await untilAnswered { try await ties.stored(id) }?.checkpoint
     }
 
+    func inputs() async throws -> [DependencyInput] {
+        guard claimed.header.linked else { return [] }
+        return try await untilAnswered { try await ties.inputs(id) }
+    }
+
     var isTracked: Bool { claimed.header.tracked }
 
     func slotWish(sliceIsOver: Bool) -> SlotWish? { ties.slotWish(sliceIsOver) }
@@ -271,6 +276,8 @@ final class QueueTies: Sendable {
     let stored: @Sendable (OperationID) async throws -> StoredByRuns?
     /// Stores the result of an effect.
     let remember: @Sendable (EffectResult) async throws -> OnceResults.Stored
+    /// Reads how the dependencies of an operation ended.
+    let inputs: @Sendable (OperationID) async throws -> [DependencyInput]
     /// Who would rather have a slot of the worker; whether the time slice of its operation is over.
     let slotWish: @Sendable (Bool) -> SlotWish?
     /// Called when the operation is requested to end, by a cancel or otherwise.
@@ -282,6 +289,7 @@ final class QueueTies: Sendable {
         reportsWaiting: @escaping @Sendable (HeldOperation) -> Void,
         stored: @escaping @Sendable (OperationID) async throws -> StoredByRuns?,
         remember: @escaping @Sendable (EffectResult) async throws -> OnceResults.Stored = { _ in .stale },
+        inputs: @escaping @Sendable (OperationID) async throws -> [DependencyInput] = { _ in [] },
         slotWish: @escaping @Sendable (Bool) -> SlotWish? = { _ in nil },
         toldToEnd: @escaping @Sendable (HeldOperation) -> Void = { _ in }
     ) {
@@ -290,6 +298,7 @@ final class QueueTies: Sendable {
         self.reportsWaiting = reportsWaiting
         self.stored = stored
         self.remember = remember
+        self.inputs = inputs
         self.slotWish = slotWish
         self.toldToEnd = toldToEnd
     }

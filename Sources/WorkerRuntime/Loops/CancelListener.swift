@@ -27,6 +27,9 @@ struct CancelListener: Sendable {
                 case .steered, .schedules:
                     core.beatNow.request()
                     continue
+                case .outbox(let named):
+                    core.sweeps.request(named)
+                    continue
                 case .refused(let error):
                     core.cancelsAreRefused(error)
                     continue

@@ -1,5 +1,6 @@
 -- include: keys
 -- include: needs
+-- include: keep_input
 
 -- What these need, and what needs them unless it has not heard of their end yet. UNLINK frees what is large outside of the script's time.
 local function erase_links(ids)
@@ -8,6 +9,7 @@ local function erase_links(ids)
     local keys = {}
     for i = first, min(first + 499, #ids) do
       keys[#keys + 1] = needs_key(ids[i])
+      keys[#keys + 1] = inputs_key(ids[i])
       if not has_outbox or not call('ZSCORE', OUTBOX, ids[i]) then keys[#keys + 1] = dependents_key(ids[i]) end
     end
     call('UNLINK', unpack(keys))

@@ -4,11 +4,12 @@
 -- include: leave_blocked
 -- include: pass_keys
 -- include: end_links
+-- include: keep_input
 local RESOLVED_AT_ONCE = 50
 local left_to_resolve = RESOLVED_AT_ONCE
 
 -- One dependent hears of an end. What has no such need any more was released, or is gone.
-local function resolve_one(dependent, dependency, sequence, state)
+local function resolve_one(dependent, dependency, sequence, state, result)
   local policy, before = read_need(call('HGET', needs_key(dependent), dependency))
   if not policy then
     call('ZREM', dependents_key(dependency), dependent)
@@ -18,6 +19,7 @@ local function resolve_one(dependent, dependency, sequence, state)
   if is_met(before, policy) then return end
   call('HSET', needs_key(dependent), dependency, need_of(policy, state))
   if is_met(state, policy) then
+    keep_input(dependent, dependency, result)
     call('HINCRBY', extras_key(dependent), 'unmet', '-1')
     leave_blocked(dependent)
   elseif policy == 'cancel' then
@@ -26,27 +28,30 @@ local function resolve_one(dependent, dependency, sequence, state)
   end
 end
 
--- The outbox keeps a dependency as long as dependents have not heard, also without its record.
+-- The outbox keeps a dependency as long as dependents have not heard, also without its record. Returns whether there are such.
 local function resolve(dependency, sequence, state)
   local before = format('(%.0f', sequence)
   local dependents = call('ZRANGEBYSCORE', dependents_key(dependency), '-inf', before, 'LIMIT', '0', format('%d', left_to_resolve + 1))
   local count = min(#dependents, left_to_resolve)
   left_to_resolve = left_to_resolve - count
-  for i = 1, count do resolve_one(dependents[i], dependency, sequence, state) end
+  local result = count > 0 and state == 'f' and call('HGET', extras_key(dependency), 'result')
+  for i = 1, count do resolve_one(dependents[i], dependency, sequence, state, result) end
   if #dependents > count then
     call('ZADD', OUTBOX, outbox_score(sequence, state), dependency)
-  elseif call('EXISTS', record_key(dependency)) == 0 then
-    call('UNLINK', dependents_key(dependency))
+    return true
   end
+  if call('EXISTS', record_key(dependency)) == 0 then call('UNLINK', dependents_key(dependency)) end
+  return false
 end
 
 local function resolve_ended()
-  local list, i = ended_dependencies, 1
+  local list, i, is_left = ended_dependencies, 1, false
   while list[i] do
-    resolve(list[i], list[i + 1], list[i + 2])
+    is_left = resolve(list[i], list[i + 1], list[i + 2]) or is_left
     i = i + 3
   end
   ended_dependencies = nil
+  if is_left then pcall('PUBLISH', CHANNELS .. 'control', 'outbox') end
 end
 
 function go_on()

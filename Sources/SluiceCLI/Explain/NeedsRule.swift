@@ -1,0 +1,35 @@
+import Operations
+import TerminalText
+
+extension WaitRule {
+    /// It waits until what it depends on has ended.
+    static let needs = WaitRule(code: "needs") { situation in
+        let links = situation.detail.links
+        guard situation.state == .blocked, links.unmetCount > 0 else { return nil }
+        let unmet = links.needs.filter { !$0.isMet }
+        var facts = unmet.prefix(5).map { WaitReason.Fact("needs", "\($0.dependency.id), \($0.text)") }
+        if links.unmetCount > facts.count {
+            facts.append(.init("others", QuantityText.grouped(links.unmetCount - facts.count)))
+        }
+        let stuck = unmet.first { $0.state?.isTerminal ?? true }
+        let count = QuantityText.grouped(links.unmetCount)
+        let text = "it waits for \(count) \(links.unmetCount == 1 ? "operation" : "operations")"
+        guard let stuck else {
+            return WaitReason(text, facts, fix: unmet.first.map { ["explain", "\($0.dependency.id)"] })
+        }
+        let isGone = stuck.state == nil
+        return WaitReason(
+            "\(text), of which \(stuck.dependency.id) \(isGone ? "is gone" : "is \(stuck.text)")",
+            facts,
+            fix: isGone ? ["release", situation.id] : ["retry", "\(stuck.dependency.id)"]
+        )
+    }
+}
+
+extension OperationNeeds.Need {
+    /// `executing`, `dead (hold)`
+    var text: String {
+        let state = state?.rawValue ?? "gone"
+        return dependency.policy == .cancel ? state : "\(state) (\(dependency.policy.rawValue))"
+    }
+}

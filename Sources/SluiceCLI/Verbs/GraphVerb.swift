@@ -1,0 +1,65 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+import TerminalText
+
+package struct GraphVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "graph",
+            abstract: "Show what an operation depends on and what depends on it.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) graph 7QK2MX
+                  \(Program.name) graph 7QK2MX --dot | dot -Tsvg > graph.svg
+                  \(Program.name) graph 7QK2MX -o json
+
+                Reads along the edges in both directions, the nearest operations first. In the tree each operation stands below what it \
+                depends on; where it stands a second time, ↑ says that what depends on it is shown above. The critical path is the one along which the \
+                runs took longest. \(Program.name) explain says why an operation waits.
+                """
+        )
+    }
+
+    @Argument(help: ArgumentHelp("The operation.", valueName: "id"))
+    var id: String
+    @Flag(help: "Print the graph for Graphviz.")
+    var dot = false
+    @Option(help: "Read at most n operations (1000).")
+    var limit = 1000
+    @OptionGroup package var global: GlobalOptions
+
+    private static let most = 20_000
+
+    package init() {}
+
+    package func check() throws {
+        guard (1...Self.most).contains(limit) else {
+            throw CLIError.usage("--limit is \(limit); it is 1 to \(Self.most)", fix: "--limit 1000")
+        }
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let client = try await invocation.connect()
+        let detail = try await Locator(client).details([try IDReference(parsing: id)])[0]
+        guard let graph = try await client.broker.graph(of: detail.id, queue: detail.queue, limit: limit) else {
+            throw OperationsError(.notFound, "\(detail.id) was removed meanwhile", id: detail.id)
+        }
+        show(graph, of: detail, invocation)
+        if graph.isCutShort { invocation.console.note("there are more operations: raise --limit") }
+        return .done
+    }
+
+    private func show(_ graph: OperationGraph, of detail: OperationDetail, _ invocation: Invocation) {
+        let console = invocation.console
+        guard !dot else { return console.print(GraphDrawing(graph, of: detail).dot) }
+        switch invocation.format {
+        case .json, .jsonl: console.print(GraphDrawing(graph, of: detail).json, invocation.format)
+        case .id: console.print(graph.order.map(\.description))
+        case .csv:
+            console.print(GraphDrawing(graph, of: detail).table, .csv, showsHeader: invocation.options.showsHeader)
+        case .table, .wide: console.print(GraphDrawing(graph, of: detail).lines(console.output))
+        }
+    }
+}
