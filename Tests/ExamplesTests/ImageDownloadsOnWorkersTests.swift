@@ -39,7 +39,7 @@ struct ImageDownloadsOnWorkersTests {
         #expect(outcome.code == 0, "\(outcome.output)\(outcome.errors)")
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("✓") }.count == 7)
         for worker in fleet { await worker.stop() }
-        await workers.sluice.close()
+        await workers.close()
     }
 
     @Test("A worker is killed with SIGKILL in a download: the other one downloads each icon to its file, once")
@@ -67,7 +67,7 @@ struct ImageDownloadsOnWorkersTests {
         #expect(await deliveries.arrivals == Array(1...12))
         #expect(await deliveries.results.allSatisfy { (try? $0.get()) != nil })
         await fleet[1].stop()
-        await sluice.close()
+        await workers.close()
         try await server.stop()
     }
 
@@ -98,7 +98,7 @@ struct ImageDownloadsOnWorkersTests {
         #expect(try files() == ["icon-0.ppm": IconSite.picture(0)])
         await second.stop()
         proxy.stop()
-        await workers.sluice.close()
+        await workers.close()
         try await server.stop()
     }
 }

@@ -55,7 +55,7 @@ struct PagedSyncOnWorkersTests {
         #expect(outcome.code == 0, "\(outcome.output)\(outcome.errors)")
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("✓") }.count == 5)
         for worker in fleet { await worker.stop() }
-        await workers.sluice.close()
+        await workers.close()
     }
 
     @Test(
@@ -86,7 +86,7 @@ struct PagedSyncOnWorkersTests {
         #expect(try journal().map { $0.page?.next } == [nil, 5, 10, 15, 20])
         #expect(try Store(folder: folder.url).contacts == site.contacts)
         await second.stop()
-        await workers.sluice.close()
+        await workers.close()
         try await server.stop()
     }
 
@@ -125,7 +125,7 @@ struct PagedSyncOnWorkersTests {
         #expect(error?.message.contains("has been replaced by \(latest.id)") == true, "\(error.map { "\($0)" } ?? "")")
         #expect(try Store(folder: folder.url).contacts == site.contacts)
         await second.stop()
-        await workers.sluice.close()
+        await workers.close()
         try await server.stop()
     }
 
@@ -148,7 +148,7 @@ struct PagedSyncOnWorkersTests {
         #expect(site.requests.map(\.after) == [0, 5, 5, 10, 15])
         #expect(try journal() == Self.lines(first, pages: 5) + Self.lines(third, pages: 10, 15, 20))
         for worker in fleet { await worker.stop() }
-        await workers.sluice.close()
+        await workers.close()
         try await server.stop()
     }
 
@@ -178,7 +178,7 @@ struct PagedSyncOnWorkersTests {
         #expect(try await next.value == SyncSummary(uploaded: 0, pages: 2, contacts: 10))
         #expect(try journal() == Self.lines(stopped, pages: 5, 10) + Self.lines(next, pages: 15, 20))
         for worker in fleet { await worker.stop() }
-        await workers.sluice.close()
+        await workers.close()
         try await server.stop()
     }
 

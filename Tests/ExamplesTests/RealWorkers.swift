@@ -30,6 +30,12 @@ struct RealWorkers {
         try Program(program, arguments, environment: environment(TestRedis.shared.url(as: .producer)))
     }
 
+    /// Ends the client. What Redis refused to the users with minimal permissions is an issue.
+    func close() async {
+        await sluice.close()
+        for refusal in TestUsers.refusals() { Issue.record("ACL LOG: \(refusal)") }
+    }
+
     private func environment(_ url: String) -> [String: String] {
         ["SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": namespace]
     }

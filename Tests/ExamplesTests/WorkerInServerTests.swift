@@ -19,7 +19,7 @@ struct WorkerInServerTests {
 
     @Test("One process serves HTTP and works; SIGTERM lets what runs end, and the process ends with 0")
     func wholeLife() async throws {
-        let (namespace, redis) = (uniqueNamespace("inside"), TestServer.shared.endpoint.description)
+        let (namespace, redis) = (uniqueNamespace("inside"), TestServer.shared.url(as: .worker))
         let program = try Program(
             "worker-in-server",
             [],

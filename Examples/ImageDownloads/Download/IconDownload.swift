@@ -16,11 +16,19 @@ package struct IconDownload: DistributedOperation {
     /// The path of the file.
     package let file: String
 
+    /// One for the process, as it keeps connections.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        // A server that is not there fails the attempt at once; trying again is the operation's business.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(configuration: configuration)
+    }()
+
     package init(url: String, file: String) { (self.url, self.file) = (url, file) }
 
     package func main(_ context: OperationContext) async throws {
         guard !FileManager.default.fileExists(atPath: file) else { return }
-        let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: .seconds(30))
+        let response = try await Self.client.execute(HTTPClientRequest(url: url), timeout: .seconds(30))
         guard response.status == .ok else { throw Refused(status: Int(response.status.code)) }
         let body = try await response.body.collect(upTo: 1 << 20)
         try WholeFile.write(Data(body.readableBytesView), to: URL(filePath: file))
