@@ -46,7 +46,7 @@ struct ImageDownloadsOnWorkersTests {
     func killedInADownload() async throws {
         let (workers, gate) = (try await RealWorkers(), Latch())
         let server = try await Self.serve(6, behind: gate)
-        let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "worker", "-c", "1", "--lease", "1s") }
+        let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "worker", "-c", "1", "--lease", "3s") }
         let (deliveries, sluice) = (Deliveries(), workers.sluice)
         let loader = await IconLoader(folder: folder.url, delegate: deliveries) {
             try await sluice.enqueue($0, .unique(.automatic)).value
@@ -91,7 +91,7 @@ struct ImageDownloadsOnWorkersTests {
         try await eventually("the file is there") { FileManager.default.fileExists(atPath: file) }
         await first.kill()
         #expect(try await handle.state() == .executing)
-        let second = try workers.worker(Self.worker, "worker", "-c", "1", "--lease", "1s")
+        let second = try workers.worker(Self.worker, "worker", "-c", "1", "--lease", "3s")
         try await handle.value
         #expect(try await workers.recovered() == 1)
         #expect(server.traffic.paths.count == 1)

@@ -37,6 +37,9 @@ struct PagedSyncOnWorkersTests {
         return [Line(sync: id, page: nil)] + pages.map { Line(sync: id, page: .init(next: $0)) }
     }
 
+    /// A worker whose lease is short, so that its operations soon run elsewhere when it is lost.
+    private func worker() throws -> Program { try workers.worker(Self.worker, "-c", "2", "--lease", "3") }
+
     private func start(_ server: ExampleServer) async throws -> OperationHandle<ContactsSync> {
         let sync = ContactsSync(server: server.address, store: folder.url.path)
         return try await workers.sluice.keyed(queue: "sync").run(sync.key, onDuplicate: .replace, sync)
@@ -65,7 +68,7 @@ struct PagedSyncOnWorkersTests {
         let reached = Latch()
         let site = SyncServer(contacts: 20, intervene: PagedSyncTests.holding(after: 10, reached))
         let server = try await site.serve()
-        let first = try workers.worker(Self.worker, "-c", "2", "--lease", "1")
+        let first = try worker()
         let program = try workers.producer(
             "paged-sync",
             "--workers",
@@ -75,7 +78,7 @@ struct PagedSyncOnWorkersTests {
             folder.url.path
         )
         await reached.wait()
-        let second = try workers.worker(Self.worker, "-c", "2", "--lease", "1")
+        let second = try worker()
         try await workers.awaitWorkers(2, queue: "sync")
         await first.kill()
         let outcome = await program.outcome()
@@ -92,24 +95,17 @@ struct PagedSyncOnWorkersTests {
 
     @Test("A sync is replaced whose worker was killed with SIGKILL: it writes nothing after the later one has begun")
     func replacedAndKilled() async throws {
-        let (reached, gate) = (Latch(), Latch())
-        let site = SyncServer(contacts: 20) { request, _ in
-            guard request.after == 10 else { return nil }
-            reached.open()
-            await gate.wait()
-            return nil
-        }
-        let server = try await site.serve()
-        let first = try workers.worker(Self.worker, "-c", "2", "--lease", "1")
-        let replaced = try await start(server)
-        await reached.wait()
+        let held = try await HeldServer(after: 10)
+        let first = try worker()
+        let replaced = try await start(held.server)
+        await held.reached.wait()
         try await workers.sluice.pause(queue: "database")
-        gate.open()
+        held.gate.open()
         try await eventually("its page waits for the store") { try await accesses(.ready) == 1 }
-        let second = try workers.worker(Self.worker, "-c", "2", "--lease", "1")
+        let second = try worker()
         try await workers.awaitWorkers(2, queue: "sync")
         await first.kill()
-        let latest = try await start(server)
+        let latest = try await start(held.server)
         try await eventually("the later sync waits for the store, too") { try await accesses(.ready) == 2 }
         #expect(try await replaced.state() == .cancelled)
         try await workers.sluice.resume(queue: "database")
@@ -123,10 +119,10 @@ struct PagedSyncOnWorkersTests {
             try await workers.sluice.enqueue(late, .queue("database")).value
         }
         #expect(error?.message.contains("has been replaced by \(latest.id)") == true, "\(error.map { "\($0)" } ?? "")")
-        #expect(try Store(folder: folder.url).contacts == site.contacts)
+        #expect(try Store(folder: folder.url).contacts == held.site.contacts)
         await second.stop()
         await workers.close()
-        try await server.stop()
+        try await held.server.stop()
     }
 
     @Test("Of three syncs the latest wins; the first ends before the last asks for its page")
@@ -134,11 +130,14 @@ struct PagedSyncOnWorkersTests {
         let reached = Latch()
         let site = SyncServer(contacts: 20, intervene: PagedSyncTests.holding(after: 5, reached))
         let server = try await site.serve()
-        let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "-c", "2", "--lease", "1") }
+        let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "-c", "2") }
         let first = try await start(server)
         await reached.wait()
-        let second = try await start(server)
-        let third = try await start(server)
+        // In one step: otherwise the second one may begin before the third one is there.
+        let sync = ContactsSync(server: server.address, store: folder.url.path)
+        let unique = EnqueueOptions.unique(UniqueKey(sync.key), ifExists: .replace)
+        let later = try await workers.sluice.enqueue([sync, sync], .queue("sync"), unique)
+        let (second, third) = (later[0], later[1])
         #expect(try await third.value == SyncSummary(uploaded: 0, pages: 3, contacts: 15))
         for replaced in [first, second] {
             let error = await #expect(throws: OperationsError.self) { try await replaced.value }
@@ -154,19 +153,12 @@ struct PagedSyncOnWorkersTests {
 
     @Test("One cancel ends a sync and its access to the store, and the next sync goes on at its page")
     func stopped() async throws {
-        let (reached, gate) = (Latch(), Latch())
-        let site = SyncServer(contacts: 20) { request, earlier in
-            guard request.after == 10, earlier == 0 else { return nil }
-            reached.open()
-            await gate.wait()
-            return nil
-        }
-        let server = try await site.serve()
-        let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "-c", "2", "--lease", "1") }
-        let stopped = try await start(server)
-        await reached.wait()
+        let held = try await HeldServer(after: 10)
+        let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "-c", "2") }
+        let stopped = try await start(held.server)
+        await held.reached.wait()
         try await workers.sluice.pause(queue: "database")
-        gate.open()
+        held.gate.open()
         try await eventually("its page waits for the store") { try await accesses(.ready) == 1 }
         #expect(try await stopped.cancel(reason: "enough") != .unknown)
         let error = await #expect(throws: OperationsError.self) { try await stopped.value }
@@ -174,12 +166,31 @@ struct PagedSyncOnWorkersTests {
         #expect(try await accesses(.ready) == 0)
         #expect(try await accesses(.cancelled) == 1)
         try await workers.sluice.resume(queue: "database")
-        let next = try await start(server)
+        let next = try await start(held.server)
         #expect(try await next.value == SyncSummary(uploaded: 0, pages: 2, contacts: 10))
         #expect(try journal() == Self.lines(stopped, pages: 5, 10) + Self.lines(next, pages: 15, 20))
         for worker in fleet { await worker.stop() }
         await workers.close()
-        try await server.stop()
+        try await held.server.stop()
+    }
+
+    @Test("A worker is frozen in a page for longer than its lease: what it does afterwards changes nothing")
+    func frozen() async throws {
+        let held = try await HeldServer(after: 10)
+        let first = try worker()
+        let sync = try await start(held.server)
+        await held.reached.wait()
+        first.send(SIGSTOP)
+        let second = try worker()
+        #expect(try await sync.value == SyncSummary(uploaded: 0, pages: 2, contacts: 10))
+        held.gate.open()
+        first.send(SIGCONT)
+        await first.stop()
+        #expect(try journal() == Self.lines(sync, pages: 5, 10, 15, 20))
+        #expect(try Store(folder: folder.url).contacts == held.site.contacts)
+        await second.stop()
+        await workers.close()
+        try await held.server.stop()
     }
 
     @Test("An access that comes twice writes once, and one of a sync that has been replaced writes nothing")
@@ -199,5 +210,18 @@ struct PagedSyncOnWorkersTests {
         #expect(try store.perform(.page(pages[1], after: 1), of: "b").checkpoint == 2)
         #expect(try journal().map { $0.page?.next } == [nil, 1, nil, 2])
         #expect(try Store(folder: folder.url, isReader: true).checkpoint == 2)
+    }
+}
+
+/// A server of 20 contacts that answers the first request for a page when the gate is open.
+private struct HeldServer {
+    let reached = Latch()
+    let gate = Latch()
+    let site: SyncServer
+    let server: ExampleServer
+
+    init(after page: Int) async throws {
+        site = SyncServer(contacts: 20, intervene: PagedSyncTests.holding(after: page, reached, until: gate))
+        server = try await site.serve()
     }
 }

@@ -18,12 +18,12 @@ struct PagedSyncTests {
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("✓") }.count == 10)
     }
 
-    /// Does not answer the first request for a page, until the client is gone.
-    static func holding(after page: Int, _ reached: Latch) -> SyncServer.Intervention {
+    /// Does not answer the first request for a page, until a gate is open or the client is gone.
+    static func holding(after page: Int, _ reached: Latch, until gate: Latch = Latch()) -> SyncServer.Intervention {
         { request, earlier in
             guard request.after == page, earlier == 0 else { return nil }
             reached.open()
-            await Latch().wait()
+            await gate.wait()
             return nil
         }
     }

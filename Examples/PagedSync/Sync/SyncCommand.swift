@@ -29,7 +29,8 @@ package struct SyncCommand: AsyncParsableCommand {
 
     package func run() async throws {
         if let server, let store {
-            return try await syncOnce(server, URL(filePath: store, directoryHint: .isDirectory))
+            // Workers have another working directory.
+            return try await syncOnce(server, URL(filePath: store, directoryHint: .isDirectory).standardizedFileURL)
         }
         let folder = FileManager.default.temporaryDirectory.appending(path: "paged-sync-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -57,7 +57,9 @@ struct WorkersDemonstration {
         var syncs = [try await start(sync)]
         for await after in reached where after == 20 { break }
         say("the first sync waits for its page after 20; two more are enqueued")
-        for _ in 1...2 { syncs.append(try await start(sync)) }
+        // In one step: otherwise the second one may begin before the third one is there.
+        let unique = EnqueueOptions.unique(UniqueKey(sync.key), ifExists: .replace)
+        syncs += try await sluice.enqueue([sync, sync], .queue("sync"), unique)
         for await after in reached where after == 40 { break }
         say("the third sync waits for its page after 40, and is cancelled")
         try await syncs[2].cancel(reason: "stopped by one cancel")

@@ -41,6 +41,7 @@ struct App: AsyncParsableCommand {
             $0.register(ContactsSync.self)
             $0.register(StoreAccess.self)
         }
+        print("runs syncs and their accesses to the store, \(concurrency) at once")
         let group = ServiceGroup(
             services: [sluice, worker],
             gracefulShutdownSignals: [.sigterm, .sigint],
