@@ -26,7 +26,7 @@ final class Synchronizer: Sendable {
     /// - Parameters:
     ///   - timeout: how long a request may take.
     ///   - refresh: shows what is in the store; called once per sync, after its last write.
-    ///   - report: is told why a sync failed, also if nobody waits for it.
+    ///   - report: gets the error of a sync that failed, also if no task waits for it.
     init(
         api: ContactsAPI,
         store: Store,
@@ -71,7 +71,7 @@ final class Synchronizer: Sendable {
 
 /// Something to be done at a broadcast, for as long as this lives.
 private final class Observation: @unchecked Sendable {
-    // Unchecked: set once, before anybody else has it.
+    // Unchecked: set once, before other threads have it.
     private var token: (any NSObjectProtocol)?
 
     func observe(_ name: Notification.Name, _ body: @escaping @Sendable () -> Void) {
