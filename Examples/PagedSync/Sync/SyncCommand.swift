@@ -57,8 +57,8 @@ package struct SyncCommand: AsyncParsableCommand {
             let here = LocalOperationQueue(name: "sync")
             return try await here.add(sync).value  // in this process
         }
-        let sluice = try await Self.connect().keyed(queue: "sync")
-        return try await sluice.run(sync.key, onDuplicate: .replace, sync).value  // on any worker
+        let syncs = try await Self.connect().keyed(queue: "sync")
+        return try await syncs.run(sync.key, onDuplicate: .replace, sync).value  // on any worker
     }
 
     private static func connect() async throws -> SluiceClient {
