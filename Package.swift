@@ -220,13 +220,27 @@ let package = Package(
             path: "Examples/ExampleServer",
             swiftSettings: strict
         ),
+        .target(
+            name: "IconDownloads",
+            dependencies: [
+                "Operations", "ExampleBasics", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ],
+            path: "Examples/ImageDownloads/Download",
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "image-downloads",
             dependencies: [
-                "Operations", "ExampleBasics", "ExampleServer",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "IconDownloads", "Operations", "Sluice", "ExampleBasics", "ExampleServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Examples/ImageDownloads",
+            path: "Examples/ImageDownloads/Program",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "image-downloads-worker",
+            dependencies: ["IconDownloads", "SluiceCLI"],
+            path: "Examples/ImageDownloads/Worker",
             swiftSettings: strict
         ),
         .executableTarget(
@@ -247,7 +261,7 @@ let package = Package(
         .target(
             name: "ContactSync",
             dependencies: [
-                "CZlib", "Operations", "ExampleBasics", "ExampleServer",
+                "CZlib", "Operations", "Sluice", "ExampleBasics", "ExampleServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -263,7 +277,12 @@ let package = Package(
         ),
         .executableTarget(
             name: "paged-sync-worker",
-            dependencies: ["ContactSync", "SluiceCLI"],
+            dependencies: [
+                "ContactSync", "SluiceWorker",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
             path: "Examples/PagedSync/Worker",
             swiftSettings: strict
         ),
@@ -350,7 +369,8 @@ let package = Package(
             name: "ExamplesTests",
             dependencies: [
                 "Operations", "Sluice", "SluiceWorker", "TestSupport", "ExampleBasics", "ExampleServer",
-                "image-downloads", "cell-updates", "custom-operation", "ContactSync", "paged-sync",
+                "image-downloads", "image-downloads-worker", "IconDownloads", "cell-updates", "custom-operation",
+                "ContactSync", "paged-sync",
                 "paged-sync-worker", "Pictures", "thumbnail-pipeline", "worker-in-server",
                 "CZlib",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

@@ -1,6 +1,7 @@
 import ExampleBasics
 import ExampleServer
 import Foundation
+import IconDownloads
 import Operations
 import Synchronization
 import TestSupport
@@ -8,9 +9,9 @@ import Testing
 
 @testable import image_downloads
 
-/// Keeps what the loader delivers, and tells when there is enough of it.
+/// Keeps what the loader delivers.
 @MainActor
-private final class Deliveries: IconLoaderDelegate {
+final class Deliveries: IconLoaderDelegate {
     private(set) var rows: [Int] = []
     private(set) var arrivals: [Int] = []
     private(set) var results: [Result<Icon, any Error>] = []
@@ -54,6 +55,13 @@ private final class FakeSite: Sendable {
 @Suite("Image downloads", .timeLimit(.minutes(5)))
 struct ImageDownloadsTests {
     private static let icon = Icon(data: Data("icon".utf8))
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private static func store(_ download: IconDownload) throws {
+        try icon.data.write(to: URL(filePath: download.file), options: .atomic)
+    }
 
     private static func app(_ row: Int, _ icon: String) -> AppEntry { AppEntry(row: row, name: "app", icon: icon) }
 
@@ -69,9 +77,9 @@ struct ImageDownloadsTests {
     func order() async throws {
         let gates = ["a": Latch(), "b": Latch(), "c": Latch()]
         let deliveries = Deliveries()
-        let loader = await IconLoader(delegate: deliveries) { download in
+        let loader = await IconLoader(folder: folder.url, delegate: deliveries) { download in
             await gates[download.url]?.wait()
-            return Self.icon
+            try Self.store(download)
         }
         for (row, url) in ["a", "b", "c"].enumerated() { await loader.load(Self.app(row, url)) }
         for (count, url) in ["c", "a", "b"].enumerated() {
@@ -86,9 +94,9 @@ struct ImageDownloadsTests {
     func sharing() async throws {
         let (site, gate) = (FakeSite(), Latch())
         let deliveries = Deliveries()
-        let loader = await IconLoader(delegate: deliveries) { download in
+        let loader = await IconLoader(folder: folder.url, delegate: deliveries) { download in
             try await site.visit(download.url) { await gate.wait() }
-            return Self.icon
+            try Self.store(download)
         }
         for row in 0..<20 { await loader.load(Self.app(row, ["a", "b", "c", "d", "e"][row % 5])) }
         try await eventually("three are in flight") { site.visits.count == 3 }
@@ -103,23 +111,5 @@ struct ImageDownloadsTests {
         #expect(site.visits.sorted() == ["a", "b", "c", "d", "e", "e"])
         #expect(await deliveries.results.count == 22)
         #expect(try await deliveries.results.suffix(2).map { try $0.get() } == [Self.icon, Self.icon])
-    }
-
-    @Test("With the one changed line, workers of a real Redis run the same downloads")
-    func distributed() async throws {
-        let site = IconSite(icons: 4)
-        let server = try await site.serve()
-        let cluster = try await SmallCluster { $0.register(IconDownload.self) }
-        let sluice = cluster.sluice
-        let apps = AppEntry.list(rows: 8, icons: 4, server: server.address)
-        let screen = await Screen(apps: apps)
-        let loader = await IconLoader(delegate: screen) { try await sluice.enqueue($0).value }
-        for app in apps { await loader.load(app) }
-        try await loader.waitUntilIdle()
-        let traffic = server.traffic
-        let report = await screen.report(traffic, site, firstRequests: traffic.paths.count, scrolledBack: 0)
-        #expect(report.broken.isEmpty, "\(report.table)")
-        try await cluster.end()
-        try await server.stop()
     }
 }

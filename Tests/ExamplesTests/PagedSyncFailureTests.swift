@@ -63,7 +63,7 @@ extension PagedSyncTests {
 
     @Test("A request without an answer ends at its time limit, 30 s by default, and the failure is reported")
     func timeout() async throws {
-        #expect(Synchronizer.requestTimeout == .seconds(30))
+        #expect(SyncRun.requestTimeout == .seconds(30))
         let setup = try await PagedSyncSetup { _, _ in
             await Latch().wait()
             return nil
@@ -72,7 +72,7 @@ extension PagedSyncTests {
         let error = await #expect(throws: OperationsError.self) { try await synchronizer.sync().value }
         #expect(error?.code == .timedOut)
         #expect(setup.failures.list.count == 1)
-        #expect(synchronizer.network.operationCount == 0)
+        #expect(synchronizer.requests.network.operationCount == 0)
         try await setup.end()
     }
 

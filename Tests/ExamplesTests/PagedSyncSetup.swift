@@ -22,7 +22,7 @@ struct PagedSyncSetup {
         api = ContactsAPI(address: server.address)
     }
 
-    func synchronizer(timeout: Duration = Synchronizer.requestTimeout) -> Synchronizer {
+    func synchronizer(timeout: Duration = SyncRun.requestTimeout) -> Synchronizer {
         Synchronizer(api: api, store: store, timeout: timeout, refresh: interface.refresh, report: failures.add)
     }
 

@@ -1,9 +1,7 @@
 import AsyncHTTPClient
 import ExampleServer
 import Foundation
-import Logging
 import Operations
-import Sluice
 import Synchronization
 import TestSupport
 import Testing
@@ -20,12 +18,12 @@ struct PagedSyncTests {
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("✓") }.count == 10)
     }
 
-    /// Does not answer the first request for a page, until the client is gone.
-    private static func holding(after page: Int, _ reached: Latch) -> SyncServer.Intervention {
+    /// Does not answer the first request for a page, until a gate is open or the client is gone.
+    static func holding(after page: Int, _ reached: Latch, until gate: Latch = Latch()) -> SyncServer.Intervention {
         { request, earlier in
             guard request.after == page, earlier == 0 else { return nil }
             reached.open()
-            await Latch().wait()
+            await gate.wait()
             return nil
         }
     }
@@ -74,36 +72,6 @@ struct PagedSyncTests {
         let after = site.requests.map(\.after)
         #expect(after == after.sorted(), "it never goes back behind a stored page")
         #expect(try Store(folder: folder.url).contacts == site.contacts)
-        try await server.stop()
-    }
-
-    @Test("A worker that is killed with SIGKILL in a page is followed by another one that begins with it")
-    func killedWorker() async throws {
-        let (reached, folder) = (Latch(), try TemporaryDirectory())
-        let site = SyncServer(contacts: 20, intervene: Self.holding(after: 10, reached))
-        let server = try await site.serve()
-        let (endpoint, namespace) = (TestServer.shared.endpoint.description, uniqueNamespace("sync"))
-        let environment = ["SLUICE_REDIS_URL": endpoint, "SLUICE_NAMESPACE": namespace]
-        let arguments = ["worker", "-c", "1", "--lease", "1s"]
-        let first = try Program("paged-sync-worker", arguments, environment: environment)
-        let logger = Logger(label: "examples") { _ in SwiftLogNoOpLogHandler() }
-        let sluice = try await SluiceClient.connect(
-            to: endpoint,
-            namespace: namespace,
-            timeout: patience,
-            logger: logger
-        )
-        let handle = try await sluice.enqueue(ContactsSync(server: server.address, store: folder.url.path))
-        await reached.wait()
-        first.send(SIGKILL)
-        #expect(await first.outcome().code == 128 + SIGKILL)
-        let second = try Program("paged-sync-worker", arguments, environment: environment)
-        #expect(try await handle.value == SyncSummary(uploaded: 0, pages: 2, contacts: 10))
-        #expect(site.requests.map(\.after) == [0, 5, 10, 10, 15])
-        #expect(try Store(folder: folder.url).contacts == site.contacts)
-        second.send(SIGTERM)
-        #expect(await second.outcome().code == 0)
-        await sluice.close()
         try await server.stop()
     }
 

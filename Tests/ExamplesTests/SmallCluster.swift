@@ -11,7 +11,7 @@ struct SmallCluster {
     init(register: (inout OperationRegistry) -> Void) async throws {
         let logger = Logger(label: "examples") { _ in SwiftLogNoOpLogHandler() }
         sluice = try await SluiceClient.connect(
-            to: TestServer.shared.endpoint.description,
+            to: TestServer.shared.url(as: .worker),
             namespace: uniqueNamespace("examples"),
             timeout: patience,
             logger: logger

@@ -8,6 +8,8 @@ import Synchronization
 /// Writes block, and must come one at a time: that is the database queue's business, and counted here.
 final class Store: Sendable {
     private struct Line: Codable {
+        /// Which sync it is of; alone: it has begun.
+        var sync: String?
         var page: Page?
         var edit: Change?
         var uploaded: [Change]?
@@ -16,6 +18,8 @@ final class Store: Sendable {
     private struct State {
         var contacts: [String: Contact] = [:]
         var checkpoint = 0
+        /// The sync that began last.
+        var sync: String?
         var pending: [Change] = []
         var pages = 0
     }
@@ -29,12 +33,11 @@ final class Store: Sendable {
     /// - Parameter isReader: only looks, at a store that may be in use.
     init(folder: URL, isReader: Bool = false) throws {
         let url = Self.file(in: folder)
-        if !FileManager.default.fileExists(atPath: url.path) {
-            guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
-                throw SyncError(.store, "cannot write \(url.path)")
-            }
+        let descriptor = open(url.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw SyncError(.store, "cannot write \(url.path): \(String(cString: strerror(errno)))")
         }
-        file = try FileHandle(forUpdating: url)
+        file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         // Of one that was killed nothing stays locked.
         guard isReader || flock(file.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw SyncError(.store, "\(url.path) is in use")
@@ -52,8 +55,6 @@ final class Store: Sendable {
         self.state = Mutex(state)
     }
 
-    deinit { try? file.close() }
-
     static func file(in folder: URL) -> URL { folder.appending(path: "contacts.journal") }
 
     var contacts: [Contact] { state.withLock { $0.contacts.values.sorted { $0.sequence < $1.sequence } } }
@@ -66,9 +67,37 @@ final class Store: Sendable {
     var mostWritersAtOnce: Int { writers.most }
     var writes: Int { writers.total }
 
-    func write(_ page: Page) throws { try write(Line(page: page)) }
+    /// Makes a sync the only one that may write.
+    func begin(_ sync: String) throws {
+        if state.withLock({ $0.sync }) != sync { try write(Line(sync: sync)) }
+    }
+
+    /// Writes a page and the checkpoint after it.
+    ///
+    /// - Parameter after: the checkpoint before it. A page that is in the store already is not written again.
+    func write(_ page: Page, after: Int, of sync: String) throws {
+        try expect(sync)
+        let checkpoint = checkpoint
+        guard checkpoint < page.next else { return }
+        guard checkpoint == after else {
+            throw SyncError(.invalid, "a page after \(after), but the store ends at \(checkpoint)")
+        }
+        try write(Line(sync: sync, page: page))
+    }
+
     func write(_ edit: Change) throws { try write(Line(edit: edit)) }
-    func noteUploaded(_ changes: [Change]) throws { try write(Line(uploaded: changes)) }
+
+    func noteUploaded(_ changes: [Change], of sync: String) throws {
+        try expect(sync)
+        try write(Line(sync: sync, uploaded: changes))
+    }
+
+    private func expect(_ sync: String) throws {
+        let latest = state.withLock { $0.sync }
+        guard sync == latest else {
+            throw SyncError(.replaced, "sync \(sync) has been replaced by \(latest ?? "none")")
+        }
+    }
 
     private func write(_ line: Line) throws {
         writers.begin()
@@ -79,6 +108,7 @@ final class Store: Sendable {
     }
 
     private static func apply(_ line: Line, to state: inout State) {
+        if let sync = line.sync { state.sync = sync }
         if let page = line.page {
             for contact in page.contacts { state.contacts[contact.id] = contact }
             state.checkpoint = page.next

@@ -7,8 +7,10 @@ struct SyncError: OperationFailing, RetryTiming, CustomStringConvertible {
         case network
         /// The server does not want to.
         case refused
-        /// Somebody says something that is against the rules.
+        /// An answer, or an order of pages, that is against the rules.
         case invalid
+        /// A later sync has begun.
+        case replaced
         /// The file of the store cannot be read or written.
         case store
     }

@@ -1,7 +1,52 @@
+import ArgumentParser
 import ContactSync
-import SluiceCLI
+import Logging
+import ServiceLifecycle
+import SluiceWorker
 
-/// A worker that syncs, with every verb of `sluice`: `paged-sync-worker enqueue contacts.sync server=http://… store=/…`
-@main struct App {
-    static func main() async { await SluiceMain.run { $0.register(ContactsSync.self) } }
+/// A worker of `paged-sync --workers`. Start as many as you like; they must see the folder of the store.
+@main
+struct App: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "paged-sync-worker",
+        abstract: "Runs the syncs of \"paged-sync --workers\" and their accesses to the store.",
+        discussion: "SLUICE_REDIS_URL names the Redis; without it, the embedded server is used."
+    )
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("How many operations run at once, from 2.", valueName: "slots"))
+    var concurrency = 4
+    @Option(help: ArgumentHelp("After how long without a heartbeat the worker is lost.", valueName: "seconds"))
+    var lease = 30
+
+    func validate() throws {
+        guard concurrency >= 2 else {
+            throw ValidationError("a sync holds a slot while it waits for the store: 2 or more")
+        }
+        guard (1...3600).contains(lease) else { throw ValidationError("--lease takes 1 to 3600 seconds") }
+    }
+
+    func run() async throws {
+        let sluice = try await SluiceClient.connectFromEnvironment()
+        // Without this line, the syncs of this process access the store through a queue of this process.
+        DatabaseQueue.use { try await sluice.enqueue($0, .queue("database")).endAsPart() }
+        let configuration = WorkerConfiguration(
+            // A sync waits in its slot for its accesses to the store, so these have one of their own.
+            queues: ["sync", QueueShare("database", reservedSlots: 1)],
+            slots: concurrency,
+            lease: .seconds(lease),
+            // A sync that is given back goes on at its page.
+            drainTimeout: .seconds(5)
+        )
+        let worker = Worker(client: sluice, configuration: configuration) {
+            $0.register(ContactsSync.self)
+            $0.register(StoreAccess.self)
+        }
+        print("runs syncs and their accesses to the store, \(concurrency) at once")
+        let group = ServiceGroup(
+            services: [sluice, worker],
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: Logger(label: "paged-sync-worker")
+        )
+        try await group.run()
+    }
 }

@@ -4,6 +4,8 @@ struct AppEntry: Sendable, Hashable {
     let name: String
     /// The address of its icon, which other rows may have too.
     let icon: String
+    /// The name of its icon's file.
+    var file: String { icon.split(separator: "/").last.map(String.init) ?? "icon" }
 
     private static let names = ["Maps", "Mail", "Notes", "Music", "Clock", "Chess", "Radio", "Paint", "Tides", "Stars"]
 

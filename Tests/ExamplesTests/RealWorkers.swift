@@ -1,0 +1,67 @@
+import Foundation
+import Logging
+import Sluice
+import TestSupport
+import Testing
+
+/// A namespace of its own in a real Redis: a client, and workers that are real processes.
+struct RealWorkers {
+    let sluice: SluiceClient
+    private let namespace = uniqueNamespace("examples")
+
+    init() async throws {
+        sluice = try await SluiceClient.connect(
+            to: TestRedis.shared.url(as: .operator),
+            namespace: namespace,
+            timeout: patience,
+            logger: Logger(label: "examples") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// Starts a worker.
+    ///
+    /// - Parameter url: the way to Redis, if it is not the direct one.
+    func worker(_ program: String, _ arguments: String..., url: String? = nil) throws -> Program {
+        try Program(program, arguments, environment: environment(url ?? TestRedis.shared.url(as: .worker)))
+    }
+
+    /// Starts a program that enqueues.
+    func producer(_ program: String, _ arguments: String...) throws -> Program {
+        try Program(program, arguments, environment: environment(TestRedis.shared.url(as: .producer)))
+    }
+
+    /// Ends the client. What Redis refused to the users with minimal permissions is an issue.
+    func close() async {
+        await sluice.close()
+        for refusal in TestUsers.refusals() { Issue.record("ACL LOG: \(refusal)") }
+    }
+
+    private func environment(_ url: String) -> [String: String] {
+        ["SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": namespace]
+    }
+
+    func awaitWorkers(_ count: Int, queue: String = Defaults.queue) async throws {
+        try await eventually("\(count) workers serve \(queue)") {
+            try await sluice.statistics(queue: queue).liveWorkers == count
+        }
+    }
+
+    /// How many operations were taken back from lost workers.
+    func recovered(queue: String = Defaults.queue) async throws -> Int64 {
+        try await sluice.statistics(queue: queue)[total: .recovered]
+    }
+}
+
+extension Program {
+    func kill() async {
+        send(SIGKILL)
+        #expect(await outcome().code == 128 + SIGKILL)
+    }
+
+    /// Ends a worker as a deployment does.
+    func stop() async {
+        send(SIGTERM)
+        let outcome = await outcome()
+        #expect(outcome.code == 0, "\(outcome.output)\(outcome.errors)")
+    }
+}
