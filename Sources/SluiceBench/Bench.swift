@@ -65,6 +65,7 @@ struct Bench: Sendable {
             case .growth: try await GrowthCases(bench: self).run()
             case .network: try await NetworkCases(bench: self).run()
             case .durable: try await DurableCases(bench: self).run()
+            case .flow: try await FlowCases(bench: self).run()
             }
         }
     }

@@ -3,7 +3,7 @@ import Operations
 /// One measured figure, what it is held against, and what it should be.
 package struct Measurement: Sendable {
     package enum Group: String, Sendable, CaseIterable {
-        case floor, enqueue, drain, typed, latency, memory, idle, growth, network, durable
+        case floor, enqueue, drain, typed, latency, memory, idle, growth, network, durable, flow
     }
 
     package enum Unit: String, Sendable {
