@@ -11,11 +11,11 @@ struct FlowCases: Sendable {
     private func atMost(_ count: Int) -> Int { min(count, max(1000, bench.size.operations)) }
 
     /// A kind of operations, and what is to be set for their queue.
-    private struct Kind {
+    private struct Kind: Sendable {
         var name: String
         var limits: [QueueLimit] = []
         var least: Double
-        var links: (_ number: Int) -> OperationLinks?
+        var links: @Sendable (_ number: Int) -> OperationLinks?
     }
 
     private static let kinds = [

@@ -20,7 +20,7 @@ package struct OperationHeader: Sendable, Equatable {
     private static let idOffset = byteCount - OperationID.characterCount
 
     package var tracked: Bool
-    /// It has a unique key.
+    /// Something links it to others: a unique key, a limit key, or a dependency on either side.
     package var linked: Bool
     package var priority: OperationPriority
     package var revision: Int

@@ -26,6 +26,18 @@ extension WaitRule {
     }
 }
 
+extension Situation {
+    /// What runs again what has ended, or shows its result.
+    var wayBack: [String] {
+        if state == .finished { return ["result", id] }
+        let isFailed = { (need: OperationNeeds.Need) in !need.isMet && need.state?.isTerminal ?? false }
+        guard detail.cancel?.by == "dependency", let failed = detail.links.needs.first(where: isFailed) else {
+            return ["retry", id]
+        }
+        return ["retry", "\(failed.dependency.id)", "--tree"]
+    }
+}
+
 extension OperationNeeds.Need {
     /// `executing`, `dead (hold)`
     var text: String {

@@ -52,11 +52,10 @@ extension WaitRule {
         var facts: [WaitReason.Fact] = []
         if let error = detail.errors.last { facts.append(.init("error", error.failure.sentence)) }
         if let cancel = detail.cancel { facts.append(.init("cancel", situation.text(of: cancel))) }
-        let verb = situation.state == .finished ? "result" : "retry"
         return WaitReason(
             "it has ended: \(situation.state.rawValue) \(situation.ago(detail.record.endedAt))",
             facts,
-            fix: [verb, situation.id]
+            fix: situation.wayBack
         )
     }
 

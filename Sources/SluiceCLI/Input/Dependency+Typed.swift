@@ -5,7 +5,7 @@ extension Dependency {
     ///
     /// - Throws: `CLIError` with `.usage`.
     init(typed text: String) throws(CLIError) {
-        let (name, policy) = Self.parts(of: text)
+        let (name, policy) = try Self.parts(of: text)
         let reference = try IDReference(parsing: name)
         guard case .suffix = reference.part else {
             guard let location = Self.location(reference) else { throw Self.unreadable(text) }
@@ -25,11 +25,15 @@ extension Dependency {
     }
 
     /// Only a known policy is one: the text of an `--id` may have colons.
-    private static func parts(of text: String) -> (name: String, policy: DependencyFailurePolicy) {
-        guard let colon = text.lastIndex(of: ":"),
-            let policy = DependencyFailurePolicy(rawValue: String(text[text.index(after: colon)...]))
-        else { return (text, .cancel) }
-        return (String(text[..<colon]), policy)
+    private static func parts(of text: String) throws(CLIError) -> (name: String, policy: DependencyFailurePolicy) {
+        guard let colon = text.lastIndex(of: ":") else { return (text, .cancel) }
+        let (name, word) = (String(text[..<colon]), String(text[text.index(after: colon)...]))
+        if let policy = DependencyFailurePolicy(rawValue: word) { return (name, policy) }
+        guard OperationID(name) != nil else { return (text, .cancel) }
+        throw .usage(
+            "unknown policy \(OperationsError.quoted(word)) behind \(name)",
+            fix: "\(name):run, or cancel, or hold"
+        )
     }
 
     private static func location(_ reference: IDReference) -> (id: OperationID, queue: String?)? {

@@ -42,6 +42,8 @@ extension CommandLineTests {
             let held = try #require(try await sluice.json("explain", third)["reasons"]?.arrayValue?.first)
             #expect(held["text"]?.stringValue?.contains("of which \(second) is cancelled (hold)") == true, "\(held)")
             #expect(held["fix"]?.stringValue?.hasSuffix("retry \(second)") == true, "\(held)")
+            let cancelled = try #require(try await sluice.json("explain", second)["reasons"]?.arrayValue?.first)
+            #expect(cancelled["fix"]?.stringValue?.hasSuffix("retry \(first) --tree") == true, "\(cancelled)")
             try await sluice.lines("release", third, "--quiet")
             #expect(try await sluice.state(third) == "ready")
         }
@@ -110,6 +112,7 @@ extension CommandLineTests {
                 (["--after", ""], "an operation id is empty"), (["--after", "a,,b"], "an operation id is empty"),
                 (["--after", "…7QK2MX"], "does not name the operation to wait for"),
                 (["--after", "a", "--no-track"], "always tracked"),
+                (["--after", "01K8Z6W3N4T5X7Y8A9B0C1D2E3:wait"], "unknown policy \"wait\""),
                 (["--after", "other/01K8Z6W3N4T5X7Y8A9B0C1D2E3"], "of its own queue only"),
                 (["--after", (1...501).map { "id-\($0)" }.joined(separator: ",")], "at most 500"),
             ]

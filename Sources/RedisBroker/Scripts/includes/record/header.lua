@@ -4,7 +4,7 @@
 
 -- Whether an element is a reference to a record; else it is the operation itself.
 local function is_reference(element) return byte(element, 2) ~= 48 end
--- Whether an operation with this header or front has something that links it to others: a unique key.
+-- Whether an operation with this header or front has something that links it to others: a key, or a dependency on either side.
 local function is_linked(header) return byte(header, 2) > 49 end
 local function header_of(element) return sub(element, 1, 64) end
 local function envelope_of(element) return sub(element, 65) end
