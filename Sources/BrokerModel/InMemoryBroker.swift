@@ -34,6 +34,7 @@ package final class InMemoryBroker: Broker {
             model.goOn()
             model.trimEnded()
             model.announceRoom()
+            model.announceStartable()
             model.announceKeys()
             model.leftToResolve = QueueModel.resolvedAtOnce
             state.listeners.notify(of: &model)
@@ -80,7 +81,11 @@ extension InMemoryBroker {
             model.noteLeaving()
             let outcomes = completions.map { model.complete($0, worker: worker.description) }
             model.goOn()
-            return (outcomes, isRepeat ? nil : thenClaim.map { model.claim($0) })
+            guard !isRepeat, let thenClaim else { return (outcomes, nil) }
+            let claim = model.claim(thenClaim)
+            // What has become startable is claimed here, or the claim says that there is more.
+            if [.ok, .limited, .paused].contains(claim.status) { model.wasBlocked = false }
+            return (outcomes, claim)
         }
     }
 

@@ -49,6 +49,7 @@ extension QueueModel {
             id: operation.id,
             tracked: operation.tracked,
             linked: operation.links != nil,
+            hasLimitKey: operation.links?.limitKey != nil,
             priority: operation.priority,
             readyAt: now + operation.delayMilliseconds,
             expiresAt: operation.expiresMilliseconds > 0 ? now + operation.expiresMilliseconds : 0,

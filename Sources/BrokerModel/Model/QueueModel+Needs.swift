@@ -126,6 +126,13 @@ extension QueueModel {
         }
     }
 
+    /// Ends a call.
+    mutating func announceStartable() {
+        if wasBlocked { wakeForReady() }
+        announce(due: startableAt)
+        (wasBlocked, startableAt) = (false, nil)
+    }
+
     private mutating func resolveEnded() {
         var index = 0
         var isLeft = false

@@ -129,7 +129,8 @@ extension QueueModel {
             operations[id]?.record.state = .scheduled
             scheduled.insert(id, score: header.readyAt)
             event(id, .scheduled)
-            return announce(due: header.readyAt)
+            startableAt = min(startableAt ?? .max, header.readyAt)
+            return
         }
         operations[id]?.record.state = .ready
         operations[id]?.record.header.readyAt = now
@@ -137,7 +138,7 @@ extension QueueModel {
         event(id, .ready)
         if enterKey(id) { return }
         lanes[header.priority.lane].append(LaneElement(header: header, envelope: []))
-        wakeForReady()
+        wasBlocked = true
     }
 
     private mutating func keepResult(_ key: String, of id: OperationID) {

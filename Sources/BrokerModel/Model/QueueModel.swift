@@ -96,6 +96,10 @@ struct QueueModel {
     var outbox = ScoredSet()
     /// In this call, in order.
     var endedDependencies: [(id: OperationID, sequence: Int64, end: DependencyEnd)] = []
+    /// Something that was blocked can start: a worker is woken when the call ends, unless it has claimed itself.
+    var wasBlocked = false
+    /// The earliest instant for which something waits that was blocked.
+    var startableAt: Int64?
     /// So many dependents may still hear of an end in this call.
     var leftToResolve = QueueModel.resolvedAtOnce
 

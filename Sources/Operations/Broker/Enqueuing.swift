@@ -37,6 +37,7 @@ package struct NewOperation: Sendable, Equatable {
             id: id,
             tracked: tracked,
             linked: links != nil,
+            hasLimitKey: links?.limitKey != nil,
             priority: priority,
             readyAt: delayMilliseconds,
             expiresAt: expiresMilliseconds
@@ -55,7 +56,8 @@ package struct NewOperation: Sendable, Equatable {
 
     /// Whether both headers begin alike, so that the enqueue script takes their front once for both.
     package func hasFront(of other: NewOperation) -> Bool {
-        tracked == other.tracked && (links == nil) == (other.links == nil) && priority == other.priority
+        tracked == other.tracked && (links == nil) == (other.links == nil)
+            && (links?.limitKey == nil) == (other.links?.limitKey == nil) && priority == other.priority
             && delayMilliseconds == other.delayMilliseconds
             && expiresMilliseconds == other.expiresMilliseconds
     }

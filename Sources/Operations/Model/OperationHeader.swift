@@ -3,7 +3,7 @@
 /// | bytes (from 0) | field | written as |
 /// |---|---|---|
 /// | 0 | version | `1` |
-/// | 1 | flags | hexadecimal digit, bit 0 = tracked, bit 1 = linked to others |
+/// | 1 | flags | hexadecimal digit, bit 0 = tracked, bit 1 = linked to others, bit 2 = it has a limit key |
 /// | 2 | lane | `0` veryLow … `4` veryHigh |
 /// | 3 | revision | base 36 digit |
 /// | 4–6 | attempts that failed so far | decimal |
@@ -22,6 +22,7 @@ package struct OperationHeader: Sendable, Equatable {
     package var tracked: Bool
     /// Something links it to others: a unique key, a limit key, or a dependency on either side.
     package var linked: Bool
+    package var hasLimitKey: Bool
     package var priority: OperationPriority
     package var revision: Int
     /// Attempts that failed so far. While the operation runs, its attempt is one more.
@@ -38,6 +39,7 @@ package struct OperationHeader: Sendable, Equatable {
         id: OperationID,
         tracked: Bool = true,
         linked: Bool = false,
+        hasLimitKey: Bool = false,
         priority: OperationPriority = .normal,
         revision: Int = 0,
         failedAttempts: Int = 0,
@@ -49,6 +51,7 @@ package struct OperationHeader: Sendable, Equatable {
         self.id = id
         self.tracked = tracked
         self.linked = linked
+        self.hasLimitKey = hasLimitKey
         self.priority = priority
         self.revision = revision
         self.failedAttempts = failedAttempts
@@ -75,6 +78,7 @@ package struct OperationHeader: Sendable, Equatable {
             id: id,
             tracked: flags & 1 == 1,
             linked: flags & 2 == 2,
+            hasLimitKey: flags & 4 == 4,
             priority: priority,
             revision: Int(revision),
             failedAttempts: Int(failed),
@@ -107,7 +111,7 @@ package struct OperationHeader: Sendable, Equatable {
     /// Appends the front: all but the sequence and the id.
     package func writeFront(into bytes: inout [UInt8]) {
         bytes.append(Self.version)
-        bytes.append(UInt8(ascii: "0") + (tracked ? 1 : 0) + (linked ? 2 : 0))
+        bytes.append(UInt8(ascii: "0") + (tracked ? 1 : 0) + (linked ? 2 : 0) + (hasLimitKey ? 4 : 0))
         bytes.append(UInt8(ascii: "0") + UInt8(priority.lane))
         FieldWriter.append(Int64(revision), width: 1, radix: 36, to: &bytes)
         FieldWriter.append(Int64(failedAttempts), width: 3, radix: 10, to: &bytes)

@@ -27,7 +27,7 @@ end
 
 -- What runs counts for its limit key.
 local function check_key(id, head)
-  local key = is_linked(head) and call('HGET', extras_key(id), 'limitKey')
+  local key = has_limit_key(head) and call('HGET', extras_key(id), 'limitKey')
   if not key or call('SISMEMBER', PREFIX .. 'running:' .. key, id) == 1 then return end
   finding('counter', id, 'it runs, but its limit key ' .. key .. ' does not count it: too many may run',
     'SADD ' .. quoted(PREFIX .. 'running:' .. key) .. ' ' .. id)

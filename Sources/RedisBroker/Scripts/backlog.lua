@@ -15,7 +15,7 @@ if stored_state_of(head) == 'u' then
   return { call('ZRANK', PREFIX .. 'unhandled:' .. set_number_of(head), ARGV[1]) or 0, 0, 0 }
 end
 
-local key = is_linked(head) and call('HGET', extras_key(ARGV[1]), 'limitKey')
+local key = has_limit_key(head) and call('HGET', extras_key(ARGV[1]), 'limitKey')
 local rank = key and call('ZRANK', waiting_of_key(key), ARGV[1])
 if rank then return { rank, 0, 0 } end
 

@@ -14,6 +14,7 @@
 -- include: finish
 -- include: room
 -- include: take
+-- include: enter_queue
 -- include: flush
 local FIRST = 8
 -- A removing command comes first: Redis refuses a script whose first write adds data when its memory is full.
@@ -45,6 +46,9 @@ local all = left == untracked and tracked_left == tracked
 
 local claimed = {}
 local capacity = tonumber(ARGV[4])
-if capacity > 0 and ARGV[2] ~= '1' then claimed = take(worker, tonumber(ARGV[3]), capacity, ARGV[5]) end
+if capacity > 0 and ARGV[2] ~= '1' then
+  claimed = take(worker, tonumber(ARGV[3]), capacity, ARGV[5])
+  if claimed[1] == 'ok' or claimed[1] == 'limited' or claimed[1] == 'paused' then forget_startable() end
+end
 flush()
 return { all and '' or concat(outcomes), claimed }

@@ -2,7 +2,8 @@
 -- but for these.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  producer  ARGV[2] number of this call  ARGV[3] lowest call number that is still unanswered: see enqueue.lua
--- ARGV[4…] groups as there; of linked operations, whose front has the flags 3, their links stand before each: lines "NAME VALUE"
+-- ARGV[4…] groups as there; of linked operations, whose front has the flags 3, or 7 with a limit key, their links stand before each: lines
+--          "NAME VALUE"
 -- Output   one character per operation: 1 created, 0 one with this id exists, n one that it is to wait for is unknown, u another one has its unique
 --          key, m too many wait for that key; behind a space each the ids of what is unknown or has a key; or an error, if anything is not valid
 -- Events   r, s or b for each that was created, c for each that it supersedes, or whose dependency has failed
@@ -15,7 +16,7 @@
 -- include: flush
 local before = reply_of_before(ARGV[1], ARGV[2], ARGV[3])
 if before then return before end
-local groups, n, largest = read_groups(4, '[013]')
+local groups, n, largest = read_groups(4, '[0137]')
 if not groups then return redis.error_reply(n) end
 local links, wrong = read_links(groups)
 if not links then return redis.error_reply(wrong) end

@@ -59,7 +59,7 @@ local function purge_lane(key)
       found = true
       if head then
         leave_expiring(id_of(element), head)
-        if is_linked(head) then limits_of_keys().leave(id_of(element)) end
+        if has_limit_key(head) then limits_of_keys().leave(id_of(element)) end
         note_gone(id_of(element), head)
       else
         removed = removed + 1

@@ -26,7 +26,7 @@ local function admit_tracked(element, record, intents)
     add('stale', -1)
     return nil
   end
-  if is_linked(record) then limits_of_keys().leave(id_of(element)) end
+  if has_limit_key(record) then limits_of_keys().leave(id_of(element)) end
   local deadline = deadline_of(element)
   if deadline then
     leave_expiring(id_of(element), element)
@@ -84,7 +84,7 @@ local function admit(elements, taken, intents)
       taken[n], taken.references[n], taken.keys[n] = element, reference, key
       if reference then
         taken.tracked = taken.tracked + 1
-        if is_linked(reference) then limit_keys.start(id_of(reference)) end
+        if has_limit_key(reference) then limit_keys.start(id_of(reference)) end
       end
     end
   end

@@ -12,6 +12,9 @@ local function announce()
   is_startable, earliest = nil, nil
 end
 
+-- What can start is taken in this call, or its claim says that there is more.
+local function forget_startable() is_startable = nil end
+
 -- Something can start now, or at an instant.
 local function note_startable(instant)
   if not is_startable and not earliest then at_end[#at_end + 1] = announce end
@@ -29,7 +32,7 @@ end
 
 -- To the tail of its lane, or to the others of its limit key.
 local function enter_ready(id, header)
-  if is_linked(header) and limits_of_keys().enter(id, header) then return end
+  if has_limit_key(header) and limits_of_keys().enter(id, header) then return end
   call('RPUSH', PREFIX .. 'lane:' .. lane_of(header), header)
   note_startable()
 end
@@ -72,7 +75,7 @@ local function enter_head(element, delivery, expires)
     envelope = envelope_of(element)
   end
   event(id, 'r', true)
-  if is_linked(header) and limits_of_keys().enter(id, header) then return end
+  if has_limit_key(header) and limits_of_keys().enter(id, header) then return end
   call('LPUSH', PREFIX .. 'lane:' .. lane_of(header), header .. envelope)
   note_startable()
 end
@@ -110,7 +113,7 @@ local function enter_due(ids, state)
     local header, stored = read_header(key)
     if stored == state then
       write_head(key, 'r')
-      if not (is_linked(header) and limits_of_keys().enter(ids[i], header)) then
+      if not (has_limit_key(header) and limits_of_keys().enter(ids[i], header)) then
         local lane = list_in(lanes, lane_of(header))
         lane[#lane + 1] = header
       end

@@ -8,20 +8,19 @@
 local RESOLVED_AT_ONCE = 50
 local left_to_resolve = RESOLVED_AT_ONCE
 
--- One dependent hears of an end. What has no such need any more was released, or is gone.
-local function resolve_one(dependent, dependency, sequence, state, result)
+-- One dependent hears of an end. What has no such need any more was released, or is gone. `heard` gathers the others.
+local function resolve_one(dependent, dependency, state, result, heard)
   local policy, before = read_need(call('HGET', needs_key(dependent), dependency))
   if not policy then
     call('ZREM', dependents_key(dependency), dependent)
     return
   end
-  call('ZADD', dependents_key(dependency), format('%.0f', sequence), dependent)
+  heard[#heard + 1] = dependent
   if is_met(before, policy) then return end
   call('HSET', needs_key(dependent), dependency, need_of(policy, state))
   if is_met(state, policy) then
     keep_input(dependent, dependency, result)
-    call('HINCRBY', extras_key(dependent), 'unmet', '-1')
-    leave_blocked(dependent)
+    if call('HINCRBY', extras_key(dependent), 'unmet', '-1') <= 0 then leave_blocked(dependent) end
   elseif policy == 'cancel' then
     local head = head_of(dependent)
     if head and state_of(head) == 'b' then cancel_dependent(dependent, head, dependency, state) end
@@ -35,7 +34,10 @@ local function resolve(dependency, sequence, state)
   local count = min(#dependents, left_to_resolve)
   left_to_resolve = left_to_resolve - count
   local result = count > 0 and state == 'f' and call('HGET', extras_key(dependency), 'result')
-  for i = 1, count do resolve_one(dependents[i], dependency, sequence, state, result) end
+  local heard, scores = {}, {}
+  for i = 1, count do resolve_one(dependents[i], dependency, state, result, heard) end
+  for i = 1, #heard do scores[2 * i - 1], scores[2 * i] = format('%.0f', sequence), heard[i] end
+  if #heard > 0 then call('ZADD', dependents_key(dependency), unpack(scores)) end
   if #dependents > count then
     call('ZADD', OUTBOX, outbox_score(sequence, state), dependency)
     return true

@@ -11,7 +11,7 @@ local function leave_inflight(worker, fence, id)
   if not element or (id and id_of(element) ~= id) then return nil end
   call('HDEL', inflight, fence)
   note_leaving()
-  if is_linked(element) then limits_of_keys().stop(id_of(element)) end
+  if has_limit_key(element) then limits_of_keys().stop(id_of(element)) end
   -- It may come back, into a queue that has forgotten how large it is.
   note_large(is_reference(element) and bytes_of_record(id_of(element)) or #element)
   local request = call('HGET', PREFIX .. 'cancelling:' .. worker, fence)

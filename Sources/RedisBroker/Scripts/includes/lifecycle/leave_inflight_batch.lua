@@ -32,7 +32,7 @@ local function leave_inflight_tracked(worker, first)
   for i = 1, #fences do
     if held[i] and id_of(held[i]) == ARGV[first + 3 * i - 2] then
       left[#left + 1] = fences[i]
-      if is_linked(held[i]) then limits_of_keys().stop(id_of(held[i])) end
+      if has_limit_key(held[i]) then limits_of_keys().stop(id_of(held[i])) end
     else
       held[i] = false
     end

@@ -23,7 +23,7 @@ end
 local function leave_waiting(id, head)
   local state = stored_state_of(head)
   if state == 'r' then
-    if not (is_linked(head) and limits_of_keys().leave(id)) then add('stale', 1) end
+    if not (has_limit_key(head) and limits_of_keys().leave(id)) then add('stale', 1) end
   elseif state == 'u' then
     leave_unhandled(id, head)
   elseif state == 's' then

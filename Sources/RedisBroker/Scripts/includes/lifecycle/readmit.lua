@@ -26,7 +26,7 @@ local function readmission()
         local head = head_of(ids[i])
         if head and stored_state_of(head) == 'u' and set_number_of(head) == number then
           as_ready(ids[i])
-          if not (is_linked(head) and limits_of_keys().enter(ids[i], head)) then
+          if not (has_limit_key(head) and limits_of_keys().enter(ids[i], head)) then
             references[ids[i]] = header_of(head)
             call('LPUSH', PREFIX .. 'lane:' .. lane_of(head), header_of(head))
           end

@@ -7,16 +7,16 @@ local function behind_key(key) return PREFIX .. 'behind:' .. key end
 
 -- Those that wait for a key, in order. What a cancel of the whole queue has ended does not count, and stays until it is cleared away.
 local function behind(key, most)
-  local ended = call('HGET', META, 'cancelledSequence') or '0'
-  return call('ZRANGEBYSCORE', behind_key(key), '(' .. ended, '+inf', 'LIMIT', '0', most)
+  return call('ZRANGEBYSCORE', behind_key(key), format('(%d', cancelled_through()), '+inf', 'LIMIT', '0', most)
 end
 
 -- What `unique` says of a key: an id, and what is behind it.
 local function read_holder(key) return string.match(call('HGET', UNIQUE, key) or '', '^(%w+) ?(.*)$') end
 
--- What the call has freed: key, who held it, key, …
+-- What the call has freed: the keys, and who held each.
 local freed
-local function note_freed(key, id)
-  freed = freed or {}
-  freed[#freed + 1], freed[#freed + 2] = key, id
+local function note_freed(key, id, fresh_for)
+  freed = freed or { keys = {}, ids = {}, fresh_for = {}, behind = {} }
+  local n = #freed.keys + 1
+  freed.keys[n], freed.ids[n], freed.fresh_for[n], freed.behind[n] = key, id, fresh_for or false, behind_key(key)
 end

@@ -17,12 +17,12 @@ end
 -- It has ended, or is removed (m).
 local function end_links(id, header, state)
   if state == 'm' then call('UNLINK', needs_key(id)) end
-  local about = call('HMGET', extras_key(id), 'unique', 'dependents')
+  local about = call('HMGET', extras_key(id), 'unique', 'dependents', 'turn', 'freshFor')
   if not about[1] and not about[2] then return end
   note_go_on()
   if about[1] then
-    call('ZREM', behind_key(about[1]), id)
-    note_freed(about[1], id)
+    if about[3] then call('ZREM', behind_key(about[1]), id) end
+    note_freed(about[1], id, about[4])
   end
   if about[2] then
     local list = ended_dependencies or {}

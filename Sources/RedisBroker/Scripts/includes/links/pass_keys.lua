@@ -2,17 +2,14 @@
 -- include: behind
 -- include: leave_blocked
 
--- The result of what held the key may be fresh for a time.
-local function keep_result(key, id)
-  local fresh_for = call('HGET', extras_key(id), 'freshFor')
+-- Whether the result of what held the key is fresh for a time.
+local function keep_result(key, id, fresh_for)
   local head = fresh_for and head_of(id)
-  if not head or stored_state_of(head) ~= 'f' then
-    call('HDEL', UNIQUE, key)
-    return
-  end
+  if not head or stored_state_of(head) ~= 'f' then return false end
   local last = format('%d', ended_at_of(head) + tonumber(fresh_for))
   call('HSET', UNIQUE, key, id .. ' ' .. last)
   call('ZADD', PREFIX .. 'fresh', last, key)
+  return true
 end
 
 -- At most this many a call whose time is over.
@@ -26,23 +23,31 @@ local function forget_results()
   end
 end
 
--- What the call has freed goes on. Who took one meanwhile keeps it.
+local function give_next(key)
+  local following = behind(key, '1')[1]
+  if not following then return false end
+  call('HSET', UNIQUE, key, following)
+  call('ZREM', behind_key(key), following)
+  call('HDEL', extras_key(following), 'turn')
+  leave_blocked(following)
+  return true
+end
+
+-- What the call has freed goes on. Who took one meanwhile keeps it. Mostly nothing waits for any of them.
 local function pass_keys()
   if not freed then return end
-  for i = 1, #freed, 2 do
-    local key, id = freed[i], freed[i + 1]
-    if call('HGET', UNIQUE, key) == id then
-      local following = behind(key, '1')[1]
-      if following then
-        call('HSET', UNIQUE, key, following)
-        call('ZREM', behind_key(key), following)
-        call('HDEL', extras_key(following), 'turn')
-        leave_blocked(following)
-      else
-        keep_result(key, id)
-      end
+  local list, passed, free = freed, {}, {}
+  freed = nil
+  local holders = call('HMGET', UNIQUE, unpack(list.keys))
+  local are_awaited = call('EXISTS', unpack(list.behind)) > 0
+  for i = 1, #list.keys do
+    local key, id = list.keys[i], list.ids[i]
+    if holders[i] == id and not passed[key] then
+      passed[key] = true
+      local is_taken = (are_awaited and give_next(key)) or keep_result(key, id, list.fresh_for[i])
+      if not is_taken then free[#free + 1] = key end
     end
   end
-  freed = nil
+  if #free > 0 then call('HDEL', UNIQUE, unpack(free)) end
   forget_results()
 end

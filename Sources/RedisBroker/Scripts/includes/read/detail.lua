@@ -52,7 +52,7 @@ local function detail(id, is_sought)
   end
   local holder = state == 'b' and is_linked(record) and key_holder(id)
   if holder then extras[#extras + 1], extras[#extras + 2] = 'holder', holder end
-  if stored == 'r' and state == 'r' and is_linked(record) then
+  if stored == 'r' and state == 'r' and has_limit_key(record) then
     local key = call('HGET', extras_key(id), 'limitKey')
     if key and call('ZSCORE', waiting_of_key(key), id) then extras[#extras + 1], extras[#extras + 2] = 'waitsForKey', '1' end
   end

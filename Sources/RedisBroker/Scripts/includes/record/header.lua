@@ -6,6 +6,8 @@
 local function is_reference(element) return byte(element, 2) ~= 48 end
 -- Whether an operation with this header or front has something that links it to others: a key, or a dependency on either side.
 local function is_linked(header) return byte(header, 2) > 49 end
+-- Of those, whether it has a limit key.
+local function has_limit_key(header) return byte(header, 2) == 55 end
 local function header_of(element) return sub(element, 1, 64) end
 local function envelope_of(element) return sub(element, 65) end
 local function lane_of(header) return sub(header, 3, 3) end

@@ -42,10 +42,11 @@ local function worker_of(head) return call('HGET', PREFIX .. 'numbers', worker_n
 
 -- The highest sequence that a cancel of the whole queue has ended.
 local cancelled_sequence
-local function is_in_batch(head)
+local function cancelled_through()
   if not cancelled_sequence then cancelled_sequence = tonumber(call('HGET', META, 'cancelledSequence') or 0) end
-  return cancelled_sequence > 0 and sequence_of(head) <= cancelled_sequence
+  return cancelled_sequence
 end
+local function is_in_batch(head) return cancelled_through() > 0 and sequence_of(head) <= cancelled_sequence end
 
 -- The state that callers see. A waiting operation in a cancelled batch is 'c', although its record still has the old state. An unhandled one
 -- ('u') is 'r'.
