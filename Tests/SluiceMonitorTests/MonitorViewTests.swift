@@ -235,7 +235,7 @@ struct MonitorViewTests {
         #expect(model.grid(80, 24).text.contains("reading …"))
         model.ingest(reading())
         #expect(
-            (1...11).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
+            (1...13).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
                  01KDZ9GN4R0000000000000008  encode.part7  ► executing
                  [i]nfo  [a]ttempts 2  [l]ogs  [t]imeline  [r]aw
                  queue video  priority veryHigh  tags vip
@@ -245,6 +245,8 @@ struct MonitorViewTests {
                  cancel requested 12:04:30 by ann@h (wrong\\x1bfile)
                  args   {"file":"a.mov","part":7}
                         25 B
+                 header note=\\x1b[2J
+                 header tenant=acme
                  error  12:01:41 attempt 1 exit: status 3
 
                 """
@@ -315,7 +317,8 @@ struct MonitorViewTests {
         let envelope = OperationEnvelope(
             name: "encode.part7",
             arguments: Array(#"{"file":"a.mov","part":7}"#.utf8),
-            tags: ["vip"]
+            tags: ["vip"],
+            headers: ["tenant": "acme", "note": "\u{1B}[2J"]
         )
         let record = OperationRecord(
             header: OperationHeader(id: id(8), priority: .veryHigh, failedAttempts: 1),

@@ -10,6 +10,8 @@ public struct OperationEnvelope: Sendable, Equatable {
     public var arguments: [UInt8]
     /// Words to find it by, at most 16 of 1 to 64 bytes.
     public var tags: [String]
+    /// Texts that the body gets besides its arguments, at most 32; see `EnqueueOptions.headers(_:)`.
+    public var headers: [String: String]
     /// Attempts and pauses, as far as the producer sets them. The type decides the rest.
     public var retry: RetryOverrides
     /// Longest time that one attempt may run; nil = the type's own limit.
@@ -26,6 +28,7 @@ public struct OperationEnvelope: Sendable, Equatable {
         name: String,
         arguments: [UInt8] = Array("{}".utf8),
         tags: [String] = [],
+        headers: [String: String] = [:],
         retry: RetryOverrides = RetryOverrides(),
         runTimeout: Duration? = nil,
         rerunOf: OperationID? = nil
@@ -33,6 +36,7 @@ public struct OperationEnvelope: Sendable, Equatable {
         self.name = name
         self.arguments = arguments
         self.tags = tags
+        self.headers = headers
         self.retry = retry
         self.runTimeout = runTimeout
         self.rerunOf = rerunOf
@@ -56,6 +60,7 @@ extension OperationEnvelope {
         json += #"","args":"#.utf8
         json += arguments
         if !tags.isEmpty, let encoded = try? JSONEncoder().encode(tags) { json += Array(",\"tags\":".utf8) + encoded }
+        if !headers.isEmpty { json += Array(",\"headers\":".utf8) + Self.object(of: headers).serializedBytes() }
         if let attempts = retry.attempts { json += ",\"attempts\":\(attempts)".utf8 }
         if let base = retry.base { json += ",\"backoff\":\(base.wholeMilliseconds)".utf8 }
         if let ceiling = retry.ceiling { json += ",\"backoffMax\":\(ceiling.wholeMilliseconds)".utf8 }
@@ -64,6 +69,11 @@ extension OperationEnvelope {
         if let encryptionKey { json += ",\"enc\":\"\(encryptionKey)\"".utf8 }
         json.append(UInt8(ascii: "}"))
         return json
+    }
+
+    /// Headers as a JSON object, in the order of their names.
+    package static func object(of headers: [String: String]) -> JSONValue {
+        .object(JSONObject(headers.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
     }
 
     /// Checks name, options and size.
@@ -86,6 +96,7 @@ extension OperationEnvelope {
                 "tag \(OperationsError.quoted(tag)): use 1 to \(Defaults.tagBytes) bytes"
             )
         }
+        try HeaderRule.check(headers)
         let size = OperationHeader.byteCount + byteCountNearLimit
         guard size <= Defaults.operationBytes else {
             throw OperationsError(
@@ -98,7 +109,8 @@ extension OperationEnvelope {
 }
 
 extension OperationEnvelope {
-    /// An upper bound for everything but name and arguments: 16 tags of 64 bytes, each byte an escape, and some numbers.
+    /// An upper bound for everything but name and arguments: 16 tags of 64 bytes, each byte an escape of six, 4 KiB of headers, each byte an
+    /// escape of two, and some numbers.
     private static let mostBesidesArguments = 16 << 10
 
     /// The number of stored bytes, exact near the limit. Far from it, nothing is encoded just to be counted.
@@ -123,6 +135,8 @@ extension OperationEnvelope {
             case "name": name = Self.string(value)
             case "args": arguments = Array(value)
             case "tags": tags = (try? JSONDecoder().decode([String].self, from: Data(value))) ?? []
+            case "headers":
+                headers = (try? JSONDecoder().decode([String: String].self, from: Data(value))) ?? [:]
             case "attempts": retry.attempts = Self.integer(value).map { min(max($0, 1), Defaults.maxAttempts) }
             case "backoff": retry.base = Self.duration(value)
             case "backoffMax": retry.ceiling = Self.duration(value)

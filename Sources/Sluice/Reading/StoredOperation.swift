@@ -10,6 +10,8 @@ public struct StoredOperation: Sendable {
     public let name: String
     /// Its tags; untrusted text.
     public let tags: [String]
+    /// Its headers; untrusted text.
+    public let headers: [String: String]
     /// Its priority.
     public let priority: OperationPriority
     /// When it was enqueued, by the server's clock, in milliseconds.
@@ -24,6 +26,7 @@ public struct StoredOperation: Sendable {
         status = OperationStatus(detail)
         name = envelope.name
         tags = envelope.tags
+        headers = envelope.headers
         priority = header.priority
         enqueuedAt = Date(milliseconds: detail.record.enqueuedAt)
         worker = detail.worker

@@ -26,7 +26,7 @@ public struct ScheduleControl: Sendable {
     ///   - id: its name, unique in its queue; see `NameRule`.
     ///   - recurrence: when it runs.
     ///   - operation: what it enqueues.
-    ///   - options: queue, priority, tags, attempts, expiry and run timeout of what it enqueues.
+    ///   - options: queue, priority, tags, headers, attempts, expiry and run timeout of what it enqueues.
     ///   - rules: missed instants, jitter, start and end.
     /// - Returns: the schedule as it is stored now.
     /// - Throws: `OperationsError`: `.invalidOption` for a recurrence that cannot be one or that has no instant left; `.refused` if the queue has
@@ -58,7 +58,7 @@ public struct ScheduleControl: Sendable {
     ///   - recurrence: when it runs.
     ///   - name: the name under which workers registered the operation.
     ///   - arguments: one JSON value, usually an object.
-    ///   - options: queue, priority, tags, attempts, expiry and run timeout of what it enqueues.
+    ///   - options: queue, priority, tags, headers, attempts, expiry and run timeout of what it enqueues.
     ///   - rules: missed instants, jitter, start and end.
     /// - Returns: the schedule as it is stored now.
     /// - Throws: as the function that takes an operation.

@@ -48,6 +48,7 @@ package struct ScheduleAddVerb: Verb {
     var priority = OperationPriority.normal
     @Option(name: [.short, .customLong("tag")], help: "Add a tag to the operations; may be repeated.")
     var tag: [String] = []
+    @OptionGroup var headers: HeaderFlags
     @Option(
         help: ArgumentHelp(
             "Set what happens to instants that no worker could enqueue for a minute: latest enqueues one, skip none.",
@@ -84,6 +85,7 @@ package struct ScheduleAddVerb: Verb {
             )
         }
         _ = try time.recurrence()
+        try headers.check()
         _ = try options.operation(name: name, arguments: Array("{}".utf8), serverTime: nil)
     }
 
@@ -93,6 +95,7 @@ package struct ScheduleAddVerb: Verb {
     private var options: EnqueueOptions {
         var options = EnqueueOptions(.priority(priority))
         options.tags = tag
+        options.headers = headers.values
         options.attempts = attempts
         options.expires = expires
         options.runTimeout = runTimeout

@@ -87,6 +87,7 @@ struct OperationCard {
             facts.append(("limit key", key + (detail.waitsForKey ? ", waits for others of the key" : "")))
         }
         if !envelope.tags.isEmpty { facts.append(("tags", envelope.tags.joined(separator: ", "))) }
+        facts += envelope.headers.sorted { $0.key < $1.key }.map { ("header", "\($0.key)=\($0.value)") }
         facts += times
         facts += pauses
         if let progress = detail.progress {

@@ -174,8 +174,12 @@ struct DetailText {
         let args =
             reading.hiddenArguments.map { block("args", SafeText.line($0)) }
             ?? block("args", SafeText.line(arguments.cutText(toBytes: 4_096)), suffix: "\(arguments.count) B")
+        let headers = reading.envelope.headers.sorted { $0.key < $1.key }.flatMap {
+            block("header", SafeText.line("\($0.key)=\($0.value)"))
+        }
         let signature = reading.signature.map { block("signed", SafeText.line($0)) } ?? []
-        return args + signature + (reading.failure.map { block("fault", SafeText.line($0.message), .dead) } ?? [])
+        return args + headers + signature
+            + (reading.failure.map { block("fault", SafeText.line($0.message), .dead) } ?? [])
     }
 
     private func result(_ detail: OperationDetail) -> [[Span]] {

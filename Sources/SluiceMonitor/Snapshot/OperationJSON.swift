@@ -15,6 +15,7 @@ package enum OperationJSON {
             "state": .string(detail.state.rawValue),
             "priority": .string(record.header.priority.rawValue),
             "tags": .array(envelope.tags.map { .string($0) }),
+            "headers": OperationEnvelope.object(of: envelope.headers),
             "attempt": .number(record.attempt),
             "maxAttempts": .number(envelope.maxAttempts),
             "delivery": .number(record.header.delivery),
