@@ -51,6 +51,8 @@ package struct StoredSchedule: Sendable, Equatable {
         package var last: (instant: Int64, id: String)?
         /// The last instant at which some were missed.
         package var missedAt: Int64?
+        /// The last instant whose operation was not enqueued, because another one has its unique key.
+        package var overlappedAt: Int64?
         /// Why a worker has stopped it.
         package var fault: String?
 
@@ -58,7 +60,8 @@ package struct StoredSchedule: Sendable, Equatable {
 
         package static func == (left: Self, right: Self) -> Bool {
             left.enqueued == right.enqueued && left.last?.instant == right.last?.instant
-                && left.last?.id == right.last?.id && left.missedAt == right.missedAt && left.fault == right.fault
+                && left.last?.id == right.last?.id && left.missedAt == right.missedAt
+                && left.overlappedAt == right.overlappedAt && left.fault == right.fault
         }
     }
 

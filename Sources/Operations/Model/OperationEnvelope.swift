@@ -18,6 +18,8 @@ public struct OperationEnvelope: Sendable, Equatable {
     public var runTimeout: Duration?
     /// The operation that this one repeats.
     public var rerunOf: OperationID?
+    /// The schedule that has enqueued it.
+    package var schedule: String?
     /// The id of the key with which `arguments` are encrypted; nil = they are clear text.
     package var encryptionKey: String?
     /// The id of the key that the signature names. The signature may be wrong all the same.
@@ -66,6 +68,7 @@ extension OperationEnvelope {
         if let ceiling = retry.ceiling { json += ",\"backoffMax\":\(ceiling.wholeMilliseconds)".utf8 }
         if let runTimeout { json += ",\"timeout\":\(runTimeout.wholeMilliseconds)".utf8 }
         if let rerunOf { json += ",\"rerunOf\":\"\(rerunOf)\"".utf8 }
+        if let schedule { json += ",\"schedule\":\"\(schedule)\"".utf8 }
         if let encryptionKey { json += ",\"enc\":\"\(encryptionKey)\"".utf8 }
         json.append(UInt8(ascii: "}"))
         return json
@@ -143,6 +146,7 @@ extension OperationEnvelope {
             case "timeout": runTimeout = Self.duration(value)
             case "enc": encryptionKey = Self.string(value) ?? ""
             case "sig": signingKey = Self.string(value)?.split(separator: ":").first.map(String.init)
+            case "schedule": schedule = Self.string(value).flatMap { NameRule.allows($0) ? $0 : nil }
             case "rerunOf": rerunOf = Self.string(value).flatMap { OperationID($0) }
             default: break
             }

@@ -12,6 +12,8 @@ public struct StoredOperation: Sendable {
     public let tags: [String]
     /// Its headers; untrusted text.
     public let headers: [String: String]
+    /// The schedule that has enqueued it.
+    public let schedule: String?
     /// Its priority.
     public let priority: OperationPriority
     /// When it was enqueued, by the server's clock, in milliseconds.
@@ -27,6 +29,7 @@ public struct StoredOperation: Sendable {
         name = envelope.name
         tags = envelope.tags
         headers = envelope.headers
+        schedule = envelope.schedule
         priority = header.priority
         enqueuedAt = Date(milliseconds: detail.record.enqueuedAt)
         worker = detail.worker

@@ -116,6 +116,7 @@ private struct Rerun: Sendable {
         var envelope = try client.verifiedEnvelope(detail)
         envelope.arguments = try arguments(envelope.arguments)
         envelope.rerunOf = header.id
+        envelope.schedule = nil
         try envelope.validate()
         return NewOperation(
             id: OperationID(),

@@ -114,6 +114,7 @@ struct DetailText {
         let envelope = try? OperationEnvelope(detail.record.envelope)
         var second = "queue \(SafeText.line(detail.queue))  priority \(header.priority.rawValue)"
         if let tags = envelope?.tags, !tags.isEmpty { second += "  tags \(SafeText.line(tags.joined(separator: ",")))" }
+        if let schedule = envelope?.schedule { second += "  schedule \(schedule)" }
         var third = "attempt \(detail.record.attempt)/\(envelope?.maxAttempts ?? 0)  delivery \(header.delivery)"
         if detail.record.fence > 0 { third += "  fence \(detail.record.fence)" }
         if detail.state == .executing { third += "  on \(worker(detail))" }

@@ -38,6 +38,7 @@ package enum OperationJSON {
             "dependencies": [],
             "dependents": [],
             "rerunOf": JSONValue(envelope.rerunOf?.description),
+            "schedule": JSONValue(envelope.schedule),
             "cancel": cancel(detail.cancel),
             "unique": unique(detail),
             "snooze": snooze(detail),
