@@ -9,6 +9,19 @@ package protocol ScheduleReading: Sendable {
     func schedule(_ id: String, queue: String) async throws -> SchedulePage
 }
 
+extension ScheduleReading {
+    /// All schedules of a queue, in the order of their ids.
+    package func allSchedules(queue: String) async throws -> [StoredSchedule] {
+        var found: [StoredSchedule] = []
+        var page: SchedulePage
+        repeat {
+            page = try await schedules(queue: queue, after: found.last?.id)
+            found += page.schedules
+        } while page.more && !page.schedules.isEmpty
+        return found
+    }
+}
+
 /// Changing schedules.
 package protocol ScheduleChanging: ScheduleReading {
     /// Stores a schedule, if it still has the revision that the caller has read.

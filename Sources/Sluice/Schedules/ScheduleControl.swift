@@ -233,13 +233,7 @@ public struct ScheduleControl: Sendable {
         var queues = queue.map { [$0] } ?? []
         if queue == nil { queues = try await client.queues() }
         for queue in queues {
-            var page: SchedulePage
-            var last: String?
-            repeat {
-                page = try await client.broker.schedules(queue: queue, after: last)
-                found += page.schedules.map { Schedule($0, queue: queue) }
-                last = page.schedules.last?.id
-            } while page.more && last != nil
+            found += try await client.broker.allSchedules(queue: queue).map { Schedule($0, queue: queue) }
         }
         return found
     }

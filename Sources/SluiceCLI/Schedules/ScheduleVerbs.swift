@@ -262,7 +262,7 @@ package struct SchedulePreviewVerb: Verb {
         )
     }
 
-    @Argument(help: ArgumentHelp("Id of a schedule.", valueName: "id")) var id: String?
+    @Argument(help: ArgumentHelp("Id of a schedule.", valueName: "schedule")) var id: String?
     @Option(name: .shortAndLong, help: "Look in this queue only.") var queue: String?
     @OptionGroup var time: RecurrenceFlags
     @Option(name: .shortAndLong, help: ArgumentHelp("Show so many runs, 1 to 1000 (10).", valueName: "n"))
