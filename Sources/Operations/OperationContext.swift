@@ -18,6 +18,9 @@ public struct OperationContext: Sendable {
     public let delivery: Int
     /// The producer's tags.
     public let tags: [String]
+    /// The producer's headers: texts that go with the operation and are not arguments of it, for example its tenant, or the trace that it is
+    /// part of. They are the same in each attempt.
+    public let headers: [String: String]
     private let validFence: Int64
     let link: any OperationLink
 
@@ -36,6 +39,7 @@ public struct OperationContext: Sendable {
         self.maxAttempts = maxAttempts
         delivery = claimed.header.delivery
         tags = envelope.tags
+        headers = envelope.headers
         validFence = claimed.fence
         self.link = link
     }
@@ -48,6 +52,7 @@ public struct OperationContext: Sendable {
         priority: OperationPriority,
         attempt: Int,
         maxAttempts: Int,
+        headers: [String: String],
         fence: Int64,
         link: any OperationLink
     ) {
@@ -59,6 +64,7 @@ public struct OperationContext: Sendable {
         self.maxAttempts = maxAttempts
         delivery = 1
         tags = []
+        self.headers = headers
         validFence = fence
         self.link = link
     }

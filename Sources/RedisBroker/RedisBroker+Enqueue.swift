@@ -70,7 +70,7 @@ extension RedisBroker {
     }
 
     /// Operations whose headers begin alike follow their common front and their number.
-    private func appendGroups(of operations: ArraySlice<NewOperation>, to arguments: inout RedisArguments) {
+    func appendGroups(of operations: ArraySlice<NewOperation>, to arguments: inout RedisArguments) {
         var rest = operations
         while let first = rest.first {
             let group = rest.prefix { $0.hasFront(of: first) }

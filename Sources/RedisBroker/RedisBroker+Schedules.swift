@@ -74,11 +74,7 @@ extension RedisBroker {
         arguments.append(firing.next.map { "\($0)" } ?? "")
         arguments.append(firing.hasMissed ? 1 : 0)
         arguments.append(firing.fault?.oneLine ?? "")
-        if let operation {
-            arguments.append(length: OperationHeader.frontByteCount) { operation.writeFront(into: &$0) }
-            arguments.append(1)
-            arguments.append(length: operation.bodyByteCount) { operation.writeBody(into: &$0) }
-        }
+        if let operation { appendGroups(of: [operation], to: &arguments) }
         let reply = try await evaluate(scripts[.fireSchedule], arguments).array ?? []
         return FiringReply(isDone: reply.first?.int == 1, nextMilliseconds: reply.last?.int.map(Int64.init))
     }
@@ -103,15 +99,16 @@ extension StoredSchedule {
 }
 
 extension StoredSchedule.Runs {
-    /// "how many, the last instant, its id, the last one with missed ones" and, behind a line feed, why it has stopped.
+    /// "how many, the last instant, its id, the last one with missed ones, the last one that overlapped" and, behind a line feed, why it has stopped.
     fileprivate init(stored: String) {
         self.init()
         let lines = stored.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let words = lines[0].split(separator: " ").map(String.init)
-        guard words.count == 4 else { return }
+        guard words.count == 5 else { return }
         enqueued = Int64(words[0]) ?? 0
         if let instant = Int64(words[1]), instant > 0 { last = (instant, words[2]) }
         missedAt = Int64(words[3]).flatMap { $0 > 0 ? $0 : nil }
+        overlappedAt = Int64(words[4]).flatMap { $0 > 0 ? $0 : nil }
         fault = lines.count == 2 && !lines[1].isEmpty ? lines[1] : nil
     }
 }

@@ -51,6 +51,7 @@ extension ScheduleDefinition {
         case .cron(let text, let zone): fields += [("cron", .string(text)), ("zone", .string(zone))]
         }
         if rules.misfire != .latest { fields.append(("misfire", .string(rules.misfire.rawValue))) }
+        if let overlap = rules.overlap { fields.append(("overlap", .string(overlap.rawValue))) }
         if rules.jitter > .zero { fields.append(("jitter", .number(Int(rules.jitter.wholeMilliseconds)))) }
         if let start = rules.start { fields.append(("start", .number(Int(start.milliseconds)))) }
         if let end = rules.end { fields.append(("end", .number(Int(end.milliseconds)))) }
@@ -74,6 +75,7 @@ extension ScheduleDefinition {
             case "cron": cron = json?.stringValue
             case "zone": zone = json?.stringValue ?? zone
             case "misfire": rules.misfire = json?.stringValue.flatMap(ScheduleRules.Misfire.init) ?? .latest
+            case "overlap": rules.overlap = try Self.overlap(json)
             case "jitter": rules.jitter = .milliseconds(number ?? 0)
             case "start": rules.start = number.map(Date.init(instant:))
             case "end": rules.end = number.map(Date.init(instant:))
@@ -92,6 +94,15 @@ extension ScheduleDefinition {
         }
         guard !envelope.isEmpty else { throw OperationsError(.malformed, "a schedule has no \"operation\"") }
         try check()
+    }
+
+    /// One that is not known may not count as none: operations would run beside each other.
+    private static func overlap(_ json: JSONValue?) throws(OperationsError) -> ScheduleRules.Overlap {
+        let word = json?.stringValue ?? ""
+        guard let overlap = ScheduleRules.Overlap(rawValue: word) else {
+            throw OperationsError(.malformed, "a schedule has the unknown overlap \(OperationsError.quoted(word))")
+        }
+        return overlap
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Operations
 
 /// What else a schedule obeys besides its recurrence.
 public struct ScheduleRules: Sendable, Hashable {
@@ -10,8 +11,34 @@ public struct ScheduleRules: Sendable, Hashable {
         case skip
     }
 
+    /// What becomes of an instant while an operation of the schedule is in flight: waiting or executing.
+    public enum Overlap: String, Sendable, CaseIterable {
+        /// The operation in flight counts for this instant, too. The same as `skip`.
+        case join
+        /// Nothing is enqueued.
+        case skip
+        /// The operation in flight is cancelled, and the new one runs when that has ended.
+        case replace
+        /// The new one runs after those that are there.
+        case enqueue
+        /// What waits is cancelled, what executes goes on, and the new one runs after it.
+        case keepLatest
+
+        package var policy: DuplicatePolicy {
+            switch self {
+            case .join: .join
+            case .skip: .skip
+            case .replace: .replace
+            case .enqueue: .enqueue
+            case .keepLatest: .keepLatest
+            }
+        }
+    }
+
     /// What happens to missed instants.
     public var misfire: Misfire
+    /// What becomes of an instant while an earlier operation is in flight; nil = it is enqueued beside it.
+    public var overlap: Overlap?
     /// Delays each operation by up to so much, always by the same for an instant: schedules of many queues do not start at once.
     public var jitter: Duration
     /// No instant before this.
@@ -20,8 +47,15 @@ public struct ScheduleRules: Sendable, Hashable {
     public var end: Date?
 
     /// The rules, each with its default.
-    public init(misfire: Misfire = .latest, jitter: Duration = .zero, start: Date? = nil, end: Date? = nil) {
+    public init(
+        misfire: Misfire = .latest,
+        overlap: Overlap? = nil,
+        jitter: Duration = .zero,
+        start: Date? = nil,
+        end: Date? = nil
+    ) {
         self.misfire = misfire
+        self.overlap = overlap
         self.jitter = jitter
         self.start = start
         self.end = end

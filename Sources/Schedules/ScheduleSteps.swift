@@ -64,7 +64,22 @@ extension ScheduleDefinition {
             priority: priority,
             delayMilliseconds: max(0, instant + offset(id) - now),
             expiresMilliseconds: expiresMilliseconds,
-            envelope: try seal?.seal(envelope, id: id, queue: queue) ?? envelope
+            envelope: try seal?.seal(envelope(of: schedule), id: id, queue: queue) ?? envelope(of: schedule),
+            links: links(of: schedule)
+        )
+    }
+
+    /// The envelope of an operation, which names its schedule.
+    package func envelope(of schedule: String) -> [UInt8] {
+        envelope.dropLast() + Array(#","schedule":"\#(schedule)"}"#.utf8)  // NameRule allows nothing that JSON escapes
+    }
+
+    /// The unique key of the schedule's operations.
+    package static func uniqueKey(of schedule: String) -> String { "schedule:\(schedule)" }
+
+    package func links(of schedule: String) -> OperationLinks? {
+        OperationLinks(
+            unique: rules.overlap.map { UniqueClaim(key: Self.uniqueKey(of: schedule), policy: $0.policy) }
         )
     }
 

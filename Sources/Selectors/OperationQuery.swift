@@ -7,7 +7,7 @@ import TerminalText
 /// field is searched for in all texts of an operation.
 package struct OperationQuery: Sendable, Equatable {
     package enum Field: String, CaseIterable, Sendable {
-        case state, queue, name, tag, limit, priority, worker, age, id, unique, args, error, text
+        case state, queue, name, tag, limit, priority, worker, age, id, unique, schedule, args, error, text
     }
 
     package struct Term: Sendable, Equatable {
@@ -106,7 +106,7 @@ extension OperationQuery.Term {
         case .age: return (field, .ages(try word.values.map(age)))
         case .args: return (field, .arguments(path: Array(parts.dropFirst()), word.values))
         case .error, .text: return (field, .texts(word.values.map { $0.lowercased() }))
-        case .queue, .name, .tag, .limit, .worker, .id, .unique: return (field, .texts(word.values))
+        case .queue, .name, .tag, .limit, .worker, .id, .unique, .schedule: return (field, .texts(word.values))
         }
     }
 

@@ -143,7 +143,7 @@ extension OperationQuery.Term {
         if case .states(let states) = condition { states.contains(state) != isNegated } else { true }
     }
 
-    fileprivate var readsEnvelope: Bool { field == .name || field == .tag || readsArguments }
+    fileprivate var readsEnvelope: Bool { [.name, .tag, .schedule].contains(field) || readsArguments }
     fileprivate var readsArguments: Bool { field == .args || field == .text }
 
     /// Whether the term holds without its negation; nil = the record's head does not say.
@@ -162,11 +162,12 @@ extension OperationQuery.Term {
         }
     }
 
-    /// Whether the term holds without its negation; nil = name and tags do not say.
+    /// Whether the term holds without its negation; nil = name, tags and schedule do not say.
     fileprivate func holds(_ envelope: OperationEnvelope) -> Bool? {
         switch field {
         case .name: matches(envelope.name)
         case .tag: envelope.tags.contains(where: matches)
+        case .schedule: envelope.schedule.map(matches) ?? false
         default: nil
         }
     }
@@ -197,7 +198,7 @@ extension OperationQuery.Term {
         case .arguments(_, let values): return SoughtText(values.map(\.pieces))
         // An envelope that cannot be read has this name, and no text that says so.
         case .texts(let values) where field == .name && values.contains { $0.matches("unreadable") }: return nil
-        case .texts(let values) where field == .name || field == .tag: return SoughtText(values.map(\.pieces))
+        case .texts(let values) where [.name, .tag, .schedule].contains(field): return SoughtText(values.map(\.pieces))
         default: return nil
         }
     }

@@ -9,7 +9,7 @@ import Foundation
 /// try await sluice.enqueue(Report(day: day), nightly, .attempts(3))
 /// ```
 ///
-/// Every enqueue takes any number of these values. A later value replaces what an earlier one sets; tags add up.
+/// Every enqueue takes any number of these values. A later value replaces what an earlier one sets; tags and headers add up.
 public struct EnqueueOptions: Sendable, Equatable {
     /// When an operation may start.
     public enum Start: Sendable, Equatable {
@@ -29,6 +29,8 @@ public struct EnqueueOptions: Sendable, Equatable {
     public var start: Start?
     /// Labels to search for: at most 16 of at most 64 bytes each.
     public var tags: [String] = []
+    /// Texts that the body gets besides its arguments; see `headers(_:)`.
+    public var headers: [String: String] = [:]
     /// The id to use, for one operation only; nil = a new one.
     public var id: OperationID?
     /// How often an operation may run, 1 to 999; nil = what its type says.
@@ -50,12 +52,12 @@ public struct EnqueueOptions: Sendable, Equatable {
 
     /// Combines options into one value.
     ///
-    /// - Parameter options: a later one replaces what an earlier one sets; tags and dependencies add up. Without any, everything has its default.
+    /// - Parameter options: a later one replaces what an earlier one sets; tags, headers and dependencies add up. Without any, everything has its default.
     public init(_ options: EnqueueOptions...) { self.init(options) }
 
     /// Combines options into one value, for functions that take options and pass them on.
     ///
-    /// - Parameter options: a later one replaces what an earlier one sets; tags and dependencies add up.
+    /// - Parameter options: a later one replaces what an earlier one sets; tags, headers and dependencies add up.
     public init(_ options: [EnqueueOptions]) { for option in options { add(option) } }
 
     private mutating func add(_ later: EnqueueOptions) {
@@ -63,6 +65,7 @@ public struct EnqueueOptions: Sendable, Equatable {
         priority = later.priority ?? priority
         start = later.start ?? start
         tags += later.tags
+        headers.merge(later.headers) { $1 }
         id = later.id ?? id
         attempts = later.attempts ?? attempts
         expires = later.expires ?? expires
@@ -112,6 +115,19 @@ extension EnqueueOptions {
     ///
     /// - Parameter tags: at most 16 in all, of at most 64 bytes each.
     public static func tags(_ tags: String...) -> EnqueueOptions { setting(\.tags, tags) }
+
+    /// Texts that the body finds in `OperationContext.headers`, in addition to those of other options: for what goes with an operation and is
+    /// not an argument of it, as a tenant or a trace. Of two values of one name the later one counts.
+    ///
+    /// ```swift
+    /// try await sluice.enqueue(Resize(path: "a.png", width: 200), .headers(["tenant": "acme"]))
+    /// ```
+    ///
+    /// They are signed with the operation, but not encrypted, and displays show them: put no secrets into them.
+    ///
+    /// - Parameter headers: at most 32 in all. Names of 1 to 128 characters (see `NameRule`); values of printable text, at most 1 KiB each; at
+    ///   most 4 KiB in all, names included.
+    public static func headers(_ headers: [String: String]) -> EnqueueOptions { setting(\.headers, headers) }
 
     /// The id to use, instead of a new one. An operation with an id is always tracked.
     ///
@@ -209,6 +225,7 @@ extension EnqueueOptions {
             name: name,
             arguments: arguments,
             tags: tags,
+            headers: headers,
             retry: retry,
             runTimeout: runTimeout
         )

@@ -12,7 +12,7 @@ extension SluiceClient {
     ///
     /// - Parameters:
     ///   - operation: its stored properties are the arguments.
-    ///   - options: queue, priority, delay and so on. A later option replaces what an earlier one sets; tags add up.
+    ///   - options: queue, priority, delay and so on. A later option replaces what an earlier one sets; tags and headers add up.
     /// - Returns: a handle to wait for the result, follow or cancel.
     /// - Throws: `OperationsError`: `.invalidName`, `.invalidOption`, `.tooLarge`; `.unavailable` if Redis cannot be reached or
     ///   refuses; `.outcomeUnknown` if no answer came (repeat with the same `id`). With a buffer (see `EnqueueBuffering`) these two do not
@@ -71,7 +71,7 @@ extension SluiceClient {
     /// - Parameters:
     ///   - name: the name under which workers registered it.
     ///   - arguments: one JSON value, usually an object.
-    ///   - options: queue, priority, delay and so on. A later option replaces what an earlier one sets; tags add up.
+    ///   - options: queue, priority, delay and so on. A later option replaces what an earlier one sets; tags and headers add up.
     /// - Returns: a reference to wait for, follow or cancel it.
     /// - Throws: as the enqueue of an operation by its type.
     @discardableResult

@@ -1,4 +1,5 @@
 import Foundation
+import Operations
 
 /// How times are shown, as the flag says it.
 package enum TimeStyle: String, Sendable, CaseIterable {
@@ -9,8 +10,7 @@ package enum TimeStyle: String, Sendable, CaseIterable {
 package enum TimeText {
     /// RFC 3339 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`.
     package static func rfc3339(_ milliseconds: Int64) -> String {
-        let day = milliseconds.flooredQuotient(by: 86_400_000)
-        let date = CivilDate(daysSince1970: day)
+        let date = CivilDay(Int(milliseconds.floored(by: 86_400_000)))
         return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))T"
             + clock(milliseconds, fraction: true) + "Z"
     }
@@ -36,7 +36,7 @@ package enum TimeText {
         case .relative: relative(milliseconds, now: now)
         case .iso: rfc3339(milliseconds)
         case .unix:
-            "\(milliseconds.flooredQuotient(by: 1_000)).\(padded(milliseconds.flooredRemainder(by: 1_000), 3))"
+            "\(milliseconds.floored(by: 1_000)).\(padded(milliseconds.flooredRemainder(by: 1_000), 3))"
         }
     }
 
@@ -53,58 +53,9 @@ package enum TimeText {
         return milliseconds
     }
 
-    fileprivate static func padded(_ number: Int64, _ length: Int) -> String {
+    fileprivate static func padded(_ number: some BinaryInteger, _ length: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, length - digits.count)) + digits
-    }
-}
-
-extension Int64 {
-    /// The quotient rounded down, also below zero.
-    fileprivate func flooredQuotient(by divisor: Int64) -> Int64 {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? quotient - 1 : quotient
-    }
-
-    /// What `flooredQuotient` leaves: from 0, below the divisor.
-    fileprivate func flooredRemainder(by divisor: Int64) -> Int64 {
-        let remainder = self % divisor
-        return remainder < 0 ? remainder + divisor : remainder
-    }
-}
-
-/// A day of the proleptic Gregorian calendar; counted in years that begin in March, so that leap days come last.
-struct CivilDate: Hashable {
-    let year: Int64
-    let month: Int64
-    let day: Int64
-
-    /// - Returns: `nil` if there is no such day.
-    init?(year: Int64, month: Int64, day: Int64) {
-        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        guard (1...12).contains(month), day >= 1, day <= lengths[Int(month) - 1] else { return nil }
-        (self.year, self.month, self.day) = (year, month, day)
-    }
-
-    init(daysSince1970 days: Int64) {
-        let shifted = days + 719_468  // since 1 March of year 0
-        let era = shifted.flooredQuotient(by: 146_097)
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
-        month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    }
-
-    var daysSince1970: Int64 {
-        let marchYear = month <= 2 ? year - 1 : year
-        let era = marchYear.flooredQuotient(by: 400)
-        let yearOfEra = marchYear - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }
 
@@ -116,19 +67,19 @@ private struct TimeParser {
     init?(_ text: String) {
         rest = text[...].utf8
         guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2),
-            let date = CivilDate(year: year, month: month, day: day), take("T") || take("t") || take(" "),
+            let date = CivilDay(year: year, month: month, day: day), take("T") || take("t") || take(" "),
             let hour = number(2), hour < 24, take(":"), let minute = number(2), minute < 60, take(":"),
             let second = number(2), second <= 60, let fraction = fraction(), let offset = offset(), rest.isEmpty
         else { return nil }
-        let minutes = date.daysSince1970 * 1_440 + hour * 60 + minute - offset
-        milliseconds = (minutes * 60 + second) * 1_000 + fraction
+        let minutes = date.number * 1_440 + hour * 60 + minute - offset
+        milliseconds = Int64((minutes * 60 + second) * 1_000 + fraction)
     }
 
-    private mutating func number(_ digits: Int) -> Int64? {
+    private mutating func number(_ digits: Int) -> Int? {
         let field = rest.prefix(digits)
         guard field.count == digits, field.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         rest = rest.dropFirst(digits)
-        return Int64(Substring(field))
+        return Int(Substring(field))
     }
 
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -138,16 +89,16 @@ private struct TimeParser {
     }
 
     /// Milliseconds after the point; 0 without one.
-    private mutating func fraction() -> Int64? {
+    private mutating func fraction() -> Int? {
         guard take(".") else { return 0 }
         let digits = rest.prefix { (0x30...0x39).contains($0) }
         guard !digits.isEmpty else { return nil }
         rest = rest.dropFirst(digits.count)
-        return Int64(String(Substring(digits.prefix(3))).padding(toLength: 3, withPad: "0", startingAt: 0))
+        return Int(String(Substring(digits.prefix(3))).padding(toLength: 3, withPad: "0", startingAt: 0))
     }
 
     /// Minutes east of UTC.
-    private mutating func offset() -> Int64? {
+    private mutating func offset() -> Int? {
         if take("Z") || take("z") { return 0 }
         let isEast = take("+")
         guard isEast || take("-"), let hours = number(2), hours < 24, take(":"), let minutes = number(2), minutes < 60

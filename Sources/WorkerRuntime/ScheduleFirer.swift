@@ -4,6 +4,7 @@ import Schedules
 
 /// Enqueues what schedules have for the instants that have come. Redis takes each instant once, so it does no harm if others try.
 package struct ScheduleFirer: Sendable {
+    private static let pause: Int64 = 1000
     let broker: any WorkerBroker
     let seal: (any EnvelopeSeal)?
     let logger: Logger
@@ -20,6 +21,8 @@ package struct ScheduleFirer: Sendable {
     package func fireDue(_ queue: String) async throws -> Int64? {
         let page = try await broker.dueSchedules(queue: queue)
         var next = page.nextMilliseconds
+        // An instant without a schedule stays due. `doctor` finds it.
+        if page.schedules.isEmpty, next == 0 { return Self.pause }
         for schedule in page.schedules {
             guard let firing = firing(of: schedule, page.time, queue) else { continue }
             next = try await broker.fire(firing, queue: queue).nextMilliseconds

@@ -17,7 +17,8 @@ struct SealTests {
     private let envelope = OperationEnvelope(
         name: "mail",
         arguments: Array(#"{"to":"a@example.org","n":9007199254740993}"#.utf8),
-        tags: ["vip"]
+        tags: ["vip"],
+        headers: ["tenant": "acme"]
     )
 
     private func seal(_ keys: String..., namespace: String = "shop") throws -> OperationSeal {
@@ -41,6 +42,7 @@ struct SealTests {
         let sealed = try seal.seal(envelope.encoded(), id: id, queue: "mail")
         let opened = try seal.open(sealed, id: id, queue: "mail")
         #expect(opened.arguments == envelope.arguments && opened.name == "mail" && opened.tags == ["vip"])
+        #expect(opened.headers == ["tenant": "acme"])
         #expect(String(decoding: sealed, as: UTF8.self).contains("example.org") == !keys.contains("encrypt"))
     }
 

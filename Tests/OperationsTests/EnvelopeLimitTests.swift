@@ -4,11 +4,12 @@ import Testing
 
 @Suite("The limit of an operation's size", .timeLimit(.minutes(5)))
 struct EnvelopeLimitTests {
-    /// With so many bytes of arguments, and tags of characters that JSON writes longer than they are.
+    /// With so many bytes of arguments, and tags and headers of characters that JSON writes longer than they are.
     private func envelope(_ count: Int) -> OperationEnvelope {
         var envelope = OperationEnvelope(name: "large")
         envelope.arguments = Array(repeating: UInt8(ascii: "1"), count: count)
         envelope.tags = Array(repeating: String(repeating: "\u{1}", count: Defaults.tagBytes), count: Defaults.tags)
+        for number in 0..<Defaults.headers { envelope.headers["\(number + 10)"] = String(repeating: "\"", count: 126) }
         envelope.runTimeout = .seconds(1)
         envelope.rerunOf = OperationID()
         return envelope

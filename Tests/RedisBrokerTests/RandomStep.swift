@@ -139,6 +139,8 @@ enum RandomStep {
             for schedule in due.schedules {
                 guard let instant = schedule.due else { continue }
                 let key = "\(schedule.id) \(instant)"
+                let policies: [DuplicatePolicy] = [.join, .skip, .replace, .enqueue, .keepLatest]
+                let unique = UniqueClaim(key: instant % 4 == 0 ? "k" : schedule.id, policy: policies[Int(instant % 5)])
                 let firing = ScheduleFiring(
                     id: schedule.id,
                     instant: instant,
@@ -147,7 +149,12 @@ enum RandomStep {
                     hasMissed: instant % 2 == 0,
                     fault: instant % 7 == 0 ? "no reason" : nil,
                     operation: instant % 3 == 0
-                        ? nil : NewOperation(id: OperationID(key: key), envelope: Array(key.utf8))
+                        ? nil
+                        : NewOperation(
+                            id: OperationID(key: key),
+                            envelope: Array(key.utf8),
+                            links: instant % 11 < 6 ? nil : OperationLinks(unique: unique)
+                        )
                 )
                 for _ in 0..<2 { replies.append(try await broker.fire(firing, queue: queue)) }
             }

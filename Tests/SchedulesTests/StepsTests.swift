@@ -66,9 +66,32 @@ struct StepsTests {
         #expect(try operation(25_000, now: 0).id > first.id)
     }
 
+    @Test("An operation names its schedule; with an overlap it has the schedule's unique key")
+    func named() throws {
+        func operation(_ rules: ScheduleRules) throws -> NewOperation {
+            try Self.definition(.every(.seconds(10)), rules)
+                .operation(schedule: "nightly", queue: "q", instant: 15_000, now: 15_000, seal: nil)
+        }
+        let plain = try operation(.init())
+        #expect(plain.links == nil)
+        let envelope = try OperationEnvelope(plain.envelope)
+        #expect(envelope.schedule == "nightly" && envelope.tags == ["t"] && envelope.encoded() == plain.envelope)
+        for overlap in ScheduleRules.Overlap.allCases {
+            let claim = UniqueClaim(key: "schedule:nightly", policy: overlap.policy)
+            #expect(overlap.rawValue == overlap.policy.word)
+            #expect(try operation(.init(overlap: overlap)).links == OperationLinks(unique: claim))
+        }
+    }
+
     @Test("A definition is read as it was written")
     func json() throws {
-        let rules = ScheduleRules(misfire: .skip, jitter: .seconds(3), start: date(1), end: date(2))
+        let rules = ScheduleRules(
+            misfire: .skip,
+            overlap: .keepLatest,
+            jitter: .seconds(3),
+            start: date(1),
+            end: date(2)
+        )
         var definition = Self.definition(.cron(#"*/5 0  3 * * MON-FRI"#, zone: "Asia/Kathmandu"), rules)
         definition.anchor = 0
         definition.priority = .high
@@ -77,7 +100,7 @@ struct StepsTests {
         #expect(try ScheduleDefinition(Self.definition().encoded()) == Self.definition())
         for text in [
             "{}", "[]", "", #"{"every":1000}"#, #"{"every":10,"operation":{"name":"n"}}"#,
-            #"{"cron":"x","operation":{}}"#,
+            #"{"cron":"x","operation":{}}"#, #"{"every":1000,"overlap":"debounce","operation":{"name":"n"}}"#,
         ] {
             #expect(throws: OperationsError.self, "\(text)") { try ScheduleDefinition(Array(text.utf8)) }
         }

@@ -12,7 +12,8 @@ struct OperationQueryTests {
         arguments: String = #"{"user":{"id":42,"name":"Ann Lee"},"ids":[7,8],"urgent":true,"note":null}"#,
         tags: [String] = ["vip", "eu"]
     ) -> OperationDetail {
-        let envelope = OperationEnvelope(name: "SendEmail", arguments: Array(arguments.utf8), tags: tags)
+        var envelope = OperationEnvelope(name: "SendEmail", arguments: Array(arguments.utf8), tags: tags)
+        envelope.schedule = "nightly"
         var record = OperationRecord(
             header: OperationHeader(id: Self.id, priority: .high),
             state: state,
@@ -48,7 +49,7 @@ struct OperationQueryTests {
         "A term matches",
         arguments: [
             "name:Send*", "name:*Email", "name:S*d*l", "tag:vip", "tag:x,eu", "-tag:test", "!tag:test",
-            "tag:vip tag:eu",
+            "tag:vip tag:eu", "schedule:night*", "schedule:nightly,x", "-schedule:x",
             "priority:high", "priority:>=normal", "priority:>normal", "priority:<very-high", "priority:low,high",
             "-priority:<=normal", "age:>4m", "age:<6m", "age:>=5m", "age:<=5m", "-age:>1h", "age:>1h,<10m",
             "id:01J9ZM2Q000000000000QK2MX7", "id:01J9ZM2Q*", "id:qk2mx7", "id:…QK2MX7",

@@ -31,10 +31,10 @@ struct BatchFileTests {
             """
             {"name":"noop"}
 
-            {"name":"sleep","args":{"seconds":3},"queue":"video","priority":"veryHigh","tags":["a"],"attempts":1,"track":true}
+            {"name":"sleep","args":{"seconds":3},"queue":"video","priority":"veryHigh","tags":["a"],"headers":{"b":"2","a":"é"},"attempts":1,"track":true}
             {"name":"noop","in":"10m"}
             """,
-            try flags("-q", "mail", "-p", "low", "-t", "x", "--no-track")
+            try flags("-q", "mail", "-p", "low", "-t", "x", "--header", "a=1", "--header", "c=x=y", "--no-track")
         )
         #expect(requests.map(\.queue) == ["mail", "video", "mail"])
         #expect(requests.map(\.operation.priority) == [.low, .veryHigh, .low])
@@ -42,6 +42,8 @@ struct BatchFileTests {
         let envelope = try OperationEnvelope(requests[1].operation.envelope)
         #expect(envelope.arguments == Array(#"{"seconds":3}"#.utf8))
         #expect(envelope.tags == ["a"])
+        #expect(envelope.headers == ["a": "é", "b": "2"])
+        #expect(try OperationEnvelope(requests[0].operation.envelope).headers == ["a": "1", "c": "x=y"])
         #expect(envelope.retry.attempts == 1)
         #expect(requests[2].operation.delayMilliseconds == 600_000)
     }
@@ -70,6 +72,11 @@ struct BatchFileTests {
             (#"{"name":"noop","at":"2020-01-01T00:00:00Z"}"#, "in the past"),
             (#"{"name":"noop","attempts":0}"#, "attempts is 0"), (#"{"name":"noop","queue":"a b"}"#, "queue"),
             (#"{"name":"noop","tags":[1]}"#, "a list of texts"), (#"{"name":"noop","id":""}"#, "empty"),
+            (#"{"name":"noop","headers":["a"]}"#, "\"headers\" is an array; expected an object of texts"),
+            (#"{"name":"noop","headers":{"a":1}}"#, "expected an object of texts"),
+            (#"{"name":"noop","headers":{"a":"1","a":"2"}}"#, "column 35: found a key for the second time"),
+            (#"{"name":"noop","headers":{"a b":"1"}}"#, "header name \"a b\" is not allowed: use 1 to 128"),
+            (#"{"name":"noop","headers":{"a":"\u0007"}}"#, "the value of header \"a\""),
         ]
     )
     func mistakes(line: String, part: String) async throws {

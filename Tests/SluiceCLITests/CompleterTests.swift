@@ -40,6 +40,10 @@ struct CompleterTests {
             (["worker", "-q", "mail:3,d"], .queues, "mail:3,"), (["enqueue", "Send"], .names, ""),
             (["list", "-t", ""], .tags, ""), (["list", "queue:m"], .queues, "queue:"),
             (["list", "-worker:h"], .workers, "-worker:"), (["workers", "show", ""], .workers, ""),
+            (["schedule", "show", "n"], .schedules, ""), (["schedule", "rm", "a", "n"], .schedules, ""),
+            (["schedule", "pause", ""], .schedules, ""), (["schedule", "resume", ""], .schedules, ""),
+            (["schedule", "run", ""], .schedules, ""), (["schedule", "preview", ""], .schedules, ""),
+            (["list", "schedule:n"], .schedules, "schedule:"),
             (["queue", "pause", ""], .queues, ""), (["list", "--tag=v"], .tags, "--tag="),
         ] {
             let dynamic = completer.propose(words).dynamic

@@ -134,7 +134,8 @@ struct OperationJSONTests {
     func members() throws {
         let json = OperationJSON.object(try detail(), PayloadView())
         let promised = [
-            "v", "id", "name", "queue", "state", "priority", "tags", "attempt", "maxAttempts", "delivery", "fence",
+            "v", "id", "name", "queue", "state", "priority", "tags", "headers", "attempt", "maxAttempts", "delivery",
+            "fence",
             "worker",
             "enqueuedAt", "dueAt", "startedAt", "endedAt", "progress", "arguments", "result", "error", "errors",
             "dependencies", "dependents", "cancel",

@@ -16,6 +16,9 @@ struct MonitorFetcherTests {
                 if case .read(let snapshot, _) = $0.0 { (snapshot, $0.1) } else { nil }
             }
         }
+        var schedules: [[ScheduleRow]] {
+            entries.withLock { $0 }.compactMap { if case .schedules(let rows) = $0.0 { rows } else { nil } }
+        }
         var lost: [[LostSummary]] {
             entries.withLock { $0 }.compactMap { if case .lost(let workers) = $0.0 { workers } else { nil } }
         }
@@ -97,6 +100,22 @@ struct MonitorFetcherTests {
         fetcher.look(at: .init(interval: .seconds(60), showsLost: true))
         await fetcher.runOnce { log.add($0) }
         #expect(log.lost.map { $0.map(\.id) } == [[worker.description]])
+    }
+
+    @Test("Schedules are read while they are on the screen")
+    func schedules() async throws {
+        let broker = InMemoryBroker()
+        for (id, due) in [("late", 9_000_000_000_000), ("soon", 8_000_000_000_000)] as [(String, Int64)] {
+            let change = ScheduleChange(id: id, kind: .set(definition: []), revision: 0, due: due)
+            _ = try await broker.setSchedule(change, by: "ann", queue: "a")
+        }
+        let fetcher = MonitorFetcher(broker, origin: .now, interval: .seconds(60))
+        let log = Log()
+        await fetcher.runOnce { log.add($0) }
+        #expect(log.schedules.isEmpty)
+        fetcher.look(at: .init(interval: .seconds(60), showsSchedules: true))
+        await fetcher.runOnce { log.add($0) }
+        #expect(log.schedules.map { $0.map(\.stored.id) } == [["soon", "late"]])
     }
 
     @Test("A stream of snapshots ends when its closure returns false, and its first failure is thrown")

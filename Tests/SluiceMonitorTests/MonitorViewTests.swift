@@ -138,6 +138,53 @@ struct MonitorViewTests {
         #expect(model.grid(60, 15).text.contains("LOST in the last 24 h"))
     }
 
+    @Test("Below the queues stand their schedules, the next first: when each runs, or why it does not")
+    func schedules() {
+        var model = shopModel()
+        _ = model.type("3")
+        func row(
+            _ id: String,
+            due: Int64? = nil,
+            isPaused: Bool = false,
+            _ change: (inout StoredSchedule) -> Void = { _ in }
+        )
+            -> ScheduleRow
+        {
+            var stored = StoredSchedule(
+                id: id,
+                revision: 1,
+                isPaused: isPaused,
+                changedAt: 0,
+                changedBy: "ann",
+                definition: [],
+                due: due
+            )
+            change(&stored)
+            return ScheduleRow(queue: "mail", stored)
+        }
+        let rows = [
+            row("weekly", isPaused: true), row("done"), row("broken") { $0.runs.fault = "not signed" },
+            row("nightly", due: noon + 7_200_000) {
+                ($0.runs.enqueued, $0.runs.last) = (1204, (noon - 86_400_000, "x"))
+            }, row("tick", due: noon + 3000),
+        ]
+        model.ingest(ScheduleRow.sorted(rows))
+        let grid = model.grid(80, 24)
+        let first = (0..<24).first { grid.text(row: $0).hasPrefix(" SCHEDULES") } ?? 0
+        #expect(
+            (first...(first + 6)).map { grid.text(row: $0) }.joined(separator: "\n") == """
+                 SCHEDULES, the next first
+                 SCHEDULE   QUEUE    NEXT       LAST       ENQUEUED
+                 tick       mail     in 3s      –                 0
+                 nightly    mail     in 2h      1d ago        1,204
+                 broken     mail     stopped    –                 0
+                 done       mail     over       –                 0
+                 weekly     mail     paused     –                 0
+                """
+        )
+        #expect(model.grid(60, 15).text.contains("SCHEDULES, the next first (4 of 5)"))
+    }
+
     @Test("What is unknown is a dash, never a zero")
     func unknown() {
         let model = MonitorModel(namespace: "shop", place: "redis://h:6379/0")
@@ -235,7 +282,7 @@ struct MonitorViewTests {
         #expect(model.grid(80, 24).text.contains("reading …"))
         model.ingest(reading())
         #expect(
-            (1...11).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
+            (1...13).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
                  01KDZ9GN4R0000000000000008  encode.part7  ► executing
                  [i]nfo  [a]ttempts 2  [l]ogs  [t]imeline  [r]aw
                  queue video  priority veryHigh  tags vip
@@ -245,6 +292,8 @@ struct MonitorViewTests {
                  cancel requested 12:04:30 by ann@h (wrong\\x1bfile)
                  args   {"file":"a.mov","part":7}
                         25 B
+                 header note=\\x1b[2J
+                 header tenant=acme
                  error  12:01:41 attempt 1 exit: status 3
 
                 """
@@ -315,7 +364,8 @@ struct MonitorViewTests {
         let envelope = OperationEnvelope(
             name: "encode.part7",
             arguments: Array(#"{"file":"a.mov","part":7}"#.utf8),
-            tags: ["vip"]
+            tags: ["vip"],
+            headers: ["tenant": "acme", "note": "\u{1B}[2J"]
         )
         let record = OperationRecord(
             header: OperationHeader(id: id(8), priority: .veryHigh, failedAttempts: 1),

@@ -11,17 +11,32 @@ struct EnqueueOptionsTests {
         try await sluice.client.broker.details([id], queue: queue).first.flatMap { $0 }
     }
 
-    @Test("A later one replaces what an earlier one sets, also in a value made before; tags add up")
+    @Test("A later one replaces what an earlier one sets, also in a value made before; tags and headers add up")
     func merging() {
-        let nightly = EnqueueOptions(.queue("reports"), .priority(.low), .tags("nightly"), .delay(.seconds(5)))
+        let nightly = EnqueueOptions(
+            .queue("reports"),
+            .priority(.low),
+            .tags("nightly"),
+            .delay(.seconds(5)),
+            .headers(["a": "1", "b": "1"])
+        )
         let date = Date(timeIntervalSince1970: 1)
-        let options = EnqueueOptions(nightly, .priority(.high), .at(date), .tags("a", "b"), .untracked, .tracked)
+        let options = EnqueueOptions(
+            nightly,
+            .priority(.high),
+            .at(date),
+            .tags("a", "b"),
+            .untracked,
+            .tracked,
+            .headers(["b": "2"])
+        )
         var expected = EnqueueOptions()
         expected.queue = "reports"
         expected.priority = .high
         expected.start = .at(date)
         expected.tags = ["nightly", "a", "b"]
         expected.tracked = true
+        expected.headers = ["a": "1", "b": "2"]
         #expect(options == expected)
         #expect(EnqueueOptions([nightly]) == nightly)
         #expect(EnqueueOptions(nightly, EnqueueOptions()) == nightly)
@@ -34,6 +49,7 @@ struct EnqueueOptionsTests {
             .priority(.high),
             .delay(.seconds(5)),
             .tags("x"),
+            .headers(["tenant": "acme"]),
             .attempts(7),
             .expires(after: .seconds(60)),
             .runTimeout(.seconds(9))
@@ -49,9 +65,32 @@ struct EnqueueOptionsTests {
             let record = try #require(try await stored(id, in: "images")).record
             let envelope = try OperationEnvelope(record.envelope)
             #expect(envelope.tags == ["x"])
+            #expect(envelope.headers == ["tenant": "acme"])
             #expect(envelope.retry.attempts == 7)
             #expect(envelope.runTimeout == .seconds(9))
         }
+    }
+
+    @Test("A body gets the headers in each attempt, and a list of operations has them")
+    func headers() async throws {
+        struct Billed: DistributedOperation {
+            static let name = "billed"
+            func main(_ context: OperationContext) async throws -> String {
+                if context.attempt == 1 { throw Busy() }
+                return context.headers.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
+            }
+        }
+        let sluice = InMemorySluice { $0.register(Billed.self) }
+        let options = EnqueueOptions(.headers(["tenant": "acme", "trace": "1"]), .headers(["trace": "2"]))
+        #expect(try await sluice.run(Billed(), options) == "tenant=acme trace=2")
+        let handle = try await sluice.client.enqueue(Billed(), options)
+        for try await found in sluice.client.operations(.ready) {
+            #expect(found.reference.id == handle.id && found.headers == ["tenant": "acme", "trace": "2"])
+        }
+        let error = await #expect(throws: OperationsError.self) {
+            try await sluice.client.enqueue(Billed(), .headers(["a b": ""]))
+        }
+        #expect(error?.code == .invalidOption)
     }
 
     @Test("Of many, each may have its own, in order, and with an id of its own", arguments: [3, 2500])

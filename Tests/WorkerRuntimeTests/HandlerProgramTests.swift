@@ -52,11 +52,12 @@ struct HandlerProgramTests {
             #!/usr/bin/env python3
             import json, os
             print(json.dumps([os.environ.get("INJECTED"), os.environ.get("SLUICE_CHECKPOINT", "none")]))
+            assert os.environ["SLUICE_HEADERS"] == '{"a":"\\\\u0000INJECTED=yes"}', os.environ["SLUICE_HEADERS"]
             """
         )
         let context = OperationContext(
             claimed: ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: []),
-            envelope: OperationEnvelope(name: "work"),
+            envelope: OperationEnvelope(name: "work", headers: ["a": "\0INJECTED=yes"]),
             queue: "default",
             link: ForeignCheckpoint(checkpoint: Array(stored.utf8))
         )

@@ -46,6 +46,40 @@ extension BrokerConformance {
             )
             if let id = delayed.operation?.id { try await bench.expectState(id, .scheduled) }
         },
+        ConformanceCheck("An instant whose operation another one keeps out by its unique key is over all the same") {
+            bench in
+            let now = try await bench.now()
+            let revision = try await bench.set("s", due: now)
+            var firing = bench.firing("s", now, revision, next: now + 10, overlap: .skip)
+            try bench.expect(try await bench.fire(firing).isDone, true, "the first")
+            let first = firing.operation?.id
+            try await bench.advance(.milliseconds(10))
+            firing = bench.firing("s", now + 10, revision, next: now + 20, overlap: .join)
+            try bench.expect(
+                try await bench.fire(firing),
+                FiringReply(isDone: true, nextMilliseconds: 10),
+                "the second, while the first waits"
+            )
+            var runs = try await bench.broker.schedule("s", queue: bench.queue).schedules.first?.runs
+            try bench.expect(runs?.enqueued, 1, "how many")
+            try bench.expect(runs?.last?.instant, now, "the last that was enqueued")
+            try bench.expect(runs?.overlappedAt, now + 10, "the last that was not")
+            let worker = try bench.worker()
+            let claimed = try await bench.claimOne(worker)
+            try bench.expect(claimed.id, first, "the first alone")
+            try await bench.advance(.milliseconds(10))
+            let third = bench.firing("s", now + 20, revision, next: now + 30, overlap: .enqueue)
+            _ = try await bench.fire(third)
+            if let id = third.operation?.id { try await bench.expectState(id, .blocked) }
+            try await bench.advance(.milliseconds(10))
+            let fourth = bench.firing("s", now + 30, revision, next: nil, overlap: .keepLatest)
+            _ = try await bench.fire(fourth)
+            if let id = third.operation?.id { try await bench.expectState(id, .cancelled) }
+            _ = try await bench.complete(claimed, worker)
+            try bench.expect(try await bench.claimOne(worker).id, fourth.operation?.id, "the latest, in its turn")
+            runs = try await bench.broker.schedule("s", queue: bench.queue).schedules.first?.runs
+            try bench.expect(runs?.enqueued, 3, "how many at the end")
+        },
         ConformanceCheck("A changed, paused or removed schedule is not fired with what was read before") { bench in
             let now = try await bench.now()
             let first = try await bench.set("s", due: now)
@@ -191,14 +225,25 @@ extension BrokerBench {
         return revision
     }
 
-    fileprivate func firing(_ id: String, _ instant: Int64, _ revision: Int64, next: Int64?) -> ScheduleFiring {
+    fileprivate func firing(
+        _ id: String,
+        _ instant: Int64,
+        _ revision: Int64,
+        next: Int64?,
+        overlap: DuplicatePolicy? = nil
+    ) -> ScheduleFiring {
         let envelope = OperationEnvelope(name: "n").encoded()
+        let unique = overlap.map { UniqueClaim(key: "schedule:\(id)", policy: $0) }
         return ScheduleFiring(
             id: id,
             instant: instant,
             revision: revision,
             next: next,
-            operation: NewOperation(id: OperationID(key: "\(id) \(instant)"), envelope: envelope)
+            operation: NewOperation(
+                id: OperationID(key: "\(id) \(instant)"),
+                envelope: envelope,
+                links: OperationLinks(unique: unique)
+            )
         )
     }
 }

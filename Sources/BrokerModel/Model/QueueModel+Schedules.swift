@@ -73,9 +73,12 @@ extension QueueModel {
             schedule.revision == firing.revision, firing.instant <= now
         else { return FiringReply(isDone: false, nextMilliseconds: untilNextSchedule) }
         if let operation = firing.operation {
-            _ = enqueue([operation])
-            schedule.runs.enqueued += 1
-            schedule.runs.last = (firing.instant, "\(operation.id)")
+            switch enqueue([operation])[0] {
+            case .created, .exists:
+                schedule.runs.enqueued += 1
+                schedule.runs.last = (firing.instant, "\(operation.id)")
+            case .taken, .crowded: schedule.runs.overlappedAt = firing.instant
+            }
         }
         if firing.hasMissed { schedule.runs.missedAt = firing.instant }
         schedule.runs.fault = firing.fault

@@ -73,7 +73,7 @@ extension GuardRequest {
     ///
     /// - Parameters:
     ///   - arguments: the program and its arguments.
-    ///   - context: the operation's context, whose id, name and attempt become variables.
+    ///   - context: the operation's context, whose id, name, attempt, headers and so on become variables.
     ///   - inherited: the variables of this process that it gets.
     ///   - environment: further variables, which replace those.
     ///   - directory: the folder to run in; empty = this process's folder.
@@ -92,6 +92,7 @@ extension GuardRequest {
         variables["SLUICE_DELIVERY"] = "\(context.delivery)"
         variables["SLUICE_FENCE"] = "\(try context.fence)"
         variables["SLUICE_QUEUE"] = context.queue
+        variables["SLUICE_HEADERS"] = OperationEnvelope.object(of: context.headers).serialized()
         // A NUL ends a string in the request to the guard. The rest would become another variable.
         for (key, value) in variables where key.utf8.contains(0) || value.utf8.contains(0) {
             let name = OperationsError.quoted(key)

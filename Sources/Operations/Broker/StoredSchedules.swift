@@ -9,6 +9,19 @@ package protocol ScheduleReading: Sendable {
     func schedule(_ id: String, queue: String) async throws -> SchedulePage
 }
 
+extension ScheduleReading {
+    /// All schedules of a queue, in the order of their ids.
+    package func allSchedules(queue: String) async throws -> [StoredSchedule] {
+        var found: [StoredSchedule] = []
+        var page: SchedulePage
+        repeat {
+            page = try await schedules(queue: queue, after: found.last?.id)
+            found += page.schedules
+        } while page.more && !page.schedules.isEmpty
+        return found
+    }
+}
+
 /// Changing schedules.
 package protocol ScheduleChanging: ScheduleReading {
     /// Stores a schedule, if it still has the revision that the caller has read.
@@ -51,6 +64,8 @@ package struct StoredSchedule: Sendable, Equatable {
         package var last: (instant: Int64, id: String)?
         /// The last instant at which some were missed.
         package var missedAt: Int64?
+        /// The last instant whose operation was not enqueued, because another one has its unique key.
+        package var overlappedAt: Int64?
         /// Why a worker has stopped it.
         package var fault: String?
 
@@ -58,7 +73,8 @@ package struct StoredSchedule: Sendable, Equatable {
 
         package static func == (left: Self, right: Self) -> Bool {
             left.enqueued == right.enqueued && left.last?.instant == right.last?.instant
-                && left.last?.id == right.last?.id && left.missedAt == right.missedAt && left.fault == right.fault
+                && left.last?.id == right.last?.id && left.missedAt == right.missedAt
+                && left.overlappedAt == right.overlappedAt && left.fault == right.fault
         }
     }
 

@@ -80,6 +80,12 @@ public enum Defaults {
     public static let tags = 16
     /// Most bytes of a tag.
     public static let tagBytes = 64
+    /// Most headers of an operation.
+    public static let headers = 32
+    /// Most bytes of a header's value.
+    public static let headerBytes = 1 << 10
+    /// Most bytes of an operation's headers, names and values together.
+    public static let headersBytes = 4 << 10
     /// Most lines of an operation's log; the latest are kept.
     public static let logLines = 1000
     /// Most bytes of an operation's log.

@@ -29,6 +29,7 @@ package struct EnvelopeReading: Sendable {
         let unread = OperationEnvelope(name: "unreadable", arguments: bytes)
         var envelope = verified ?? (try? OperationEnvelope(bytes)) ?? unread
         envelope.arguments = URLPasswords.masked(json: view.redaction.applied(to: envelope.arguments, .arguments))
+        envelope.headers = envelope.headers.mapValues { URLPasswords.masked($0) }
         self.envelope = envelope
         self.failure = failure
         let state = seal == nil ? "not verified here" : failure == nil ? "accepted" : "in quarantine"

@@ -2,6 +2,9 @@
 ///
 /// Names become parts of Redis keys and channels, so characters with a meaning there (`{ } : * ? [ ]`, control bytes) are not allowed.
 public enum NameRule {
+    /// What to do about a name that is not allowed.
+    static let expected = "use 1 to 128 letters, digits, '.', '_' or '-'"
+
     /// True if the text may be used as a name.
     public static func allows(_ name: String) -> Bool {
         let bytes = name.utf8
@@ -19,7 +22,7 @@ public enum NameRule {
         guard allows(name) else {
             throw OperationsError(
                 .invalidName,
-                "\(role) \(OperationsError.quoted(name)) is not allowed: use 1 to 128 letters, digits, '.', '_' or '-'"
+                "\(role) \(OperationsError.quoted(name)) is not allowed: \(expected)"
             )
         }
         return name

@@ -10,12 +10,16 @@ public struct OperationEnvelope: Sendable, Equatable {
     public var arguments: [UInt8]
     /// Words to find it by, at most 16 of 1 to 64 bytes.
     public var tags: [String]
+    /// Texts that the body gets besides its arguments, at most 32; see `EnqueueOptions.headers(_:)`.
+    public var headers: [String: String]
     /// Attempts and pauses, as far as the producer sets them. The type decides the rest.
     public var retry: RetryOverrides
     /// Longest time that one attempt may run; nil = the type's own limit.
     public var runTimeout: Duration?
     /// The operation that this one repeats.
     public var rerunOf: OperationID?
+    /// The schedule that has enqueued it.
+    package var schedule: String?
     /// The id of the key with which `arguments` are encrypted; nil = they are clear text.
     package var encryptionKey: String?
     /// The id of the key that the signature names. The signature may be wrong all the same.
@@ -26,6 +30,7 @@ public struct OperationEnvelope: Sendable, Equatable {
         name: String,
         arguments: [UInt8] = Array("{}".utf8),
         tags: [String] = [],
+        headers: [String: String] = [:],
         retry: RetryOverrides = RetryOverrides(),
         runTimeout: Duration? = nil,
         rerunOf: OperationID? = nil
@@ -33,6 +38,7 @@ public struct OperationEnvelope: Sendable, Equatable {
         self.name = name
         self.arguments = arguments
         self.tags = tags
+        self.headers = headers
         self.retry = retry
         self.runTimeout = runTimeout
         self.rerunOf = rerunOf
@@ -56,14 +62,21 @@ extension OperationEnvelope {
         json += #"","args":"#.utf8
         json += arguments
         if !tags.isEmpty, let encoded = try? JSONEncoder().encode(tags) { json += Array(",\"tags\":".utf8) + encoded }
+        if !headers.isEmpty { json += Array(",\"headers\":".utf8) + Self.object(of: headers).serializedBytes() }
         if let attempts = retry.attempts { json += ",\"attempts\":\(attempts)".utf8 }
         if let base = retry.base { json += ",\"backoff\":\(base.wholeMilliseconds)".utf8 }
         if let ceiling = retry.ceiling { json += ",\"backoffMax\":\(ceiling.wholeMilliseconds)".utf8 }
         if let runTimeout { json += ",\"timeout\":\(runTimeout.wholeMilliseconds)".utf8 }
         if let rerunOf { json += ",\"rerunOf\":\"\(rerunOf)\"".utf8 }
+        if let schedule { json += ",\"schedule\":\"\(schedule)\"".utf8 }
         if let encryptionKey { json += ",\"enc\":\"\(encryptionKey)\"".utf8 }
         json.append(UInt8(ascii: "}"))
         return json
+    }
+
+    /// Headers as a JSON object, in the order of their names.
+    package static func object(of headers: [String: String]) -> JSONValue {
+        .object(JSONObject(headers.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
     }
 
     /// Checks name, options and size.
@@ -86,6 +99,7 @@ extension OperationEnvelope {
                 "tag \(OperationsError.quoted(tag)): use 1 to \(Defaults.tagBytes) bytes"
             )
         }
+        try HeaderRule.check(headers)
         let size = OperationHeader.byteCount + byteCountNearLimit
         guard size <= Defaults.operationBytes else {
             throw OperationsError(
@@ -98,7 +112,8 @@ extension OperationEnvelope {
 }
 
 extension OperationEnvelope {
-    /// An upper bound for everything but name and arguments: 16 tags of 64 bytes, each byte an escape, and some numbers.
+    /// An upper bound for everything but name and arguments: 16 tags of 64 bytes, each byte an escape of six, 4 KiB of headers, each byte an
+    /// escape of two, and some numbers.
     private static let mostBesidesArguments = 16 << 10
 
     /// The number of stored bytes, exact near the limit. Far from it, nothing is encoded just to be counted.
@@ -123,12 +138,15 @@ extension OperationEnvelope {
             case "name": name = Self.string(value)
             case "args": arguments = Array(value)
             case "tags": tags = (try? JSONDecoder().decode([String].self, from: Data(value))) ?? []
+            case "headers":
+                headers = (try? JSONDecoder().decode([String: String].self, from: Data(value))) ?? [:]
             case "attempts": retry.attempts = Self.integer(value).map { min(max($0, 1), Defaults.maxAttempts) }
             case "backoff": retry.base = Self.duration(value)
             case "backoffMax": retry.ceiling = Self.duration(value)
             case "timeout": runTimeout = Self.duration(value)
             case "enc": encryptionKey = Self.string(value) ?? ""
             case "sig": signingKey = Self.string(value)?.split(separator: ":").first.map(String.init)
+            case "schedule": schedule = Self.string(value).flatMap { NameRule.allows($0) ? $0 : nil }
             case "rerunOf": rerunOf = Self.string(value).flatMap { OperationID($0) }
             default: break
             }

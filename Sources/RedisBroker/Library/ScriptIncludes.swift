@@ -80,6 +80,7 @@ enum ScriptIncludes {
         case "standing_change": PackageResources.standing_change_lua
         case "force_cancel": PackageResources.force_cancel_lua
         // schedules
+        case "audit_schedules": PackageResources.audit_schedules_lua
         case "schedule_entry": PackageResources.schedule_entry_lua
         case "schedule_watch": PackageResources.schedule_watch_lua
         // recover

@@ -9,6 +9,7 @@
 -- include: record
 -- include: audit
 -- include: limit_key_names
+-- include: audit_schedules
 local m, totals = {}, {}
 local function read(key, into)
   local fields = call('HGETALL', key)
@@ -71,6 +72,7 @@ local function check_keys()
   return all
 end
 local keyed_count = check_keys()
+check_schedules()
 
 local count = call('ZCARD', PREFIX .. 'leases')
 local leases = call('ZRANGE', PREFIX .. 'leases', 0, 999, 'WITHSCORES')

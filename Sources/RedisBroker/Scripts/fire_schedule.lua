@@ -2,27 +2,45 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  id  ARGV[2] the instant  ARGV[3] the revision of its definition  ARGV[4] the instant after it, '' = there is none
 -- ARGV[5]  1 = instants were missed  ARGV[6] why it cannot go on, '' = it can
--- ARGV[7…] one operation as enqueue.lua takes it: the front of its header, 1, its id and its envelope; nothing = none is enqueued
+-- ARGV[7…] one operation as enqueue_linked.lua takes it: the front of its header, 1, its links if that says so, its id and its envelope; nothing =
+--          none is enqueued
 -- Output   1 done, 0 it was done before, or the schedule has changed, or the instant is not there yet; milliseconds until the next instant of
 --          any schedule, '' = there is none
--- Events   r or s for the operation; that the schedule has stopped
+-- Events   r, s or b for the operation, c for each that it supersedes; that the schedule has stopped
 -- include: base
 -- include: groups
 -- include: size
--- include: enter_new
+-- include: links
+-- include: enter_linked
 -- include: schedule_watch
 -- include: flush
 local id, instant, fault = ARGV[1], tonumber(ARGV[2]), ARGV[6]
 local head, due = schedule_head(id), tonumber(call('ZSCORE', DUE, id))
 if not head or due ~= instant or head.revision ~= ARGV[3] or instant > now then return { 0, until_next() } end
-local fired, last, last_id, missed = string.match(call('HGET', SCHEDULES, 'runs:' .. id), '^(%d+) (%d+) (%S+) (%d+)\n')
-if #ARGV > 6 then
-  local groups, n, largest = read_groups(7, '[01]')
-  if not groups then return redis.error_reply(n) end
-  if n > 1 then return redis.error_reply('ERR sluice: a schedule enqueues one operation an instant') end
+local runs = call('HGET', SCHEDULES, 'runs:' .. id)
+local fired, last, last_id, missed, overlapped = string.match(runs, '^(%d+) (%d+) (%S+) (%d+) (%d+)\n')
+
+-- Returns an outcome as enqueue_linked.lua does, or nil and what is wrong.
+local function enqueue_one()
+  local groups, n, largest = read_groups(7, '[013]')
+  if not groups then return nil, n end
+  if n > 1 then return nil, 'ERR sluice: a schedule enqueues one operation an instant' end
+  local links, wrong = read_links(groups)
+  if not links then return nil, wrong end
   note_large(largest)
-  enter_new(groups, n)
-  fired, last, last_id = fired + 1, instant, sent_id_of(ARGV[9])
+  return enter_new(groups, n, function(group, _, number)
+    return enter_linked(group.front, number, links[group.from], ARGV[group.from + 1])
+  end)
+end
+
+if #ARGV > 6 then
+  local outcome, wrong = enqueue_one()
+  if not outcome then return redis.error_reply(wrong) end
+  if find(outcome, '^[01]') then
+    fired, last, last_id = fired + 1, instant, sent_id_of(ARGV[#ARGV])
+  else
+    overlapped = instant
+  end
 end
 if ARGV[5] == '1' then missed = instant end
 if fault ~= '' then
@@ -33,7 +51,7 @@ elseif ARGV[4] == '' then
 else
   call('ZADD', DUE, ARGV[4], id)
 end
-call('HSET', SCHEDULES, 'runs:' .. id, format('%d %d %s %d\n', fired, last, last_id, missed) .. fault)
+call('HSET', SCHEDULES, 'runs:' .. id, format('%d %d %s %d %d\n', fired, last, last_id, missed, overlapped) .. fault)
 note_schedules()
 flush()
 return { 1, until_next() }

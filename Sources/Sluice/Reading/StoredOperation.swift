@@ -10,6 +10,10 @@ public struct StoredOperation: Sendable {
     public let name: String
     /// Its tags; untrusted text.
     public let tags: [String]
+    /// Its headers; untrusted text.
+    public let headers: [String: String]
+    /// The schedule that has enqueued it.
+    public let schedule: String?
     /// Its priority.
     public let priority: OperationPriority
     /// When it was enqueued, by the server's clock, in milliseconds.
@@ -24,6 +28,8 @@ public struct StoredOperation: Sendable {
         status = OperationStatus(detail)
         name = envelope.name
         tags = envelope.tags
+        headers = envelope.headers
+        schedule = envelope.schedule
         priority = header.priority
         enqueuedAt = Date(milliseconds: detail.record.enqueuedAt)
         worker = detail.worker

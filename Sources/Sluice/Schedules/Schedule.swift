@@ -23,7 +23,7 @@ public struct Schedule: Sendable, Equatable {
     public let name: String
     /// When it runs; nil if that cannot be read here.
     public let recurrence: Recurrence?
-    /// Missed instants, jitter, start and end.
+    /// Missed instants, overlap, jitter, start and end.
     public let rules: ScheduleRules
     /// What it does at present.
     public let state: State
@@ -37,6 +37,8 @@ public struct Schedule: Sendable, Equatable {
     public let lastOperation: OperationID?
     /// The last instant at which it has missed some.
     public let missed: Date?
+    /// The last instant whose operation was not enqueued, because an earlier one was in flight.
+    public let overlapped: Date?
     /// Why it is stopped.
     public let fault: String?
     /// When it was changed last, and by whom.
@@ -64,6 +66,7 @@ public struct Schedule: Sendable, Equatable {
         last = stored.runs.last.map { Date(milliseconds: $0.instant) }
         lastOperation = stored.runs.last.flatMap { OperationID($0.id) }
         missed = stored.runs.missedAt.map { Date(milliseconds: $0) }
+        overlapped = stored.runs.overlappedAt.map { Date(milliseconds: $0) }
         fault = stored.runs.fault
         changed = (Date(milliseconds: stored.changedAt), stored.changedBy)
     }

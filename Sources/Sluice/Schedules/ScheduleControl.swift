@@ -26,8 +26,8 @@ public struct ScheduleControl: Sendable {
     ///   - id: its name, unique in its queue; see `NameRule`.
     ///   - recurrence: when it runs.
     ///   - operation: what it enqueues.
-    ///   - options: queue, priority, tags, attempts, expiry and run timeout of what it enqueues.
-    ///   - rules: missed instants, jitter, start and end.
+    ///   - options: queue, priority, tags, headers, attempts, expiry and run timeout of what it enqueues.
+    ///   - rules: missed instants, overlap, jitter, start and end.
     /// - Returns: the schedule as it is stored now.
     /// - Throws: `OperationsError`: `.invalidOption` for a recurrence that cannot be one or that has no instant left; `.refused` if the queue has
     ///   1,000 others; or as an enqueue.
@@ -58,8 +58,8 @@ public struct ScheduleControl: Sendable {
     ///   - recurrence: when it runs.
     ///   - name: the name under which workers registered the operation.
     ///   - arguments: one JSON value, usually an object.
-    ///   - options: queue, priority, tags, attempts, expiry and run timeout of what it enqueues.
-    ///   - rules: missed instants, jitter, start and end.
+    ///   - options: queue, priority, tags, headers, attempts, expiry and run timeout of what it enqueues.
+    ///   - rules: missed instants, overlap, jitter, start and end.
     /// - Returns: the schedule as it is stored now.
     /// - Throws: as the function that takes an operation.
     @discardableResult
@@ -89,6 +89,12 @@ public struct ScheduleControl: Sendable {
                 "a schedule gives its operations their ids and times, and they are tracked: drop .id, .delay, .at and .untracked"
             )
         }
+        guard new.links == nil else {
+            throw OperationsError(
+                .invalidOption,
+                "operations of a schedule have no keys but the schedule's own: drop .unique and .key, and use ScheduleRules(overlap:)"
+            )
+        }
         let definition = ScheduleDefinition(
             recurrence: recurrence,
             anchor: 0,
@@ -111,6 +117,7 @@ public struct ScheduleControl: Sendable {
     ) async throws -> (schedule: Schedule, outcome: Stored) {
         try check(id, queue)
         try new.check()
+        try Self.checkKey(id, new.rules.overlap)
         for _ in 0..<Self.tries {
             let page = try await client.broker.schedule(id, queue: queue)
             let known = page.schedules.first
@@ -205,6 +212,17 @@ public struct ScheduleControl: Sendable {
         try NameRule.check(queue, role: "queue")
     }
 
+    /// - Throws: `.invalidOption` if the id is too long to be a part of a unique key.
+    package static func checkKey(_ id: String, _ overlap: ScheduleRules.Overlap?) throws(OperationsError) {
+        let most = UniqueKeyRule.longest - ScheduleDefinition.uniqueKey(of: "").utf8.count
+        guard overlap == nil || id.utf8.count <= most else {
+            throw OperationsError(
+                .invalidOption,
+                "schedule \(OperationsError.quoted(id)) has \(id.utf8.count) characters: use at most \(most) with an overlap"
+            )
+        }
+    }
+
     // MARK: Reading
 
     /// All schedules of a queue, or of all queues, in the order of queues and ids.
@@ -215,13 +233,7 @@ public struct ScheduleControl: Sendable {
         var queues = queue.map { [$0] } ?? []
         if queue == nil { queues = try await client.queues() }
         for queue in queues {
-            var page: SchedulePage
-            var last: String?
-            repeat {
-                page = try await client.broker.schedules(queue: queue, after: last)
-                found += page.schedules.map { Schedule($0, queue: queue) }
-                last = page.schedules.last?.id
-            } while page.more && last != nil
+            found += try await client.broker.allSchedules(queue: queue).map { Schedule($0, queue: queue) }
         }
         return found
     }
@@ -300,9 +312,9 @@ public struct ScheduleControl: Sendable {
         return try await client.broker.removeSchedule(id, by: SluiceClient.identity, queue: queue)
     }
 
-    /// Enqueues the operation of a schedule now, besides its instants.
+    /// Enqueues the operation of a schedule now, besides its instants. The schedule's overlap holds for it, too.
     ///
-    /// - Returns: a reference to wait for, follow or cancel it.
+    /// - Returns: a reference to wait for, follow or cancel it; with `join` or `skip`, of the one that is in flight: `isNew` is false.
     /// - Throws: `OperationsError` with `.notFound`; with `.refused` if the keys here do not accept the schedule; or as an enqueue.
     @discardableResult
     public func runNow(_ id: String, queue: String = Defaults.queue) async throws -> OperationReference {
@@ -316,7 +328,8 @@ public struct ScheduleControl: Sendable {
         let new = NewOperation(
             priority: definition.priority,
             expiresMilliseconds: definition.expiresMilliseconds,
-            envelope: definition.envelope
+            envelope: definition.envelope(of: id),
+            links: definition.links(of: id)
         )
         return try await client.enqueue([new], queue: queue)[0]
     }

@@ -4,7 +4,7 @@ import Selectors
 /// Finds what may stand at the cursor of a command line.
 struct Completer: Sendable {
     /// Values that are known only to Redis.
-    enum Dynamic: Sendable { case queues, tags, workers, names, ids }
+    enum Dynamic: Sendable { case queues, tags, workers, names, ids, schedules }
 
     struct Candidate: Sendable, Equatable {
         var text: String
@@ -93,6 +93,7 @@ struct Completer: Sendable {
         case "id": Proposal(dynamic: (.ids, ""))
         case "query": query(current)
         case "queue", "queues": Proposal(dynamic: (.queues, ""))
+        case "schedule": Proposal(dynamic: (.schedules, ""))
         case "worker": Proposal(dynamic: (.workers, ""))
         case "name k=v": Proposal(dynamic: (.names, ""))
         case "shell": Proposal(candidates: CompletionScript.allCases.map { Candidate(text: $0.rawValue) })
@@ -118,6 +119,7 @@ struct Completer: Sendable {
             return Proposal(candidates: OperationPriority.allCases.map { Candidate(text: before + $0.rawValue) })
         case .queue: return Proposal(dynamic: (.queues, before))
         case .tag: return Proposal(dynamic: (.tags, before))
+        case .schedule: return Proposal(dynamic: (.schedules, before))
         case .worker: return Proposal(dynamic: (.workers, before))
         case .name: return Proposal(dynamic: (.names, before))
         case .id: return Proposal(dynamic: (.ids, before))

@@ -48,6 +48,7 @@ struct CompletionValues: Sendable {
                 .flatMap { WorkerInfo($0.info)?.handles ?? [] }
             return unique(try await handled + operations(client).map(\.envelope.name))
         case .tags: return unique(try await operations(client).flatMap(\.envelope.tags))
+        case .schedules: return unique(try await client.schedules.all().map(\.id))
         case .ids:
             return try await operations(client).map {
                 Completer.Candidate(text: $0.id.description, note: "\($0.state.rawValue) \($0.envelope.name)")

@@ -41,6 +41,7 @@ extension Doctor {
         let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
         for diagnosis in QueueExamination(audit: before, snapshot: snapshot).diagnoses { chart.add(diagnosis) }
         try await findUnserved(snapshot)
+        try await examineSchedules(snapshot)
     }
 
     /// - Returns: false if the place has more entries than are examined.

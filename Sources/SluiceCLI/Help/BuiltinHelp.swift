@@ -20,7 +20,8 @@ enum BuiltinHelp {
               \(ProgramEnvironment.standard.joined(separator: ", "))
             and those that --pass-env names: \(Program.name) worker --allow exec --pass-env DATABASE_URL,'AWS_*'
             The env of an exec operation replaces them. SLUICE_OPERATION_ID, SLUICE_OPERATION_NAME, SLUICE_ATTEMPT, SLUICE_DELIVERY,
-            SLUICE_FENCE and SLUICE_QUEUE are always set. SLUICE_CHECKPOINT has the last checkpoint of a handler.
+            SLUICE_FENCE and SLUICE_QUEUE are always set, and so is SLUICE_HEADERS: {} or the headers, as one JSON object.
+            SLUICE_CHECKPOINT has the last checkpoint of a handler.
             An exec program runs in cwd and reads the text of --stdin. A handler runs in the worker's folder and reads its arguments
             from stdin.
             """

@@ -6,8 +6,8 @@ import TerminalText
 /// Parses a line of a batch by the rules of a single enqueue.
 struct BatchLineReader: Sendable {
     private static let fields = [
-        "name", "args", "queue", "priority", "in", "at", "tags", "id", "expires", "attempts", "runTimeout", "track",
-        "unique", "ifExists", "freshFor", "key", "after",
+        "name", "args", "queue", "priority", "in", "at", "tags", "headers", "id", "expires", "attempts", "runTimeout",
+        "track", "unique", "ifExists", "freshFor", "key", "after",
     ]
     /// The depth of the arguments plus the line's own object.
     private static let depth = Defaults.jsonDepth + 1
@@ -136,6 +136,12 @@ extension BatchLineReader {
                 throw wrong(key, value, "a list of texts")
             }
             settings.tags = tags.compactMap { $0 }
+        case "headers":
+            let headers = value.objectValue?.members.map { ($0.key, $0.value.stringValue) }
+            guard let headers, !headers.contains(where: { $0.1 == nil }) else {
+                throw wrong(key, value, "an object of texts")
+            }
+            settings.headers = Dictionary(uniqueKeysWithValues: headers.map { ($0.0, $0.1 ?? "") })
         default:
             let near = Suggestion.nearest(to: key, among: fields).map { "; did you mean \"\($0)\"?" } ?? ""
             throw Mistake(message: "unknown field \(OperationsError.quoted(key))\(near)")

@@ -11,6 +11,7 @@ package struct EnqueueSettings: Sendable {
     /// The start in milliseconds since 1970.
     var at: Int64?
     var tags: [String]
+    var headers: [String: String]
     var id: String?
     var expires: Duration?
     var attempts: Int?
@@ -72,6 +73,7 @@ package struct EnqueueSettings: Sendable {
         var options = EnqueueOptions(.priority(priority), noTrack ? .untracked : .tracked)
         options.start = delay.map { .delay($0) }
         options.tags = tags
+        options.headers = headers
         options.id = id.map { OperationID(key: $0) }
         options.attempts = attempts
         options.expires = expires

@@ -23,6 +23,7 @@ package struct EnqueueFlags: ParsableArguments {
     var at: Int64?
     @Option(name: [.short, .customLong("tag")], help: "Add a tag; may be repeated.")
     var tag: [String] = []
+    @OptionGroup var headers: HeaderFlags
     @Option(help: ArgumentHelp("Set the id, or any text: the same text is the same operation.", valueName: "key"))
     var id: String?
     @Option(help: "Expire if not started within this time, for example 2h.", transform: DurationText.parse)
@@ -89,6 +90,7 @@ package struct EnqueueFlags: ParsableArguments {
             delay: delay,
             at: at,
             tags: tag,
+            headers: headers.values,
             id: id,
             expires: expires,
             attempts: attempts,

@@ -18,11 +18,14 @@ package struct ScheduleAddVerb: Verb {
                   \(Program.name) schedule add cleanup noop --every 10m
                   \(Program.name) schedule add nightly report day=today --cron '0 3 * * *' --tz Europe/Berlin -q reports
                   \(Program.name) schedule add backup --cron '@daily' --jitter 15m --misfire skip -- ./backup.sh --all
+                  \(Program.name) schedule add sync sync --every 1m --overlap skip
                   \(Program.name) schedule add nightly report --cron '0 4 * * *' --replace
 
                 A cron expression has the fields minute, hour, day of the month, month and day of the week, and before them the seconds if there \
                 are six: *, 1,5, 1-5, */10, JAN-MAR, MON. Where both days are given, one of them is enough, as in cron.
                 In its zone, a time that the clocks skip runs at the first instant after it, and a time that they show twice runs once.
+                --overlap: skip and join enqueue nothing while an earlier operation waits or runs; replace cancels it; enqueue runs the new one \
+                after it; keepLatest lets it go on, and keeps one that waits, the latest.
                 A schedule that is added again as it is stays as it is. Another one with this id is replaced with --replace only.
                 """
         )
@@ -48,6 +51,7 @@ package struct ScheduleAddVerb: Verb {
     var priority = OperationPriority.normal
     @Option(name: [.short, .customLong("tag")], help: "Add a tag to the operations; may be repeated.")
     var tag: [String] = []
+    @OptionGroup var headers: HeaderFlags
     @Option(
         help: ArgumentHelp(
             "Set what happens to instants that no worker could enqueue for a minute: latest enqueues one, skip none.",
@@ -55,6 +59,13 @@ package struct ScheduleAddVerb: Verb {
         )
     )
     var misfire: ScheduleRules.Misfire = .latest
+    @Option(
+        help: ArgumentHelp(
+            "Set what becomes of an instant while an operation of the schedule waits or runs (enqueued beside it).",
+            valueName: "join|skip|replace|enqueue|keepLatest"
+        )
+    )
+    var overlap: ScheduleRules.Overlap?
     @Option(help: "Delay each operation by up to this time, for example 30s.", transform: DurationText.parse)
     var jitter: Duration = .zero
     @Option(
@@ -84,6 +95,8 @@ package struct ScheduleAddVerb: Verb {
             )
         }
         _ = try time.recurrence()
+        try headers.check()
+        try ScheduleControl.checkKey(words[0], overlap)
         _ = try options.operation(name: name, arguments: Array("{}".utf8), serverTime: nil)
     }
 
@@ -93,6 +106,7 @@ package struct ScheduleAddVerb: Verb {
     private var options: EnqueueOptions {
         var options = EnqueueOptions(.priority(priority))
         options.tags = tag
+        options.headers = headers.values
         options.attempts = attempts
         options.expires = expires
         options.runTimeout = runTimeout
@@ -105,7 +119,13 @@ package struct ScheduleAddVerb: Verb {
         let definition = ScheduleDefinition(
             recurrence: try time.recurrence(),
             anchor: 0,
-            rules: ScheduleRules(misfire: misfire, jitter: jitter, start: bounds.start, end: bounds.end),
+            rules: ScheduleRules(
+                misfire: misfire,
+                overlap: overlap,
+                jitter: jitter,
+                start: bounds.start,
+                end: bounds.end
+            ),
             priority: priority,
             expiresMilliseconds: new.expiresMilliseconds,
             envelope: new.envelope
@@ -168,3 +188,4 @@ package struct ScheduleAddVerb: Verb {
 }
 
 extension ScheduleRules.Misfire: ExpressibleByArgument {}
+extension ScheduleRules.Overlap: ExpressibleByArgument {}

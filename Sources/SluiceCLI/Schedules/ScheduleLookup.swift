@@ -5,7 +5,7 @@ import Sluice
 
 /// Names schedules by their ids.
 package struct ScheduleTargets: ParsableArguments {
-    @Argument(help: ArgumentHelp("Ids of schedules.", valueName: "id")) var ids: [String]
+    @Argument(help: ArgumentHelp("Ids of schedules.", valueName: "schedule")) var ids: [String]
     @Option(name: .shortAndLong, help: "Look in this queue only.") var queue: String?
 
     package init() {}

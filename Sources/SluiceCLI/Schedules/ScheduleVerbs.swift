@@ -100,12 +100,16 @@ package struct ScheduleShowVerb: Verb {
         lines.append("when       " + (schedule.recurrence?.description ?? "unreadable"))
         lines.append("operation  \(schedule.name) in queue \(schedule.queue)")
         lines.append("misfire    \(rules.misfire.rawValue)")
+        if let overlap = rules.overlap { lines.append("overlap    \(overlap.rawValue)") }
         if rules.jitter > .zero { lines.append("jitter     up to \(DurationText.coarse(rules.jitter))") }
         if let start = rules.start { lines.append("start      \(time(start.milliseconds))") }
         if let end = rules.end { lines.append("end        \(time(end.milliseconds))") }
         lines.append("enqueued   \(QuantityText.grouped(stored.runs.enqueued))")
         if let last = stored.runs.last { lines.append("last       \(time(last.instant)), operation \(last.id)") }
         if let missed = stored.runs.missedAt { lines.append("missed     \(time(missed))") }
+        if let at = stored.runs.overlappedAt {
+            lines.append("overlapped \(time(at)): an earlier operation was in flight")
+        }
         lines.append("changed    \(time(stored.changedAt)) by \(stored.changedBy)")
         return lines
     }
@@ -199,6 +203,9 @@ package struct ScheduleRunVerb: Verb {
                 invocation.console.print(object, invocation.format)
             } else {
                 invocation.console.print(["\(reference.id)"])
+                if !reference.isNew {
+                    invocation.console.note("\(reference.id) is in flight (overlap): nothing was enqueued")
+                }
             }
         }
         return .done
@@ -255,7 +262,7 @@ package struct SchedulePreviewVerb: Verb {
         )
     }
 
-    @Argument(help: ArgumentHelp("Id of a schedule.", valueName: "id")) var id: String?
+    @Argument(help: ArgumentHelp("Id of a schedule.", valueName: "schedule")) var id: String?
     @Option(name: .shortAndLong, help: "Look in this queue only.") var queue: String?
     @OptionGroup var time: RecurrenceFlags
     @Option(name: .shortAndLong, help: ArgumentHelp("Show so many runs, 1 to 1000 (10).", valueName: "n"))

@@ -14,7 +14,7 @@ package struct CompletionsVerb: Verb {
                   \(Program.name) completions zsh > ~/.zfunc/_\(Program.name)
                   \(Program.name) completions fish > ~/.config/fish/completions/\(Program.name).fish
 
-                The shell then completes commands, options, fields of queries, and queues, tags, workers, operation names and the \
+                The shell then completes commands, options, fields of queries, and queues, tags, workers, schedules, operation names and the \
                 newest ids, which it reads from Redis within 150 ms or leaves out.
                 """
         )

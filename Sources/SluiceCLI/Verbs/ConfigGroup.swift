@@ -132,6 +132,8 @@ struct SettingsTable {
             ("operation-bytes", "\(Defaults.operationBytes)"), ("result-bytes", "\(Defaults.resultBytes)"),
             ("error-bytes", "\(Defaults.errorBytes)"), ("errors-kept", "\(Defaults.errorsKept)"),
             ("tags", "\(Defaults.tags)"), ("tag-bytes", "\(Defaults.tagBytes)"),
+            ("headers", "\(Defaults.headers)"), ("header-bytes", "\(Defaults.headerBytes)"),
+            ("headers-bytes", "\(Defaults.headersBytes)"),
             ("log-lines", "\(Defaults.logLines)"), ("log-bytes", "\(Defaults.logBytes)"),
             ("log-line-bytes", "\(Defaults.logLineBytes)"), ("json-depth", "\(Defaults.jsonDepth)"),
             ("report-interval", DurationText.exact(Defaults.reportInterval)), ("batch", "\(Defaults.batch)"),

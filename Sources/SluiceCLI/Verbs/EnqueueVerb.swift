@@ -23,7 +23,7 @@ package struct EnqueueVerb: Verb {
                   \(Program.name) enqueue --cwd /srv --env LEVEL=3 --stdin list.txt -- ./sort.sh
                   find . -name '*.png' -printf 'optipng "%p"\\n' | \(Program.name) enqueue --lines -
                   \(Program.name) enqueue sync account:=7 --unique 'sync 7' --if-exists replace
-                  \(Program.name) enqueue import file=a.csv -q imports --key acme
+                  \(Program.name) enqueue import file=a.csv -q imports --key acme --header tenant=acme
                   id=$(\(Program.name) enqueue sleep seconds:=60 --in 10m -o id)
                   \(Program.name) enqueue --batch operations.jsonl
 
@@ -37,8 +37,8 @@ package struct EnqueueVerb: Verb {
                 special meaning (for those: sh -c '…'). Empty lines and lines that begin with # are skipped. --cwd, --env and --stdin \
                 apply to each command.
                 If --durability is not reached in time, that is a warning and not a failure: the operation is stored.
-                --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, id, expires, attempts, \
-                runTimeout, track, unique, ifExists, freshFor, key. All lines of a file are checked before the first operation is sent.
+                --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, headers, id, expires, \
+                attempts, runTimeout, track, unique, ifExists, freshFor, key. All lines of a file are checked before the first operation is sent.
                 """
         )
     }
@@ -88,6 +88,7 @@ package struct EnqueueVerb: Verb {
         guard !hasFile || how.id == nil else {
             throw CLIError.usage("--id names one operation", fix: "use --batch with an \"id\" in each line")
         }
+        try how.headers.check()
         try surroundings.check(hasProgram: isProgram && args == nil)
         try settings.check()
     }

@@ -24,6 +24,7 @@ package struct ListVerb: Verb {
                   state, queue, name, tag   compared as they are: 'tag:v1*' also finds v10-prod, -t 'v1*' finds only the tag v1*
                   priority                  veryLow, low, normal, high or veryHigh, also with >= > <= <: 'priority:>=high'
                   age                       since the start, the end, or else the enqueue: 'age:>10m', 'age:<2h'
+                  schedule                  the schedule that has enqueued it
                   worker                    a worker's name, its id or the end of its id
                   id                        an id, its last 6 or more characters, or its beginning: 'id:01J9*'
                   args.PATH                 a value in the arguments: args.user.id:42, 'args.to:*@example.com'

@@ -15,7 +15,7 @@ package struct RerunVerb: Verb {
                   \(Program.name) rerun -w 'state:dead name:Resize' -q images-slow
 
                 Each new operation has an id of its own and names the old one (rerunOf); the old one stays as it is. Name, arguments, tags, \
-                priority, attempts and time limit are the same. k=v replaces one argument, k:=json one that is no text; -e opens all of \
+                headers, priority, attempts and time limit are the same. k=v replaces one argument, k:=json one that is no text; -e opens all of \
                 them in $VISUAL or $EDITOR. -q enqueues into another queue. What is signed or encrypted is checked and sealed anew, so it \
                 needs the keys. An interrupted rerun of a query enqueues again what was done before when it is repeated.
                 """
@@ -116,6 +116,7 @@ private struct Rerun: Sendable {
         var envelope = try client.verifiedEnvelope(detail)
         envelope.arguments = try arguments(envelope.arguments)
         envelope.rerunOf = header.id
+        envelope.schedule = nil
         try envelope.validate()
         return NewOperation(
             id: OperationID(),

@@ -87,6 +87,8 @@ struct OperationCard {
             facts.append(("limit key", key + (detail.waitsForKey ? ", waits for others of the key" : "")))
         }
         if !envelope.tags.isEmpty { facts.append(("tags", envelope.tags.joined(separator: ", "))) }
+        facts += envelope.headers.sorted { $0.key < $1.key }.map { ("header", "\($0.key)=\($0.value)") }
+        if let schedule = envelope.schedule { facts.append(("schedule", schedule)) }
         facts += times
         facts += pauses
         if let progress = detail.progress {

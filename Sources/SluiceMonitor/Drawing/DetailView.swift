@@ -114,6 +114,7 @@ struct DetailText {
         let envelope = try? OperationEnvelope(detail.record.envelope)
         var second = "queue \(SafeText.line(detail.queue))  priority \(header.priority.rawValue)"
         if let tags = envelope?.tags, !tags.isEmpty { second += "  tags \(SafeText.line(tags.joined(separator: ",")))" }
+        if let schedule = envelope?.schedule { second += "  schedule \(schedule)" }
         var third = "attempt \(detail.record.attempt)/\(envelope?.maxAttempts ?? 0)  delivery \(header.delivery)"
         if detail.record.fence > 0 { third += "  fence \(detail.record.fence)" }
         if detail.state == .executing { third += "  on \(worker(detail))" }
@@ -174,8 +175,12 @@ struct DetailText {
         let args =
             reading.hiddenArguments.map { block("args", SafeText.line($0)) }
             ?? block("args", SafeText.line(arguments.cutText(toBytes: 4_096)), suffix: "\(arguments.count) B")
+        let headers = reading.envelope.headers.sorted { $0.key < $1.key }.flatMap {
+            block("header", SafeText.line("\($0.key)=\($0.value)"))
+        }
         let signature = reading.signature.map { block("signed", SafeText.line($0)) } ?? []
-        return args + signature + (reading.failure.map { block("fault", SafeText.line($0.message), .dead) } ?? [])
+        return args + headers + signature
+            + (reading.failure.map { block("fault", SafeText.line($0.message), .dead) } ?? [])
     }
 
     private func result(_ detail: OperationDetail) -> [[Span]] {

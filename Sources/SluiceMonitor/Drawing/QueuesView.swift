@@ -4,9 +4,38 @@ import TerminalText
 extension MonitorView {
     func drawQueues(on grid: inout Grid) {
         let top = drawTop(on: &grid)
-        queueScreenList
-            .draw(on: &grid, headerAt: top, rowsFrom: top + 1, lines: size.height - top - 2, style: style)
+        let space = size.height - top - 2
+        let queues = max(1, model.board?.queues.count ?? 0)
+        let schedules = linesBelow(model.schedules.count, above: queues, space: space)
+        queueScreenList.draw(on: &grid, headerAt: top, rowsFrom: top + 1, lines: space - schedules, style: style)
         if let board = model.board, board.queues.isEmpty { drawNothing("no queues yet", y: top + 1, on: &grid) }
+        guard schedules > 2 else { return }
+        let below = top + 1 + min(queues, space - schedules)
+        let shown = schedules - 2 < model.schedules.count ? " (\(schedules - 2) of \(model.schedules.count))" : ""
+        grid.put("SCHEDULES, the next first" + shown, x: 1, y: below, look: Look(.heading))
+        scheduleList.draw(on: &grid, headerAt: below + 1, rowsFrom: below + 2, lines: schedules - 2, style: style)
+    }
+
+    private var scheduleList: ScreenList {
+        var list = ScreenList(columns: [
+            ScreenColumn("SCHEDULE", 10, .left, isFlexible: true),
+            ScreenColumn("QUEUE", 8, .left, drop: 1, isFlexible: true), ScreenColumn("NEXT", 10, .left),
+            ScreenColumn("LAST", 10, .left, drop: 2), ScreenColumn("ENQUEUED", 8, drop: 3),
+        ])
+        list.rows = model.schedules.map { row in
+            let stored = row.stored
+            return ScreenList.Row(cells: [
+                [Span(SafeText.line(stored.id))], [Span(SafeText.line(row.queue))],
+                row.standstill.map { [Span($0, .warning)] } ?? instant(stored.due), instant(stored.runs.last?.instant),
+                count(Int(clamping: stored.runs.enqueued)),
+            ])
+        }
+        return list
+    }
+
+    private func instant(_ milliseconds: Int64?) -> [Span] {
+        guard let milliseconds, let now = model.board?.time else { return [Span("–", .dim)] }
+        return [Span(TimeText.relative(milliseconds, now: now))]
     }
 
     private var queueScreenList: ScreenList {

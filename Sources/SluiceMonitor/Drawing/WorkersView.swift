@@ -7,8 +7,7 @@ extension MonitorView {
         drawWorkersTitle(on: &grid, y: top)
         let space = size.height - top - 3
         let workers = max(1, model.board?.workers.count ?? 0)
-        // The lost workers need a heading and a header, and get at least a third of the screen.
-        let lost = model.lost.isEmpty ? 0 : min(model.lost.count + 2, max(space - workers, space / 3))
+        let lost = linesBelow(model.lost.count, above: workers, space: space)
         workerList.draw(on: &grid, headerAt: top + 1, rowsFrom: top + 2, lines: space - lost, style: style)
         if let board = model.board, board.workers.isEmpty {
             drawNothing("no workers; start one with: sluice worker", y: top + 2, on: &grid)
@@ -17,6 +16,15 @@ extension MonitorView {
         let below = top + 2 + min(workers, space - lost)
         grid.put("LOST in the last 24 h, newest first", x: 1, y: below, look: Look(.heading))
         lostList.draw(on: &grid, headerAt: below + 1, rowsFrom: below + 2, lines: lost - 2, style: style)
+    }
+
+    /// The lines of a second list, with its heading and its header: at least a third of the screen.
+    ///
+    /// - Parameters:
+    ///   - rows: of the second list.
+    ///   - above: rows of the first list.
+    func linesBelow(_ rows: Int, above: Int, space: Int) -> Int {
+        rows == 0 ? 0 : min(rows + 2, max(space - above, space / 3))
     }
 
     /// `3 live, 1 LOST   busy 24 of 32 slots, 75%`

@@ -82,6 +82,8 @@ package struct MonitorModel: Sendable {
     package internal(set) var events = EventsPane()
     /// The newest lost workers, for the workers' screen.
     private(set) var lost: [LostSummary] = []
+    /// The schedules, for the queues' screen.
+    private(set) var schedules: [ScheduleRow] = []
     /// The newest data, if other data is shown.
     private var held: Board?
     var selection = Selection()
@@ -142,6 +144,11 @@ extension MonitorModel {
     /// Takes the lost workers.
     package mutating func ingest(_ workers: [LostSummary]) {
         if !isFrozen { lost = workers }
+    }
+
+    /// Takes the schedules.
+    package mutating func ingest(_ schedules: [ScheduleRow]) {
+        if !isFrozen { self.schedules = schedules }
     }
 
     /// Takes the rows of the operations' screen. While the screen is frozen, only rows of another list are shown.

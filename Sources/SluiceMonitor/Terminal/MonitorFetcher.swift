@@ -3,14 +3,16 @@ import Synchronization
 
 /// Reads the data of the monitor repeatedly, in another task than the one that handles keys.
 ///
-/// One pass: 1. read all queues; 2. read the operation on the detail screen, the rows of the operations' screen, or the lost workers on the
-/// workers' screen; 3. listen to the events of the current queues; 4. sleep until the next read is due. Events only bring the next read forward.
+/// One pass: 1. read all queues; 2. read the operation on the detail screen, the rows of the operations' screen, the schedules on the queues'
+/// screen, or the lost workers on the workers' screen; 3. listen to the events of the current queues; 4. sleep until the next read is due. Events only bring the next read forward.
 final class MonitorFetcher: Sendable {
     /// A result of a pass.
     enum Outcome: Sendable {
         case read(NamespaceSnapshot, DetailReading?)
         /// The newest lost workers.
         case lost([LostSummary])
+        /// The schedules of the queues.
+        case schedules([ScheduleRow])
         /// The rows of the operations' screen.
         case listed(OperationsReading)
         case failed(String, retryAt: Duration)
@@ -31,6 +33,8 @@ final class MonitorFetcher: Sendable {
         var nextLine = 0
         /// Whether the screen shows lost workers.
         var showsLost = false
+        /// Whether the screen shows schedules.
+        var showsSchedules = false
         /// What the operations' screen shows; nil = another screen is shown.
         var listed: OperationsRequest?
         /// Whether the screen shows events.
@@ -43,6 +47,7 @@ final class MonitorFetcher: Sendable {
     private static let executingRows = 200
     private static let logLines = 1_000
     private static let lostRows = 20
+    private static let scheduleQueues = 20
     /// Figures change with heartbeats only.
     private static let figuresInterval = Duration.seconds(5)
     private static let figuresQueues = 100
@@ -105,6 +110,9 @@ final class MonitorFetcher: Sendable {
             if focus.showsLost {
                 let queues = snapshot.queues.map(\.queue)
                 deliver(.lost(try await inspection.lostWorkers(queues: queues, limit: Self.lostRows)))
+            }
+            if focus.showsSchedules {
+                deliver(.schedules(try await inspection.scheduleRows(of: snapshot, queues: Self.scheduleQueues)))
             }
             if let request = focus.listed {
                 let scan = OperationsScan(broker: inspection, snapshot: snapshot, view: view)

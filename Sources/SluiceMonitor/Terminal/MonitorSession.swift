@@ -164,6 +164,7 @@ extension MonitorSession {
         case .deaf(let reason):
             model.notice = Notice("changes show only at each interval: \(SafeText.line(reason))", .warning)
         case .lost(let workers): model.ingest(workers)
+        case .schedules(let schedules): model.ingest(schedules)
         case .listed(let reading): model.ingest(reading)
         case .figures(let figures): model.ingest(figures)
         case .events(let reading, let instant): model.ingest(reading, at: instant)
@@ -184,6 +185,7 @@ extension MonitorSession {
                 address: model.detail?.address,
                 nextLine: model.detail?.nextLine ?? 0,
                 showsLost: model.screen == .workers && model.detail == nil,
+                showsSchedules: model.screen == .queues && model.detail == nil,
                 listed: model.screen == .operations && model.detail == nil ? model.operations.request : nil,
                 showsEvents: model.screen == .events && model.detail == nil,
                 showsFigures: [.overview, .queues].contains(model.screen) && model.detail == nil

@@ -10,8 +10,10 @@ extension CommandLineTests {
         @Test("are read from Redis; without a server there are none, and none is started")
         func values() async throws {
             let id = try await sluice.enqueue("noop", "-q", "mail", "-t", "vip")
+            try await sluice.lines("schedule", "add", "nightly", "noop", "--every", "1h", "-q", "reports")
             for (words, wanted) in [
-                (["cancel", "--queue", "m"], "mail"), (["list", "tag:"], "tag:vip"), (["enqueue", "no"], "noop"),
+                (["schedule", "show", "n"], "nightly"), (["cancel", "--queue", "m"], "mail"),
+                (["list", "tag:"], "tag:vip"), (["enqueue", "no"], "noop"),
                 (["show", String(id.prefix(10))], "\(id)\tready noop"),
             ] {
                 let outcome = await (try sluice.start(["complete", "--connect-timeout", "60s", "--"] + words)).outcome()

@@ -42,6 +42,8 @@ extension CommandLineTests {
                 "tries:=1",
                 "-t",
                 "letter",
+                "--header",
+                "tenant=acme",
                 "-p",
                 "high",
                 "--attempts",
@@ -56,6 +58,8 @@ extension CommandLineTests {
             #expect(shown["queue"]?.stringValue == "slow")
             #expect(shown["arguments"] == ["to": "bob", "tries": 1, "x": [1]])
             #expect(shown["tags"] == ["letter"] && shown["priority"]?.stringValue == "high")
+            #expect(shown["headers"] == ["tenant": "acme"])
+            #expect(try await sluice("show", new).output.contains("header     tenant=acme"))
             #expect(shown["maxAttempts"]?.intValue == 2 && shown["state"]?.stringValue == "ready")
             #expect(try await sluice.state(old) == "cancelled")
             // What is made by the command itself is not found by it.
@@ -82,7 +86,7 @@ extension CommandLineTests {
             let folder = try TemporaryDirectory()
             let keys = folder.path("keys")
             try await sluice.lines("config", "keys", keys, "--encrypt", "--id", "k1")
-            let old = try await sluice.enqueue("noop", "user=ann", "--keys-file", keys)
+            let old = try await sluice.enqueue("noop", "user=ann", "--header", "tenant=acme", "--keys-file", keys)
             let refused = try await sluice("rerun", old)
             #expect(refused.code == 5 && refused.errors.contains("--keys-file"), "\(refused.errors)")
             let new = try #require(
@@ -93,14 +97,16 @@ extension CommandLineTests {
             #expect(try await sluice.state(new) == "finished")
             let shown = await (try sluice.start(["show", new, "-o", "json", "--keys-file", keys])).outcome()
             #expect(try JSONValue(parsing: shown.output)["arguments"] == ["user": "bob"])
+            #expect(try JSONValue(parsing: shown.output)["headers"] == ["tenant": "acme"])
         }
 
         @Test("edit changes priority, time and tags of what waits; sealed tags need the keys; what runs is refused")
         func edit() async throws {
-            let id = try await sluice.enqueue("noop", "-t", "old")
+            let id = try await sluice.enqueue("noop", "-t", "old", "--header", "a=1")
             try await sluice.lines("edit", id, "-p", "high", "-t", "new", "-t", "other")
             var shown = try await sluice.json("show", id)
             #expect(shown["priority"]?.stringValue == "high" && shown["tags"] == ["new", "other"])
+            #expect(shown["headers"] == ["a": "1"])
             try await sluice.lines("edit", "-w", "tag:new", "-y", "--in", "1h")
             shown = try await sluice.json("show", id)
             #expect(shown["state"]?.stringValue == "scheduled" && shown["tags"] == ["new", "other"])

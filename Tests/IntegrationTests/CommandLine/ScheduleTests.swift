@@ -64,6 +64,33 @@ extension CommandLineTests {
             }
         }
 
+        @Test(
+            "with --overlap its operations have a key of its own; show, list and JSON name the schedule, a rerun has none"
+        )
+        func overlap() async throws {
+            try await sluice.lines("schedule", "add", "sync", "noop", "--every", "1h", "--overlap", "skip")
+            let first = try #require(try await sluice.lines("schedule", "run", "sync").first)
+            let again = try await sluice("schedule", "run", "sync")
+            #expect(again.output == first + "\n" && again.errors.contains("nothing was enqueued"), "\(again.errors)")
+            let operation = try await sluice.json("show", first)
+            #expect(operation["schedule"] == "sync" && operation["unique"]?["key"] == "schedule:sync", "\(operation)")
+            #expect(try await sluice("show", first).output.contains("schedule   sync"))
+            #expect(try await sluice.lines("list", "schedule:sync", "-o", "id") == [first])
+            #expect(try await sluice.json("schedule", "show", "sync")["overlap"] == "skip")
+            #expect(try await sluice("schedule", "show", "sync").output.contains("overlap    skip"))
+            let rerun = try #require(try await sluice.lines("rerun", first, "-o", "id").first)
+            #expect(try await sluice.json("show", rerun)["schedule"]?.isNull == true)
+            try await sluice.lines("schedule", "add", "sync", "noop", "--every", "1s", "--overlap", "skip", "--replace")
+            try await sluice.lines("queue", "pause", "default")
+            let worker = try await sluice.worker()
+            try await eventually("an instant is left out") {
+                try await sluice.json("schedule", "show", "sync")["overlapped"]?.isNull == false
+            }
+            #expect(try await sluice.lines("list", "schedule:sync", "-o", "id") == [first])
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
         @Test("without an id that exists says what is near; an id in two queues names both")
         func unknown() async throws {
             for queue in ["one", "two"] {
@@ -90,6 +117,7 @@ extension CommandLineTests {
                 (["--cron", "@daily", "--tz", "Europe/Berln"], "--tz Europe/Berlin"),
                 (["--every", "1h", "--misfire", "all"], "misfire"),
                 (["--every", "1h", "--end", "2020-01-01T00:00:00Z"], "no instant between now and its end"),
+                (["--every", "1h", "--overlap", "debounce"], "overlap"),
                 (["--every", "1h", "--attempts", "0"], "attempts is 0"),
             ]
         )

@@ -26,6 +26,14 @@ extension CommandLineTests {
                 (["enqueue", "noop", "--at", "9999-12-31T23:59:59Z"], 64, "more than 100 years away"),
                 (["enqueue", "noop", "--in", "5"], 64, "unit"),
                 (["enqueue", "noop", "--attempts", "0"], 64, "attempts is 0"),
+                (
+                    ["enqueue", "noop", "--header", "tenant"], 64,
+                    "expected NAME=VALUE"
+                ),
+                (["enqueue", "noop", "--header", "=x"], 64, "header name \"\" is not allowed"),
+                (["enqueue", "noop", "--header", "a=\u{1B}[31m"], 64, "the value of header \"a\""),
+                (["enqueue", "noop", "--header", "a=1", "--header", "a=2"], 64, "--header a is given twice"),
+                (["schedule", "add", "s", "noop", "--every", "1h", "--header", "a b=1"], 64, "header name \"a b\""),
                 (["enqueue", "noop", "--strict", "-q", "nobody"], 5, "has never been used"),
                 (["enqueue", "noop", "--read-only"], 5, "read-only"),
                 (["enqueue", "noop", "text=@/no/such/file"], 64, "/no/such/file"),

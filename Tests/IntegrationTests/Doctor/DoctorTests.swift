@@ -78,6 +78,15 @@ private struct Damage: Sendable {
         .warning("batch-left", "leftover", { _ in "batch:99" }) {
             try $0.damage("RPUSH", "batch:99:lane:2", "x")
         },
+        .error("instant-gone", "noInstant", { _ in "nightly" }) { try $0.plantSchedule() },
+        .error("instant-passed", "overdue", { _ in "nightly" }) {
+            try $0.plantSchedule()
+            try $0.damage("ZADD", "schedules:due", 1, "nightly")
+        },
+        .warning("schedule-stopped", "stopped", { _ in "nightly" }) { try $0.plantSchedule(fault: "it is not signed") },
+        .warning("schedule-gone", "leftover", { _ in "nightly" }) {
+            try $0.damage("ZADD", "schedules:due", 1, "nightly")
+        },
         .warning("clock", "clockBack", { _ in "lastSeen" }) {
             try $0.damage("HSET", "meta", "lastSeen", 4_000_000_000_000)
         },
@@ -90,6 +99,12 @@ private struct Damage: Sendable {
 }
 
 extension Ward {
+    /// A schedule that has no next instant.
+    fileprivate func plantSchedule(fault: String = "") throws {
+        let definition = #"{"every":3600000,"anchor":0,"operation":{"name":"noop","args":{}}}"#
+        try damage("HSET", "schedules", "nightly", "1 0 1 ann\n" + definition, "runs:nightly", "0 0 - 0 0\n" + fault)
+    }
+
     /// The set of the namespace's queues.
     fileprivate var registry: String {
         String(prefix.dropFirst().prefix { $0 != "/" }) + ":queues"
@@ -151,8 +166,12 @@ extension CommandLineTests {
                     $0["severity"]?.stringValue == "error" && !hopeless.contains($0["code"]?.stringValue ?? "")
                 }
                 if left.isEmpty { return }
-                for fix in left.compactMap({ $0["fix"]?.stringValue }) where fix.hasPrefix("redis-cli") {
-                    try run("sh", ["-c", TestUsers.commandLine(fix)])
+                for fix in left.compactMap({ $0["fix"]?.stringValue }) {
+                    if fix.hasPrefix("redis-cli") { try run("sh", ["-c", TestUsers.commandLine(fix)]) }
+                    for command in fix.split(separator: " && ") where command.hasPrefix("sluice schedule ") {
+                        let words = command.split(separator: " ").dropFirst().map(String.init)
+                        #expect(await (try sluice.start(words)).outcome().code == 0, "\(command)")
+                    }
                 }
             }
             let rest = try await sluice("doctor", "--deep").output
@@ -200,6 +219,13 @@ extension CommandLineTests {
             let lost = findings(try await sluice.json("doctor"))
             #expect(lost.contains { $0 == ("mail", "unswept", "\(ward.worker)", "warning") }, "\(lost)")
             #expect(lost.contains { $0 == ("mail", "noWorker", "mail", "warning") }, "\(lost)")
+            try ward.plantSchedule()
+            try ward.damage("ZADD", "schedules:due", 1, "nightly")
+            let overdue = try await sluice.json("doctor")["findings"]?.arrayValue?.first { $0["code"] == "overdue" }
+            #expect(
+                overdue?["severity"] == "warning" && overdue?["fix"] == "sluice worker -q mail",
+                "\(overdue ?? .null)"
+            )
         }
 
         @Test(

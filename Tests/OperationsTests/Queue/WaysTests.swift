@@ -10,7 +10,7 @@ private struct Shout: DistributedOperation {
         context.progress(0.25, "warming up")
         context.log("attempt \(context.attempt) of \(context.maxAttempts)")
         guard try context.fence > 0, context.attempt == 2 else { throw Oops() }
-        return text.uppercased() + " in " + context.queue
+        return text.uppercased() + " in " + context.queue + (context.headers["mark"] ?? "")
     }
 }
 
@@ -56,6 +56,10 @@ struct WaysTests {
         #expect(lines == ["attempt 1 of 3", "attempt 2 of 3"])
         #expect(operation.progress?.message == "warming up")
         #expect(try await queue.add(Discarding()).waitUntilFinished() == .cancelled)
+        let marked = queue.add(Shout(text: "hey"), headers: ["mark": "!"])
+        await clock.journal.wait(count: 2)
+        clock.advance(by: .seconds(2))
+        #expect(try await marked.value == "HEY in local!")
     }
 
     @Test("A definition makes operations with typed arguments and results")

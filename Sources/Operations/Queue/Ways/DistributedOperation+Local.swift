@@ -63,38 +63,43 @@ extension LocalOperationQueue {
     /// - Parameters:
     ///   - operation: the operation.
     ///   - priority: the priority.
+    ///   - headers: what `main` finds in `OperationContext.headers`.
     /// - Returns: the local operation, with the result of `main`.
     @discardableResult
     public func add<Work: DistributedOperation>(
         _ operation: Work,
-        priority: OperationPriority = .normal
+        priority: OperationPriority = .normal,
+        headers: [String: String] = [:]
     ) -> ValueOperation<Work.Output> {
-        let local = ValueOperation(running: operation, priority: priority, home: core)
+        let local = ValueOperation(running: operation, priority: priority, headers: headers, home: core)
         core.add(local)
         return local
     }
 }
 
 extension ValueOperation {
-    /// Makes a local operation of a distributed one. See `LocalOperationQueue.add(_:priority:)`.
+    /// Makes a local operation of a distributed one. See `LocalOperationQueue.add(_:priority:headers:)`.
     ///
     /// - Parameters:
     ///   - operation: the operation.
     ///   - priority: the priority.
+    ///   - headers: what `main` finds in `OperationContext.headers`.
     public convenience init<Work: DistributedOperation>(
         running operation: Work,
-        priority: OperationPriority = .normal
+        priority: OperationPriority = .normal,
+        headers: [String: String] = [:]
     ) where Work.Output == Output {
-        self.init(running: operation, priority: priority, home: .outside)
+        self.init(running: operation, priority: priority, headers: headers, home: .outside)
     }
 
     convenience init<Work: DistributedOperation>(
         running operation: Work,
         priority: OperationPriority,
+        headers: [String: String],
         home: QueueCore
     ) where Work.Output == Output {
         let id = OperationID()
-        let runs = LocalRuns(id)
+        let runs = LocalRuns(id, headers)
         let options = LocalOperationOptions(
             name: Work.name,
             priority: priority,
@@ -129,6 +134,7 @@ extension OperationContext {
             priority: local.priority,
             attempt: local.attempts,
             maxAttempts: Work.retryPolicy.attempts,
+            headers: runs.headers,
             fence: LocalLink.nextFence(),
             link: LocalLink(operation: local, runs: runs)
         )
@@ -172,12 +178,14 @@ private struct LocalLink: OperationLink {
     var onceResults: OnceResults? { runs.onceResults }
 }
 
-/// What the runs of a local operation have stored for the next attempt.
+/// What the runs of a local operation share: its headers, and what one stores for the next.
 private final class LocalRuns: Sendable {
     let stored = Guarded(StoredByRuns())
     let onceResults: OnceResults
+    let headers: [String: String]
 
-    init(_ id: OperationID) {
+    init(_ id: OperationID, _ headers: [String: String]) {
+        self.headers = headers
         onceResults = OnceResults(id: id, read: { [:] }, write: { _, _ in .stored })
     }
 }

@@ -1,9 +1,10 @@
 -- in the base
 -- Schedules: the hash `schedules` has id → "revision, 1 if it is paused, when it was changed, by whom", a line feed and the definition, and `runs:ID` →
--- "how many instants were enqueued, the last of them, id of its operation, the last instant that was missed", a line feed and why it does not go on.
+-- "how many instants were enqueued, the last of them, id of its operation, the last instant that was missed, the last one
+-- that its unique key kept from being enqueued", a line feed and why it does not go on.
 -- `schedules:due` has the ids of those that go on by their next instant.
 local SCHEDULES, DUE = PREFIX .. 'schedules', PREFIX .. 'schedules:due'
-local NEVER_FIRED = '0 0 - 0\n'
+local NEVER_FIRED = '0 0 - 0 0\n'
 
 -- What stands before the definition, or nil.
 local function schedule_head(id)

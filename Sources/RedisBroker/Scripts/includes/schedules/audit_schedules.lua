@@ -1,0 +1,11 @@
+-- Next instants against the schedules that they are of; a queue has at most 1,000 schedules.
+-- include: audit
+-- include: schedule_entry
+local function check_schedules()
+  local ids = call('ZRANGE', DUE, 0, 999)
+  for i = 1, #ids do
+    if call('HEXISTS', SCHEDULES, ids[i]) == 0 then
+      finding('leftover', ids[i], 'a next instant without a schedule', 'ZREM ' .. quoted(DUE) .. ' ' .. quoted(ids[i]))
+    end
+  end
+end

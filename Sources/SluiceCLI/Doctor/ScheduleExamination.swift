@@ -1,0 +1,82 @@
+import Operations
+import Schedules
+import Sluice
+import TerminalText
+
+extension Doctor {
+    /// Finds schedules that do not go on, although nothing has paused or ended them.
+    mutating func examineSchedules(_ snapshot: QueueSnapshot) async throws {
+        for stored in try await broker.allSchedules(queue: snapshot.queue) {
+            let schedule = Schedule(stored, queue: snapshot.queue)
+            let examination = ScheduleExamination(
+                schedule: schedule,
+                time: snapshot.time,
+                hasLiveWorkers: !snapshot.liveWorkers.isEmpty
+            )
+            if let diagnosis = examination.diagnosis { chart.add(diagnosis) }
+        }
+    }
+}
+
+/// What is wrong with a schedule.
+struct ScheduleExamination {
+    /// How late an instant may be, in milliseconds: after a heartbeat's interval another worker takes it.
+    static let patience: Int64 = 300_000
+
+    let schedule: Schedule
+    /// Milliseconds of server time.
+    let time: Int64
+    let hasLiveWorkers: Bool
+
+    var diagnosis: Diagnosis? {
+        switch schedule.state {
+        case .paused: nil
+        case .stopped:
+            finding(
+                .warning,
+                "stopped",
+                "a worker has stopped this schedule: \(schedule.fault ?? "")",
+                ScheduleText.fix(schedule)
+            )
+        case .over:
+            schedule.definition?.next(after: time).map { next in
+                finding(
+                    .error,
+                    "noInstant",
+                    "this schedule has no next instant, though one would be \(TimeText.rfc3339(next))",
+                    setAnew
+                )
+            }
+        case .active: overdue
+        }
+    }
+
+    private var overdue: Diagnosis? {
+        guard let due = schedule.stored.due, time - due > Self.patience else { return nil }
+        let late = "this schedule was due \(TimeText.relative(due, now: time)), and has enqueued nothing"
+        guard hasLiveWorkers else {
+            return finding(
+                .warning,
+                "overdue",
+                late + ": no live worker",
+                "\(Program.name) worker -q \(schedule.queue)"
+            )
+        }
+        return finding(.error, "overdue", late + ", though workers live", setAnew)
+    }
+
+    /// Sets the next instant, and makes the workers look.
+    private var setAnew: String {
+        let place = "\(schedule.id) -q \(schedule.queue)"
+        return "\(Program.name) schedule pause \(place) && \(Program.name) schedule resume \(place)"
+    }
+
+    private func finding(
+        _ severity: Diagnosis.Severity,
+        _ code: String,
+        _ message: String,
+        _ fix: String?
+    ) -> Diagnosis {
+        Diagnosis(severity, code, queue: schedule.queue, schedule.id, message, fix: fix)
+    }
+}

@@ -1,0 +1,90 @@
+import Testing
+
+@testable import Operations
+
+@Suite("Headers of an operation", .timeLimit(.minutes(1)))
+struct HeadersTests {
+    private let plain = #"{"name":"mail","args":{},"tags":["vip"],"attempts":2"#
+
+    private func envelope(_ headers: [String: String]) -> OperationEnvelope {
+        OperationEnvelope(
+            name: "mail",
+            tags: ["vip"],
+            headers: headers,
+            retry: RetryOverrides(attempts: 2),
+            runTimeout: .seconds(3)
+        )
+    }
+
+    private func stored(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    @Test("Without any, the stored bytes are those of before")
+    func none() {
+        #expect(stored(envelope([:]).encoded()) == plain + #","timeout":3000}"#)
+    }
+
+    @Test("They are stored in the order of their names, and read as they were")
+    func stored() throws {
+        let headers = ["tenant": "Ä \"quoted\" \\", "a.b-c_1": "", "trace": "00-4bf92f-01"]
+        let bytes = envelope(headers).encoded()
+        let object = #"{"a.b-c_1":"","tenant":"Ä \"quoted\" \\","trace":"00-4bf92f-01"}"#
+        #expect(
+            stored(bytes) == #"{"name":"mail","args":{},"tags":["vip"],"headers":"# + object
+                + #","attempts":2,"timeout":3000}"#
+        )
+        #expect(try OperationEnvelope(bytes) == envelope(headers))
+    }
+
+    @Test("What is no object of texts counts as none", arguments: ["[]", "null", #"{"a":1}"#, #""a""#])
+    func foreign(json: String) throws {
+        let read = try OperationEnvelope(Array(#"{"name":"mail","headers":\#(json),"tags":["vip"]}"#.utf8))
+        #expect(read.headers.isEmpty && read.tags == ["vip"])
+    }
+
+    @Test("The largest that are allowed")
+    func largest() throws {
+        try envelope(Dictionary(uniqueKeysWithValues: (0..<Defaults.headers).map { ("h\($0)", "") })).validate()
+        try envelope([String(repeating: "n", count: 128): String(repeating: "v", count: 1024)]).validate()
+        let four = (0..<4).map { ("\($0)", String(repeating: "v", count: 1023)) }
+        try envelope(Dictionary(uniqueKeysWithValues: four)).validate()
+        #expect(throws: OperationsError.self) {
+            try envelope(Dictionary(uniqueKeysWithValues: four + [("4", "")])).validate()
+        }
+    }
+
+    @Test(
+        "What is not allowed is named, with what is",
+        arguments: [
+            (["": "x"], #"header name "" is not allowed: use 1 to 128 letters, digits, '.', '_' or '-'"#),
+            (["a b": "x"], #"header name "a b" is not allowed: use 1 to 128 letters, digits, '.', '_' or '-'"#),
+            (["a": "x\ny"], #"the value of header "a" has a character that cannot be printed: use printable text"#),
+            (
+                ["a": "\u{202E}x"],
+                #"the value of header "a" has a character that cannot be printed: use printable text"#
+            ),
+            (
+                ["a": String(repeating: "ä", count: 513)],
+                #"header "a" has a value of 1026 bytes: use at most 1024"#
+            ),
+            (
+                Dictionary(uniqueKeysWithValues: (1...5).map { ("\($0)", String(repeating: "v", count: 1000)) }),
+                "the headers have 5005 bytes, names and values together: use at most 4096"
+            ),
+            (
+                Dictionary(uniqueKeysWithValues: (1...33).map { ("h\($0)", "v") }),
+                "33 headers: use at most 32"
+            ),
+        ] as [([String: String], String)]
+    )
+    func refused(headers: [String: String], message: String) {
+        let error = #expect(throws: OperationsError.self) { try envelope(headers).validate() }
+        #expect(error?.code == .invalidOption && error?.message == message, "\(error?.message ?? "")")
+    }
+
+    @Test("What shows an operation hides the password of a URL in a header")
+    func hidden() {
+        let bytes = envelope(["callback": "https://ann:secret@h.example/"]).encoded()
+        let reading = EnvelopeReading(bytes, id: OperationID(), queue: "mail")
+        #expect(reading.envelope.headers["callback"]?.contains("secret") == false)
+    }
+}
