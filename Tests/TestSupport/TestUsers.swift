@@ -36,7 +36,8 @@ package enum TestUsers {
         switch words.first {
         case "worker", "test-worker": return .worker
         case "enqueue", "wait", "result": return .producer
-        case "list", "ls", "show", "stats", "stat", "monitor", "logs", "events", "errors", "explain", "graph", "top", "complete",
+        case "list", "ls", "show", "stats", "stat", "monitor", "logs", "events", "errors", "explain", "graph", "top",
+            "complete",
             nil:
             return .monitor
         case "queue", "workers": return ["ls", "list", "show"].contains(words.dropFirst().first) ? .monitor : .operator

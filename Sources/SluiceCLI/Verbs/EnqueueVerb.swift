@@ -25,6 +25,7 @@ package struct EnqueueVerb: Verb {
                   \(Program.name) enqueue sync account:=7 --unique 'sync 7' --if-exists replace
                   \(Program.name) enqueue import file=a.csv -q imports --key acme --header tenant=acme
                   id=$(\(Program.name) enqueue sleep seconds:=60 --in 10m -o id)
+                  \(Program.name) enqueue cleanup --after $id:run
                   \(Program.name) enqueue --batch operations.jsonl
 
                 k=text is a string, k:=json any JSON, k=@file the text of a file.
@@ -38,7 +39,7 @@ package struct EnqueueVerb: Verb {
                 apply to each command.
                 If --durability is not reached in time, that is a warning and not a failure: the operation is stored.
                 --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, headers, id, expires, \
-                attempts, runTimeout, track, unique, ifExists, freshFor, key. All lines of a file are checked before the first operation is sent.
+                attempts, runTimeout, track, unique, ifExists, freshFor, key, after. All lines of a file are checked before the first operation is sent.
                 """
         )
     }
