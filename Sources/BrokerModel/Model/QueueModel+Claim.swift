@@ -54,7 +54,7 @@ extension QueueModel {
 
     private mutating func handOut(_ taken: [LaneElement], to worker: String) -> [ClaimedOperation] {
         add("started", taken.count)
-        let revision = liveRevision
+        let revision = takeLiveRevision()
         return taken.map { element in
             fence += 1
             workers[worker, default: HeldOperations()].inFlight[fence] = element

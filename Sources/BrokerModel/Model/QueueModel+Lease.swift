@@ -62,6 +62,7 @@ extension QueueModel {
     mutating func reconcile(known: [Int64], worker: String, epoch: Int) -> Reconciliation {
         workers[worker, default: HeldOperations()].note(epoch: epoch)
         let held = workers[worker]?.inFlight ?? [:]
+        let standing = takeLiveRevision()
         let unknown = Set(held.keys).subtracting(known).sorted()
         var reply = Reconciliation(found: [], lost: known.filter { held[$0] == nil }, more: false)
         var bytes = 0
@@ -74,7 +75,7 @@ extension QueueModel {
                 break
             }
             reply.found.append(
-                ClaimedOperation(fence: fence, header: element.header, envelope: envelope, standing: liveRevision)
+                ClaimedOperation(fence: fence, header: element.header, envelope: envelope, standing: standing)
             )
         }
         return reply

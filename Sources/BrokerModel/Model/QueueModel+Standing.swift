@@ -4,8 +4,12 @@ import Operations
 extension QueueModel {
     var livingStanding: [StandingCancel] { standing.filter { $0.endsAt > now } }
 
-    /// What a claim answers: 0 = no standing cancel is alive.
-    var liveRevision: Int64 { livingStanding.isEmpty ? 0 : standingRevision }
+    /// What a claim answers: 0 = no standing cancel is alive. Then they are forgotten, also should the clock go back.
+    mutating func takeLiveRevision() -> Int64 {
+        if !livingStanding.isEmpty { return standingRevision }
+        standing = []
+        return 0
+    }
 
     var standingCancels: StandingCancels {
         StandingCancels(time: now, revision: standingRevision, cancels: livingStanding)
