@@ -28,7 +28,7 @@ struct CancelListener: Sendable {
                     core.beatNow.request()
                     continue
                 case .outbox(let named):
-                    core.sweeps.request(named)
+                    core.sweeps.request(named, isUrgent: true)
                     continue
                 case .refused(let error):
                     core.cancelsAreRefused(error)

@@ -2,36 +2,50 @@ import Logging
 import Operations
 import Synchronization
 
-/// Queues in which a sweep is due, as the heartbeats say.
+/// Queues in which a sweep is due, as heartbeats and messages say.
 final class SweepRequests: Sendable {
-    private let names = Mutex<Set<String>>([])
+    private struct Requests {
+        var names: Set<String> = []
+        /// Something waits for it.
+        var isUrgent = false
+    }
+
+    private let requests = Mutex(Requests())
     let signal = Signal()
 
-    func request(_ name: String) {
-        _ = names.withLock { $0.insert(name) }
+    func request(_ name: String, isUrgent: Bool = false) {
+        requests.withLock { requests in
+            requests.names.insert(name)
+            requests.isUrgent = requests.isUrgent || isUrgent
+        }
         signal.raise()
     }
 
+    var isUrgent: Bool { requests.withLock { $0.isUrgent } }
+
     func take() -> Set<String> {
-        names.withLock { names in
-            defer { names = [] }
-            return names
+        requests.withLock { requests in
+            defer { requests = Requests() }
+            return requests.names
         }
     }
 }
 
 /// Hands back what lost workers held, and clears cancelled queues away.
 ///
-/// One pass: waits for a heartbeat that says a sweep is due, then a little by chance, so that not every worker does it; then
+/// One pass: waits for a heartbeat or a message that says a sweep is due, then a little by chance, so that not every worker does it; then
 /// sweeps in bounded steps until nothing is left.
 struct Sweeper: Sendable {
     private static let jitter: ClosedRange<Double> = 0...0.4
+    /// While dependents wait to hear of an end.
+    private static let urgentJitter: ClosedRange<Double> = 0...0.01
     let core: WorkerCore
 
     func run() async {
         while !Task.isCancelled {
             await core.sweeps.signal.wait()
-            try? await Task.sleep(for: .seconds(Double.random(in: Self.jitter)))
+            let jitter = core.sweeps.isUrgent ? Self.urgentJitter : Self.jitter
+            try? await Task.sleep(for: .seconds(Double.random(in: jitter)))
             for name in core.sweeps.take() where !Task.isCancelled { await sweep(name) }
         }
     }

@@ -40,10 +40,8 @@ local function resolve(dependency, sequence, state)
   if #heard > 0 then call('ZADD', dependents_key(dependency), unpack(scores)) end
   if #dependents > count then
     call('ZADD', OUTBOX, outbox_score(sequence, state), dependency)
-    return true
   end
-  if call('EXISTS', record_key(dependency)) == 0 then call('UNLINK', dependents_key(dependency)) end
-  return false
+  return #dependents > count
 end
 
 local function resolve_ended()
