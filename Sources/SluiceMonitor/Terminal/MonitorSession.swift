@@ -183,6 +183,7 @@ extension MonitorSession {
                 interval: interval,
                 address: model.detail?.address,
                 nextLine: model.detail?.nextLine ?? 0,
+                showsGraph: model.readsGraph,
                 showsLost: model.screen == .workers && model.detail == nil,
                 listed: model.screen == .operations && model.detail == nil ? model.operations.request : nil,
                 showsEvents: model.screen == .events && model.detail == nil,
