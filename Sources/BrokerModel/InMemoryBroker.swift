@@ -203,12 +203,19 @@ extension InMemoryBroker {
         read(queue) { $0.limitKey(key) }
     }
 
-    package func edges(_ kind: DependencyEdges, of id: OperationID, queue: String) async throws -> [OperationID] {
+    package func edges(
+        _ kind: DependencyEdges,
+        of id: OperationID,
+        limit: Int,
+        queue: String
+    ) async throws -> [OperationID] {
         read(queue) { model in
-            switch kind {
-            case .needs: (model.needs[id] ?? [:]).keys.sorted()
-            case .dependents: (model.dependents[id]?.entries ?? []).map(\.id).sorted()
-            }
+            let all =
+                switch kind {
+                case .needs: Array((model.needs[id] ?? [:]).keys)
+                case .dependents: (model.dependents[id]?.entries ?? []).map(\.id)
+                }
+            return Array(all.sorted().prefix(limit))
         }
     }
 

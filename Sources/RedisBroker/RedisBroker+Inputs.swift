@@ -26,7 +26,12 @@ extension RedisBroker {
 }
 
 extension RedisBroker {
-    package func edges(_ kind: DependencyEdges, of id: OperationID, queue: String) async throws -> [OperationID] {
+    package func edges(
+        _ kind: DependencyEdges,
+        of id: OperationID,
+        limit: Int,
+        queue: String
+    ) async throws -> [OperationID] {
         // A scan may name one twice.
         var ids: Set<OperationID> = []
         var cursor = "0"
@@ -38,8 +43,8 @@ extension RedisBroker {
             let reply = try await read(.edges, arguments).array ?? []
             cursor = reply.first?.string ?? "0"
             ids.formUnion(reply.dropFirst().compactMap { $0.bytes.flatMap { OperationID(utf8: $0) } })
-        } while cursor != "0"
-        return ids.sorted()
+        } while cursor != "0" && ids.count < limit
+        return Array(ids.sorted().prefix(limit))
     }
 }
 

@@ -284,7 +284,7 @@ struct MonitorViewTests {
         #expect(
             (1...13).map { model.grid(80, 24).text(row: $0) }.joined(separator: "\n") == """
                  01KDZ9GN4R0000000000000008  encode.part7  ► executing
-                 [i]nfo  [a]ttempts 2  [l]ogs  [t]imeline  [r]aw
+                 [i]nfo  [a]ttempts 2  [l]ogs  [g]raph  [t]imeline  [r]aw
                  queue video  priority veryHigh  tags vip
                  attempt 2/5  delivery 1  fence 8  on h3-w2
                  ████████████████████████████████░░░░░░░░░░░░░░░░  68%  pass 2 of 3
@@ -356,7 +356,8 @@ struct MonitorViewTests {
         #expect(!draw().contains("newest") && !draw().contains("following"))
         _ = model.type("G")
         #expect(draw().contains("newest") && draw().contains("following"))
-        _ = model.type("fg")
+        _ = model.type("f")
+        _ = model.handle(.home)
         #expect(draw().contains("line 0."))
     }
 

@@ -178,6 +178,8 @@ extension BrokerConformance {
                 dependents.sorted(),
                 "what depends on it"
             )
+            let some = try await bench.broker.edges(.dependents, of: first, limit: 60, queue: bench.queue)
+            try bench.expect(some.count, 60, "some of what depends on it")
             let needs = try await bench.broker.edges(.needs, of: dependents[0], queue: bench.queue)
             try bench.expect(needs, [first], "what one of them depends on")
             while try await bench.broker.sweep(queue: bench.queue).more {}

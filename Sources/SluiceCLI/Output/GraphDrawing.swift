@@ -5,8 +5,6 @@ import TerminalText
 
 /// A graph of operations as text.
 struct GraphDrawing {
-    /// Of what depends on one operation, so many are drawn.
-    private static let shownDependents = 20
     private let graph: OperationGraph
     private let detail: OperationDetail
 
@@ -17,73 +15,14 @@ struct GraphDrawing {
 
 extension GraphDrawing {
     func lines(_ style: Style) -> [String] {
-        var tree = Tree(graph: graph, style: style, subject: detail.id)
-        for root in graph.roots { tree.add(root, indent: "", branch: "") }
-        return [summary] + tree.lines
+        let tree = GraphTree(graph, subject: detail.id, style: style)
+        return [summary] + tree.rows.map { row in row.spans.reduce(row.branch) { $0 + style.paint($1.text, $1.role) } }
     }
 
-    /// `graph of 7QK2MX merge   10 operations: 5 finished, 1 executing, 4 blocked   critical path 4m10s: …`
+    /// `graph of 7QK2MX merge   10 operations: 5 finished, 1 executing, 4 blocked   critical path 4m10s over 3`
     private var summary: String {
-        let counts = OperationState.allCases.compactMap { state in
-            graph.counts[state].map { "\(QuantityText.grouped($0)) \(state.rawValue)" }
-        }
-        let count = graph.order.count
-        var text = "graph of \(detail.id) \(SafeText.line(detail.envelope.name))   "
-        text +=
-            "\(QuantityText.grouped(count)) \(count == 1 ? "operation" : "operations"): "
-            + counts.joined(separator: ", ")
-        let path = graph.criticalPath
-        guard path.milliseconds > 0 else { return text }
-        return text
-            + "   critical path \(DurationText.precise(.milliseconds(path.milliseconds))) over \(path.ids.count)"
-    }
-
-    private struct Tree {
-        let graph: OperationGraph
-        let style: Style
-        let subject: OperationID
-        var lines: [String] = []
-        private var shown: Set<OperationID> = []
-
-        init(graph: OperationGraph, style: Style, subject: OperationID) {
-            (self.graph, self.style, self.subject) = (graph, style, subject)
-        }
-
-        /// What depends on an operation stands below it once. Without recursion: a chain may have any length.
-        mutating func add(_ root: OperationID, indent: String, branch: String) {
-            var open: [(id: OperationID?, indent: String, branch: String)] = [(root, indent, branch)]
-            while let (id, indent, branch) = open.popLast() {
-                guard let id, let node = graph.nodes[id] else {
-                    lines.append(branch)
-                    continue
-                }
-                let isNew = shown.insert(id).inserted
-                let above = isNew || node.dependents.isEmpty ? "" : style.usesASCII ? "  ^" : "  ↑"
-                lines.append(branch + text(node) + above)
-                guard isNew else { continue }
-                let dependents = node.dependents.prefix(GraphDrawing.shownDependents)
-                let more = node.dependents.count - dependents.count
-                if more > 0 {
-                    open.append((nil, "", indent + last + "\(QuantityText.grouped(more)) more depend on it"))
-                }
-                for (place, dependent) in dependents.enumerated().reversed() {
-                    let isLast = place == dependents.count - 1 && more == 0
-                    open.append((dependent, indent + (isLast ? "   " : bar), indent + (isLast ? last : between)))
-                }
-            }
-        }
-
-        private var bar: String { style.usesASCII ? "|  " : "│  " }
-        private var between: String { style.usesASCII ? "|- " : "├─ " }
-        private var last: String { style.usesASCII ? "`- " : "└─ " }
-
-        private func text(_ node: OperationGraph.Node) -> String {
-            let name = SafeText.line(node.detail.envelope.name)
-            let time = node.runTime(now: graph.time)
-            let ran = time > 0 ? "  \(DurationText.precise(.milliseconds(time)))" : ""
-            let mark = "\(style.mark(node.detail.state)) \(node.id) \(name)  \(style.word(node.detail.state))\(ran)"
-            return node.id == subject ? mark + "  " + (style.usesASCII ? "<" : "◀") : mark
-        }
+        let name = SafeText.line(detail.envelope.name)
+        return (["graph of \(detail.id) \(name)"] + graph.summary).joined(separator: "   ")
     }
 }
 

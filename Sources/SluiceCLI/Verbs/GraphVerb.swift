@@ -16,7 +16,8 @@ package struct GraphVerb: Verb {
                   \(Program.name) graph 7QK2MX -o json
 
                 Reads along the edges in both directions, the nearest operations first. In the tree each operation stands below what it \
-                depends on; where it stands a second time, ↑ says that what depends on it is shown above. The critical path is the one along which the \
+                depends on; where it stands a second time, ↑ says that what depends on it is shown above. Of many \
+                siblings 20 are drawn, the others counted by state. The critical path is the one along which the \
                 runs took longest. \(Program.name) explain says why an operation waits.
                 """
         )

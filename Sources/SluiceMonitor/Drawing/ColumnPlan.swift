@@ -97,7 +97,7 @@ struct ScreenList: Sendable {
         on grid: inout Grid,
         style: Style
     ) {
-        let width = spans.reduce(0) { $0 + $1.text.displayWidth }
+        let width = spans.displayWidth
         let isRight = columns[slot.index].alignment == .right
         let x = slot.x + (isRight ? max(0, slot.width - width) : 0)
         let cut =
@@ -109,6 +109,8 @@ struct ScreenList: Sendable {
 }
 
 extension [Span] {
+    var displayWidth: Int { reduce(0) { $0 + $1.text.displayWidth } }
+
     /// Cuts spans to a width.
     func truncated(toWidth width: Int, mark: String) -> [Span] {
         var left = width

@@ -2,14 +2,17 @@ import Operations
 import TerminalText
 
 extension DetailText {
-    /// `[i]nfo  [a]ttempts 2/5  [l]ogs  [t]imeline  [r]aw`
+    /// `[i]nfo  [a]ttempts 2  [l]ogs  [g]raph  [t]imeline  [r]aw`; where there is little room, `[i] [a] [l] [g]raph [t] [r]`.
     var tabs: [Span] {
         let attempts = pane.detail.map { " \($0.record.attempt)" } ?? ""
         let titles: [(DetailTab, String)] = [
-            (.info, "[i]nfo"), (.attempts, "[a]ttempts\(attempts)"), (.logs, "[l]ogs"), (.timeline, "[t]imeline"),
-            (.raw, "[r]aw"),
+            (.info, "[i]nfo"), (.attempts, "[a]ttempts\(attempts)"), (.logs, "[l]ogs"), (.graph, "[g]raph"),
+            (.timeline, "[t]imeline"), (.raw, "[r]aw"),
         ]
-        return titles.map { Span($1, $0 == pane.tab ? .heading : .dim) }.spaced(by: "  ")
+        let spans = titles.map { Span($1, $0 == pane.tab ? .heading : .dim) }
+        let whole = spans.spaced(by: "  ")
+        guard whole.displayWidth > width else { return whole }
+        return spans.map { $0.role == .heading ? $0 : Span(String($0.text.prefix(3)), .dim) }.spaced()
     }
 
     /// The failed attempts with their whole errors, and the current one.

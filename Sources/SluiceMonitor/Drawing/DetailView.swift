@@ -11,12 +11,13 @@ extension MonitorView {
     func drawDetail(on grid: inout Grid) {
         guard let text = detailText, let pane = model.detail else { return }
         var y = 1
-        for line in text.header {
+        let header = text.header.prefix(headerSpace)
+        for line in header {
             grid.put(line.truncated(toWidth: size.width - 2, mark: style.cutMark), x: 1, y: y)
             y += 1
         }
         let lines = text.lines
-        let space = detailSpace(header: text.header.count)
+        let space = detailSpace(header: header.count)
         let most = max(0, lines.count - space)
         let first = pane.isFollowing ? most : min(pane.scroll, most)
         for (index, line) in lines.dropFirst(first).prefix(space).enumerated() {
@@ -35,13 +36,23 @@ extension MonitorView {
     /// How far the shown tab can be scrolled.
     package var detailScroll: Int {
         guard let text = detailText else { return 0 }
-        return max(0, text.lines.count - detailSpace(header: text.header.count))
+        return max(0, text.lines.count - detailSpace(header: text.header.prefix(headerSpace).count))
     }
+
+    /// The lines for what stands above every tab, such that a line of the tab has room.
+    private var headerSpace: Int { max(0, size.height - 3) }
 
     private var detailText: DetailText? {
         guard let pane = model.detail else { return nil }
         let executing = model.executing(pane.address)
-        return DetailText(pane, executing: executing, view: model.view, style: style, width: size.width - 2)
+        return DetailText(
+            pane,
+            executing: executing,
+            view: model.view,
+            style: style,
+            width: size.width - 2,
+            isFrozen: model.isFrozen
+        )
     }
 }
 
@@ -52,19 +63,22 @@ struct DetailText {
     let view: PayloadView
     let style: Style
     let width: Int
+    let isFrozen: Bool
 
     init(
         _ pane: DetailPane,
         executing: ExecutingSummary?,
         view: PayloadView,
         style: Style,
-        width: Int
+        width: Int,
+        isFrozen: Bool
     ) {
         self.pane = pane
         self.executing = executing
         self.view = view
         self.style = style
         self.width = max(1, width)
+        self.isFrozen = isFrozen
     }
 
     /// What stands above every tab: the operation, and the tabs.
@@ -83,14 +97,15 @@ struct DetailText {
         case .info: info(detail)
         case .attempts: attempts(detail)
         case .logs: log
+        case .graph: graph
         case .timeline: timeline(detail)
         case .raw: raw(detail)
         }
     }
 
     private func info(_ detail: OperationDetail) -> [[Span]] {
-        facts(detail) + progress(detail) + times(detail) + cancel(detail) + arguments(detail) + result(detail)
-            + errors(detail)
+        facts(detail) + progress(detail) + times(detail) + links(detail) + cancel(detail) + arguments(detail)
+            + result(detail) + errors(detail)
     }
 
     private var missing: String {

@@ -62,8 +62,7 @@ extension MonitorView {
         if case .live = freshness { right.append(Span(" · every \(DurationText.short(model.truth.interval))", .dim)) }
         if model.isFrozen { right.append(Span(" · FROZEN", .warning)) }
         if let time = model.board?.time { right.append(Span(" · \(TimeText.clock(time).prefix(5)) UTC", .dim)) }
-        let width = right.reduce(0) { $0 + $1.text.displayWidth }
-        let x = max(1, size.width - width - 1)
+        let x = max(1, size.width - right.displayWidth - 1)
         grid.put(right, x: x, y: 0)
         let left = [
             Span("sluice", .heading), Span(" ns:\(SafeText.line(model.namespace))"),

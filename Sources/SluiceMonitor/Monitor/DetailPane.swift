@@ -10,25 +10,29 @@ package struct DetailReading: Sendable {
     /// The number of the first of `lines`.
     package var firstLine: Int
     package var lines: [LogLine]
+    /// nil = it was not read.
+    package var graph: OperationGraph?
 
     package init(
         address: OperationAddress,
         detail: OperationDetail?,
         time: Int64?,
         firstLine: Int = 0,
-        lines: [LogLine] = []
+        lines: [LogLine] = [],
+        graph: OperationGraph? = nil
     ) {
         self.address = address
         self.detail = detail
         self.time = time
         self.firstLine = firstLine
         self.lines = lines
+        self.graph = graph
     }
 }
 
 /// The tabs of the detail screen.
 package enum DetailTab: Sendable, CaseIterable {
-    case info, attempts, logs, timeline, raw
+    case info, attempts, logs, graph, timeline, raw
 }
 
 /// The detail screen of one operation.
@@ -42,6 +46,8 @@ package struct DetailPane: Sendable {
     package private(set) var isMissing = false
     private(set) var time: Int64?
     private(set) var log: [LogLine] = []
+    /// What the operation is connected with, as it was read last.
+    private(set) var graph: OperationGraph?
     /// The number of the next log line to read.
     package private(set) var nextLine = 0
     package private(set) var tab = DetailTab.info
@@ -56,6 +62,7 @@ package struct DetailPane: Sendable {
         isMissing = reading.detail == nil
         // The details of an operation that retention has removed stay on the screen, with a mark.
         if let detail = reading.detail { self.detail = detail }
+        if let graph = reading.graph { self.graph = graph }
         let known = max(0, nextLine - reading.firstLine)
         guard known <= reading.lines.count else { return }
         log = (log + reading.lines.dropFirst(known)).suffix(Self.logLines)

@@ -6,7 +6,7 @@ package enum KeyAction: Sendable, Hashable, CaseIterable {
     case nextState, previousState
     case search, searchNext, searchPrevious, filter, sort, reverse, mark, markAll, unmark
     case cancel, retry, remove, pauseQueue, quietWorker, stopWorker
-    case info, attempts, logs, timeline, raw, followLog, copy
+    case info, attempts, logs, graph, timeline, raw, followLog, copy
     case freeze, refresh, faster, slower, follow, wide, export, help
 }
 
@@ -72,7 +72,14 @@ package enum KeyTable {
         KeyBinding(
             "g G",
             [.character("g"): .first, .home: .first, .character("G"): .last, .end: .last],
-            help: "first, last; also Home, End"
+            help: "first, last; also Home, End",
+            in: lists
+        ),
+        KeyBinding(
+            "Home G",
+            [.home: .first, .character("G"): .last, .end: .last],
+            help: "first, last line; also End",
+            in: [.detail]
         ),
         KeyBinding(
             "i a l t r",
@@ -83,6 +90,7 @@ package enum KeyTable {
             help: "the tabs of the operation",
             in: [.detail]
         ),
+        KeyBinding("g", [.character("g"): .graph], help: "the tab of dependencies", in: [.detail]),
         KeyBinding(
             "f",
             [.character("f"): .followLog],

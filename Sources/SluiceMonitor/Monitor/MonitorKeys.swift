@@ -90,11 +90,14 @@ extension MonitorModel {
         case .info: detail?.show(.info)
         case .attempts: detail?.show(.attempts)
         case .logs: detail?.show(.logs)
+        case .graph: return showGraph()
         case .timeline: detail?.show(.timeline)
         case .raw: detail?.show(.raw)
         case .followLog: detail?.toggleFollow(most: detailScroll)
         case .copy: return copy()
-        case .freeze: setFrozen(!isFrozen)
+        case .freeze:
+            setFrozen(!isFrozen)
+            return readsGraph ? [.refresh] : []
         case .refresh: return [.refresh]
         case .faster: return changeInterval(by: -1)
         case .slower: return changeInterval(by: 1)
@@ -133,6 +136,13 @@ extension MonitorModel {
         guard case .operation(let address) = selectedItem else { return }
         operations.toggleMark(address)
         move(by: 1)
+    }
+
+    /// The graph is read only while it is shown, so at once.
+    private mutating func showGraph() -> [MonitorCommand] {
+        let wasRead = readsGraph
+        detail?.show(.graph)
+        return readsGraph && !wasRead ? [.refresh] : []
     }
 
     private mutating func changeInterval(by step: Int) -> [MonitorCommand] {

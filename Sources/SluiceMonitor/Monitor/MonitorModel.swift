@@ -138,8 +138,13 @@ extension MonitorModel {
     /// Takes the details of the operation on the detail screen.
     package mutating func ingest(_ reading: DetailReading) {
         guard detail?.address == reading.address else { return }
+        var reading = reading
+        if isFrozen { reading.graph = nil }
         detail?.update(reading)
     }
+
+    /// Whether the screen shows the graph of an operation, and not a frozen one.
+    package var readsGraph: Bool { detail?.tab == .graph && !isFrozen }
 
     /// Takes the lost workers.
     package mutating func ingest(_ workers: [LostSummary]) {

@@ -31,6 +31,8 @@ final class MonitorFetcher: Sendable {
         var interval: Duration
         var address: OperationAddress?
         var nextLine = 0
+        /// Whether the screen shows the graph of the operation.
+        var showsGraph = false
         /// Whether the screen shows lost workers.
         var showsLost = false
         /// Whether the screen shows schedules.
@@ -48,6 +50,7 @@ final class MonitorFetcher: Sendable {
     private static let logLines = 1_000
     private static let lostRows = 20
     private static let scheduleQueues = 20
+    private static let graphOperations = 200
     /// Figures change with heartbeats only.
     private static let figuresInterval = Duration.seconds(5)
     private static let figuresQueues = 100
@@ -148,14 +151,21 @@ final class MonitorFetcher: Sendable {
         guard let address = focus.address else { return nil }
         async let details = inspection.details([address.id], queue: address.queue)
         async let log = inspection.log(address.id, queue: address.queue, from: focus.nextLine, limit: Self.logLines)
+        async let connected = graph(focus, of: address)
         let (first, lines) = try await log
         return DetailReading(
             address: address,
             detail: try await details.first ?? nil,
             time: snapshot.queues.first { $0.queue == address.queue }?.time ?? snapshot.time,
             firstLine: first,
-            lines: lines
+            lines: lines,
+            graph: try await connected
         )
+    }
+
+    private func graph(_ focus: Focus, of address: OperationAddress) async throws -> OperationGraph? {
+        guard focus.showsGraph else { return nil }
+        return try await inspection.graph(of: address.id, queue: address.queue, limit: Self.graphOperations)
     }
 
     /// Listens to these queues, if they differ from the previous ones.

@@ -184,6 +184,7 @@ extension MonitorSession {
                 interval: interval,
                 address: model.detail?.address,
                 nextLine: model.detail?.nextLine ?? 0,
+                showsGraph: model.readsGraph,
                 showsLost: model.screen == .workers && model.detail == nil,
                 showsSchedules: model.screen == .queues && model.detail == nil,
                 listed: model.screen == .operations && model.detail == nil ? model.operations.request : nil,

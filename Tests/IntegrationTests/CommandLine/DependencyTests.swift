@@ -61,6 +61,18 @@ extension CommandLineTests {
             #expect(try await sluice.json("graph", "first")["edges"]?.arrayValue?.count == 4)
         }
 
+        @Test("graph draws twenty of many siblings and counts the others by state")
+        func folded() async throws {
+            let first = try await sluice.enqueue("noop")
+            let lines = (0..<45).map { #"{"name":"noop","id":"part-\#($0)","after":"\#(first)"}"# }
+            try await sluice.lines("enqueue", "--batch", try file(lines), "--quiet")
+            try await sluice.lines("cancel", "part-44", "--quiet")
+            let tree = try await sluice.lines("graph", first)
+            #expect(tree.count == 23, "the summary, the first, twenty, the others: \(tree)")
+            let others = tree.last ?? ""
+            #expect(others.hasPrefix("└─ … 25 more: 2") && others.contains(" blocked"), "\(tree)")
+        }
+
         @Test(
             "cancel --tree ends all that depends on one, also what would run; retry --tree runs again what was cancelled because of one"
         )

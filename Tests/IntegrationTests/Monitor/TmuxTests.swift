@@ -98,7 +98,7 @@ struct TmuxTests {
         #expect(try await tmux.shell() == (0, true))
     }
 
-    @Test("The detail screen has tabs for attempts, log, timeline and raw, and copies the id")
+    @Test("The detail screen has tabs for attempts, log, graph, timeline and raw, and copies the id")
     func detail() async throws {
         let site = MonitorSite()
         let worker = try site.worker(options: "--allow", "exec")
@@ -115,8 +115,10 @@ struct TmuxTests {
         try await tmux.shows("attempt 1", "exit")
         try await tmux.type("l")
         try await tmux.shows("step 40", "following 40/40")
-        try await tmux.type("g")
+        try await tmux.type("\u{1B}[H")
         try await tmux.shows("step 1\n")
+        try await tmux.type("g")
+        try await tmux.shows("1 operation: 1 dead", "✗ \(id) exec")
         try await tmux.type("t")
         try await tmux.shows("enqueued", "started", "dead")
         try await tmux.type("r")

@@ -104,7 +104,9 @@ extension MonitorBroker {
             for detail in layer {
                 let dependencies = try await dependencies(of: detail, queue: queue)
                 needs[detail.id] = dependencies
-                for other in try await dependencies + dependents(of: detail, queue: queue) where !seen.contains(other) {
+                // Edges come from what each needs. What depends on it only leads on, as long as there is room.
+                let dependents = isCutShort ? [] : try await dependents(of: detail, limit: limit + 1, queue: queue)
+                for other in dependencies + dependents where !seen.contains(other) {
                     guard seen.count < limit else {
                         isCutShort = true
                         break
@@ -125,10 +127,10 @@ extension MonitorBroker {
         return try await edges(.needs, of: detail.id, queue: queue)
     }
 
-    private func dependents(of detail: OperationDetail, queue: String) async throws -> [OperationID] {
+    private func dependents(of detail: OperationDetail, limit: Int, queue: String) async throws -> [OperationID] {
         let links = detail.links
         guard links.dependentCount > links.dependents.count else { return links.dependents }
-        return try await edges(.dependents, of: detail.id, queue: queue)
+        return try await edges(.dependents, of: detail.id, limit: limit, queue: queue)
     }
 
     /// Reads the details of any number of operations, in calls of bounded size.

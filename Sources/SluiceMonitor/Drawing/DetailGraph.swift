@@ -1,0 +1,72 @@
+import Operations
+import TerminalText
+
+extension DetailText {
+    /// From this width on, ids are whole.
+    private static let wholeIDs = 78
+    /// So much of a line stays for an operation. The lines before it are cut at their beginning.
+    private static let operationRoom = 48
+
+    /// What the operation is connected with, as `sluice graph` draws it.
+    var graph: [[Span]] {
+        guard let graph = pane.graph else { return [[Span(notRead, .dim)]] }
+        let idLength = width < Self.wholeIDs ? ShortID.length(for: graph.order) : OperationID.characterCount
+        let tree = GraphTree(graph, subject: pane.address.id, style: style, idLength: idLength)
+        var lines = graph.summary.map { [Span($0)] }
+        let summary = Array(lines.joined(separator: [Span("   ")]))
+        if summary.displayWidth <= width { lines = [summary] }
+        if graph.isCutShort {
+            let count = QuantityText.grouped(graph.order.count)
+            lines.append([Span("there are more; these are the nearest \(count)", .warning)])
+        }
+        return lines + tree.rows.map { [Span(cut($0.branch), .dim)] + $0.spans }
+    }
+
+    private var notRead: String {
+        if pane.isMissing { return "removed before its graph was read" }
+        return isFrozen ? "not read before the screen was frozen" : "reading …"
+    }
+
+    private func cut(_ branch: String) -> String {
+        let room = max(6, width - Self.operationRoom)
+        return branch.count > room ? style.cutMark + branch.suffix(room - 1) : branch
+    }
+
+    /// What the operation depends on, and what depends on it.
+    func links(_ detail: OperationDetail) -> [[Span]] {
+        let links = detail.links
+        let length = ShortID.length(for: links.needs.map(\.dependency.id) + links.dependents)
+        var lines: [[Span]] = []
+        if links.needCount > 0 {
+            let needs = links.needs.filter { !$0.isMet } + links.needs.filter(\.isMet)
+            let done = QuantityText.grouped(links.needCount - links.unmetCount)
+            let end = "(\(done) of \(QuantityText.grouped(links.needCount)) done)"
+            lines.append(row("needs", needs.map { text($0, length) }, of: links.needCount, end: end))
+        }
+        if links.dependentCount > 0 {
+            let ids = links.dependents.map { [Span(ShortID.text($0, length: length, style: style))] }
+            lines.append(row("needed by", ids, of: links.dependentCount))
+        }
+        return lines
+    }
+
+    /// `⊘ …7QK2MX hold`
+    private func text(_ need: OperationNeeds.Need, _ length: Int) -> [Span] {
+        let id = ShortID.text(need.dependency.id, length: length, style: style)
+        let policy = need.dependency.policy == .cancel ? "" : " \(need.dependency.policy.rawValue)"
+        guard let state = need.state else { return [Span("\(id) gone\(policy)", .dim)] }
+        return [Span(state.mark(ascii: style.usesASCII), state.role), Span(" \(id)\(policy)")]
+    }
+
+    /// As many of the items as have room, at least one, and how many there are besides.
+    private func row(_ label: String, _ items: [[Span]], of count: Int, end: String = "") -> [Span] {
+        var shown = items
+        while true {
+            let more = count > shown.count ? [[Span("\(QuantityText.grouped(count - shown.count)) more", .dim)]] : []
+            let parts = [[Span(label, .dim)]] + shown + more + (end.isEmpty ? [] : [[Span(end, .dim)]])
+            let line = Array(parts.joined(separator: [Span("  ")]))
+            guard line.displayWidth > width, shown.count > 1 else { return line }
+            shown.removeLast()
+        }
+    }
+}

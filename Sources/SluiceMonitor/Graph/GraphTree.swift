@@ -1,0 +1,130 @@
+import Operations
+import TerminalText
+
+/// A graph of operations as a tree, in which each operation stands below what it depends on.
+package struct GraphTree {
+    /// A line of the tree, safe to print.
+    package struct Row: Sendable, Equatable {
+        /// The lines from what it depends on, before the operation.
+        package var branch: String
+        package var spans: [Span]
+    }
+
+    private enum Item {
+        case operation(OperationID, indent: String, branch: String)
+        /// Siblings that are only counted.
+        case others([OperationID], branch: String)
+    }
+
+    /// Of the operations below one, and of the roots, so many are drawn.
+    private static let shownSiblings = 20
+
+    package private(set) var rows: [Row] = []
+    private let graph: OperationGraph
+    private let subject: OperationID
+    private let style: Style
+    private let idLength: Int
+    private var shown: Set<OperationID> = []
+    /// On a way from a root to the subject, what follows each operation; nil = the root.
+    private var way: [OperationID?: OperationID] = [:]
+
+    /// - Parameters:
+    ///   - subject: is marked, and drawn however many siblings it has.
+    ///   - idLength: the number of characters of ids, counted from their ends.
+    package init(
+        _ graph: OperationGraph,
+        subject: OperationID,
+        style: Style,
+        idLength: Int = OperationID.characterCount
+    ) {
+        (self.graph, self.subject, self.style, self.idLength) = (graph, subject, style, idLength)
+        findWay()
+        draw()
+    }
+
+    private mutating func findWay() {
+        var known: Set<OperationID> = []
+        var id = subject
+        while known.insert(id).inserted, let need = graph.nodes[id]?.needs.first {
+            way[need] = id
+            id = need
+        }
+        way[nil] = id
+    }
+
+    /// What depends on an operation stands below it once. Without recursion: a chain may have any length.
+    private mutating func draw() {
+        var open = Array(items(graph.roots, below: nil, indent: "").reversed())
+        while let item = open.popLast() {
+            switch item {
+            case .others(let ids, let branch): rows.append(Row(branch: branch, spans: [others(ids)]))
+            case .operation(let id, let indent, let branch):
+                guard let node = graph.nodes[id] else { continue }
+                let isNew = shown.insert(id).inserted
+                rows.append(Row(branch: branch, spans: spans(node, isRepeated: !isNew && !node.dependents.isEmpty)))
+                if isNew { open += items(node.dependents, below: id, indent: indent).reversed() }
+            }
+        }
+    }
+
+    /// - Parameter parent: nil = the siblings are the roots.
+    private func items(_ siblings: [OperationID], below parent: OperationID?, indent: String) -> [Item] {
+        let drawn = drawn(siblings, below: parent)
+        let others = siblings.count > drawn.count ? siblings.filter { !drawn.contains($0) } : []
+        let isRoot = parent == nil
+        var items = drawn.enumerated().map { place, id in
+            let isLast = place == drawn.count - 1 && others.isEmpty
+            return Item.operation(
+                id,
+                indent: isRoot ? "" : indent + (isLast ? "   " : bar),
+                branch: isRoot ? "" : indent + (isLast ? last : between)
+            )
+        }
+        if !others.isEmpty { items.append(.others(others, branch: isRoot ? "" : indent + last)) }
+        return items
+    }
+
+    /// The first siblings, with the one that leads to the subject.
+    private func drawn(_ siblings: [OperationID], below parent: OperationID?) -> [OperationID] {
+        let first = Array(siblings.prefix(Self.shownSiblings))
+        guard first.count < siblings.count, let wanted = way[parent], !first.contains(wanted) else { return first }
+        return first.dropLast() + [wanted]
+    }
+
+    private var bar: String { style.usesASCII ? "|  " : "│  " }
+    private var between: String { style.usesASCII ? "|- " : "├─ " }
+    private var last: String { style.usesASCII ? "`- " : "└─ " }
+
+    /// `► 7QK2MX merge  executing  2.1s  ◀`
+    private func spans(_ node: OperationGraph.Node, isRepeated: Bool) -> [Span] {
+        let state = node.detail.state
+        let id = ShortID.text(node.id, length: idLength, style: style)
+        let time = node.runTime(now: graph.time)
+        var end = time > 0 ? "  \(DurationText.precise(.milliseconds(time)))" : ""
+        if node.id == subject { end += style.usesASCII ? "  <" : "  ◀" }
+        if isRepeated { end += style.usesASCII ? "  ^" : "  ↑" }
+        return [
+            Span(state.mark(ascii: style.usesASCII), state.role),
+            Span(" \(id) \(SafeText.line(node.detail.envelope.name))  "), Span(state.rawValue, state.role), Span(end),
+        ]
+    }
+
+    /// `… 180 more: 170 blocked, 10 finished`
+    private func others(_ ids: [OperationID]) -> Span {
+        let counts = ids.compactMap { graph.nodes[$0]?.detail.state }.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        return Span("\(style.cutMark) \(QuantityText.grouped(ids.count)) more: \(StateCounts.text(counts))", .dim)
+    }
+}
+
+extension OperationGraph {
+    /// `10 operations: 5 finished, 1 executing, 4 blocked`, and, if one has run, `critical path 4m10s over 3`.
+    package var summary: [String] {
+        let count = "\(QuantityText.grouped(order.count)) \(order.count == 1 ? "operation" : "operations")"
+        let counts = "\(count): \(StateCounts.text(self.counts))"
+        let path = criticalPath
+        guard path.milliseconds > 0 else { return [counts] }
+        return [
+            counts, "critical path \(DurationText.precise(.milliseconds(path.milliseconds))) over \(path.ids.count)",
+        ]
+    }
+}
