@@ -120,10 +120,14 @@ extension QueueModel {
 
     /// The next ones at unique keys, and what depends on what has ended.
     mutating func goOn() {
+        var isLeft = false
         while !freedKeys.isEmpty || !endedDependencies.isEmpty {
             passKeys()
-            resolveEnded()
+            let ended = endedDependencies
+            endedDependencies = []
+            isLeft = resolve(ended) || isLeft
         }
+        if isLeft { effects.messages.append((nil, .outbox(queue: queue))) }
     }
 
     /// Ends a call.
@@ -133,62 +137,65 @@ extension QueueModel {
         (wasBlocked, startableAt) = (false, nil)
     }
 
-    private mutating func resolveEnded() {
-        var index = 0
-        var isLeft = false
-        while index < endedDependencies.count {
-            let (id, sequence, end) = endedDependencies[index]
-            isLeft = resolve(id, sequence, end) || isLeft
-            index += 1
-        }
-        endedDependencies = []
-        if isLeft { effects.messages.append((nil, .outbox(queue: queue))) }
-    }
-
     /// A sweep goes on with those of whose end not all dependents have heard.
     mutating func clearOutbox() {
         leftToResolve = Self.resolvedBySweep
         while leftToResolve > 0, let entry = outbox.popFirst() {
             leftToResolve -= 1
             let (sequence, end) = DependencyEnd.read(score: entry.score)
-            resolve(entry.id, sequence, end)
+            let isLeft = resolve([(entry.id, sequence, end)])
+            if !isLeft, operations[entry.id] == nil { dependents[entry.id] = nil }
         }
     }
 
-    /// - Returns: whether some dependents have not heard.
-    @discardableResult
-    private mutating func resolve(_ id: OperationID, _ sequence: Int64, _ end: DependencyEnd) -> Bool {
-        let waiting = dependents[id]?.upTo(sequence - 1, limit: .max).map(\.id) ?? []
-        let heard = waiting.prefix(leftToResolve)
-        leftToResolve -= heard.count
-        for dependent in heard { resolve(dependent, id, sequence, end) }
-        if waiting.count > heard.count {
-            outbox.insert(id, score: end.score(sequence))
-            return true
+    /// Dependents hear of ends, each of all that concern it.
+    ///
+    /// - Returns: whether some have not heard.
+    private mutating func resolve(_ ended: [(id: OperationID, sequence: Int64, end: DependencyEnd)]) -> Bool {
+        var hearing: [OperationID] = []
+        var ends: [OperationID: [(id: OperationID, sequence: Int64, end: DependencyEnd)]] = [:]
+        var isLeft = false
+        for entry in ended {
+            let waiting = dependents[entry.id]?.upTo(entry.sequence - 1, limit: .max).map(\.id) ?? []
+            let heard = waiting.prefix(leftToResolve)
+            leftToResolve -= heard.count
+            for dependent in heard {
+                if ends[dependent] == nil { hearing.append(dependent) }
+                ends[dependent, default: []].append(entry)
+            }
+            guard waiting.count > heard.count else { continue }
+            outbox.insert(entry.id, score: entry.end.score(entry.sequence))
+            isLeft = true
         }
-        if operations[id] == nil { dependents[id] = nil }
-        return false
+        for dependent in hearing { hear(dependent, ends[dependent] ?? []) }
+        return isLeft
     }
 
-    /// One dependent hears of an end. What has no such need any more was released, or is gone.
-    private mutating func resolve(
-        _ dependent: OperationID,
-        _ dependency: OperationID,
-        _ sequence: Int64,
-        _ end: DependencyEnd
+    /// What has no such need any more was released, or is gone.
+    private mutating func hear(
+        _ id: OperationID,
+        _ ends: [(id: OperationID, sequence: Int64, end: DependencyEnd)]
     ) {
-        guard let need = needs[dependent]?[dependency] else { return forget(dependent, of: dependency) }
-        dependents[dependency]?.insert(dependent, score: sequence)
-        guard !need.isMet else { return }
-        needs[dependent]?[dependency]?.end = end
-        if needs[dependent]?[dependency]?.isMet ?? false {
-            if end == .finished { keepInput(dependent, dependency) }
-            return leaveBlocked(dependent)
+        var failed: (id: OperationID, end: DependencyEnd)?
+        var hasMet = false
+        for (dependency, sequence, end) in ends {
+            guard let need = needs[id]?[dependency] else {
+                forget(id, of: dependency)
+                continue
+            }
+            dependents[dependency]?.insert(id, score: sequence)
+            guard !need.isMet else { continue }
+            needs[id]?[dependency]?.end = end
+            if needs[id]?[dependency]?.isMet ?? false {
+                hasMet = true
+                if end == .finished { keepInput(id, dependency) }
+            } else if need.policy == .cancel, failed == nil {
+                failed = (dependency, end)
+            }
         }
-        guard need.policy == .cancel, let record = operations[dependent]?.record,
-            effectiveState(of: record) == .blocked
-        else { return }
-        cancelDependent(dependent, of: dependency, end)
+        if hasMet { leaveBlocked(id) }
+        guard let failed, let record = operations[id]?.record, effectiveState(of: record) == .blocked else { return }
+        cancelDependent(id, of: failed.id, failed.end)
     }
 
     private mutating func forget(_ dependent: OperationID, of dependency: OperationID) {

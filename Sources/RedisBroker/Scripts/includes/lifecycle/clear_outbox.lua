@@ -10,7 +10,8 @@ local function clear_outbox()
     if not first[1] then return end
     left_to_resolve = left_to_resolve - 1
     call('ZREM', OUTBOX, first[1])
-    local is_left = resolve(first[1], end_of_outbox_score(first[2]))
+    local sequence, state = end_of_outbox_score(first[2])
+    local is_left = resolve({ first[1], sequence, state })
     if not is_left and call('EXISTS', record_key(first[1])) == 0 then call('UNLINK', dependents_key(first[1])) end
   end
 end

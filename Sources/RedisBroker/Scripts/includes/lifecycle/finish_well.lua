@@ -1,5 +1,6 @@
 -- Operations end well, many at once: see finish.lua.
 -- include: finish
+-- include: keep_input
 -- The finished record's state and end, next to each other, are all that changes in it.
 local FINISHED = 'f' .. NOW36
 
@@ -19,6 +20,7 @@ local function finish_tracked(id, reference, result)
     return
   end
   if result ~= '' then call('HSET', extras_key(id), 'result', result) end
+  if is_linked(reference) then note_result(id, result) end
   note_end(id, reference, 'f')
   event(id, 'f', false)
 end

@@ -8,56 +8,78 @@
 local RESOLVED_AT_ONCE = 50
 local left_to_resolve = RESOLVED_AT_ONCE
 
--- One dependent hears of an end. What has no such need any more was released, or is gone. `heard` gathers the others.
-local function resolve_one(dependent, dependency, state, result, heard)
-  local policy, before = read_need(call('HGET', needs_key(dependent), dependency))
-  if not policy then
-    call('ZREM', dependents_key(dependency), dependent)
-    return
-  end
-  heard[#heard + 1] = dependent
-  if is_met(before, policy) then return end
-  call('HSET', needs_key(dependent), dependency, need_of(policy, state))
-  if is_met(state, policy) then
-    keep_input(dependent, dependency, result)
-    if call('HINCRBY', extras_key(dependent), 'unmet', '-1') <= 0 then leave_blocked(dependent) end
-  elseif policy == 'cancel' then
-    local head = head_of(dependent)
-    if head and state_of(head) == 'b' then cancel_dependent(dependent, head, dependency, state) end
-  end
-end
-
--- The outbox keeps a dependency as long as dependents have not heard, also without its record. Returns whether there are such.
-local function resolve(dependency, sequence, state)
+-- What depends on something that has ended, by the sequence of that: at most left_to_resolve. The outbox keeps a dependency as long as dependents have
+-- not heard, also without its record; returns whether there are such. `ends` gathers by dependent: the dependencies and how each ended.
+local function note_ends(dependency, sequence, state, ends)
   local before = format('(%.0f', sequence)
   local dependents = call('ZRANGEBYSCORE', dependents_key(dependency), '-inf', before, 'LIMIT', '0', format('%d', left_to_resolve + 1))
   local count = min(#dependents, left_to_resolve)
   left_to_resolve = left_to_resolve - count
-  local result = count > 0 and state == 'f' and call('HGET', extras_key(dependency), 'result')
-  local heard, scores = {}, {}
-  for i = 1, count do resolve_one(dependents[i], dependency, state, result, heard) end
-  for i = 1, #heard do scores[2 * i - 1], scores[2 * i] = format('%.0f', sequence), heard[i] end
-  if #heard > 0 then call('ZADD', dependents_key(dependency), unpack(scores)) end
-  if #dependents > count then
-    call('ZADD', OUTBOX, outbox_score(sequence, state), dependency)
+  for i = 1, count do
+    local id = dependents[i]
+    if not ends[id] then
+      ends[id] = { ids = {}, states = {} }
+      ends[#ends + 1] = id
+    end
+    local n = #ends[id].ids + 1
+    ends[id].ids[n], ends[id].states[n] = dependency, state
   end
+  if #dependents > count then call('ZADD', OUTBOX, outbox_score(sequence, state), dependency) end
   return #dependents > count
 end
 
-local function resolve_ended()
-  local list, i, is_left = ended_dependencies, 1, false
-  while list[i] do
-    is_left = resolve(list[i], list[i + 1], list[i + 2]) or is_left
-    i = i + 3
+-- One dependent hears of ends. What has no such need any more was released, or is gone. `heard` gathers by dependency who has heard of its end.
+local function hear(id, dependencies, states, heard)
+  local needs, changed, met, failed = call('HMGET', needs_key(id), unpack(dependencies)), {}, 0, nil
+  for i = 1, #dependencies do
+    local dependency, state = dependencies[i], states[i]
+    local policy, before = read_need(needs[i])
+    if not policy then
+      call('ZREM', dependents_key(dependency), id)
+    else
+      heard[dependency] = heard[dependency] or {}
+      table.insert(heard[dependency], id)
+      if not is_met(before, policy) then
+        changed[#changed + 1], changed[#changed + 2] = dependency, need_of(policy, state)
+        if is_met(state, policy) then
+          met = met + 1
+          if state == 'f' then keep_input(id, dependency) end
+        elseif policy == 'cancel' and not failed then
+          failed = i
+        end
+      end
+    end
   end
-  ended_dependencies = nil
-  if is_left then pcall('PUBLISH', CHANNELS .. 'control', 'outbox') end
+  if #changed > 0 then call('HSET', needs_key(id), unpack(changed)) end
+  if met > 0 and call('HINCRBY', extras_key(id), 'unmet', format('%d', -met)) <= 0 then leave_blocked(id) end
+  if failed then
+    local head = head_of(id)
+    if head and state_of(head) == 'b' then cancel_dependent(id, head, dependencies[failed], states[failed]) end
+  end
+end
+
+-- Of these ends (id, sequence, letter, id, …): their dependents hear of them. Returns whether some have not heard.
+local function resolve(list)
+  local ends, heard, is_left = {}, {}, false
+  for i = 1, #list, 3 do is_left = note_ends(list[i], list[i + 1], list[i + 2], ends) or is_left end
+  for i = 1, #ends do hear(ends[i], ends[ends[i]].ids, ends[ends[i]].states, heard) end
+  for i = 1, #list, 3 do
+    local ids, scores = heard[list[i]] or {}, {}
+    for k = 1, #ids do scores[2 * k - 1], scores[2 * k] = format('%.0f', list[i + 1]), ids[k] end
+    if #ids > 0 then call('ZADD', dependents_key(list[i]), unpack(scores)) end
+    heard[list[i]] = nil
+  end
+  return is_left
 end
 
 function go_on()
   will_go_on = false
+  local is_left = false
   while freed or ended_dependencies do
     pass_keys()
-    if ended_dependencies then resolve_ended() end
+    local list = ended_dependencies
+    ended_dependencies = nil
+    if list then is_left = resolve(list) or is_left end
   end
+  if is_left then pcall('PUBLISH', CHANNELS .. 'control', 'outbox') end
 end

@@ -30,7 +30,7 @@ local function add_needs(id, needs)
     call('ZADD', dependents_key(need.id), is_end(need.state) and format('%.0f', sequence_of(need.head)) or '0', id)
     call('HSET', extras_key(need.id), 'dependents', '1')
     set_linked(need.id, need.head)
-    if need.state == 'f' then keep_input(id, need.id, call('HGET', extras_key(need.id), 'result')) end
+    if need.state == 'f' then keep_input(id, need.id) end
   end
   call('HSET', extras_key(id), 'unmet', format('%d', needs.unmet))
   if needs.failed then cancel_dependent(id, head_of(id), needs.failed.id, needs.failed.state) end

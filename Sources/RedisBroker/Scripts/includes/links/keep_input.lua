@@ -5,8 +5,17 @@ local INPUT_BYTES = 4096
 local INPUTS_BYTES = 65536
 local function inputs_key(id) return PREFIX .. 'inputs:' .. id end
 
-local function keep_input(id, dependency, result)
-  if not result or #result > INPUT_BYTES then return end
+-- Results that this call has read or written: of each dependency one, '' = it has none.
+local results = {}
+local function note_result(id, result) results[id] = result end
+local function result_of(id)
+  if not results[id] then results[id] = call('HGET', extras_key(id), 'result') or '' end
+  return results[id]
+end
+
+local function keep_input(id, dependency)
+  local result = result_of(dependency)
+  if result == '' or #result > INPUT_BYTES then return end
   local bytes = tonumber(call('HGET', extras_key(id), 'inputBytes') or 0) + #result
   if bytes > INPUTS_BYTES then return end
   call('HSET', extras_key(id), 'inputBytes', format('%d', bytes))
