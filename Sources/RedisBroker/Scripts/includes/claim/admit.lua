@@ -18,7 +18,7 @@ local function obey_intent(id, head)
   return true
 end
 
--- A reference counts only while its record is ready and has the same header: whoever changes one changes the other. Only that it is linked may have
+-- A reference counts only while its record is ready and has the same header: what changes one changes the other. Only that it is linked may have
 -- come later.
 -- Returns the record to hand out, or nil. Every new string costs time for each of its bytes, so nothing is cut out of it here.
 local function admit_tracked(element, record, intents)
