@@ -10,6 +10,8 @@ NOTES = "decisions/0023-what-bounds-the-figures.md"
 REASONS = {
     "one by one, awaited": "The budget leaves the enqueue script less time than its commands take.",
     "pick-up by an idle worker": "Redis and the worker are cold after a pause.",
+    "no-op, tracked, with limit keys": "The sets of each key are kept one operation at a time (decision 29).",
+    "1 →": "Each edge is stored on both sides and resolved one at a time (decision 31).",
     "scripts over 5 ms while that many fall due": "In most runs the machine explains only some of these calls.",
 }
 
@@ -174,6 +176,18 @@ def local_queue(f):
     return table(("time of an empty operation", "Sluice", "Foundation", "times better"), [*rows, memory])
 
 
+def flow(f):
+    """What limits, keys and dependencies cost."""
+    def row(each):
+        share = f"{each['ratio']:.2f} × {each['reference']['name']}"
+        time = next((other for other in f.items if other["name"] == f"{each['name']}, script time per operation"), None)
+        served = f"{number(time['value'])} µs ({number(time['reference']['value'])} µs)" if time else ""
+        return each["name"].replace("no-op, tracked, with", "no-ops with"), rate(each["value"]), share, served
+
+    rows = [lambda each=each: row(each) for each in f.items if each["group"] == "flow" and each["unit"] == "1/s"]
+    return table(("drain", "", "share", "Redis' own time for one (plain)"), rows)
+
+
 def budgets(f):
     """How many budgets were met, and each that was not."""
     judged = [each for each in f.items if "met" in each]
@@ -237,6 +251,11 @@ def page(measured, docs):
     lines += section("Throughput and latency", kinds(f), wrapped(pictures) if drawn else [])
     if (compared := docs / "peers.jsonl").exists():
         lines += peers.section(compared, docs / "plots", wrapped)
+    about_flow = wrapped(
+        "Whole drains by one worker with 500 slots, each right after a drain of as many plain tracked operations; the median of seven such pairs. A "
+        "chain and a serial queue run one operation at a time, so PING is beside them."
+    )
+    lines += section("Limits, keys and dependencies", flow(f), about_flow if flow(f) else [])
     lines += section(
         "The local queue next to Foundation's `OperationQueue`",
         local_queue(f),

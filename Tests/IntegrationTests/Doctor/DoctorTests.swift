@@ -78,6 +78,10 @@ private struct Damage: Sendable {
         .warning("batch-left", "leftover", { _ in "batch:99" }) {
             try $0.damage("RPUSH", "batch:99:lane:2", "x")
         },
+        .error("dependents-gone", "lost", { "\($0.blocked)" }) { try $0.damage("DEL", "dependents:\($0.needed)") },
+        .error("unmet-counter", "counter", { "\($0.blocked)" }) {
+            try $0.damage("HSET", "x:\($0.blocked)", "unmet", 5)
+        },
         .error("instant-gone", "noInstant", { _ in "nightly" }) { try $0.plantSchedule() },
         .error("instant-passed", "overdue", { _ in "nightly" }) {
             try $0.plantSchedule()

@@ -14,6 +14,9 @@ struct Ward: Sendable {
     private(set) var executing = OperationID()
     private(set) var executingFence: Int64 = 0
     private(set) var finished = OperationID()
+    /// Ready; `blocked` waits for it.
+    private(set) var needed = OperationID()
+    private(set) var blocked = OperationID()
 
     init(_ queue: String, _ broker: RedisBroker, redis: TestRedis = .shared) async throws {
         self.queue = queue
@@ -49,6 +52,13 @@ struct Ward: Sendable {
         _ = try await broker.enqueue(waiting + [later, expiring, untracked], queue: queue)
         ready = waiting.map(\.id)
         scheduled = later.id
+        let dependency = Self.operation()
+        let dependent = NewOperation(
+            envelope: Self.envelope,
+            links: OperationLinks(after: [Dependency(dependency.id)])
+        )
+        _ = try await broker.enqueue([dependency, dependent], queue: queue)
+        (needed, blocked) = (dependency.id, dependent.id)
     }
 
     private mutating func settle(_ operations: [ClaimedOperation], _ broker: RedisBroker) async throws {
