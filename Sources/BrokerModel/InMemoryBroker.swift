@@ -37,6 +37,7 @@ package final class InMemoryBroker: Broker {
             model.announceStartable()
             model.announceKeys()
             model.leftToResolve = QueueModel.resolvedAtOnce
+            model.edgesLeft = QueueModel.edgesAtOnce
             state.listeners.notify(of: &model)
             state.queues[queue] = model
             return result

@@ -58,7 +58,9 @@ struct ScriptLibraryTests {
         #expect(complete.contains("RESOLVED_AT_ONCE = \(QueueModel.resolvedAtOnce)\n"))
         #expect(complete.contains("INPUT_BYTES = \(DependencyInput.shortResultBytes)\n"))
         #expect(complete.contains("INPUTS_BYTES = \(DependencyInput.keptBytes)\n"))
+        #expect(complete.contains("EDGES_AT_ONCE = \(QueueModel.edgesAtOnce)\n"))
         let sweep = try #require(scripts.first { $0.name == "sweep" }).source
+        #expect(sweep.contains("SWEPT_AT_ONCE = \(QueueModel.sweptAtOnce)\n"))
         #expect(sweep.contains("RESOLVED_BY_SWEEP = \(QueueModel.resolvedBySweep)\n"))
         let enqueue = try #require(scripts.first { $0.name == "enqueue_linked" }).source
         #expect(enqueue.contains("NEEDS = \(OperationLinks.mostDependencies)\n"))

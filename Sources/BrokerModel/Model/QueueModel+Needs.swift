@@ -64,7 +64,9 @@ enum DependencyEnd: Int64, CaseIterable {
 // What depends on others waits until they have ended.
 extension QueueModel {
     static let resolvedAtOnce = 50
+    static let edgesAtOnce = 500
     static let resolvedBySweep = 100
+    static let sweptAtOnce = 50
 
     func unmetCount(of id: OperationID) -> Int { needs[id]?.values.count { !$0.isMet } ?? 0 }
 
@@ -126,6 +128,7 @@ extension QueueModel {
             let ended = endedDependencies
             endedDependencies = []
             isLeft = resolve(ended) || isLeft
+            forgetRemoved(ended)
         }
         if isLeft { effects.messages.append((nil, .outbox(queue: queue))) }
     }
@@ -140,11 +143,19 @@ extension QueueModel {
     /// A sweep goes on with those of whose end not all dependents have heard.
     mutating func clearOutbox() {
         leftToResolve = Self.resolvedBySweep
-        while leftToResolve > 0, let entry = outbox.popFirst() {
-            leftToResolve -= 1
+        var list: [(id: OperationID, sequence: Int64, end: DependencyEnd)] = []
+        while list.count < Self.sweptAtOnce, let entry = outbox.popFirst() {
             let (sequence, end) = DependencyEnd.read(score: entry.score)
-            let isLeft = resolve([(entry.id, sequence, end)])
-            if !isLeft, operations[entry.id] == nil { dependents[entry.id] = nil }
+            list.append((entry.id, sequence, end))
+        }
+        _ = resolve(list)
+        forgetRemoved(list)
+    }
+
+    /// Of what has no record, once all have heard of its end.
+    private mutating func forgetRemoved(_ ended: [(id: OperationID, sequence: Int64, end: DependencyEnd)]) {
+        for entry in ended where operations[entry.id] == nil && !outbox.contains(entry.id) {
+            dependents[entry.id] = nil
         }
     }
 
@@ -156,16 +167,19 @@ extension QueueModel {
         var ends: [OperationID: [(id: OperationID, sequence: Int64, end: DependencyEnd)]] = [:]
         var isLeft = false
         for entry in ended {
-            let waiting = dependents[entry.id]?.upTo(entry.sequence - 1, limit: .max).map(\.id) ?? []
-            let heard = waiting.prefix(leftToResolve)
-            leftToResolve -= heard.count
-            for dependent in heard {
-                if ends[dependent] == nil { hearing.append(dependent) }
+            for dependent in dependents[entry.id]?.upTo(entry.sequence - 1, limit: .max).map(\.id) ?? [] {
+                guard edgesLeft > 0, ends[dependent] != nil || leftToResolve > 0 else {
+                    outbox.insert(entry.id, score: entry.end.score(entry.sequence))
+                    isLeft = true
+                    break
+                }
+                edgesLeft -= 1
+                if ends[dependent] == nil {
+                    leftToResolve -= 1
+                    hearing.append(dependent)
+                }
                 ends[dependent, default: []].append(entry)
             }
-            guard waiting.count > heard.count else { continue }
-            outbox.insert(entry.id, score: entry.end.score(entry.sequence))
-            isLeft = true
         }
         for dependent in hearing { hear(dependent, ends[dependent] ?? []) }
         return isLeft

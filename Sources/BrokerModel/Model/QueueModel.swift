@@ -102,6 +102,8 @@ struct QueueModel {
     var startableAt: Int64?
     /// So many dependents may still hear of an end in this call.
     var leftToResolve = QueueModel.resolvedAtOnce
+    /// Over so many edges.
+    var edgesLeft = QueueModel.edgesAtOnce
 
     // Counters
     var sequence: Int64 = 0

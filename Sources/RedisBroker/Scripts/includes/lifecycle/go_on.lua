@@ -1,31 +1,35 @@
--- What waits for something that has ended goes on before the call ends: the next one at its unique key, and what depends on it. Of a dependency that
--- ended, RESOLVED_AT_ONCE dependents a call hear; the others at a sweep.
+-- What waits for something that has ended goes on before the call ends: the next one at its unique key, and what depends on it. RESOLVED_AT_ONCE
+-- dependents a call hear of ends, over EDGES_AT_ONCE edges; the others at a sweep.
 -- include: cancel_waiting
 -- include: leave_blocked
 -- include: pass_keys
 -- include: end_links
 -- include: keep_input
 local RESOLVED_AT_ONCE = 50
-local left_to_resolve = RESOLVED_AT_ONCE
+local EDGES_AT_ONCE = 500
+local left_to_resolve, edges_left = RESOLVED_AT_ONCE, EDGES_AT_ONCE
 
--- What depends on something that has ended, by the sequence of that: at most left_to_resolve. The outbox keeps a dependency as long as dependents have
+-- What depends on something that has ended, and has not heard of it, as many as may hear in this call. The outbox keeps a dependency as long as dependents have
 -- not heard, also without its record; returns whether there are such. `ends` gathers by dependent: the dependencies and how each ended.
 local function note_ends(dependency, sequence, state, ends)
-  local before = format('(%.0f', sequence)
-  local dependents = call('ZRANGEBYSCORE', dependents_key(dependency), '-inf', before, 'LIMIT', '0', format('%d', left_to_resolve + 1))
-  local count = min(#dependents, left_to_resolve)
-  left_to_resolve = left_to_resolve - count
-  for i = 1, count do
+  local before, most = format('(%.0f', sequence), min(edges_left, left_to_resolve + #ends) + 1
+  local dependents = call('ZRANGEBYSCORE', dependents_key(dependency), '-inf', before, 'LIMIT', '0', format('%d', most))
+  for i = 1, #dependents do
     local id = dependents[i]
+    if edges_left == 0 or (not ends[id] and left_to_resolve == 0) then
+      call('ZADD', OUTBOX, outbox_score(sequence, state), dependency)
+      return true
+    end
+    edges_left = edges_left - 1
     if not ends[id] then
+      left_to_resolve = left_to_resolve - 1
       ends[id] = { ids = {}, states = {} }
       ends[#ends + 1] = id
     end
     local n = #ends[id].ids + 1
     ends[id].ids[n], ends[id].states[n] = dependency, state
   end
-  if #dependents > count then call('ZADD', OUTBOX, outbox_score(sequence, state), dependency) end
-  return #dependents > count
+  return false
 end
 
 -- One dependent hears of ends. What has no such need any more was released, or is gone. `heard` gathers by dependency who has heard of its end.
