@@ -43,6 +43,25 @@ struct DependencyTests {
         #expect(held.state == .ready)
     }
 
+    @Test("A held edge to an operation that is gone is not taken for one to an operation at the same address")
+    func sameAddress() throws {
+        let held = ValueOperation {}
+        var gone: LocalOperation? = ValueOperation {}
+        let address = try ObjectIdentifier(#require(gone))
+        try held.addDependency(#require(gone), onFailure: .hold)
+        gone?.cancel()
+        gone = nil
+        // Without a change of the thread, the allocator gives the same memory to one of the next ones.
+        var others: [LocalOperation] = []
+        while others.count < 10_000, others.last.map({ ObjectIdentifier($0) != address }) ?? true {
+            others.append(ValueOperation {})
+        }
+        let other = try #require(others.last { ObjectIdentifier($0) == address }, "no address was used again")
+        other.cancel()
+        try held.addDependency(other, onFailure: .run)
+        #expect(held.state == .blocked)
+    }
+
     @Test("A cycle over several operations and queues is refused, and the message names the path")
     func longCycle() throws {
         let names = ["a", "b", "c", "d"]

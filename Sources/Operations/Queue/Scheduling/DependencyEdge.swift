@@ -40,10 +40,14 @@ final class DependencyLinks: @unchecked Sendable {
     /// The operations that wait for it.
     var dependents: [Dependent] = []
 
-    /// The unresolved edge to an operation. Not found by the weak reference, because under the lock that could become the last strong one.
+    /// The unresolved edge to an operation. A weak reference is read only where it leads to this operation, which the caller keeps alive, or to
+    /// nothing: under the lock, any other one could become the last strong one. It leads to nothing where a held edge has outlived its dependency,
+    /// and this operation has got the same address.
     func openEdge(to dependency: LocalOperation) -> DependencyEdge? {
         let identity = ObjectIdentifier(dependency)
-        return dependencies.last { !$0.isResolved && $0.dependencyIdentity == identity }
+        return dependencies.last {
+            !$0.isResolved && $0.dependencyIdentity == identity && $0.dependency === dependency
+        }
     }
 
     /// Whether the dependent has an edge in this list; nil = the list is too long to search.
