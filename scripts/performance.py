@@ -11,7 +11,8 @@ REASONS = {
     "one by one, awaited": "The budget leaves the enqueue script less time than its commands take.",
     "pick-up by an idle worker": "Redis and the worker are cold after a pause.",
     "no-op, tracked, with limit keys": "The sets of each key are kept one operation at a time (decision 29).",
-    "1 →": "Each edge is stored on both sides and resolved one at a time (decision 31).",
+    "1 →": "Each edge is stored on both sides, and each end is written there (decision 31).",
+    "chain of": "A link waits for a completion that claims the next one, as in a serial queue, and is resolved in it.",
     "scripts over 5 ms while that many fall due": "In most runs the machine explains only some of these calls.",
 }
 
@@ -252,7 +253,7 @@ def page(measured, docs):
     if (compared := docs / "peers.jsonl").exists():
         lines += peers.section(compared, docs / "plots", wrapped)
     about_flow = wrapped(
-        "Whole drains by one worker with 500 slots, each right after a drain of as many plain tracked operations; the median of seven such pairs. A "
+        "Whole drains by one worker with 500 slots, each right after a drain of as many plain tracked operations; the median of seven such pairs, in a run of their own. A "
         "chain and a serial queue run one operation at a time, so PING is beside them."
     )
     lines += section("Limits, keys and dependencies", flow(f), about_flow if flow(f) else [])
