@@ -5,7 +5,7 @@ extension Extras {
     var links: OperationNeeds {
         var links = OperationNeeds()
         links.needs = fields(after: "need ").compactMap { OperationNeeds.Need(id: $0.key, stored: $0.value) }
-            .sorted { $0.dependency.id < $1.dependency.id }
+            .sorted(by: OperationNeeds.Need.isBefore)
         links.needCount = number("needCount").map { Int($0) } ?? 0
         links.unmetCount = number("unmet").map { Int($0) } ?? 0
         links.dependents = text("dependentIds").split(separator: " ").compactMap { OperationID(String($0)) }
@@ -23,6 +23,6 @@ extension OperationNeeds.Need {
         else { return nil }
         let isMet = words[1] == "f" || words[1] != "-" && policy == .run
         let state = words[2].utf8.first.flatMap { OperationState(code: $0) }
-        self.init(Dependency(id, onFailure: policy), isMet: isMet, state: state)
+        self.init(Dependency(id, onFailure: policy), isMet: isMet, state: state, hasHeard: words[1] != "-")
     }
 }

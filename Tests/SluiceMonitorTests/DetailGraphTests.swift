@@ -153,9 +153,9 @@ struct DetailGraphTests {
         #expect(!lines(with: reading).contains("need"))
         var links = OperationNeeds()
         links.needs = [
-            .init(Dependency(id(1)), isMet: true, state: .finished),
-            .init(Dependency(id(2), onFailure: .hold), isMet: false, state: .dead),
-            .init(Dependency(id(3), onFailure: .run), isMet: true, state: nil),
+            .init(Dependency(id(1)), isMet: true, state: .finished, hasHeard: true),
+            .init(Dependency(id(2), onFailure: .hold), isMet: false, state: .dead, hasHeard: true),
+            .init(Dependency(id(3), onFailure: .run), isMet: true, state: nil, hasHeard: true),
         ]
         (links.needCount, links.unmetCount) = (8, 3)
         (links.dependents, links.dependentCount) = ((10..<30).map(id), 1_200)

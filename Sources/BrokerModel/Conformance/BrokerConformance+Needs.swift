@@ -221,6 +221,25 @@ extension BrokerConformance {
             let next = try await bench.completeThenClaim(again, worker, capacity: 9)
             try bench.expect(Set(next.map(\.id)), [held, cancelled], "both go on")
         },
+        ConformanceCheck("What may run after a failure still hears that its dependency finished in the end") { bench in
+            let worker = try bench.worker()
+            let first = try await bench.running(worker)
+            let other = try await bench.running(worker)
+            let last = try await bench.dependent(on: [
+                Dependency(first.id, onFailure: .run), Dependency(other.id),
+            ])
+            _ = try await bench.fail(first, worker, .dead)
+            try bench.expect(try await bench.existing(last).links.unmetCount, 1, "what it still waits for")
+            try bench.expect(try await bench.retry(first.id), .done, "the retry")
+            _ = try await bench.complete(try await bench.claimOne(worker), worker, result: "17")
+            try bench.expect(try await bench.existing(last).links.unmetCount, 1, "counted once")
+            let inputs = try await bench.broker.inputs(of: last, queue: bench.queue)
+            let ended = inputs.first { $0.id == first.id }
+            try bench.expect(ended?.state, .finished, "the end")
+            try bench.expect(ended?.result, Array("17".utf8), "the result")
+            let next = try await bench.completeThenClaim(other, worker)
+            try bench.expect(next.map(\.id), [last], "it runs once")
+        },
     ]
 
     private static let steeringDependents: [ConformanceCheck] = [
@@ -248,6 +267,18 @@ extension BrokerConformance {
             let next = try await bench.completeThenClaim(first, worker)
             try bench.expect(next.map(\.id), [both], "when the other one has ended, too")
         },
+        ConformanceCheck("What is cancelled at once because of a dependency takes the unique key of none") { bench in
+            let worker = try bench.worker()
+            let dead = try await bench.running(worker)
+            _ = try await bench.fail(dead, worker, .dead)
+            let holder = try await bench.dependent(on: [], unique: "key")
+            let fails = try await bench.dependent(on: [Dependency(dead.id)], unique: "key", policy: .replace)
+            try await bench.expectState(fails, .cancelled)
+            try await bench.expectState(holder, .ready)
+            let replaces = try await bench.dependent(on: [Dependency(holder)], unique: "key", policy: .replace)
+            try await bench.expectState(holder, .cancelled)
+            try await bench.expectState(replaces, .cancelled)
+        },
     ]
 }
 
@@ -255,10 +286,11 @@ extension BrokerBench {
     fileprivate func operation(
         after dependencies: [Dependency],
         unique key: String? = nil,
+        policy: DuplicatePolicy = .enqueue,
         delay: Int64 = 0,
         expires: Int64 = 0
     ) -> NewOperation {
-        let unique = key.map { UniqueClaim(key: $0, policy: .enqueue) }
+        let unique = key.map { UniqueClaim(key: $0, policy: policy) }
         return NewOperation(
             delayMilliseconds: delay,
             expiresMilliseconds: expires,
@@ -270,10 +302,11 @@ extension BrokerBench {
     fileprivate func dependent(
         on dependencies: [Dependency],
         unique key: String? = nil,
+        policy: DuplicatePolicy = .enqueue,
         delay: Int64 = 0,
         expires: Int64 = 0
     ) async throws -> OperationID {
-        let operation = operation(after: dependencies, unique: key, delay: delay, expires: expires)
+        let operation = operation(after: dependencies, unique: key, policy: policy, delay: delay, expires: expires)
         try expect(try await broker.enqueue([operation], queue: queue), [.created], "the outcome of enqueue")
         return operation.id
     }

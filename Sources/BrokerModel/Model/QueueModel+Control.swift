@@ -355,6 +355,9 @@ extension QueueModel {
         if !state.isTerminal {
             leavePlace(id, state: state)
             endLinks(of: id, .removed)
+        } else if record.state != state {
+            // What a cancel of the queue has ended, and no sweep has cleared away, has told its dependents nothing.
+            endLinks(of: id, .removed)
         }
         erase(id)
         return .done

@@ -10,14 +10,16 @@ extension QueueModel {
             sequence += 1
             if operation.tracked, operations[operation.id] != nil { return .exists }
             let header = stamped(operation)
-            guard let needs = readNeeds(operation.links?.after ?? []) else { return unknown(operation) }
+            guard var needs = readNeeds(operation.links?.after ?? []) else { return unknown(operation) }
             var waitsForTurn = false
-            if let unique = operation.links?.unique {
+            if let unique = operation.links?.unique, unique.yields || !fails(operation, needs) {
                 switch claimKey(unique, for: operation.id) {
                 case .refuse(let outcome): return outcome
                 case .wait: waitsForTurn = true
                 case .start: break
                 }
+                // It may have cancelled what this one depends on.
+                needs = readNeeds(operation.links?.after ?? []) ?? needs
             }
             if waitsForTurn || needs.values.contains(where: { !$0.isMet }) {
                 storeBlocked(operation, header: header)
@@ -89,6 +91,13 @@ extension QueueModel {
         operations[operation.id]?.limitKey = operation.links?.limitKey
         if header.expiresAt > 0 { expiring.insert(operation.id, score: header.expiresAt) }
         blocked.insert(operation.id, score: now)
+    }
+
+    /// Whether it is cancelled at once because of a dependency. Then it takes the place of none.
+    private func fails(_ operation: NewOperation, _ needs: [OperationID: Need]) -> Bool {
+        (operation.links?.after ?? []).contains { dependency in
+            needs[dependency.id].map { $0.policy == .cancel && $0.end != nil && !$0.isMet } ?? false
+        }
     }
 
     /// The first dependency that has no record.

@@ -198,11 +198,13 @@ extension QueueModel {
                 continue
             }
             dependents[dependency]?.insert(id, score: sequence)
+            if need.end != .finished {
+                needs[id]?[dependency]?.end = end
+                if end == .finished { keepInput(id, dependency) }
+            }
             guard !need.isMet else { continue }
-            needs[id]?[dependency]?.end = end
             if needs[id]?[dependency]?.isMet ?? false {
                 hasMet = true
-                if end == .finished { keepInput(id, dependency) }
             } else if need.policy == .cancel, failed == nil {
                 failed = (dependency, end)
             }
@@ -256,11 +258,15 @@ extension QueueModel {
 
     func links(of id: OperationID) -> OperationNeeds {
         var links = OperationNeeds()
-        let needs = (needs[id] ?? [:]).sorted { $0.key < $1.key }
-        links.needs = needs.prefix(OperationNeeds.shown).map { dependency, need in
-            let state = operations[dependency].map { effectiveState(of: $0.record) }
-            return .init(Dependency(dependency, onFailure: need.policy), isMet: need.isMet, state: state)
+        let needs = (needs[id] ?? [:]).map { dependency, need in
+            OperationNeeds.Need(
+                Dependency(dependency, onFailure: need.policy),
+                isMet: need.isMet,
+                state: operations[dependency].map { effectiveState(of: $0.record) },
+                hasHeard: need.end != nil
+            )
         }
+        links.needs = Array(needs.sorted(by: OperationNeeds.Need.isBefore).prefix(OperationNeeds.shown))
         (links.needCount, links.unmetCount) = (needs.count, unmetCount(of: id))
         let dependents = (dependents[id]?.entries ?? []).map(\.id)
         links.dependents = Array(dependents.prefix(OperationNeeds.shown))

@@ -1,5 +1,10 @@
 import Operations
 
+extension UniqueClaim {
+    /// Nothing is enqueued while another one is in flight.
+    var yields: Bool { policy == .join || policy == .skip }
+}
+
 /// Who has a unique key.
 struct KeyHolder {
     enum Claim: Equatable {
@@ -30,7 +35,7 @@ extension QueueModel {
     /// Decides what becomes of a new operation, and cancels what it supersedes.
     mutating func claimKey(_ claim: UniqueClaim, for id: OperationID) -> KeyDecision {
         guard let holder = holder(of: claim.key) else { return give(claim.key, to: id) }
-        let yields = claim.policy == .join || claim.policy == .skip
+        let yields = claim.yields
         if case .fresh = holder.claim {
             return yields ? .refuse(.taken(by: holder.id)) : give(claim.key, to: id)
         }

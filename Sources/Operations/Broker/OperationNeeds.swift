@@ -15,16 +15,29 @@ package struct OperationNeeds: Sendable, Equatable {
         package var isMet: Bool
         /// nil = it has no record any more.
         package var state: OperationState?
+        /// Whether the operation has heard of an end of it.
+        package var hasHeard: Bool
 
-        package init(_ dependency: Dependency, isMet: Bool, state: OperationState?) {
-            (self.dependency, self.isMet, self.state) = (dependency, isMet, state)
+        package init(_ dependency: Dependency, isMet: Bool, state: OperationState?, hasHeard: Bool) {
+            (self.dependency, self.isMet, self.state, self.hasHeard) = (dependency, isMet, state, hasHeard)
+        }
+
+        /// Nothing but a person lets the operation go on.
+        package var isStuck: Bool {
+            guard !isMet, let state else { return !isMet }
+            return hasHeard && state.isTerminal && state != .finished
+        }
+
+        /// Those that it waits for first, then by their ids.
+        package static func isBefore(_ left: Need, _ right: Need) -> Bool {
+            left.isMet == right.isMet ? left.dependency.id < right.dependency.id : !left.isMet
         }
     }
 
     /// So many of each kind are shown.
     package static let shown = 20
 
-    /// Some of its dependencies, in the order of their ids.
+    /// Some of its dependencies: those that it waits for first, then in the order of their ids.
     package var needs: [Need] = []
     package var needCount = 0
     /// How many of them it waits for.

@@ -71,7 +71,7 @@ local function check_need(id, dependency)
   local set = quoted(dependents_key(dependency))
   if told < 0 then
     finding('lost', id, 'it needs ' .. dependency .. ', which does not know of it', 'ZADD ' .. set .. ' 0 ' .. id)
-  elseif is_end(state_of(head)) and told < sequence_of(head) and not call('ZSCORE', OUTBOX, dependency) then
+  elseif is_end(stored_state_of(head)) and told < sequence_of(head) and not call('ZSCORE', OUTBOX, dependency) then
     finding('lost', id, 'it needs ' .. dependency .. ' and has not heard of its end', 'ZADD ' .. quoted(OUTBOX) .. ' '
       .. outbox_score(sequence_of(head), state_of(head)) .. ' ' .. dependency)
   end

@@ -19,6 +19,8 @@ local function remove(id)
   if state == 'x' then return 'x' end
   if find('fdce', state, 1, true) then
     leave_ended(id, head, state)
+    -- What a cancel of the queue has ended, and no sweep has cleared away, has told its dependents nothing.
+    if is_linked(head) and stored_state_of(head) ~= state then end_links(id, head, 'm') end
     if is_linked(head) then call('UNLINK', needs_key(id)) end
   else
     leave_waiting(id, head)

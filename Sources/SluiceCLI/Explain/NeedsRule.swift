@@ -11,7 +11,7 @@ extension WaitRule {
         if links.unmetCount > facts.count {
             facts.append(.init("others", QuantityText.grouped(links.unmetCount - facts.count)))
         }
-        let stuck = unmet.first { $0.state?.isTerminal ?? true }
+        let stuck = unmet.first { $0.isStuck }
         let count = QuantityText.grouped(links.unmetCount)
         let text = "it waits for \(count) \(links.unmetCount == 1 ? "operation" : "operations")"
         guard let stuck else {
@@ -21,7 +21,10 @@ extension WaitRule {
         return WaitReason(
             "\(text), of which \(stuck.dependency.id) \(isGone ? "is gone" : "is \(stuck.text)")",
             facts,
-            fix: isGone ? ["release", situation.id] : ["retry", "\(stuck.dependency.id)"]
+            fix: !isGone
+                ? ["retry", "\(stuck.dependency.id)"]
+                // What also waits for its turn at a key cannot be released.
+                : [situation.detail.waitsForTurn ? "cancel" : "release", situation.id]
         )
     }
 }
@@ -30,11 +33,11 @@ extension Situation {
     /// What runs again what has ended, or shows its result.
     var wayBack: [String] {
         if state == .finished { return ["result", id] }
-        let isFailed = { (need: OperationNeeds.Need) in !need.isMet && need.state?.isTerminal ?? false }
-        guard detail.cancel?.by == "dependency", let failed = detail.links.needs.first(where: isFailed) else {
+        guard detail.cancel?.by == "dependency", let failed = detail.links.needs.first(where: { $0.isStuck }) else {
             return ["retry", id]
         }
-        return ["retry", "\(failed.dependency.id)", "--tree"]
+        // A retry would wait for what is gone; a new operation waits for nothing.
+        return failed.state == nil ? ["rerun", id] : ["retry", "\(failed.dependency.id)", "--tree"]
     }
 }
 

@@ -25,7 +25,8 @@ struct DependencyTree: Sendable {
 
     /// For a cancel: what has not ended, the last first, so that nothing starts because something before it has ended.
     static func ofCancel(_ client: SluiceClient, _ references: [IDReference]) async throws -> [IDReference] {
-        try await DependencyTree(client: client) { !$0.state.isTerminal }.expanded(references).reversed()
+        try await DependencyTree(client: client) { !$0.state.isTerminal && $0.links.needCount > 0 }.expanded(references)
+            .reversed()
     }
 
     /// For a retry: what was cancelled because of these.

@@ -4,7 +4,9 @@ local POLICIES = { join = true, skip = true, replace = true, enqueue = true, deb
 local UNIQUE_KEY_BYTES = 128
 local LIMIT_KEY_BYTES = 128
 local FAILURE_POLICIES = { cancel = true, run = true, hold = true }
+-- Dependencies of an operation, and bytes of its links.
 local NEEDS = 500
+local LINKS_BYTES = 32768
 
 local CHECKS = {
   unique = function(value) return #value >= 1 and #value <= UNIQUE_KEY_BYTES and not find(value, '%c') end,
@@ -26,12 +28,13 @@ end
 
 local function links_of(text)
   local links = {}
+  if #text > LINKS_BYTES then return nil end
   for line in string.gmatch(text, '[^\n]+') do
     local name, value = string.match(line, '^(%a+) (.+)$')
     if name == 'after' then
       if not add_after(links, value) then return nil end
     else
-      if not name or not CHECKS[name] or not CHECKS[name](value) then return nil end
+      if not name or links[name] or not CHECKS[name] or not CHECKS[name](value) then return nil end
       links[name] = value
     end
   end

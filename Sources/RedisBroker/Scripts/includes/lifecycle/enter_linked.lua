@@ -39,7 +39,12 @@ local function enter_linked(front, number, links, operation)
   local needs, unknown = read_needs(links.after or {})
   if not needs then return 'n', unknown end
   local place, other = 'start', nil
-  if links.unique then place, other = claim_key(links.unique, links.ifExists, id) end
+  -- What is cancelled at once takes the place of none.
+  if links.unique and (yields(links.ifExists) or not needs.failed) then
+    place, other = claim_key(links.unique, links.ifExists, id)
+    -- It may have cancelled what this one depends on.
+    if #needs > 0 then needs = read_needs(links.after) end
+  end
   if place == 'taken' then return 'u', other end
   if place == 'many' then return 'm' end
   local due, deadline = due_of(front), expiry_of(front)

@@ -12,7 +12,7 @@ local function announce()
   is_startable, earliest = nil, nil
 end
 
--- What can start is taken in this call, or its claim says that there is more.
+-- What can start is taken in this call, or what its claim answers has seen to it: a worker is woken for more, or later, when a limit or a pause ends.
 local function forget_startable() is_startable = nil end
 
 -- Something can start now, or at an instant.

@@ -43,11 +43,13 @@ local function hear(id, dependencies, states, heard)
     else
       heard[dependency] = heard[dependency] or {}
       table.insert(heard[dependency], id)
-      if not is_met(before, policy) then
+      if before ~= 'f' then
         changed[#changed + 1], changed[#changed + 2] = dependency, need_of(policy, state)
+        if state == 'f' then keep_input(id, dependency) end
+      end
+      if not is_met(before, policy) then
         if is_met(state, policy) then
           met = met + 1
-          if state == 'f' then keep_input(id, dependency) end
         elseif policy == 'cancel' and not failed then
           failed = i
         end

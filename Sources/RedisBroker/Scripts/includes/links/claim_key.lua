@@ -54,16 +54,17 @@ local function last_behind(key)
   return head and state_of(head) == 'b' and last
 end
 
+local function yields(policy) return policy == 'join' or policy == 'skip' end
+
 -- 'start', 'wait', 'many' (it would supersede too many), or 'taken' and the id of the one that is there. `policy`: see OperationLinks.swift.
 local function claim_key(key, policy, id)
   local holder, state, head = holder_of(key)
-  local yields = policy == 'join' or policy == 'skip'
   if not holder then return give_key(key, id) end
   if state == 'f' then
-    if yields then return 'taken', holder end
+    if yields(policy) then return 'taken', holder end
     return give_key(key, id)
   end
-  if yields then
+  if yields(policy) then
     local last = last_behind(key)
     if last or not is_stopping(state, head) then return 'taken', last or holder end
     return 'wait'

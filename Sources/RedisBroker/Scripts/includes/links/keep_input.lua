@@ -5,17 +5,19 @@ local INPUT_BYTES = 4096
 local INPUTS_BYTES = 65536
 local function inputs_key(id) return PREFIX .. 'inputs:' .. id end
 
--- Results that this call has read or written: of each dependency one, '' = it has none.
+-- Results that this call has read or written: of each dependency one, '' = it has none, or a long one.
 local results = {}
-local function note_result(id, result) results[id] = result end
+local function note_result(id, result) results[id] = #result <= INPUT_BYTES and result or '' end
 local function result_of(id)
-  if not results[id] then results[id] = call('HGET', extras_key(id), 'result') or '' end
+  if results[id] then return results[id] end
+  local size = call('HSTRLEN', extras_key(id), 'result')
+  note_result(id, size > 0 and size <= INPUT_BYTES and call('HGET', extras_key(id), 'result') or '')
   return results[id]
 end
 
 local function keep_input(id, dependency)
   local result = result_of(dependency)
-  if result == '' or #result > INPUT_BYTES then return end
+  if result == '' then return end
   local bytes = tonumber(call('HGET', extras_key(id), 'inputBytes') or 0) + #result
   if bytes > INPUTS_BYTES then return end
   call('HSET', extras_key(id), 'inputBytes', format('%d', bytes))

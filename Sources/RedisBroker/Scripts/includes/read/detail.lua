@@ -14,16 +14,22 @@ local function key_holder(id)
   return key and string.match(call('HGET', PREFIX .. 'unique', key) or '', '^%w+')
 end
 
--- What it depends on, and what depends on it, at most SHOWN_LINKS of each: a field "need ID" for each need, with the state of that operation behind it.
+-- What it depends on, what it waits for first, and what depends on it, at most SHOWN_LINKS of each: a field "need ID" for each need, with the state of
+-- that operation behind it.
 local SHOWN_LINKS = 20
 local BYTES_OF_NEED = 2048
 local function add_needs_shown(id, extras)
   local function show(field, value) extras[#extras + 1], extras[#extras + 2] = field, value end
-  local scan, needs = call('HSCAN', needs_key(id), '0', 'COUNT', SHOWN_LINKS)[2], {}
-  for i = 1, #scan, 2 do needs[#needs + 1] = scan[i] .. ' ' .. scan[i + 1] end
+  -- All that one call may write; of more, some.
+  local scan, needs = call('HSCAN', needs_key(id), '0', 'COUNT', 500)[2], {}
+  for i = 1, #scan, 2 do
+    local policy, ended = read_need(scan[i + 1])
+    needs[#needs + 1] = (is_met(ended, policy) and '1 ' or '0 ') .. scan[i] .. ' ' .. scan[i + 1]
+  end
+  read = read + 40 * #needs
   table.sort(needs)
   for i = 1, min(#needs, SHOWN_LINKS) do
-    local dependency, need = string.match(needs[i], '^(%S+) (.*)$')
+    local dependency, need = string.match(needs[i], '^%d (%S+) (.*)$')
     local head = head_of(dependency)
     show('need ' .. dependency, need .. ' ' .. (head and state_of(head) or ''))
     read = read + BYTES_OF_NEED
