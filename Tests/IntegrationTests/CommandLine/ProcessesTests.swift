@@ -45,8 +45,7 @@ extension CommandLineTests {
             #expect(record["attempt"]?.intValue == 1)
             #expect(record["delivery"]?.intValue == 2)
             let again = try #require(record.milliseconds("startedAt"))
-            print("started again after \(again - killed) ms")
-            #expect(again - killed < 2000, "started again after \(again - killed) ms")
+            expectPrompt("the restart", took: .milliseconds(again - killed), promised: .seconds(2))
             try await eventually("there are two again") { try await infos().count == 2 }
             supervisor.send(SIGTERM)
             let end = await supervisor.outcome()
