@@ -32,6 +32,7 @@ MUTANTS = {
     "no-key-places": "limit-keys",
     "no-turns": "unique-keys",
     "no-outbox": "dependencies",
+    "no-ask": "lost-relay",
     "heartbeat-on-pool": "threads",
     "no-schedule-takeover": "schedule",
 }

@@ -13,7 +13,7 @@ end
 
 -- `said` is what its queue has said of it: see add_after. It may have ended since, and this queue may have heard of that.
 local function read_remote_need(name, said)
-  if said.state == '?' then return nil, sub(name, -26) end
+  if said.state == '?' then return nil, id_of_name(name) end
   local last, ended = hear_of(name, said.sequence, said.state)
   if ended and (is_end(said.state) or last >= said.sequence) then return { id = name, state = ended, heard = last } end
   return { id = name, state = '-', heard = max(said.sequence - 1, last) }

@@ -11,6 +11,7 @@ local function needs_key(id) return PREFIX .. 'needs:' .. id end
 local function dependents_key(id) return PREFIX .. 'dependents:' .. id end
 
 local function is_remote(name) return find(name, '/', 1, true) ~= nil end
+local function id_of_name(name) return string.match(name, '%w+$') end
 
 -- m: it was removed.
 local ENDS = 'fdcem'
