@@ -7,6 +7,10 @@ extension InMemoryBroker {
         run(queue) { $0.link(ids, from: dependentQueue) }
     }
 
+    package func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome {
+        run(queue) { $0.change(change, by: by) }
+    }
+
     package func relay(queue: String) async throws -> Relay? { run(queue) { $0.relay() } }
 
     package func resolve(_ states: [RemoteState], of source: String, queue: String) async throws {

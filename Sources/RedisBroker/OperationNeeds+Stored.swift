@@ -6,7 +6,8 @@ extension Extras {
         var links = OperationNeeds()
         links.needs = fields(after: "need ").compactMap { OperationNeeds.Need(name: $0.key, stored: $0.value) }
             .sorted(by: OperationNeeds.Need.isBefore)
-        links.needCount = number("needCount").map { Int($0) } ?? 0
+        links.isOpen = fields(after: "need ").contains { $0.key == "+" }
+        links.needCount = max(0, (number("needCount").map { Int($0) } ?? 0) - (links.isOpen ? 1 : 0))
         links.unmetCount = number("unmet").map { Int($0) } ?? 0
         links.dependents = text("dependentIds").split(separator: " ").compactMap { OperationID(String($0)) }
         links.dependentCount = number("dependentCount").map { Int($0) } ?? 0

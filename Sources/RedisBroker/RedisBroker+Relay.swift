@@ -72,6 +72,33 @@ extension RedisBroker {
     }
 }
 
+extension RedisBroker {
+    package func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome {
+        try await requireProtocol(isWriting: false)
+        var arguments = arguments(queue, capacity: 256 + 64 * ((change.added?.after.count ?? 0) + change.removed.count))
+        arguments.append(by.oneWord)
+        arguments.append(change.id)
+        arguments.append(change.added?.encoded ?? [])
+        arguments.append(change.isComplete ? 1 : 0)
+        for name in change.removed { arguments.append(name.description) }
+        let answer = try await evaluate(scripts[.depend], arguments).string ?? ""
+        switch answer.first {
+        case "1": return .done
+        case "0": return .unknown
+        case "h": return .held
+        case "m": return .tooMany
+        case "n":
+            guard let id = OperationID(String(answer.dropFirst())) else { throw RemoteState.unreadable }
+            return .unknownDependency(id)
+        default:
+            guard let state = answer.utf8.first.flatMap({ OperationState(code: $0) }) else {
+                throw RemoteState.unreadable
+            }
+            return .refused(state)
+        }
+    }
+}
+
 extension RemoteState {
     fileprivate static var unreadable: OperationsError {
         OperationsError(.malformed, "what a queue says of its operations cannot be read; run: sluice doctor")

@@ -23,7 +23,7 @@ extension EnqueueOptions {
     /// same; `hold` leaves it blocked until the dependency is tried again and finishes, or the operation is released or cancelled. What has ended
     /// already counts at once. Among operations of one enqueue the order does not matter.
     ///
-    /// - Parameter dependencies: tracked operations of any queue of the namespace, at most 500 in all: handles, references, ids (of the queue of this
+    /// - Parameter dependencies: tracked operations of any queue of the namespace, at most 10,000 in all: handles, references, ids (of the queue of this
     ///   operation), or one of these with a policy, `page.onFailure(.run)`. Those of several options add up; of one operation the last policy counts.
     public static func after(_ dependencies: any DependencyConvertible...) -> EnqueueOptions {
         waiting(for: dependencies.map(\.dependency))
@@ -141,7 +141,7 @@ package enum DependencyOrder {
     }
 }
 
-extension ProducerBroker {
+extension ProducerBroker where Self: OperatorBroker {
     /// Enqueues operations that may wait for each other.
     ///
     /// - Returns: the outcomes in the order of the operations.
@@ -153,19 +153,37 @@ extension ProducerBroker {
         guard let places = try DependencyOrder.places(operations) else {
             return try await enqueueAll(operations, queue: queue, progress: progress)
         }
-        let operations = try await linked(operations, queue: queue)
+        var operations = try await linked(operations, queue: queue)
+        var rests: [Int: OperationLinks] = [:]
+        for index in operations.indices { rests[index] = operations[index].takeRest() }
         let sorted = try await enqueueAll(places.map { operations[$0] }, queue: queue, progress: progress)
         var outcomes = sorted
         for (place, outcome) in zip(places, sorted) { outcomes[place] = outcome }
+        for (index, rest) in rests where outcomes[index] == .created || outcomes[index] == .exists {
+            let outcome = try await complete(operations[index].id, with: rest, queue: queue)
+            if outcome != .created { outcomes[index] = outcome }
+        }
         return outcomes
+    }
+
+    /// The same with what the queues of dependencies elsewhere say of these.
+    private func linked(_ operations: [NewOperation], queue: String) async throws -> [NewOperation] {
+        let said = try await said(of: operations.flatMap { $0.links?.after ?? [] }, queue: queue)
+        guard !said.isEmpty else { return operations }
+        return operations.map { operation in
+            var operation = operation
+            for dependency in operation.links?.after ?? [] where dependency.queue != nil {
+                operation.links?.said[dependency.name] = said[dependency.name]
+            }
+            return operation
+        }
     }
 
     /// Asks the queues of dependencies elsewhere how these stand. From then on they tell this queue how each ends.
     ///
     /// - Throws: `.refused` if too many queues have to hear of one of them.
-    private func linked(_ operations: [NewOperation], queue: String) async throws -> [NewOperation] {
-        let names = Set(operations.flatMap { $0.links?.after ?? [] }.filter { $0.queue != nil }.map(\.name))
-        guard !names.isEmpty else { return operations }
+    func said(of dependencies: [Dependency], queue: String) async throws -> [DependencyName: RemoteState] {
+        let names = Set(dependencies.filter { $0.queue != nil }.map(\.name))
         var said: [DependencyName: RemoteState] = [:]
         for (other, names) in Dictionary(grouping: names, by: \.queue) {
             guard let other else { continue }
@@ -177,18 +195,49 @@ extension ProducerBroker {
                 }
             }
         }
-        if let (name, _) = said.first(where: { $0.value.status == .crowded }) {
-            throw OperationsError(
-                .refused,
-                "operations of 64 queues wait for \(name), and of no more queues may: let one in a queue of these wait for it, and others for that one"
-            )
-        }
-        return operations.map { operation in
-            var operation = operation
-            for dependency in operation.links?.after ?? [] where dependency.queue != nil {
-                operation.links?.said[dependency.name] = said[dependency.name]
+        guard let (name, _) = said.first(where: { $0.value.status == .crowded }) else { return said }
+        throw OperationsError(
+            .refused,
+            "operations of 64 queues wait for \(name), and of no more queues may: let one in a queue of these wait for it, and others for that one"
+        )
+    }
+}
+
+// MARK: - More dependencies than a call can say
+
+extension NewOperation {
+    /// Takes out what does not fit a call; the operation does not start before the rest is said.
+    fileprivate mutating func takeRest() -> OperationLinks? {
+        guard let links, links.after.count > OperationLinks.dependenciesOfACall else { return nil }
+        var rest = links
+        rest.after = Array(links.after.dropFirst(OperationLinks.dependenciesOfACall))
+        self.links?.after = Array(links.after.prefix(OperationLinks.dependenciesOfACall))
+        self.links?.isOpen = true
+        return rest
+    }
+}
+
+extension ProducerBroker where Self: OperatorBroker {
+    /// Says the rest of what an operation depends on.
+    ///
+    /// - Returns: the outcome of its enqueue.
+    fileprivate func complete(_ id: OperationID, with rest: OperationLinks, queue: String) async throws
+        -> EnqueueOutcome
+    {
+        let step = OperationLinks.dependenciesOfACall
+        for start in stride(from: 0, to: rest.after.count, by: step) {
+            var part = OperationLinks(after: Array(rest.after[start..<min(start + step, rest.after.count)]))
+            part?.said = rest.said
+            let isComplete = start + step >= rest.after.count
+            let change = NeedsChange(id, added: part, isComplete: isComplete)
+            guard case .unknownDependency(let other) = try await self.change(change, by: "producer", queue: queue)
+            else {
+                continue
             }
-            return operation
+            let request = CancelRequest(reason: "it was to wait for \(other), which is not there", by: "producer")
+            _ = try await cancel([id], request: request, queue: queue)
+            return .unknownDependency(other)
         }
+        return .created
     }
 }

@@ -108,14 +108,14 @@ struct FlowCases: Sendable {
         for number in 1...pairs {
             bench.progress("fan of \(count): pair \(number) of \(pairs)")
             plain.append(try await drain(count) { try await bench.fill(count, tracked: true) })
-            let total = count + 2 + count / OperationLinks.mostDependencies
+            let total = count + 2 + count / OperationLinks.dependenciesOfACall
             others.append(try await drain(total) { try await fillFan(count) })
         }
         report("1 → \(count) → 1", plain, others, count, least: 0.25)
     }
 
     private func fillFan(_ count: Int) async throws {
-        let step = OperationLinks.mostDependencies
+        let step = OperationLinks.dependenciesOfACall
         let first = Bench.operations(1, tracked: true)
         var middle = Bench.operations(count, tracked: true)
         for index in middle.indices { middle[index].links = OperationLinks(after: [Dependency(first[0].id)]) }

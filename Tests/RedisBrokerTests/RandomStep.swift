@@ -212,6 +212,7 @@ enum StepOutcome: Equatable {
     case scheduled([SchedulePage], ScheduleOutcome?)
     case fired([SchedulePage], [FiringReply])
     case said([RemoteState])
+    case changedNeeds(NeedsOutcome)
     case relayed(Relay?, more: Bool?)
     case asked(RemoteQuestions)
     /// What the change has answered, and what it has left.

@@ -62,7 +62,7 @@ struct RandomSteps {
         case 76...80: return giveBack(held)
         case 81...83: return chance(0.3) ? effect(held) : report(held)
         case 84...85: return reconcile(held)
-        case 86...88: return chance(0.5) ? .sweep : .remote(remote())
+        case 86...88: return chance(0.35) ? .sweep : .remote(remote())
         case 89:
             switch number(1...5) {
             case 1...2: return .hold(ids(1...3))
@@ -177,6 +177,7 @@ extension RandomSteps {
         let key = chance(0.3) ? Self.keys.randomElement(using: &chance) : nil
         let after = chance(0.6) ? dependencies() : []
         var links = OperationLinks(unique: isUnique ? unique : nil, limitKey: key, after: after)
+        links?.isOpen = !after.isEmpty && chance(0.1)
         for dependency in after where dependency.queue != nil {
             links?.said[dependency.name] = said(of: dependency.id, canBeUnknown: chance(0.1))
         }
@@ -472,9 +473,21 @@ extension RandomSteps {
         return RemoteState(id, status, sequence: sequence, result: result)
     }
 
+    private mutating func change() -> NeedsChange {
+        let id = tracked.randomElement(using: &chance) ?? newID()
+        let after = dependencies().filter { $0.id != id }
+        var added = chance(0.7) ? OperationLinks(after: after) : nil
+        for dependency in added?.after ?? [] where dependency.queue != nil {
+            added?.said[dependency.name] = said(of: dependency.id, canBeUnknown: chance(0.1))
+        }
+        let removed = chance(0.4) ? dependencies().map(\.name) : []
+        return NeedsChange(id, added: added, removed: removed, isComplete: chance(0.5))
+    }
+
     fileprivate mutating func remote() -> RemoteStep {
         switch number(1...10) {
-        case 1...3: return .link(ids(1...4), from: "queue \(number(1...3))".replacing(" ", with: "-"))
+        case 1...2: return .change(change())
+        case 3: return .link(ids(1...4), from: "queue \(number(1...3))".replacing(" ", with: "-"))
         case 4...5: return .relay(isDelivered: chance(0.8))
         case 6...8:
             let ids = (0..<number(1...3)).map { _ in Self.otherIDs[number(0...Self.otherIDs.count - 1)] }
@@ -486,6 +499,7 @@ extension RandomSteps {
 
 /// What goes between the queue and another one.
 enum RemoteStep {
+    case change(NeedsChange)
     case link([OperationID], from: String)
     case relay(isDelivered: Bool)
     case resolve([RemoteState])
@@ -493,6 +507,8 @@ enum RemoteStep {
 
     func outcome(on broker: some Broker, queue: String) async throws -> StepOutcome {
         switch self {
+        case .change(let change):
+            return .changedNeeds(try await broker.change(change, by: "tester", queue: queue))
         case .link(let ids, let other): return .said(try await broker.link(ids, in: queue, from: other))
         case .relay(let isDelivered):
             let relay = try await broker.relay(queue: queue)

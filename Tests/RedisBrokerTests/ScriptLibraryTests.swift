@@ -67,7 +67,9 @@ struct ScriptLibraryTests {
         #expect(sweep.contains("SWEPT_AT_ONCE = \(QueueModel.sweptAtOnce)\n"))
         #expect(sweep.contains("RESOLVED_BY_SWEEP = \(QueueModel.resolvedBySweep)\n"))
         let enqueue = try #require(scripts.first { $0.name == "enqueue_linked" }).source
-        #expect(enqueue.contains("NEEDS = \(OperationLinks.mostDependencies)\n"))
+        #expect(enqueue.contains("NEEDS = \(OperationLinks.dependenciesOfACall)\n"))
+        let depend = try #require(scripts.first { $0.name == "depend" }).source
+        #expect(depend.contains("NEEDS_IN_ALL = \(OperationLinks.mostDependencies)\n"))
         let details = try #require(scripts.first { $0.name == "details" }).source
         #expect(details.contains("SHOWN_LINKS = \(OperationNeeds.shown)\n"))
     }

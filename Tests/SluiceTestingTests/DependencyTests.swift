@@ -81,7 +81,7 @@ struct DependencyTests {
     func wrong() async throws {
         let known = try await sluice.client.enqueue(Part(number: 1))
         for options in [
-            EnqueueOptions(.untracked, .after(known)), .after((0...500).map { _ in OperationID() }),
+            EnqueueOptions(.untracked, .after(known)), .after((0...10_000).map { _ in OperationID() }),
         ] {
             let error = await #expect(throws: OperationsError.self) { try await sluice.client.enqueue(Sum(), options) }
             #expect(error?.code == .invalidOption)

@@ -36,7 +36,7 @@ extension QueueModel {
     }
 
     /// Takes a waiting operation out of its place; its reference stays in its lane.
-    private mutating func leavePlace(_ id: OperationID, state: OperationState) {
+    mutating func leavePlace(_ id: OperationID, state: OperationState) {
         if state == .ready { leaveReady(id) }
         scheduled.remove(id)
         retrying.remove(id)
@@ -320,7 +320,7 @@ extension QueueModel {
         let element = LaneElement(header: record.header, envelope: [])
         noteLarge(element)
         guard let from = stored.hold?.from else {
-            needs[id] = nil
+            forgetNeeds(of: id)
             leaveBlocked(id)
             return .done
         }
@@ -341,7 +341,7 @@ extension QueueModel {
     }
 
     /// The deadline of an operation that waits again.
-    private mutating func expireAgain(_ id: OperationID) {
+    mutating func expireAgain(_ id: OperationID) {
         guard let deadline = operations[id]?.record.header.expiresAt, deadline > 0 else { return }
         expiring.insert(id, score: deadline)
         announce(due: deadline)

@@ -22,7 +22,8 @@ extension QueueModel {
                 // It may have cancelled what this one depends on.
                 needs = readNeeds(operation.links)
             }
-            if waitsForTurn || !needs.isMet {
+            let isOpen = operation.links?.isOpen ?? false
+            if waitsForTurn || !needs.isMet || isOpen {
                 storeBlocked(operation, header: header)
                 if waitsForTurn, let key = operation.links?.unique?.key { waitForTurn(operation.id, key) }
                 if header.expiresAt > 0 { earliest = min(earliest ?? .max, header.expiresAt) }
@@ -31,6 +32,7 @@ extension QueueModel {
                 earliest = [earliest, firstInstant(of: operation, header: header)].compactMap { $0 }.min()
             }
             operations[operation.id]?.unique = operation.links?.unique
+            if isOpen { open.insert(operation.id) }
             addNeeds(operation.id, needs)
             return .created
         }

@@ -85,7 +85,9 @@ extension QueueModel {
     static let resolvedBySweep = 100
     static let sweptAtOnce = 50
 
-    func unmetCount(of id: OperationID) -> Int { needs[id]?.values.count { !$0.isMet } ?? 0 }
+    func unmetCount(of id: OperationID) -> Int {
+        (needs[id]?.values.count { !$0.isMet } ?? 0) + (open.contains(id) ? 1 : 0)
+    }
 
     /// What a new operation depends on, as it is now.
     ///
@@ -115,6 +117,7 @@ extension QueueModel {
             needs[id, default: [:]][name] = need
             dependents[name, default: ScoredSet()].insert(id, score: heard)
             if name.queue == nil {
+                dependencies.insert(name.id)
                 setLinked(name.id)
             } else if !need.isMet {
                 askSoon(name)
@@ -142,10 +145,10 @@ extension QueueModel {
 extension QueueModel {
     /// It has ended, or is removed: what waits for it goes on before the call ends.
     mutating func endLinks(of id: OperationID, _ end: DependencyEnd) {
-        if end == .removed { needs[id] = nil }
+        if end == .removed { forgetNeeds(of: id) }
         endTurn(of: id)
         guard let sequence = operations[id]?.record.header.sequence else { return }
-        if dependents[DependencyName(id)] != nil { endedDependencies.append((DependencyName(id), sequence, end)) }
+        if dependencies.contains(id) { endedDependencies.append((DependencyName(id), sequence, end)) }
         send(end: end, of: id, sequence: sequence)
     }
 
@@ -262,9 +265,10 @@ extension QueueModel {
     /// Everything that is kept of an operation.
     mutating func erase(_ id: OperationID) {
         operations[id] = nil
-        needs[id] = nil
+        forgetNeeds(of: id)
         inputs[id] = nil
         dependentQueues[id] = nil
+        dependencies.remove(id)
         let name = DependencyName(id)
         if !outbox.contains(name), !endedDependencies.contains(where: { $0.name == name }) { dependents[name] = nil }
     }
@@ -300,7 +304,9 @@ extension QueueModel {
         }
         links.needs = Array(needs.sorted(by: OperationNeeds.Need.isBefore).prefix(OperationNeeds.shown))
         (links.needCount, links.unmetCount) = (needs.count, unmetCount(of: id))
-        let dependents = (dependents[DependencyName(id)]?.entries ?? []).map(\.id)
+        links.isOpen = open.contains(id)
+        if links.isOpen { links.needs = Array(links.needs.prefix(OperationNeeds.shown - 1)) }
+        let dependents = dependencies.contains(id) ? (dependents[DependencyName(id)]?.entries ?? []).map(\.id) : []
         links.dependents = Array(dependents.prefix(OperationNeeds.shown))
         links.dependentCount = dependents.count
         links.dependentQueues = dependentQueues[id] ?? []
@@ -318,7 +324,9 @@ extension QueueModel {
                 layout.addLine("inputs:\(id) \(dependency) \(result.count)")
             }
         }
-        for (id, needs) in needs.sorted(by: { $0.key < $1.key }) {
+        let all = needs.merging(open.map { ($0, [:]) }) { needs, _ in needs }
+        for (id, needs) in all.sorted(by: { $0.key < $1.key }) {
+            if open.contains(id) { layout.addLine("needs:\(id) + hold -") }
             for (dependency, need) in needs.sorted(by: { $0.key < $1.key }) {
                 layout.addLine("needs:\(id) \(dependency) \(need.text)")
             }
@@ -336,5 +344,48 @@ extension OperationHeader {
         var header = self
         header.linked = other.linked
         return header == other
+    }
+}
+
+// MARK: - Changes
+
+extension QueueModel {
+    mutating func change(_ change: NeedsChange, by: String) -> NeedsOutcome {
+        let id = change.id
+        guard let stored = operations[id] else { return .unknown }
+        let state = effectiveState(of: stored.record)
+        guard [.ready, .scheduled, .blocked].contains(state) else { return .refused(state) }
+        guard stored.hold == nil else { return .held }
+        var added = change.added
+        added?.after.removeAll { needs[id]?[$0.name] != nil }
+        let count = (needs[id]?.count ?? 0) + (open.contains(id) ? 1 : 0) + (added?.after.count ?? 0)
+        guard count <= OperationLinks.mostDependencies else { return .tooMany }
+        let reading = readNeeds(added)
+        if let unknown = reading.unknown { return .unknownDependency(unknown) }
+        setLinked(id)
+        if !reading.isMet { blockWaiting(id, state) }
+        addNeeds(id, reading)
+        for name in change.removed where needs[id]?.removeValue(forKey: name) != nil { forget(id, of: name) }
+        if needs[id]?.isEmpty ?? false { needs[id] = nil }
+        if change.isComplete { open.remove(id) }
+        leaveBlocked(id)
+        effects.change = QueueChange(.depend, by: by, count: 1)
+        return .done
+    }
+
+    private mutating func blockWaiting(_ id: OperationID, _ state: OperationState) {
+        guard state != .blocked else { return }
+        leavePlace(id, state: state)
+        revise(id)
+        operations[id]?.unhandledName = nil
+        operations[id]?.record.state = .blocked
+        blocked.insert(id, score: now)
+        expireAgain(id)
+        event(id, .blocked)
+    }
+
+    mutating func forgetNeeds(of id: OperationID) {
+        needs[id] = nil
+        open.remove(id)
     }
 }

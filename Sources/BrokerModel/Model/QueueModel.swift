@@ -88,6 +88,10 @@ struct QueueModel {
     // Dependencies, see `QueueModel+Needs.swift`
     /// Of each operation that depends on others.
     var needs: [OperationID: [DependencyName: Need]] = [:]
+    /// What some in the queue depend on. An operation with an id that was used before is not, whatever `dependents` has left of that one.
+    var dependencies: Set<OperationID> = []
+    /// Operations whose producers have not said all that they depend on.
+    var open: Set<OperationID> = []
     /// Short results of dependencies that are kept for the operation.
     var inputs: [OperationID: [DependencyName: [UInt8]]] = [:]
     /// What depends on an operation, by the dependency's sequence at the last end of it that each has heard of.

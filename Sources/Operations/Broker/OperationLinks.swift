@@ -3,12 +3,15 @@ package struct OperationLinks: Sendable, Equatable {
     package var unique: UniqueClaim?
     /// Of the operations with one limit key only so many run at once.
     package var limitKey: String?
-    /// What it waits for: each operation once, at most `mostDependencies`.
+    /// What it waits for: each operation once, in a call at most `dependenciesOfACall`.
     package var after: [Dependency]
+    /// More of what it waits for follows, see `NeedsChange`: it does not start before that is complete.
+    package var isOpen = false
     /// What the queues of dependencies elsewhere have said of them.
     package var said: [DependencyName: RemoteState] = [:]
 
-    package static let mostDependencies = 500
+    package static let mostDependencies = 10_000
+    package static let dependenciesOfACall = 500
 
     /// nil = nothing links it to others.
     package init?(unique: UniqueClaim? = nil, limitKey: String? = nil, after: [Dependency] = []) {
@@ -24,6 +27,7 @@ package struct OperationLinks: Sendable, Equatable {
             if unique.freshMilliseconds > 0 { lines.append("freshFor \(unique.freshMilliseconds)") }
         }
         if let limitKey { lines.append("limitKey \(limitKey)") }
+        if isOpen { lines.append("open 1") }
         lines += after.map { dependency in
             let line = "after \(dependency.name) \(dependency.policy.rawValue)"
             guard dependency.queue != nil else { return line }

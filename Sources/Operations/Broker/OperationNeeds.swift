@@ -50,6 +50,8 @@ package struct OperationNeeds: Sendable, Equatable {
     /// Some of what depends on it.
     package var dependents: [OperationID] = []
     package var dependentCount = 0
+    /// Its producer has not said all that it depends on.
+    package var isOpen = false
     /// Other queues that may have more.
     package var dependentQueues: [String] = []
 

@@ -16,6 +16,9 @@ package protocol ProducerBroker: ScheduleChanging, LinkingBroker {
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome]
 
+    /// Changes what an operation waits for, before it starts: at most 500 more, and at most 500 no more.
+    func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome
+
     /// Waits until all of the operations are terminal; ends early when `timeout` passes.
     ///
     /// - Parameter progress: called with the states when they were read first, and when more have ended.

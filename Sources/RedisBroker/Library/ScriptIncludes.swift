@@ -28,6 +28,7 @@ enum ScriptIncludes {
         // lifecycle
         case "cancel_batch": PackageResources.cancel_batch_lua
         case "cancel_waiting": PackageResources.cancel_waiting_lua
+        case "change_needs": PackageResources.change_needs_lua
         case "clear_batch": PackageResources.clear_batch_lua
         case "clear_outbox": PackageResources.clear_outbox_lua
         case "end_operation": PackageResources.end_operation_lua

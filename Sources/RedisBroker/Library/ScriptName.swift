@@ -10,6 +10,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case report
     case remember
     case inputs
+    case depend
     case link
     case relay
     case relayed
@@ -81,6 +82,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .report: Entry("report", { PackageResources.report_lua }, .worker)
         case .remember: Entry("remember", { PackageResources.remember_lua }, .worker)
         case .inputs: Entry("inputs", { PackageResources.inputs_lua }, .worker)
+        case .depend: Entry("depend", { PackageResources.depend_lua }, .producer, .operator)
         case .link: Entry("link", { PackageResources.link_lua }, .producer, .worker, .operator)
         case .relay: Entry("relay", { PackageResources.relay_lua }, .worker)
         case .relayed: Entry("relayed", { PackageResources.relayed_lua }, .worker)
@@ -120,7 +122,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .lost: Entry("lost", { PackageResources.lost_lua }, .producer, .monitor, .operator)
         case .figures: Entry("figures", { PackageResources.figures_lua }, .monitor, .operator)
         case .backlog: Entry("backlog", { PackageResources.backlog_lua }, .monitor, .operator)
-        case .edges: Entry("edges", { PackageResources.edges_lua }, .monitor, .operator)
+        case .edges: Entry("edges", { PackageResources.edges_lua }, .producer, .monitor, .operator)
         case .log: Entry("log", { PackageResources.log_lua }, .producer, .monitor, .operator)
         case .storedEvents: Entry("stored_events", { PackageResources.stored_events_lua }, .monitor, .operator)
         case .auditQueue: Entry("audit_queue", { PackageResources.audit_queue_lua }, .operator)

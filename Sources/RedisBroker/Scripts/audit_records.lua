@@ -97,7 +97,7 @@ local function check_needs(id, unmet)
     local policy, before = read_need(needs[i + 1])
     if not is_met(before, policy) then
       found = found + 1
-      check_need(id, needs[i])
+      if needs[i] ~= OPEN then check_need(id, needs[i]) end
     end
   end
   if #needs == 2 * call('HLEN', needs_key(id)) and found ~= unmet then

@@ -17,5 +17,7 @@ local reply = { scan[1] }
 if ARGV[2] == 'dependents' and cursor == '0' then
   for queue in string.gmatch(call('HGET', extras_key(id), 'dependentQueues') or '', '%S+') do reply[#reply + 1] = queue .. '/' end
 end
-for i = 1, #scan[2], 2 do reply[#reply + 1] = scan[2][i] end
+for i = 1, #scan[2], 2 do
+  if scan[2][i] ~= OPEN then reply[#reply + 1] = scan[2][i] end
+end
 return reply

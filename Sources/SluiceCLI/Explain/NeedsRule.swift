@@ -7,6 +7,12 @@ extension WaitRule {
         let links = situation.detail.links
         guard situation.state == .blocked, links.unmetCount > 0 else { return nil }
         let unmet = links.needs.filter { !$0.isMet }
+        if links.isOpen, unmet.isEmpty {
+            return WaitReason(
+                "its producer has not said all that it waits for",
+                fix: ["release", situation.id]
+            )
+        }
         var facts = unmet.prefix(5).map { WaitReason.Fact("needs", "\($0.dependency.name), \($0.text)") }
         if links.unmetCount > facts.count {
             facts.append(.init("others", QuantityText.grouped(links.unmetCount - facts.count)))

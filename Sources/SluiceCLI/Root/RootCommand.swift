@@ -29,7 +29,8 @@ package struct RootCommand: Verb {
             version: "sluice \(Program.version)",
             subcommands: [
                 WorkerVerb.self, EnqueueVerb.self, CancelVerb.self, CancelsGroup.self, WaitVerb.self, ShowVerb.self,
-                ResultVerb.self, LogsVerb.self, ListVerb.self, ExplainVerb.self, GraphVerb.self, ErrorsVerb.self,
+                ResultVerb.self, LogsVerb.self, ListVerb.self, ExplainVerb.self, GraphVerb.self, DependVerb.self,
+                ErrorsVerb.self,
                 StatsVerb.self,
                 TopGroup.self, RetryVerb.self, RerunVerb.self, EditVerb.self, HoldVerb.self, ReleaseVerb.self,
                 RemoveVerb.self, QueueGroup.self, ScheduleGroup.self, WorkersGroup.self, EventsVerb.self, StatVerb.self,

@@ -42,6 +42,21 @@ struct DependencyLookup: Sendable {
         }
     }
 
+    /// The same for dependencies of an operation that is there.
+    func complete(_ dependencies: [Dependency], of queue: String) async throws -> [Dependency] {
+        let open = dependencies.filter { $0.queue == nil }.map(\.id)
+        let findings = try await Locator(client).find(open.map { IDReference(queue: nil, .full($0)) })
+        var queues: [OperationID: String] = [:]
+        for (id, finding) in zip(open, findings) {
+            switch finding {
+            case .found(let location): queues[id] = location.queue
+            case .ambiguous(let locations): throw Self.ambiguous(id, Set(locations.map(\.queue)))
+            case .notFound: break
+            }
+        }
+        return dependencies.map { Dependency($0.id, queue: $0.queue ?? queues[$0.id] ?? queue, onFailure: $0.policy) }
+    }
+
     private static func ambiguous(_ id: OperationID, _ queues: Set<String>) -> CLIError {
         let names = queues.sorted().map { "\($0)/\(id)" }
         return .usage(

@@ -57,7 +57,7 @@ package struct GraphVerb: Verb {
         guard !dot else { return console.print(GraphDrawing(graph, of: detail).dot) }
         switch invocation.format {
         case .json, .jsonl: console.print(GraphDrawing(graph, of: detail).json, invocation.format)
-        case .id: console.print(graph.order.map(\.description))
+        case .id: console.print(graph.order.map { $0.queue == detail.queue ? $0.id.description : $0.description })
         case .csv:
             console.print(GraphDrawing(graph, of: detail).table, .csv, showsHeader: invocation.options.showsHeader)
         case .table, .wide: console.print(GraphDrawing(graph, of: detail).lines(console.output))

@@ -174,6 +174,56 @@ extension CommandLineTests {
             #expect(refused.code == 64 && refused.errors.contains("is in 2 queues: images/"), "\(refused)")
         }
 
+        @Test(
+            "depend adds and removes what an operation waits for; what would wait for itself is refused and changes nothing"
+        )
+        func changed() async throws {
+            let first = try await sluice.enqueue("noop", "-q", "mail")
+            let second = try await sluice.enqueue("noop", "-q", "images", "--after", first)
+            let third = try await sluice.enqueue("noop", "-q", "mail")
+            #expect(try await sluice.lines("depend", third, "--after", "\(second):hold") == ["\(third) is blocked"])
+            #expect(try await sluice.json("show", third)["dependencies"]?.arrayValue?.count == 1)
+            let cycle = try await sluice("depend", first, "--after", third)
+            #expect(cycle.code == 64 && cycle.errors.contains("waits for operation \(first) already"), "\(cycle)")
+            #expect(try await sluice.state(first) == "ready")
+            #expect(try await sluice.json("show", first)["dependencyCount"] == 0)
+            let itself = try await sluice("depend", first, "--after", first)
+            #expect(itself.code == 64 && itself.errors.contains("cannot wait for itself"), "\(itself)")
+            #expect(try await sluice.lines("depend", third, "--not-after", second) == ["\(third) is ready"])
+            let unknown = try await sluice("depend", third, "--after", "no-such")
+            #expect(unknown.code == 3, "\(unknown)")
+            let nothing = try await sluice("depend", third)
+            #expect(nothing.code == 64 && nothing.errors.contains("nothing to change"), "\(nothing)")
+            try await sluice.lines("cancel", third, "--quiet")
+            let ended = try await sluice("depend", third, "--after", first)
+            #expect(ended.code == 5 && ended.errors.contains("is cancelled"), "\(ended)")
+        }
+
+        @Test(
+            "An operation may wait for more than a call can say; if one of these is unknown, it is cancelled, and the error names that one"
+        )
+        func many() async throws {
+            let names = (0..<1200).map { "m\($0)" }
+            let parts = names.map { #"{"name":"noop","id":"\#($0)"}"# }
+            let last: JSONValue = [
+                "name": "noop", "id": "last", "after": .array(names.map { .string($0) }), "queue": "other",
+            ]
+            try await sluice.lines("enqueue", "--batch", try file([last.serialized()] + parts), "--quiet")
+            let shown = try await sluice.json("show", "last")
+            #expect(shown["dependencyCount"] == 1200 && shown["unmetCount"] == 1200)
+            let worker = try await sluice.worker("-q", "default,other", "-c", "50")
+            try await sluice.reaches("finished", OperationID(key: "last").description)
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+
+            let wrong: JSONValue = [
+                "name": "noop", "id": "wrong", "after": .array((names + ["zzz"]).map { .string($0) }),
+            ]
+            let refused = try await sluice("enqueue", "--batch", try file([wrong.serialized()]))
+            #expect(refused.code == 3 && refused.errors.contains("the operation to wait for"), "\(refused)")
+            #expect(try await sluice.count(.blocked) == 0)
+        }
+
         @Test("A batch whose lines wait for each other is refused as a whole")
         func cycle() async throws {
             let lines = [#"{"name":"noop","id":"a","after":"b"}"#, #"{"name":"noop","id":"b","after":"a"}"#]
@@ -202,7 +252,7 @@ extension CommandLineTests {
                 (["--after", "…7QK2MX"], "does not name the operation to wait for"),
                 (["--after", "a", "--no-track"], "always tracked"),
                 (["--after", "01K8Z6W3N4T5X7Y8A9B0C1D2E3:wait"], "unknown policy \"wait\""),
-                (["--after", (1...501).map { "id-\($0)" }.joined(separator: ",")], "at most 500"),
+                (["--after", (1...10_001).map { "id-\($0)" }.joined(separator: ",")], "at most 10000"),
             ]
         )
         func wrong(_ words: [String], _ text: String) async throws {

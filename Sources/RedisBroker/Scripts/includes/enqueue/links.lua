@@ -13,6 +13,7 @@ local CHECKS = {
   unique = function(value) return #value >= 1 and #value <= UNIQUE_KEY_BYTES and not find(value, '%c') end,
   ifExists = function(value) return POLICIES[value] end,
   limitKey = function(value) return #value <= LIMIT_KEY_BYTES and not find(value, '[^%w._-]') end,
+  open = function(value) return value == '1' end,
   freshFor = function(value) return find(value, '^[1-9]%d*$') and #value <= 14 end,
 }
 
@@ -49,6 +50,7 @@ local function links_of(text)
       links[name] = value
     end
   end
+  if links.open and not links.after then return nil end
   if not links.unique ~= not links.ifExists or not (links.unique or links.limitKey or links.after) then return nil end
   return links
 end

@@ -49,10 +49,11 @@ local function enter_linked(front, number, links, operation)
   if place == 'many' then return 'm' end
   local due, deadline = due_of(front), expiry_of(front)
   local header = stamped(front, due, deadline) .. format('%011x', number) .. id
-  local waits = place == 'wait' or needs.unmet > 0
+  local waits = place == 'wait' or needs.unmet > 0 or links.open
   create(id, header, waits and 'b' or due and 's' or 'r', links, sent_envelope_of(operation))
   if waits then enter_waiting(id, header, links, place) else enter_place(id, header, due) end
   if deadline then expire_at(id, deadline) end
+  if links.open then leave_open(id) end
   if #needs > 0 then add_needs(id, needs) end
   return '1'
 end

@@ -38,6 +38,12 @@ local function read_needs(after)
   return needs
 end
 
+-- Its producer will say more of what it depends on: until then it does not start.
+local function leave_open(id)
+  call('HSET', needs_key(id), OPEN, need_of('hold', '-'))
+  call('HINCRBY', extras_key(id), 'unmet', '1')
+end
+
 -- Of what has its record, and is blocked if it has to wait.
 local function add_needs(id, needs)
   for i = 1, #needs do
@@ -52,6 +58,6 @@ local function add_needs(id, needs)
     end
     if need.state == 'f' then keep_input(id, need.id) end
   end
-  call('HSET', extras_key(id), 'unmet', format('%d', needs.unmet))
+  call('HINCRBY', extras_key(id), 'unmet', format('%d', needs.unmet))
   if needs.failed then cancel_dependent(id, head_of(id), needs.failed.id, needs.failed.state) end
 end

@@ -1,0 +1,103 @@
+import Operations
+
+// What an operation waits for changes before it starts.
+extension BrokerConformance {
+    static let changedDependencies: [ConformanceCheck] = [
+        ConformanceCheck(
+            "What is ready or scheduled is blocked by one more dependency, and goes on with the end of that"
+        ) {
+            bench in
+            let worker = try bench.worker()
+            let first = try await bench.running(worker)
+            let ready = try await bench.enqueue()[0]
+            let later = try await bench.enqueue(delay: 60_000)[0]
+            for id in [ready, later] {
+                try await bench.expectChange(NeedsChange(id, added: OperationLinks(after: [Dependency(first.id)])))
+                try await bench.expectState(id, .blocked)
+            }
+            try bench.expect(try await bench.claim(worker).operations.count, 0, "nothing can start")
+            try bench.expect(try await bench.existing(first.id).links.dependents.count, 2, "what depends on it")
+            _ = try await bench.complete(first, worker)
+            try await bench.expectState(ready, .ready)
+            try await bench.expectState(later, .scheduled)
+            try bench.expect(try await bench.claimOne(worker).id, ready, "it starts once")
+            try bench.expect(try await bench.claim(worker).operations.count, 0, "no reference is left behind")
+        },
+        ConformanceCheck("What has finished already blocks nothing; a failed one cancels at once") { bench in
+            let worker = try bench.worker()
+            let (done, dead) = (try await bench.running(worker), try await bench.running(worker))
+            _ = try await bench.complete(done, worker)
+            _ = try await bench.fail(dead, worker, .dead)
+            let ids = try await bench.enqueue(2)
+            try await bench.expectChange(NeedsChange(ids[0], added: OperationLinks(after: [Dependency(done.id)])))
+            try await bench.expectState(ids[0], .ready)
+            try await bench.expectChange(NeedsChange(ids[1], added: OperationLinks(after: [Dependency(dead.id)])))
+            try await bench.expectState(ids[1], .cancelled)
+        },
+        ConformanceCheck(
+            "It waits no more for what is taken away; the last one lets it go on; what it knows it waits for once"
+        ) {
+            bench in
+            let ids = try await bench.enqueue(2)
+            let last = try await bench.dependent(on: ids.map { Dependency($0) })
+            try await bench.expectChange(NeedsChange(last, added: OperationLinks(after: ids.map { Dependency($0) })))
+            try bench.expect(try await bench.existing(last).links.unmetCount, 2, "what it waits for")
+            try await bench.expectChange(NeedsChange(last, removed: [DependencyName(ids[0])]))
+            try await bench.expectState(last, .blocked)
+            try bench.expect(try await bench.existing(ids[0]).links.dependentCount, 0, "what depends on it")
+            try await bench.expectChange(NeedsChange(last, removed: ids.map { DependencyName($0) }))
+            try await bench.expectState(last, .ready)
+        },
+        ConformanceCheck("An open one does not start before all is said that it waits for; a release starts it") {
+            bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(2)
+            var links = OperationLinks(after: [Dependency(ids[0])])
+            links?.isOpen = true
+            let (open, other) = (
+                NewOperation(envelope: BrokerBench.envelope(), links: links),
+                NewOperation(envelope: BrokerBench.envelope(), links: links)
+            )
+            _ = try await bench.broker.enqueue([open, other], queue: bench.queue)
+            for id in ids {
+                let claimed = try await bench.claimOne(worker)
+                try bench.expect(claimed.id, id, "in their order")
+                _ = try await bench.complete(claimed, worker)
+            }
+            try await bench.expectState(open.id, .blocked)
+            let shown = try await bench.existing(open.id).links
+            try bench.expect(shown.isOpen && shown.needCount == 1 && shown.unmetCount == 1, true, "it is open")
+            let rest = NeedsChange(open.id, added: OperationLinks(after: [Dependency(ids[1])]), isComplete: true)
+            try await bench.expectChange(rest)
+            try await bench.expectState(open.id, .ready)
+            _ = try await bench.broker.release([other.id], by: "ann", queue: bench.queue)
+            try await bench.expectState(other.id, .ready)
+        },
+        ConformanceCheck(
+            "What runs, has ended, is held or unknown keeps its dependencies; an unknown one changes nothing"
+        ) {
+            bench in
+            let worker = try bench.worker()
+            let first = try await bench.enqueue()[0]
+            let running = try await bench.running(worker)
+            let held = try await bench.enqueue()[0]
+            _ = try await bench.broker.hold([held], by: "ann", reason: "", queue: bench.queue)
+            let links = OperationLinks(after: [Dependency(held)])
+            try await bench.expectChange(NeedsChange(running.id, added: links), .refused(.executing))
+            try await bench.expectChange(NeedsChange(held, added: OperationLinks(after: [Dependency(first)])), .held)
+            try await bench.expectChange(NeedsChange(OperationID(), added: links), .unknown)
+            let unknown = OperationID()
+            let wrong = OperationLinks(after: [Dependency(held), Dependency(unknown)])
+            let waits = try await bench.enqueue()[0]
+            try await bench.expectChange(NeedsChange(waits, added: wrong), .unknownDependency(unknown))
+            try await bench.expectState(waits, .ready)
+            try bench.expect(try await bench.existing(held).links.dependentCount, 0, "what depends on it")
+        },
+    ]
+}
+
+extension BrokerBench {
+    fileprivate func expectChange(_ change: NeedsChange, _ outcome: NeedsOutcome = .done) async throws {
+        try expect(try await broker.change(change, by: "ann", queue: queue), outcome, "the outcome")
+    }
+}

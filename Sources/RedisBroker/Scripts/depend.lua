@@ -1,0 +1,41 @@
+-- Changes what an operation that has not started waits for.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  by (one word)  ARGV[2] id  ARGV[3] lines "after …" as of enqueue_linked: what it waits for besides; '' = nothing
+-- ARGV[4]  1 if its producer has said now all that it waits for: see the line "open"  ARGV[5…] names of what it waits for no more, at most 500
+-- Output   1 done, 0 unknown, the letter of the state that forbids it, h it is held, n and the id of an unknown dependency, m too many, or an error
+-- Events   b if it is blocked now, r, s or c if it is that no more, with the change
+-- include: base
+-- include: links
+-- include: change_needs
+-- include: finish
+-- include: flush
+local by, id = ARGV[1], ARGV[2]
+
+local function parsed()
+  if ARGV[3] == '' then return {} end
+  local links = links_of(ARGV[3])
+  return links and links.after and not links.unique and not links.limitKey and links.after
+end
+
+local function depend(after)
+  local head = head_of(id)
+  if not head then return '0' end
+  local state = state_of(head)
+  if state ~= 'r' and state ~= 's' and state ~= 'b' then return state end
+  if state == 'b' and call('HEXISTS', extras_key(id), 'heldAt') == 1 then return 'h' end
+  local missing = names_missing(id, after)
+  if call('HLEN', needs_key(id)) + #missing / 2 > NEEDS_IN_ALL then return 'm' end
+  local needs, unknown = read_needs(missing)
+  if not needs then return 'n' .. unknown end
+  local gone = {}
+  for i = 5, #ARGV do gone[i - 4] = ARGV[i] end
+  change_needs(id, needs, gone, ARGV[4] == '1')
+  return '1'
+end
+
+local after = parsed()
+if not after then return redis.error_reply('ERR sluice: argument 3 is not what an operation depends on: lines of a name and a value') end
+local outcome = depend(after)
+if outcome == '1' then note_change('depend', by, 1, '') end
+flush()
+return outcome

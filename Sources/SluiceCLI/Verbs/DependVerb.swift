@@ -1,0 +1,69 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+
+package struct DependVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "depend",
+            abstract: "Change what an operation waits for, before it starts.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) depend 7QK2MX --after 01J9ZM2QW3N8B5T4D7K6R1XYPE
+                  \(Program.name) depend 7QK2MX --after images/01J9ZM2QW3N8B5T4D7K6R1XYPE:run
+                  \(Program.name) depend 7QK2MX --not-after 01J9ZM2QW3N8B5T4D7K6R1XYPE
+
+                --after is as of enqueue: the operation is blocked until these have ended as well. What waits for the operation already, directly \
+                or not, is refused. --not-after lets it wait for these no more. To start it without any of them: \(Program.name) release
+                """
+        )
+    }
+
+    @Argument(help: ArgumentHelp("The operation.", valueName: "id"))
+    var id: String
+    @Option(
+        help: ArgumentHelp(
+            "Start when these have ended, too, as of enqueue. May be repeated.",
+            valueName: "id[:policy]"
+        ),
+        transform: { try Dependency.list(typed: $0) }
+    )
+    var after: [[Dependency]] = []
+    @Option(
+        help: ArgumentHelp("Wait for these no more. May be repeated.", valueName: "id"),
+        transform: { try Dependency.list(typed: $0) }
+    )
+    var notAfter: [[Dependency]] = []
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws {
+        guard after.isEmpty, notAfter.isEmpty else { return }
+        throw CLIError.usage("nothing to change", fix: "\(Program.name) depend ID --after ID")
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        let client = try await invocation.connect()
+        let detail = try await Locator(client).details([try IDReference(parsing: id)])[0]
+        let lookup = DependencyLookup(client: client)
+        let reference = OperationReference(id: detail.id, queue: detail.queue, isNew: false, client: client)
+        try await client.change(
+            reference,
+            adding: try await lookup.complete(after.flatMap { $0 }, of: detail.queue),
+            removing: try await lookup.complete(notAfter.flatMap { $0 }, of: detail.queue)
+        )
+        let state = try await reference.state()
+        if invocation.format.isJSON {
+            invocation.console.print(
+                OperationJSON.object(try await reference.detail(), invocation.view),
+                invocation.format
+            )
+        } else {
+            invocation.console.print("\(detail.id) is \(state.rawValue)")
+        }
+        return .done
+    }
+}
