@@ -4,18 +4,27 @@
 -- stand in the lanes, and in `next:N:KEY`. There are as many of them as the weight of the key, and as its concurrency leaves. One that leaves its
 -- lane makes way for another one of its key, behind what the others have there. `running:KEY` has what runs. N counts the cancels of the whole
 -- queue: after one, keys start afresh. `keyed` says how many of each key are ready, and the total of that name how many of these stand in no lane.
+-- By a rate, each operation that starts uses a start of its key's bucket in `keyBuckets`, and no more of a key stand in lanes than have one. A key
+-- that has none is parked until the next one is back: as *KEY in `expiring`, where a claim finds the instant.
 -- What only calls with such operations need is made by one function, and not with each run of the script.
 -- include: write_record
+-- include: rate
+-- include: wake
 local limit_keys
 local function limits_of_keys()
   if limit_keys then return limit_keys end
   local generation = call('HGET', META, 'batch') or '0'
   local key_by_id, limits, touched, is_touched, best, has_moved, is_at_end = {}, {}, {}, {}, {}, false, false
+  local has_used, wakes_at
+  local BUCKETS, LIMITS_OF_KEY = PREFIX .. 'keyBuckets', '^(%S+) (%S+) ?(.*)$'
+  -- As many as a call can add.
+  local FORGOTTEN_AT_ONCE = '100'
   limit_keys = {}
 
   local function waiting_set(key) return PREFIX .. 'keyed:' .. generation .. ':' .. key end
   local function next_set(key) return PREFIX .. 'next:' .. generation .. ':' .. key end
   local function running_set(key) return PREFIX .. 'running:' .. key end
+  local function parked_member(key) return '*' .. key end
 
   -- False = it has none.
   local function key_of(id)
@@ -27,11 +36,13 @@ local function limits_of_keys()
   local function limit_of(key)
     if limits[key] then return limits[key] end
     local set = call('HMGET', PREFIX .. 'keyLimits', '*', key)
-    local concurrency, weight = string.match(set[1] or '', '^(%S+) (%S+)$')
-    local own_concurrency, own_weight = string.match(set[2] or '', '^(%S+) (%S+)$')
+    local concurrency, weight, rate = string.match(set[1] or '', LIMITS_OF_KEY)
+    local own_concurrency, own_weight, own_rate = string.match(set[2] or '', LIMITS_OF_KEY)
+    if own_rate and own_rate ~= '' then rate = own_rate end
     limits[key] = {
       concurrency = tonumber(own_concurrency) or tonumber(concurrency) or 0,
       weight = tonumber(own_weight) or tonumber(weight) or 1,
+      rate = rate and rate ~= '' and rate_of(rate, call('ZSCORE', BUCKETS, key)),
     }
     return limits[key]
   end
@@ -39,6 +50,7 @@ local function limits_of_keys()
   local function room_of(key)
     local limit, standing = limit_of(key), call('ZCARD', next_set(key))
     local room = limit.weight - standing
+    if limit.rate then room = min(room, limit.rate.starts() - standing) end
     if limit.concurrency == 0 then return room end
     return min(room, limit.concurrency - standing - call('SCARD', running_set(key)))
   end
@@ -57,6 +69,22 @@ local function limits_of_keys()
     return true
   end
 
+  -- A key without a start takes no turns before the next one is back.
+  local function park(key, limit)
+    local is_out = limit.rate.starts() == 0 and call('EXISTS', waiting_set(key)) == 1 and call('EXISTS', next_set(key)) == 0
+      and (limit.concurrency == 0 or call('SCARD', running_set(key)) < limit.concurrency)
+    if not is_out then
+      call('ZREM', PREFIX .. 'expiring', parked_member(key))
+      return
+    end
+    local instant = limit.rate.next_start()
+    -- A rate that was changed, or a clock that went back, has cut the bucket: it holds what the instant was reckoned from.
+    call('ZADD', BUCKETS, limit.rate.use(0), key)
+    call('ZADD', PREFIX .. 'expiring', format('%d', instant), parked_member(key))
+    wakes_at = min(wakes_at or instant, instant)
+    limit_keys.has_parked = true
+  end
+
   local function move_next(key)
     local room = room_of(key)
     while room < 0 and put_back(key, -1) do room = room + 1 end
@@ -68,6 +96,7 @@ local function limits_of_keys()
       call('ZADD', next_set(key), moved[i + 1], moved[i])
       call('RPUSH', PREFIX .. 'lane:' .. lane_of(header), header)
     end
+    if limit_of(key).rate then park(key, limit_of(key)) end
     if #moved == 0 then return end
     add('keyed', -#moved / 2)
     has_moved = true
@@ -78,6 +107,13 @@ local function limits_of_keys()
     local keys = touched
     touched, is_touched = {}, {}
     for i = 1, #keys do move_next(keys[i]) end
+  end
+
+  -- Buckets that are full again say nothing.
+  local function forget_buckets()
+    local full = call('ZRANGEBYSCORE', BUCKETS, '-inf', format('%.0f', now * 1000), 'LIMIT', '0', FORGOTTEN_AT_ONCE)
+    if #full > 0 then call('ZREM', BUCKETS, unpack(full)) end
+    has_used = false
   end
 
   -- Behind all else that ends a call, since that may touch keys, too.
@@ -92,6 +128,8 @@ local function limits_of_keys()
       PREFIX .. 'lane:1', PREFIX .. 'lane:2', PREFIX .. 'lane:3', PREFIX .. 'lane:4') > 0 then
       call('RPUSH', PREFIX .. 'wake', '1')
     end
+    if has_used then forget_buckets() end
+    if wakes_at then announce_due(wakes_at) end
   end
 
   function limit_keys.touch(key)
@@ -130,10 +168,19 @@ local function limits_of_keys()
     return true
   end
 
+  local function use_starts_of(key, n)
+    local rate = limit_of(key).rate
+    if not rate then return end
+    call('ZADD', BUCKETS, rate.use(n), key)
+    has_used = true
+  end
+
   -- It starts, or leaves its worker.
   function limit_keys.start(id)
     local key = key_of(id)
-    if key then call('SADD', running_set(key), id) end
+    if not key then return end
+    call('SADD', running_set(key), id)
+    use_starts_of(key, 1)
   end
 
   function limit_keys.stop(id)
@@ -141,6 +188,12 @@ local function limits_of_keys()
     if not key then return end
     call('SREM', running_set(key), id)
     limit_keys.touch(key)
+  end
+
+  -- It has left its worker untried: a rate counts what was tried.
+  function limit_keys.untry(id)
+    local key = key_of(id)
+    if key then use_starts_of(key, -1) end
   end
 
   return limit_keys
