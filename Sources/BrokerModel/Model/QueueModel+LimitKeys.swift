@@ -157,8 +157,8 @@ extension QueueModel {
     /// A key without a start takes no turns before the next one is back.
     private mutating func park(_ key: String) {
         guard let bucket = bucket(of: key) else { return }
-        let (set, concurrency) = (limitKeys.ready[key] ?? KeyedSet(), limits.limit(of: key).concurrency)
-        guard bucket.starts == 0, set.waiting.count > 0, set.next.count == 0,
+        let (waits, concurrency) = (limitKeys.ready[key]?.waiting.count ?? 0 > 0, limits.limit(of: key).concurrency)
+        guard bucket.starts == 0, waits,
             limitKeys.running[key]?.count ?? 0 < concurrency ?? .max
         else {
             limitKeys.parked[key] = nil

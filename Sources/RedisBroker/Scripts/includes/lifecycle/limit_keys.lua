@@ -69,9 +69,9 @@ local function limits_of_keys()
     return true
   end
 
-  -- A key without a start takes no turns before the next one is back.
+  -- A key without a start, of which none stands in a lane then, takes no turns before the next one is back.
   local function park(key, limit)
-    local is_out = limit.rate.starts() == 0 and call('EXISTS', waiting_set(key)) == 1 and call('EXISTS', next_set(key)) == 0
+    local is_out = limit.rate.starts() == 0 and call('EXISTS', waiting_set(key)) == 1
       and (limit.concurrency == 0 or call('SCARD', running_set(key)) < limit.concurrency)
     if not is_out then
       call('ZREM', PREFIX .. 'expiring', parked_member(key))
