@@ -38,17 +38,18 @@ local function limits_of_keys()
     local set = call('HMGET', PREFIX .. 'keyLimits', '*', key)
     local concurrency, weight, rate = string.match(set[1] or '', LIMITS_OF_KEY)
     local own_concurrency, own_weight, own_rate = string.match(set[2] or '', LIMITS_OF_KEY)
-    if own_rate and own_rate ~= '' then rate = own_rate end
-    limits[key] = {
+    local limit = {
       concurrency = tonumber(own_concurrency) or tonumber(concurrency) or 0,
       weight = tonumber(own_weight) or tonumber(weight) or 1,
-      rate = rate and rate ~= '' and rate_of(rate, call('ZSCORE', BUCKETS, key)),
     }
-    return limits[key]
+    if own_rate and own_rate ~= '' then rate = own_rate end
+    if rate and rate ~= '' then limit.rate = rate_of(rate, call('ZSCORE', BUCKETS, key)) end
+    limits[key] = limit
+    return limit
   end
 
-  local function room_of(key)
-    local limit, standing = limit_of(key), call('ZCARD', next_set(key))
+  local function room_of(key, limit)
+    local standing = call('ZCARD', next_set(key))
     local room = limit.weight - standing
     if limit.rate then room = min(room, limit.rate.starts() - standing) end
     if limit.concurrency == 0 then return room end
@@ -86,7 +87,8 @@ local function limits_of_keys()
   end
 
   local function move_next(key)
-    local room = room_of(key)
+    local limit = limit_of(key)
+    local room = room_of(key, limit)
     while room < 0 and put_back(key, -1) do room = room + 1 end
     if room <= 0 and best[key] and put_back(key, best[key]) then room = 1 end
     best[key] = nil
@@ -96,7 +98,7 @@ local function limits_of_keys()
       call('ZADD', next_set(key), moved[i + 1], moved[i])
       call('RPUSH', PREFIX .. 'lane:' .. lane_of(header), header)
     end
-    if limit_of(key).rate then park(key, limit_of(key)) end
+    if limit.rate then park(key, limit) end
     if #moved == 0 then return end
     add('keyed', -#moved / 2)
     has_moved = true
@@ -168,9 +170,7 @@ local function limits_of_keys()
     return true
   end
 
-  local function use_starts_of(key, n)
-    local rate = limit_of(key).rate
-    if not rate then return end
+  local function use_starts_of(key, rate, n)
     call('ZADD', BUCKETS, rate.use(n), key)
     has_used = true
   end
@@ -180,7 +180,8 @@ local function limits_of_keys()
     local key = key_of(id)
     if not key then return end
     call('SADD', running_set(key), id)
-    use_starts_of(key, 1)
+    local rate = limit_of(key).rate
+    if rate then use_starts_of(key, rate, 1) end
   end
 
   function limit_keys.stop(id)
@@ -193,7 +194,8 @@ local function limits_of_keys()
   -- It has left its worker untried: a rate counts what was tried.
   function limit_keys.untry(id)
     local key = key_of(id)
-    if key then use_starts_of(key, -1) end
+    local rate = key and limit_of(key).rate
+    if rate then use_starts_of(key, rate, -1) end
   end
 
   return limit_keys
