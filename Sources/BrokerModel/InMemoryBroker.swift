@@ -114,7 +114,13 @@ extension InMemoryBroker {
     }
 
     package func inputs(of id: OperationID, queue: String) async throws -> [DependencyInput] {
-        read(queue) { $0.inputs(of: id) }
+        read(queue) { $0.inputs(of: id) }.map { input in
+            var input = input
+            if input.state == .finished, input.result == nil, let other = input.name.queue {
+                input.result = read(other) { $0.operations[input.name.id].map { $0.result ?? [] } }
+            }
+            return input
+        }
     }
 
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply {
@@ -202,22 +208,6 @@ extension InMemoryBroker {
 
     package func limitKey(_ key: String, queue: String) async throws -> LimitKeyState {
         read(queue) { $0.limitKey(key) }
-    }
-
-    package func edges(
-        _ kind: DependencyEdges,
-        of id: OperationID,
-        limit: Int,
-        queue: String
-    ) async throws -> [OperationID] {
-        read(queue) { model in
-            let all =
-                switch kind {
-                case .needs: Array((model.needs[id] ?? [:]).keys)
-                case .dependents: (model.dependents[id]?.entries ?? []).map(\.id)
-                }
-            return Array(all.sorted().prefix(limit))
-        }
     }
 
     package func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog? {

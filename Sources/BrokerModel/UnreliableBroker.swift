@@ -11,6 +11,7 @@ package final class UnreliableBroker<Base: WorkerBroker>: WorkerBroker {
         case requestedCancels, standingCancels
         case dueSchedules
         case fire
+        case link, relay, resolve, relayed, ask
     }
 
     package let base: Base
@@ -117,6 +118,27 @@ extension UnreliableBroker {
 
     package func inputs(of id: OperationID, queue: String) async throws -> [DependencyInput] {
         try await base.inputs(of: id, queue: queue)
+    }
+
+    package func link(_ ids: [OperationID], in queue: String, from dependentQueue: String) async throws -> [RemoteState]
+    {
+        try await attempt(.link) { try await base.link(ids, in: queue, from: dependentQueue) }
+    }
+
+    package func relay(queue: String) async throws -> Relay? {
+        try await attempt(.relay) { try await base.relay(queue: queue) }
+    }
+
+    package func resolve(_ states: [RemoteState], of source: String, queue: String) async throws {
+        try await attempt(.resolve) { try await base.resolve(states, of: source, queue: queue) }
+    }
+
+    package func relayed(_ relay: Relay, queue: String) async throws -> Bool {
+        try await attempt(.relayed) { try await base.relayed(relay, queue: queue) }
+    }
+
+    package func ask(queue: String) async throws -> RemoteQuestions {
+        try await attempt(.ask) { try await base.ask(queue: queue) }
     }
 
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply {

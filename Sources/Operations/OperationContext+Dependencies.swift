@@ -4,11 +4,15 @@ import Foundation
 public struct DependencyResult: Sendable {
     /// Its id.
     public let id: OperationID
+    /// The queue that it is in; nil = that of the operation that has waited.
+    public let queue: String?
     /// How it ended; nil if it was removed before it did.
     public let state: OperationState?
     private let json: [UInt8]?
 
-    package init(_ input: DependencyInput) { (id, state, json) = (input.id, input.state, input.result) }
+    package init(_ input: DependencyInput) {
+        (id, queue, state, json) = (input.name.id, input.name.queue, input.state, input.result)
+    }
 
     /// What its `main` returned.
     ///
@@ -29,7 +33,7 @@ public struct DependencyResult: Sendable {
 }
 
 extension OperationContext {
-    /// The operations that this one has waited for (`EnqueueOptions.after`), in the order of their ids, with their results. Empty for one that has waited
+    /// The operations that this one has waited for (`EnqueueOptions.after`), in the order of their ids, with their results; those in other queues come last. Empty for one that has waited
     /// for none, and in a local queue, where references to operations have their results.
     ///
     /// ```swift

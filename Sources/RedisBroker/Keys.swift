@@ -55,12 +55,12 @@ struct Keys: Sendable {
         "meta", "totals", "wake", "leases", "scheduled", "retrying", "blocked", "expiring", "batches", "intents",
         "awaited", "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost", "figures",
         "standing", "schedules", "full", "unique", "fresh", "behind", "keyed", "next", "running", "keyLimits",
-        "keyBuckets", "outbox",
+        "keyBuckets", "outbox", "outboxes", "asking",
     ]
 
     /// What the keys of a queue are called, behind their prefix; of records only what they have besides.
     static let kinds = kindsOfQueue.union([
-        "x", "errors", "log", "needs", "inputs", "dependents", "inflight", "cancelling", "batch",
+        "x", "errors", "log", "needs", "inputs", "dependents", "remote", "inflight", "cancelling", "batch",
     ])
 
     /// What a key of this namespace is; nil for a key of somebody else.
@@ -73,7 +73,7 @@ struct Keys: Sendable {
         let about = parts.count == 2 ? parts[1] : ""
         let kind: KeyAudit.Key.Kind =
             switch parts[0] {
-            case "x", "errors", "log", "needs", "inputs", "dependents": .operation(id: about)
+            case "x", "errors", "log", "needs", "inputs", "dependents", "remote": .operation(id: about)
             case "inflight": .inFlight(worker: about)
             case "cancelling": .orders(worker: about)
             case "batch": .batch(number: String(about.prefix { $0 != ":" }))

@@ -3,8 +3,8 @@ import RedisClient
 
 extension RedisBroker {
     package func inputs(of id: OperationID, queue: String) async throws -> [DependencyInput] {
-        var inputs: [OperationID: DependencyInput] = [:]
-        var large: [OperationID] = []
+        var inputs: [DependencyName: DependencyInput] = [:]
+        var large: [DependencyName] = []
         var cursor = "0"
         repeat {
             var arguments = arguments(queue)
@@ -14,14 +14,17 @@ extension RedisBroker {
             cursor = reply.first?.string ?? "0"
             for row in Array(reply.dropFirst()).chunks(of: 3).map(Array.init) {
                 guard let (input, isLarge) = DependencyInput.read(row) else { continue }
-                inputs[input.id] = input
-                if isLarge { large.append(input.id) }
+                inputs[input.name] = input
+                if isLarge { large.append(input.name) }
             }
         } while cursor != "0"
-        for detail in try await details(large, queue: queue) {
-            if let detail { inputs[detail.id]?.result = detail.result ?? [] }
+        for (other, names) in Dictionary(grouping: large, by: \.queue) {
+            for detail in try await details(names.map(\.id), queue: other ?? queue) {
+                guard let detail, detail.state == .finished else { continue }
+                inputs[DependencyName(detail.id, queue: other)]?.result = detail.result ?? []
+            }
         }
-        return inputs.values.sorted { $0.id < $1.id }
+        return inputs.values.sorted { $0.name < $1.name }
     }
 }
 
@@ -31,31 +34,54 @@ extension RedisBroker {
         of id: OperationID,
         limit: Int,
         queue: String
-    ) async throws -> [OperationID] {
+    ) async throws -> [DependencyName] {
+        var (names, others) = try await edges(kind, of: DependencyName(id), limit: limit, queue: queue)
+        for other in others where names.count < limit {
+            let name = DependencyName(id, queue: queue)
+            let found = try await edges(kind, of: name, limit: limit - names.count, queue: other).names
+            names.formUnion(found.map { DependencyName($0.id, queue: other) })
+        }
+        return Array(names.sorted().prefix(limit))
+    }
+
+    /// - Returns: what this queue knows, and the other queues that may have more.
+    private func edges(
+        _ kind: DependencyEdges,
+        of name: DependencyName,
+        limit: Int,
+        queue: String
+    ) async throws -> (names: Set<DependencyName>, others: [String]) {
         // A scan may name one twice.
-        var ids: Set<OperationID> = []
+        var names: Set<DependencyName> = []
+        var others: [String] = []
         var cursor = "0"
         repeat {
             var arguments = arguments(queue)
-            arguments.append(id)
+            arguments.append(name.description)
             arguments.append(kind.rawValue)
             arguments.append(cursor)
             let reply = try await read(.edges, arguments).array ?? []
             cursor = reply.first?.string ?? "0"
-            ids.formUnion(reply.dropFirst().compactMap { $0.bytes.flatMap { OperationID(utf8: $0) } })
-        } while cursor != "0" && ids.count < limit
-        return Array(ids.sorted().prefix(limit))
+            for text in reply.dropFirst().compactMap(\.string) {
+                if text.hasSuffix("/") {
+                    others.append(String(text.dropLast()))
+                } else if let name = DependencyName(text) {
+                    names.insert(name)
+                }
+            }
+        } while cursor != "0" && names.count < limit
+        return (names, others)
     }
 }
 
 extension DependencyInput {
     /// Reads a row of `inputs.lua`; whether its result is large and not in it.
     fileprivate static func read(_ row: [RedisValue]) -> (DependencyInput, isLarge: Bool)? {
-        guard row.count == 3, let id = row[0].bytes.flatMap({ OperationID(utf8: $0) }), let mark = row[2].bytes else {
+        guard row.count == 3, let name = row[0].string.flatMap({ DependencyName($0) }), let mark = row[2].bytes else {
             return nil
         }
         let state = row[1].bytes?.first.flatMap { OperationState(code: $0) }
         let result = mark.first == UInt8(ascii: "1") ? Array(mark.dropFirst()) : nil
-        return (DependencyInput(id: id, state: state, result: result), mark.first == UInt8(ascii: "2"))
+        return (DependencyInput(name: name, state: state, result: result), mark.first == UInt8(ascii: "2"))
     }
 }

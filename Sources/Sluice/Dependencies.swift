@@ -23,8 +23,8 @@ extension EnqueueOptions {
     /// same; `hold` leaves it blocked until the dependency is tried again and finishes, or the operation is released or cancelled. What has ended
     /// already counts at once. Among operations of one enqueue the order does not matter.
     ///
-    /// - Parameter dependencies: tracked operations of the same queue, at most 500 in all: handles, references, ids, or one of these
-    ///   with a policy, `page.onFailure(.run)`. Those of several options add up; of one operation the last policy counts.
+    /// - Parameter dependencies: tracked operations of any queue of the namespace, at most 500 in all: handles, references, ids (of the queue of this
+    ///   operation), or one of these with a policy, `page.onFailure(.run)`. Those of several options add up; of one operation the last policy counts.
     public static func after(_ dependencies: any DependencyConvertible...) -> EnqueueOptions {
         waiting(for: dependencies.map(\.dependency))
     }
@@ -53,42 +53,52 @@ extension EnqueueOptions {
         guard tracked != false else {
             throw OperationsError(.invalidOption, "an untracked operation cannot wait for others: drop .untracked")
         }
-        if let other = dependencies.first(where: { $0.queue.map { $0 != queueName } ?? false }) {
-            throw OperationsError(
-                .invalidOption,
-                "\(other.id) is in queue \(OperationsError.quoted(other.queue ?? "")): an operation of queue "
-                    + "\(OperationsError.quoted(queueName)) can wait for those of its own queue only"
-            )
+        var policies: [DependencyName: DependencyFailurePolicy] = [:]
+        for dependency in dependencies {
+            if let queue = dependency.queue { try NameRule.check(queue, role: "queue") }
+            let queue = dependency.queue == queueName ? nil : dependency.queue
+            policies[DependencyName(dependency.id, queue: queue)] = dependency.policy
         }
-        var policies: [OperationID: DependencyFailurePolicy] = [:]
-        for dependency in dependencies { policies[dependency.id] = dependency.policy }
         guard policies.count <= OperationLinks.mostDependencies else {
             throw OperationsError(
                 .invalidOption,
                 "an operation waits for at most \(OperationLinks.mostDependencies) others, not \(policies.count): let others between them wait for some each"
             )
         }
-        return policies.map { Dependency($0.key, onFailure: $0.value) }.sorted { $0.id < $1.id }
+        return policies.map { Dependency($0.key.id, queue: $0.key.queue, onFailure: $0.value) }
+            .sorted { $0.name < $1.name }
     }
 }
 
 /// The order in which operations of one enqueue go to Redis: each behind those that it waits for, otherwise as they are.
 package enum DependencyOrder {
+    /// - Parameter queue: of the operation at a place; nil = that of the call.
     /// - Returns: the operations' places in their order; nil = they may go as they are.
     /// - Throws: `.invalidOption` if they wait for each other, naming those that do.
-    package static func places(_ operations: [NewOperation]) throws(OperationsError) -> [Int]? {
+    package static func places(
+        _ operations: [NewOperation],
+        queue: (Int) -> String? = { _ in nil }
+    ) throws(OperationsError) -> [Int]? {
         guard operations.contains(where: { $0.links?.after.isEmpty == false }) else { return nil }
-        var places: [OperationID: Int] = [:]
-        for (place, operation) in operations.enumerated() where places[operation.id] == nil {
-            places[operation.id] = place
-        }
-        var search = Search(dependencies: operations.map { ($0.links?.after ?? []).compactMap { places[$0.id] } })
+        let dependencies = dependencies(operations, queue: queue)
+        var search = Search(dependencies: dependencies)
         for place in operations.indices {
             guard let cycle = search.visit(place) else { continue }
             let path = cycle.map { operations[$0].id.description }.joined(separator: " waits for ")
             throw OperationsError(.invalidOption, "these operations wait for each other: \(path)")
         }
         return search.order
+    }
+
+    /// The places of what each of the operations depends on, of these.
+    package static func dependencies(_ operations: [NewOperation], queue: (Int) -> String?) -> [[Int]] {
+        var places: [DependencyName: Int] = [:]
+        for (place, operation) in operations.enumerated().reversed() {
+            places[DependencyName(operation.id, queue: queue(place))] = place
+        }
+        return operations.enumerated().map { place, operation in
+            (operation.links?.after ?? []).compactMap { places[DependencyName($0.id, queue: $0.queue ?? queue(place))] }
+        }
     }
 
     /// Depth first, without recursion: a chain may have any length.
@@ -143,9 +153,42 @@ extension ProducerBroker {
         guard let places = try DependencyOrder.places(operations) else {
             return try await enqueueAll(operations, queue: queue, progress: progress)
         }
+        let operations = try await linked(operations, queue: queue)
         let sorted = try await enqueueAll(places.map { operations[$0] }, queue: queue, progress: progress)
         var outcomes = sorted
         for (place, outcome) in zip(places, sorted) { outcomes[place] = outcome }
         return outcomes
+    }
+
+    /// Asks the queues of dependencies elsewhere how these stand. From then on they tell this queue how each ends.
+    ///
+    /// - Throws: `.refused` if too many queues have to hear of one of them.
+    private func linked(_ operations: [NewOperation], queue: String) async throws -> [NewOperation] {
+        let names = Set(operations.flatMap { $0.links?.after ?? [] }.filter { $0.queue != nil }.map(\.name))
+        guard !names.isEmpty else { return operations }
+        var said: [DependencyName: RemoteState] = [:]
+        for (other, names) in Dictionary(grouping: names, by: \.queue) {
+            guard let other else { continue }
+            let ids = names.map(\.id)
+            for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
+                let part = Array(ids[start..<min(start + Defaults.batch, ids.count)])
+                for state in try await link(part, in: other, from: queue) {
+                    said[DependencyName(state.id, queue: other)] = state
+                }
+            }
+        }
+        if let (name, _) = said.first(where: { $0.value.status == .crowded }) {
+            throw OperationsError(
+                .refused,
+                "operations of 64 queues wait for \(name), and of no more queues may: let one in a queue of these wait for it, and others for that one"
+            )
+        }
+        return operations.map { operation in
+            var operation = operation
+            for dependency in operation.links?.after ?? [] where dependency.queue != nil {
+                operation.links?.said[dependency.name] = said[dependency.name]
+            }
+            return operation
+        }
     }
 }

@@ -241,7 +241,7 @@ extension EnqueueOutcome {
         case .unknownDependency(let id):
             throw OperationsError(
                 .notFound,
-                "the operation to wait for, \(id), is not in the queue: it was never there, was removed, was untracked, or its time is over",
+                "the operation to wait for, \(id), is not there: it never was, was removed, was untracked, or its time is over",
                 id: operation.id
             )
         case .crowded:

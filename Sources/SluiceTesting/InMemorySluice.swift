@@ -208,6 +208,7 @@ public final class InMemorySluice: Sendable {
         for queue in try await broker.queues() {
             // Of many dependents, some hear of an end by sweeps only.
             while try await broker.sweep(queue: queue).more { try Task.checkCancellation() }
+            if let error = await broker.carryEnds(of: queue) { throw error }
             if try await hasWork(queue) { found.append(queue) }
         }
         return found

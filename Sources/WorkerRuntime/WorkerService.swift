@@ -13,7 +13,7 @@ package final class WorkerService: Service {
     let core: WorkerCore
     private let isRunning = Atomic<Bool>(false)
     private var stopping: StopRequest { core.stopping }
-    /// Lists the queues of the namespace, for `QueueSelection.all`.
+    /// Lists the queues of the namespace, for `QueueSelection.all` and for the ends of operations that other queues have to hear of.
     private let discover: (@Sendable () async throws -> [String])?
     /// Says whether anything runs anywhere in the worker's queues, for the end of a burst.
     private let idleProbe: (@Sendable () async throws -> Bool)?
@@ -128,6 +128,7 @@ package final class WorkerService: Service {
             group.addTask { await AlarmLoop(core: core).run() }
             group.addTask { await Sweeper(core: core).run() }
             group.addTask { await ScheduleLoop(core: core).run() }
+            if let discover { group.addTask { await RelayLoop(core: core, discover: discover).run() } }
             group.addTask { await core.reporter.run() }
             group.addTask { await self.watchBurst() }
             group.addTask { await self.findQueues { queues.continuation.yield($0) } }

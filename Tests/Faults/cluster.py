@@ -196,8 +196,9 @@ class Cluster:
         return self.command("ZRANGE", "{sluice/default}:leases", 0, -1)
 
     def total(self, name):
-        value = self.command("HGET", "{sluice/default}:totals", name)
-        return int(value or 0)
+        """Of all queues."""
+        queues = self.command("SMEMBERS", "sluice:queues")
+        return sum(int(self.command("HGET", f"{{sluice/{queue}}}:totals", name) or 0) for queue in queues)
 
     def ended(self):
         return sum(self.total(name) for name in ("finished", "dead", "cancelled", "expired"))

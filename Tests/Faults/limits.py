@@ -2,7 +2,7 @@
 import signal
 import time
 
-from cluster import LEASE
+from cluster import LEASE, until
 from registry import scenario
 
 
@@ -27,9 +27,9 @@ def overlaps(cluster, ids, limit):
     assert most > 0, "nothing ran"
 
 
-def break_workers(cluster, workers):
-    """Kills workers, and stops one for longer than its lease."""
-    for number in range(4):
+def break_workers(cluster, workers, count=4, queues=("default",)):
+    """Kills workers, and stops one for longer than its lease. There are equally many of each queue, behind each other."""
+    for number in range(count):
         time.sleep(1)
         index = cluster.random.randrange(len(workers))
         if number == 2:
@@ -38,7 +38,7 @@ def break_workers(cluster, workers):
             workers[index].send_signal(signal.SIGCONT)
         else:
             cluster.hit(workers[index])
-            workers[index] = cluster.worker(4)
+            workers[index] = cluster.worker(4, "-q", queues[index * len(queues) // len(workers)])
 
 
 @scenario("serial", "workers of a serial queue are killed and stopped: never more than one runs with a valid fence")
@@ -103,3 +103,39 @@ def dependencies(cluster):
     assert not late, f"{len(late)} had not ended when the one that waits for them began"
     waited = [id for id in middle if min(line.time for line in cluster.ledger.by_id()[id]) < min(line.time for line in ends[first[0]])]
     assert not waited, f"{len(waited)} began before the one that they wait for had ended"
+
+
+def ran_behind(cluster, ids, before):
+    """Asserts that none of the operations began before all of the others had ended."""
+    ends, starts = cluster.ledger.by_id("end"), cluster.ledger.by_id()
+    last = max(min(line.time for line in ends[id]) for id in before)
+    early = [id for id in ids if min(line.time for line in starts[id]) < last]
+    assert not early, f"{len(early)} began before what they wait for had ended"
+
+
+@scenario("relay", "300 wait for one of another queue, and one waits for them all there; workers of both are killed and stopped")
+def relay(cluster):
+    workers = [cluster.worker(4, "-q", queue) for queue in ("default", "other") for _ in range(2)]
+    first = cluster.enqueue(1, "sleep 1")
+    middle = cluster.enqueue(300, "sleep 0.05", queue="other", after=[f"default/{id}" for id in first])
+    last = cluster.enqueue(1, after=[f"other/{id}" for id in middle])
+    break_workers(cluster, workers, 6, ("default", "other"))
+    cluster.drain(120)
+    ran_behind(cluster, middle, first)
+    ran_behind(cluster, last, middle)
+
+
+@scenario("lost-relay", "what one queue says to another is lost: what waits there asks")
+def lost_relay(cluster):
+    for queue in ("default", "other"):
+        cluster.worker(4, "-q", queue)
+    first = cluster.enqueue(40, "sleep 0.5", queue="other")
+    # A relay that has its turn for ever, and never comes back.
+    cluster.command("ZADD", "{sluice/other}:outboxes", "99999999999999", "default")
+    waiting = [id for each in first for id in cluster.enqueue(1, after=f"other/{each}")]
+    until(lambda: cluster.total("finished") >= len(first), "what they wait for ends", 60)
+    assert cluster.command("ZCARD", "{sluice/other}:outbox:default") > 0, "nothing is lost: this proves nothing"
+    cluster.faults += 1
+    cluster.command("DEL", "{sluice/other}:outbox:default", "{sluice/other}:outboxes")
+    cluster.drain(60)
+    assert cluster.total("finished") == len(first + waiting), "not all have run"

@@ -33,6 +33,7 @@ MUTANTS = {
     "no-key-rate": "key-rate",
     "no-turns": "unique-keys",
     "no-outbox": "dependencies",
+    "no-ask": "lost-relay",
     "heartbeat-on-pool": "threads",
     "no-schedule-takeover": "schedule",
 }

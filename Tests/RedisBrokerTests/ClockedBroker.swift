@@ -13,10 +13,13 @@ struct ClockedBroker {
     /// A connection for what no broker does.
     let direct: RedisLink
     let prefix: String
+    /// The keys that have the time, one of each queue.
+    private let clockKeys: [String]
     let clock = ManualClock()
 
     init(
         queue: String,
+        and others: [String] = [],
         namespace: String = uniqueNamespace("broker"),
         endpoint: RedisEndpoint = TestServer.shared.endpoint,
         scriptEdit: (@Sendable (String) -> String)? = nil
@@ -27,6 +30,7 @@ struct ClockedBroker {
         redis = RedisBroker(endpoint, configuration: configuration, logger: logger)
         direct = RedisLink(endpoint, on: MultiThreadedEventLoopGroup.singleton.any(), logger: logger)
         prefix = "{\(namespace)/\(queue)}:"
+        clockKeys = ([queue] + others).map { "{\(namespace)/\($0)}:clock" }
         try await publishTime()
     }
 
@@ -36,7 +40,7 @@ struct ClockedBroker {
     }
 
     private func publishTime() async throws {
-        try await direct.send(RedisCommand("SET", prefix + "clock", String(clock.now))).expectSuccess()
+        for key in clockKeys { try await direct.send(RedisCommand("SET", key, String(clock.now))).expectSuccess() }
     }
 
     func close() {

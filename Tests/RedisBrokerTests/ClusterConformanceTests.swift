@@ -11,7 +11,7 @@ struct ClusterConformanceTests {
     @Test("On a cluster, the Redis broker keeps the rule", arguments: BrokerConformance.all)
     func conformance(_ check: ConformanceCheck) async throws {
         let endpoint = try await Self.cluster.value.endpoint
-        let broker = try await ClockedBroker(queue: "bench", endpoint: endpoint)
+        let broker = try await ClockedBroker(queue: "bench", and: [BrokerBench.otherQueue], endpoint: endpoint)
         defer { broker.close() }
         try await check.run(on: BrokerBench(broker.redis) { try await broker.advance(by: $0) })
     }

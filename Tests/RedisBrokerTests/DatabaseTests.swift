@@ -11,7 +11,7 @@ import Testing
 struct DatabaseTests {
     @Test("In another database than the first, the Redis broker keeps the rule", arguments: BrokerConformance.all)
     func conformance(_ check: ConformanceCheck) async throws {
-        let broker = try await ClockedBroker(queue: "bench", endpoint: Self.endpoint(5))
+        let broker = try await ClockedBroker(queue: "bench", and: [BrokerBench.otherQueue], endpoint: Self.endpoint(5))
         defer { broker.close() }
         try await check.run(on: BrokerBench(broker.redis) { try await broker.advance(by: $0) })
     }

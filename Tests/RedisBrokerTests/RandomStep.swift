@@ -37,6 +37,7 @@ enum RandomStep {
     case fireSchedules(next: Int64?)
     case steer(WorkerOrder, WorkerID)
     case resume
+    case remote(RemoteStep)
     /// Redis has lost its scripts, as after a restart.
     case forgetScripts
 
@@ -161,6 +162,7 @@ enum RandomStep {
             let all = try await broker.schedules(queue: queue, after: nil)
             return .fired([due, all], replies)
         case .resume: try await broker.setPaused(.resume(by: "tester"), queue: queue)
+        case .remote(let step): return try await step.outcome(on: broker, queue: queue)
         default: preconditionFailure("a step that does nothing: \(self)")
         }
         return .none
@@ -209,6 +211,9 @@ enum StepOutcome: Equatable {
     case limited(QueueLimits)
     case scheduled([SchedulePage], ScheduleOutcome?)
     case fired([SchedulePage], [FiringReply])
+    case said([RemoteState])
+    case relayed(Relay?, more: Bool?)
+    case asked(RemoteQuestions)
     /// What the change has answered, and what it has left.
     case standing([Int64], StandingCancels)
 }

@@ -62,7 +62,7 @@ struct RandomSteps {
         case 76...80: return giveBack(held)
         case 81...83: return chance(0.3) ? effect(held) : report(held)
         case 84...85: return reconcile(held)
-        case 86...88: return .sweep
+        case 86...88: return chance(0.5) ? .sweep : .remote(remote())
         case 89:
             switch number(1...5) {
             case 1...2: return .hold(ids(1...3))
@@ -179,16 +179,27 @@ extension RandomSteps {
         )
         let isUnique = chance(0.4)
         let key = chance(0.3) ? Self.keys.randomElement(using: &chance) : nil
-        return OperationLinks(unique: isUnique ? unique : nil, limitKey: key, after: chance(0.6) ? dependencies() : [])
+        let after = chance(0.6) ? dependencies() : []
+        var links = OperationLinks(unique: isUnique ? unique : nil, limitKey: key, after: after)
+        for dependency in after where dependency.queue != nil {
+            links?.said[dependency.name] = said(of: dependency.id, canBeUnknown: chance(0.1))
+        }
+        return links
     }
 
     /// Also of one id that is unknown, now and then.
     private mutating func dependencies() -> [Dependency] {
         var ids = self.ids(1...3)
         if chance(0.05) { ids.append(newID()) }
-        return Set(ids).sorted().map {
-            Dependency($0, onFailure: DependencyFailurePolicy.allCases.randomElement(using: &chance) ?? .cancel)
-        }
+        let own = Set(ids).sorted().map { Dependency($0, onFailure: policy()) }
+        guard chance(0.4) else { return own }
+        let others = (0..<number(1...3)).map { _ in number(1...Self.otherIDs.count) - 1 }
+        return (chance(0.5) ? own : [])
+            + Set(others).sorted().map { Dependency(Self.otherIDs[$0], queue: Self.otherQueue, onFailure: policy()) }
+    }
+
+    private mutating func policy() -> DependencyFailurePolicy {
+        DependencyFailurePolicy.allCases.randomElement(using: &chance) ?? .cancel
     }
 
     private static let keys = ["acme", "bolt", "c.o-d_e"]
@@ -439,5 +450,62 @@ extension RandomSteps {
     private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &chance) }
     private mutating func chance(_ probability: Double) -> Bool {
         Double.random(in: 0..<1, using: &chance) < probability
+    }
+}
+
+// MARK: - Another queue
+
+extension RandomSteps {
+    fileprivate static let otherQueue = "other"
+    fileprivate static let otherIDs = (1...5).map { OperationID(key: "other \($0)") }
+
+    /// Seldom with a high sequence, so that those that come are now newer and now older than what was heard.
+    fileprivate mutating func said(of id: OperationID, canBeUnknown: Bool) -> RemoteState {
+        let status: RemoteState.Status =
+            switch number(1...12) {
+            case 1...4: .live
+            case 5: .finished
+            case 6...7: .dead
+            case 8: .cancelled
+            case 9: .expired
+            case 10: .removed
+            default: canBeUnknown ? .unknown : .live
+            }
+        let sequence = status == .unknown ? 0 : Int64(number(1...(chance(0.1) ? 40 : 8)))
+        let result = status == .finished && chance(0.6) ? Array("\(sequence)".utf8) : []
+        return RemoteState(id, status, sequence: sequence, result: result)
+    }
+
+    fileprivate mutating func remote() -> RemoteStep {
+        switch number(1...10) {
+        case 1...3: return .link(ids(1...4), from: "queue \(number(1...3))".replacing(" ", with: "-"))
+        case 4...5: return .relay(isDelivered: chance(0.8))
+        case 6...8:
+            let ids = (0..<number(1...3)).map { _ in Self.otherIDs[number(0...Self.otherIDs.count - 1)] }
+            return .resolve(ids.map { said(of: $0, canBeUnknown: true) })
+        default: return .ask
+        }
+    }
+}
+
+/// What goes between the queue and another one.
+enum RemoteStep {
+    case link([OperationID], from: String)
+    case relay(isDelivered: Bool)
+    case resolve([RemoteState])
+    case ask
+
+    func outcome(on broker: some Broker, queue: String) async throws -> StepOutcome {
+        switch self {
+        case .link(let ids, let other): return .said(try await broker.link(ids, in: queue, from: other))
+        case .relay(let isDelivered):
+            let relay = try await broker.relay(queue: queue)
+            guard let relay, isDelivered else { return .relayed(relay, more: nil) }
+            return .relayed(relay, more: try await broker.relayed(relay, queue: queue))
+        case .resolve(let states):
+            try await broker.resolve(states, of: RandomSteps.otherQueue, queue: queue)
+            return .none
+        case .ask: return .asked(try await broker.ask(queue: queue))
+        }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 struct RedisBrokerConformanceTests {
     @Test("The Redis broker keeps the rule", arguments: BrokerConformance.all)
     func conformance(_ check: ConformanceCheck) async throws {
-        let broker = try await ClockedBroker(queue: "bench")
+        let broker = try await ClockedBroker(queue: "bench", and: [BrokerBench.otherQueue])
         defer { broker.close() }
         try await check.run(on: BrokerBench(broker.redis) { try await broker.advance(by: $0) })
     }

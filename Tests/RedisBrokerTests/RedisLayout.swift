@@ -165,6 +165,18 @@ struct RedisLayout {
         table.sort(dependents)
         for _, key in ipairs(dependents) do set(string.sub(key, #P + 1), key) end
         set('outbox', P .. 'outbox')
+        local remote = call('KEYS', P .. 'remote:*')
+        table.sort(remote)
+        for _, key in ipairs(remote) do
+          local known = call('HMGET', key, 'sequence', 'state', 'asks', 'unknownSince')
+          put(string.sub(key, #P + 1), known[1], known[2] or '-', call('HSTRLEN', key, 'result'), known[3] or '0', known[4] or '0')
+        end
+        set('asking', P .. 'asking')
+        hash_of_set(P .. 'outboxes', function(queue, free_at)
+          put('outboxes', queue, free_at)
+          set('outbox:' .. queue, P .. 'outbox:' .. queue)
+        end)
+        if #call('KEYS', P .. 'outbox:*') ~= call('ZCARD', P .. 'outboxes') then put('outboxes differ') end
         local m = call('HMGET', KEYS[1], 'timerOwner', 'next', 'sequence', 'fence', 'leaseFloor', 'outageUntil', 'limits', 'bucket', 'schedules')
         if m[1] then put('timerOwner', m[1], m[2]) end
         if call('LLEN', P .. 'wake') > 0 then put('wake') end

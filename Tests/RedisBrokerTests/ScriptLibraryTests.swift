@@ -11,9 +11,13 @@ import Testing
 struct ScriptLibraryTests {
     private let scripts = ScriptLibrary().all
 
+    private static func include(_ name: String) -> String {
+        String(decoding: ScriptIncludes.file(name, testClock: false), as: UTF8.self)
+    }
+
     @Test("limits.lua says what Defaults.swift says")
     func limits() throws {
-        let claim = try #require(scripts.first { $0.name == "claim" }).source
+        let claim = Self.include("limits")
         func value(_ name: String) -> Int64? {
             guard let line = claim.split(separator: "\n").first(where: { $0.hasPrefix("local \(name) = ") }) else {
                 return nil
@@ -38,7 +42,7 @@ struct ScriptLibraryTests {
 
     @Test("losses.lua says what Defaults.swift and the model say")
     func losses() throws {
-        let lost = try #require(scripts.first { $0.name == "lost" }).source
+        let lost = Self.include("losses")
         #expect(lost.contains("LOST_KEPT = \(Defaults.lostWorkersKept)\n"))
         #expect(lost.contains("LOST_KEPT_MS = \(Defaults.lostWorkersAge.wholeMilliseconds)\n"))
         #expect(lost.contains("LOST_FORGOTTEN_AT_ONCE = \(QueueModel.lostForgottenAtOnce)\n"))
@@ -142,6 +146,10 @@ struct ScriptPrunerTests {
               return unused(deep(x))
             end
             -- end of the base
+            local LIMIT = 5
+            local UNUSED = LIMIT + 1
+            local TABLE = {
+            }
             local function short() return 1 end
             local function idle() return 2 end
             -- Its own.
@@ -150,7 +158,7 @@ struct ScriptPrunerTests {
               local function inner() return short() end
               return inner()
             end
-            return used(1)
+            return used(LIMIT)
             """
         let kept = """
             -- What it is.
@@ -158,6 +166,9 @@ struct ScriptPrunerTests {
             -- Unused: used() and deep() are only named here.
 
             -- end of the base
+            local LIMIT = 5
+            local TABLE = {
+            }
             local function short() return 1 end
             -- Its own.
             local function used(x)
@@ -165,7 +176,7 @@ struct ScriptPrunerTests {
               local function inner() return short() end
               return inner()
             end
-            return used(1)
+            return used(LIMIT)
             """
         let lines = source.split(separator: "\n", omittingEmptySubsequences: false).map { Array($0.utf8)[...] }
         #expect(ScriptPruner.prune(lines).map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n") == kept)

@@ -82,7 +82,9 @@ struct DetailGraphTests {
         let parts = (2...201).map { number -> Part in (number, "part", number > 191 ? .finished : .blocked, [1]) }
         let graph = graph([(1, "split", .executing, [])] + parts + [(300, "merge", .blocked, Array(2...201))])
         func rows(_ number: Int) -> [String] {
-            GraphTree(graph, subject: id(number), style: Style()).rows.map { $0.branch + $0.spans.map(\.text).joined() }
+            GraphTree(graph, subject: name(number), style: Style()).rows.map {
+                $0.branch + $0.spans.map(\.text).joined()
+            }
         }
         let whole = rows(1)
         #expect(whole.count == 1 + 20 * 2 + 1)
@@ -98,7 +100,7 @@ struct DetailGraphTests {
     func foldedRoots() {
         let parts = (1...50).map { number -> Part in (number, "part", .ready, []) }
         let graph = graph(parts + [(60, "notify", .blocked, [45]), (61, "merge", .blocked, Array(1...50))])
-        let rows = GraphTree(graph, subject: id(60), style: Style(usesASCII: true)).rows
+        let rows = GraphTree(graph, subject: name(60), style: Style(usesASCII: true)).rows
         let text = rows.map { $0.branch + $0.spans.map(\.text).joined() }
         #expect(text.last == "~ 30 more: 30 ready")
         #expect(text.contains("|- B \(id(60)) notify  blocked  <"))
@@ -190,9 +192,11 @@ extension DetailGraphTests {
         ])
     }
 
+    private func name(_ number: Int) -> DependencyName { DependencyName(id(number), queue: "video") }
+
     private func graph(_ parts: [Part], isCutShort: Bool = false) -> OperationGraph {
         let details = parts.map { detail($0.number, $0.name, $0.state) }
-        let needs = Dictionary(uniqueKeysWithValues: parts.map { (id($0.number), $0.needs.map { id($0) }) })
+        let needs = Dictionary(uniqueKeysWithValues: parts.map { (name($0.number), $0.needs.map { name($0) }) })
         return OperationGraph(details, needs: needs, isCutShort: isCutShort, time: noon)
     }
 

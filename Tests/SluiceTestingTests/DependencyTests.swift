@@ -80,17 +80,25 @@ struct DependencyTests {
     @Test("What is wrong with dependencies is refused before anything is enqueued")
     func wrong() async throws {
         let known = try await sluice.client.enqueue(Part(number: 1))
-        let other = Dependency(known.id, queue: "other")
         for options in [
-            EnqueueOptions(.untracked, .after(known)), .after(other), .after((0...500).map { _ in OperationID() }),
+            EnqueueOptions(.untracked, .after(known)), .after((0...500).map { _ in OperationID() }),
         ] {
             let error = await #expect(throws: OperationsError.self) { try await sluice.client.enqueue(Sum(), options) }
             #expect(error?.code == .invalidOption)
         }
-        let error = await #expect(throws: OperationsError.self) {
-            try await sluice.client.enqueue(Sum(), .after(OperationID()))
+        for options in [EnqueueOptions.after(OperationID()), .after(Dependency(known.id, queue: "other"))] {
+            let error = await #expect(throws: OperationsError.self) { try await sluice.client.enqueue(Sum(), options) }
+            #expect(error?.code == .notFound)
         }
-        #expect(error?.code == .notFound)
         #expect(try await sluice.waiting(Sum.self).isEmpty)
+    }
+
+    @Test("What it waits for may be in another queue; its results come along")
+    func elsewhere() async throws {
+        let parts = try await sluice.client.enqueue((1...3).map { Part(number: $0) }, .queue("parts"))
+        let sum = try await sluice.client.enqueue(Sum(), .queue("sums"), .after(parts))
+        #expect(try await sum.state() == .blocked)
+        try await sluice.drain()
+        #expect(try await sum.value == 14)
     }
 }

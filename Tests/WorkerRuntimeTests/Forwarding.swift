@@ -52,6 +52,23 @@ extension Forwarding {
         try await base.inputs(of: id, queue: queue)
     }
 
+    package func link(_ ids: [OperationID], in queue: String, from dependentQueue: String) async throws -> [RemoteState]
+    {
+        try await base.link(ids, in: queue, from: dependentQueue)
+    }
+
+    package func relay(queue: String) async throws -> Relay? { try await base.relay(queue: queue) }
+
+    package func resolve(_ states: [RemoteState], of source: String, queue: String) async throws {
+        try await base.resolve(states, of: source, queue: queue)
+    }
+
+    package func relayed(_ relay: Relay, queue: String) async throws -> Bool {
+        try await base.relayed(relay, queue: queue)
+    }
+
+    package func ask(queue: String) async throws -> RemoteQuestions { try await base.ask(queue: queue) }
+
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply { try base.beat(beat, queue: queue) }
 
     package func reconcile(known: [Int64], worker: WorkerID, epoch: Int, queue: String) async throws -> Reconciliation {

@@ -1,5 +1,6 @@
 /*
  * A dependency between two queues on two servers: what each stores, the producer of the dependent, the relay, who asks again, and what may break.
+ * The producer asks the queue of X first (link), and stores D with the answer. An end may come to the queue of D before D is there.
  * Every script is one atomic step on one server. docs/model.md says what is modelled and what is not; scripts/model runs it.
  *
  * X is the dependency, on server A; D waits for it, on server B. A retry of X gives it the next sequence.
@@ -28,21 +29,23 @@
 #endif
 
 mtype = { absent, live, finished, failed };      /* X */
-mtype = { none, blocked, ready, cancelled };     /* D; none = it is not stored */
+mtype = { none, blocked, ready, cancelled };     /* D; none = it is not stored. Also "no end": of X, as far as server B knows */
 
 typedef ServerA {
     mtype x;
     byte sequence;        /* of X */
-    bool isLinked;        /* dependents:X has D */
-    byte told;            /* the sequence of the last end that D is known to have heard of; 0 = none */
-    bool outbox;          /* X has ended, and D may not have heard */
+    bool isLinked;        /* dependentQueues of X has the queue of D */
+    bool outbox;          /* X has ended, and the queue of D may not have heard */
     byte round;           /* for the properties: how often X has been tried */
 }
 typedef ServerB {
     mtype d;
     bool isMet;
-    byte heard;           /* the sequence of the last failure that D has heard of */
+    byte heard;           /* the sequence of the last end that D has heard of */
     byte heardRound;      /* for the properties */
+    mtype end;            /* remote:X: the last end of X of which the queue has heard */
+    byte last;            /* its sequence */
+    byte lastRound;       /* for the properties */
 }
 typedef Message {
     bool isThere;
@@ -55,7 +58,8 @@ Message sent, late, answer, asked;
 
 byte fails = FAILS, retries = RETRIES, retriesOfD = RETRIES_OF_D, again = LATE;
 byte failoversA = FAILOVERS_OF_A, failoversB = FAILOVERS_OF_B;
-byte step;                /* of the producer: 0 create, 1 link, 2 confirm, 3 it has done it or died */
+byte step;                /* of the producer: 0 link, 1 create, 2 it has done it or died */
+bool hasDied;             /* the producer has, before it has stored D */
 
 /* ---- What only the properties look at ---- */
 bool hasFinished;         /* X has, at some time */
@@ -64,68 +68,93 @@ bool wasCancelledIn[8];   /* D was, because of this round of X */
 #define HAS_ENDED (a.x == finished || a.x == failed)
 
 inline copyA(to, from) {
-    to.x = from.x; to.sequence = from.sequence; to.isLinked = from.isLinked; to.told = from.told; to.outbox = from.outbox; to.round = from.round
+    to.x = from.x; to.sequence = from.sequence; to.isLinked = from.isLinked; to.outbox = from.outbox; to.round = from.round
 }
 inline copyB(to, from) {
-    to.d = from.d; to.isMet = from.isMet; to.heard = from.heard; to.heardRound = from.heardRound
+    to.d = from.d; to.isMet = from.isMet; to.heard = from.heard; to.heardRound = from.heardRound;
+    to.end = from.end; to.last = from.last; to.lastRound = from.lastRound
 }
 inline copyMessage(to, from) {
     to.isThere = from.isThere; to.how = from.how; to.sequence = from.sequence; to.round = from.round
 }
 inline forget(message) { message.isThere = false; message.how = absent; message.sequence = 0; message.round = 0 }
 
-/* link on A: D is among the dependents from now on; the answer is what X is. */
+/* link on A: the queue of D hears of ends from now on; the answer is what X is. */
 inline link(message) {
-    if
-    :: !a.isLinked -> a.isLinked = true; a.told = 0
-    :: else
-    fi;
+    a.isLinked = true;
     message.isThere = true; message.how = a.x; message.sequence = a.sequence; message.round = a.round
 }
 
-/* resolve on B. That X has finished is final; a failure counts only if it is a later one than the last that D has heard of. */
-inline resolve(message) {
+/* On B: what the queue knows of X. That X has finished is final; a failure counts only with a higher sequence than the last end. */
+inline hear(message) {
     if
-    :: b.d == none || b.isMet || message.how == live || message.how == absent
+    :: b.end == finished || message.how == live || message.how == absent
     :: else ->
         if
         :: message.how == finished ->
-            b.isMet = true;
-            b.heardRound = message.round;
-            if
-            :: b.d == blocked -> b.d = ready; assert(hasFinished)
-            :: else
-            fi
+            b.last = (message.sequence > b.last -> message.sequence : b.last + 1);
+            b.end = finished; b.lastRound = message.round
 #ifdef TRUST
         :: message.how == failed ->
+            b.last = b.last + 1;
 #else
-        :: message.how == failed && message.sequence > b.heard ->
+        :: message.how == failed && message.sequence > b.last ->
+            b.last = message.sequence;
 #endif
-            b.heard = message.sequence;
-            b.heardRound = message.round;
-#ifndef HOLD
-            if
-            :: b.d == blocked ->
-                /* A failure of one round cancels once: after a retry, D waits for the next one. */
-                assert(!wasCancelledIn[message.round] || failoversA < FAILOVERS_OF_A || failoversB < FAILOVERS_OF_B);
-                wasCancelledIn[message.round] = true;
-                b.d = cancelled
-            :: else
-            fi
-#endif
+            b.end = failed; b.lastRound = message.round
         :: else
         fi
     fi
 }
 
-/* X ends: one entry in the outbox, if D is linked and has not heard of this round. */
+/* D hears of the last end, if it has not. */
+inline tell() {
+    if
+    :: b.d == none || b.isMet || b.end == none || b.heard >= b.last
+    :: else ->
+        b.heard = b.last;
+        b.heardRound = b.lastRound;
+        if
+        :: b.end == finished ->
+            b.isMet = true;
+            if
+            :: b.d == blocked -> b.d = ready; assert(hasFinished)
+            :: else
+            fi
+        :: else ->
+#ifndef HOLD
+            if
+            :: b.d == blocked ->
+                /* A failure of one round cancels once: after a retry, D waits for the next one. */
+                assert(!wasCancelledIn[b.lastRound] || failoversA < FAILOVERS_OF_A || failoversB < FAILOVERS_OF_B);
+                wasCancelledIn[b.lastRound] = true;
+                b.d = cancelled
+            :: else
+            fi
+#else
+            skip
+#endif
+        fi
+    fi
+}
+
+inline resolve(message) { hear(message); tell() }
+
+/* The producer stores D with what link has answered. If the end of that round came before, D hears of it at once. */
+inline create(message) {
+    hear(message);
+    b.d = blocked; b.isMet = false;
+    if
+    :: b.end != none && (message.how != live || b.last >= message.sequence) -> b.heard = 0
+    :: else -> b.heard = (message.sequence - 1 > b.last -> message.sequence - 1 : b.last)
+    fi;
+    tell()
+}
+
+/* X ends: one entry in the outbox, if the queue of D is to hear of it. */
 inline endOfX(ending) {
     a.x = ending;
-#ifdef NO_ROUNDS
-    a.outbox = a.isLinked && a.told == 0
-#else
-    a.outbox = a.isLinked && a.told < a.sequence
-#endif
+    a.outbox = a.isLinked
 }
 
 /* Whether asking would tell D something that it has not heard, or link it again. Other asks change nothing, and are left out. */
@@ -136,11 +165,11 @@ inline endOfX(ending) {
 #else
 #define IS_SATISFIED (ASKS == false)
 #endif
-#define IS_QUIET (HAS_ENDED && step == 3 && !sent.isThere && !late.isThere && !asked.isThere && !a.outbox && IS_SATISFIED)
+#define IS_QUIET (HAS_ENDED && step == 2 && !sent.isThere && !late.isThere && !asked.isThere && !a.outbox && IS_SATISFIED)
 
 active proctype everything() {
     d_step {
-        a.x = live; a.sequence = 1; a.round = 1; b.d = none;
+        a.x = live; a.sequence = 1; a.round = 1; b.d = none; b.end = none;
         copyA(copyOfA, a); copyB(copyOfB, b)
     };
     do
@@ -158,10 +187,9 @@ active proctype everything() {
     :: d_step { b.d == cancelled && retriesOfD > 0 -> retriesOfD--; if :: b.isMet -> b.d = ready :: else -> b.d = blocked fi }
 
     /* The producer, which may die between its calls. */
-    :: d_step { step == 0 -> b.d = blocked; step = 1 }
-    :: d_step { step == 1 -> link(answer); step = 2 }
-    :: d_step { step == 2 -> resolve(answer); forget(answer); step = 3 }
-    :: d_step { (step == 1 || step == 2) -> forget(answer); step = 3 }
+    :: d_step { step == 0 -> link(answer); step = 1 }
+    :: d_step { step == 1 -> create(answer); forget(answer); step = 2 }
+    :: d_step { step == 1 -> forget(answer); hasDied = true; step = 2 }
 
     /* The relay: read, deliver, mark. It may die anywhere: another one begins again. */
     :: d_step { a.outbox && !sent.isThere -> sent.isThere = true; sent.how = a.x; sent.sequence = a.sequence; sent.round = a.round }
@@ -173,7 +201,7 @@ active proctype everything() {
         fi;
         /* Only if the entry is still the one that was delivered. */
         if
-        :: a.outbox && a.sequence == sent.sequence -> a.outbox = false; a.told = sent.sequence
+        :: a.outbox && a.sequence == sent.sequence -> a.outbox = false
         :: else
         fi;
         forget(sent)
@@ -183,7 +211,7 @@ active proctype everything() {
 
 #ifndef NO_ASK
     /* Who waits asks again: the link is repeated, and its answer is applied some time later. */
-    :: d_step { ASKS && !asked.isThere && step == 3 -> link(asked) }
+    :: d_step { ASKS && !asked.isThere && step == 2 -> link(asked) }
     :: d_step { asked.isThere -> resolve(asked); forget(asked) }
 #endif
 
@@ -196,6 +224,6 @@ active proctype everything() {
     /* Nothing can happen any more. */
     :: d_step { IS_QUIET ->
         assert(b.d != blocked || (a.x == failed && (b.heardRound == a.round || failoversA < FAILOVERS_OF_A)));
-           assert(b.d != none || failoversB < FAILOVERS_OF_B) } -> break
+           assert(b.d != none || hasDied || failoversB < FAILOVERS_OF_B) } -> break
     od
 }

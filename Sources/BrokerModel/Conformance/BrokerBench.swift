@@ -23,6 +23,8 @@ package struct BrokerBench: Sendable {
 // MARK: - Time and workers
 
 extension BrokerBench {
+    /// Some checks need two queues.
+    package static let otherQueue = "elsewhere"
     static let lease: Int64 = 15_000
     static let interval: Int64 = 5000
 

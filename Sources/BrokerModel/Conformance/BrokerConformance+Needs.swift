@@ -175,13 +175,13 @@ extension BrokerConformance {
             try bench.expect(try bench.beat(worker).sweepDue, true, "a sweep is due")
             try bench.expect(
                 try await bench.broker.edges(.dependents, of: first, queue: bench.queue),
-                dependents.sorted(),
+                dependents.sorted().map { DependencyName($0) },
                 "what depends on it"
             )
             let some = try await bench.broker.edges(.dependents, of: first, limit: 60, queue: bench.queue)
             try bench.expect(some.count, 60, "some of what depends on it")
             let needs = try await bench.broker.edges(.needs, of: dependents[0], queue: bench.queue)
-            try bench.expect(needs, [first], "what one of them depends on")
+            try bench.expect(needs, [DependencyName(first)], "what one of them depends on")
             while try await bench.broker.sweep(queue: bench.queue).more {}
             var claimed = next.map(\.id)
             while case let more = try await bench.claim(worker, 500).operations, !more.isEmpty {
@@ -234,7 +234,7 @@ extension BrokerConformance {
             _ = try await bench.complete(try await bench.claimOne(worker), worker, result: "17")
             try bench.expect(try await bench.existing(last).links.unmetCount, 1, "counted once")
             let inputs = try await bench.broker.inputs(of: last, queue: bench.queue)
-            let ended = inputs.first { $0.id == first.id }
+            let ended = inputs.first { $0.name.id == first.id }
             try bench.expect(ended?.state, .finished, "the end")
             try bench.expect(ended?.result, Array("17".utf8), "the result")
             let next = try await bench.completeThenClaim(other, worker)
@@ -299,7 +299,7 @@ extension BrokerBench {
         )
     }
 
-    fileprivate func dependent(
+    func dependent(
         on dependencies: [Dependency],
         unique key: String? = nil,
         policy: DuplicatePolicy = .enqueue,

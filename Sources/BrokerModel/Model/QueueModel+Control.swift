@@ -159,7 +159,7 @@ extension QueueModel {
         case .dead, .cancelled, .expired:
             if let holder = reclaimKey(of: id) { return .taken(by: holder) }
             ended[state]?.remove(id)
-            outbox.remove(id)
+            takeBackEnd(of: id)
             operations[id]?.record.header.failedAttempts = 0
             add("reopened")
         case .scheduled, .retrying:
@@ -183,6 +183,7 @@ extension QueueModel {
         if unmetCount(of: id) > 0 {
             operations[id]?.record.state = .blocked
             blocked.insert(id, score: now)
+            askForNeeds(of: id)
             return event(id, .blocked)
         }
         event(id, .ready)

@@ -10,18 +10,19 @@ extension QueueModel {
             sequence += 1
             if operation.tracked, operations[operation.id] != nil { return .exists }
             let header = stamped(operation)
-            guard var needs = readNeeds(operation.links?.after ?? []) else { return unknown(operation) }
+            var needs = readNeeds(operation.links)
+            if let unknown = needs.unknown { return .unknownDependency(unknown) }
             var waitsForTurn = false
-            if let unique = operation.links?.unique, unique.yields || !fails(operation, needs) {
+            if let unique = operation.links?.unique, unique.yields || needs.failed == nil {
                 switch claimKey(unique, for: operation.id) {
                 case .refuse(let outcome): return outcome
                 case .wait: waitsForTurn = true
                 case .start: break
                 }
                 // It may have cancelled what this one depends on.
-                needs = readNeeds(operation.links?.after ?? []) ?? needs
+                needs = readNeeds(operation.links)
             }
-            if waitsForTurn || needs.values.contains(where: { !$0.isMet }) {
+            if waitsForTurn || !needs.isMet {
                 storeBlocked(operation, header: header)
                 if waitsForTurn, let key = operation.links?.unique?.key { waitForTurn(operation.id, key) }
                 if header.expiresAt > 0 { earliest = min(earliest ?? .max, header.expiresAt) }
@@ -30,7 +31,7 @@ extension QueueModel {
                 earliest = [earliest, firstInstant(of: operation, header: header)].compactMap { $0 }.min()
             }
             operations[operation.id]?.unique = operation.links?.unique
-            addNeeds(operation.id, operation.links?.after ?? [], needs)
+            addNeeds(operation.id, needs)
             return .created
         }
         announce(due: earliest)
@@ -91,19 +92,6 @@ extension QueueModel {
         operations[operation.id]?.limitKey = operation.links?.limitKey
         if header.expiresAt > 0 { expiring.insert(operation.id, score: header.expiresAt) }
         blocked.insert(operation.id, score: now)
-    }
-
-    /// Whether it is cancelled at once because of a dependency. Then it takes the place of none.
-    private func fails(_ operation: NewOperation, _ needs: [OperationID: Need]) -> Bool {
-        (operation.links?.after ?? []).contains { dependency in
-            needs[dependency.id].map { $0.policy == .cancel && $0.end != nil && !$0.isMet } ?? false
-        }
-    }
-
-    /// The first dependency that has no record.
-    private func unknown(_ operation: NewOperation) -> EnqueueOutcome {
-        let unknown = operation.links?.after.first { operations[$0.id] == nil }
-        return unknown.map { .unknownDependency($0.id) } ?? .created
     }
 
     private func firstInstant(of operation: NewOperation, header: OperationHeader) -> Int64? {

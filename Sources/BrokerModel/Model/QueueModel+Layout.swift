@@ -118,6 +118,7 @@ extension QueueModel {
         }
         addKeys(to: &layout)
         addNeeds(to: &layout)
+        addRemote(to: &layout)
         if let timerOwner { layout.text += "timerOwner \(timerOwner.worker) \(timerOwner.due)\n" }
         if hasToken { layout.text += "wake\n" }
         if isFull { layout.text += "full\n" }

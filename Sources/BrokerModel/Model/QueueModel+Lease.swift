@@ -27,7 +27,8 @@ extension QueueModel {
         return BeatReply(
             inFlight: workers[worker]?.inFlight.count ?? 0,
             startable: isStartable,
-            sweepDue: lapsedWorker != nil || !batches.isEmpty || outbox.count > 0,
+            sweepDue: lapsedWorker != nil || !batches.isEmpty || outbox.count > 0 || !outboxes.isEmpty
+                || asking.first.map { $0.score <= now } ?? false,
             cancels: workers[worker]?.orders ?? [],
             cancelledThroughFence: cancelledFence,
             queueCancel: queueCancel?.cancellation,

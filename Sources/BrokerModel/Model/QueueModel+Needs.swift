@@ -61,6 +61,23 @@ enum DependencyEnd: Int64, CaseIterable {
     }
 }
 
+/// What a new operation depends on.
+struct NeedsReading {
+    /// Of each need the sequence that its dependency had at the last end of which the operation has heard.
+    var needs: [(name: DependencyName, need: Need, heard: Int64)] = []
+    var unknown: OperationID?
+
+    var isMet: Bool { needs.allSatisfy { $0.need.isMet } }
+
+    /// The first one because of which the operation is cancelled at once. Then it takes the place of none.
+    var failed: (name: DependencyName, end: DependencyEnd)? {
+        for (name, need, _) in needs where need.policy == .cancel && !need.isMet {
+            if let end = need.end { return (name, end) }
+        }
+        return nil
+    }
+}
+
 // What depends on others waits until they have ended.
 extension QueueModel {
     static let resolvedAtOnce = 50
@@ -72,38 +89,49 @@ extension QueueModel {
 
     /// What a new operation depends on, as it is now.
     ///
-    /// - Returns: nil if one is unknown.
-    func readNeeds(_ after: [Dependency]) -> [OperationID: Need]? {
-        var needs: [OperationID: Need] = [:]
-        for dependency in after {
-            guard let record = operations[dependency.id]?.record else { return nil }
-            needs[dependency.id] = Need(policy: dependency.policy, end: DependencyEnd(effectiveState(of: record)))
+    /// - Returns: the needs in their order; or the id of the first one that is unknown.
+    mutating func readNeeds(_ links: OperationLinks?) -> NeedsReading {
+        var reading = NeedsReading()
+        for dependency in links?.after ?? [] {
+            guard let (need, heard) = readNeed(dependency, links?.said[dependency.name]) else {
+                reading.unknown = dependency.id
+                return reading
+            }
+            reading.needs.append((dependency.name, need, heard))
         }
-        return needs
+        return reading
     }
 
-    /// - Parameter after: the same, in the order of the caller.
-    mutating func addNeeds(_ id: OperationID, _ after: [Dependency], _ new: [OperationID: Need]) {
-        guard !new.isEmpty else { return }
-        needs[id] = new
-        for (dependency, need) in new {
-            let heard = need.end == nil ? 0 : operations[dependency]?.record.header.sequence ?? 0
-            dependents[dependency, default: ScoredSet()].insert(id, score: heard)
-            setLinked(dependency)
+    private mutating func readNeed(_ dependency: Dependency, _ said: RemoteState?) -> (need: Need, heard: Int64)? {
+        guard dependency.queue == nil else { return readRemoteNeed(dependency, said) }
+        guard let record = operations[dependency.id]?.record else { return nil }
+        let end = DependencyEnd(effectiveState(of: record))
+        return (Need(policy: dependency.policy, end: end), end == nil ? 0 : record.header.sequence)
+    }
+
+    mutating func addNeeds(_ id: OperationID, _ new: NeedsReading) {
+        guard !new.needs.isEmpty else { return }
+        for (name, need, heard) in new.needs {
+            needs[id, default: [:]][name] = need
+            dependents[name, default: ScoredSet()].insert(id, score: heard)
+            if name.queue == nil {
+                setLinked(name.id)
+            } else if !need.isMet {
+                askSoon(name)
+            }
+            if need.end == .finished { keepInput(id, name) }
         }
-        for dependency in after where new[dependency.id]?.end == .finished { keepInput(id, dependency.id) }
-        let failed = after.first { $0.policy == .cancel && new[$0.id].map { $0.end != nil && !$0.isMet } ?? false }
-        if let failed, let end = new[failed.id]?.end { cancelDependent(id, of: failed.id, end) }
+        if let (name, end) = new.failed { cancelDependent(id, of: name, end) }
     }
 
     /// References to it in lanes stay as they are, see `OperationHeader.isSame`.
-    private mutating func setLinked(_ id: OperationID) {
+    mutating func setLinked(_ id: OperationID) {
         operations[id]?.record.header.linked = true
         guard operations[id]?.record.state == .executing, let owner = owner(of: id) else { return }
         workers[owner.worker]?.inFlight[owner.fence]?.header.linked = true
     }
 
-    private mutating func cancelDependent(_ id: OperationID, of dependency: OperationID, _ end: DependencyEnd) {
+    private mutating func cancelDependent(_ id: OperationID, of dependency: DependencyName, _ end: DependencyEnd) {
         let reason = "needs \(dependency), which \(end.words)"
         cancelWaiting(id, CancelIntent(at: now, by: "dependency", reason: reason))
     }
@@ -116,8 +144,9 @@ extension QueueModel {
     mutating func endLinks(of id: OperationID, _ end: DependencyEnd) {
         if end == .removed { needs[id] = nil }
         endTurn(of: id)
-        guard let sequence = operations[id]?.record.header.sequence, dependents[id] != nil else { return }
-        endedDependencies.append((id, sequence, end))
+        guard let sequence = operations[id]?.record.header.sequence else { return }
+        if dependents[DependencyName(id)] != nil { endedDependencies.append((DependencyName(id), sequence, end)) }
+        send(end: end, of: id, sequence: sequence)
     }
 
     /// The next ones at unique keys, and what depends on what has ended.
@@ -130,7 +159,8 @@ extension QueueModel {
             isLeft = resolve(ended) || isLeft
             forgetRemoved(ended)
         }
-        if isLeft { effects.messages.append((nil, .outbox(queue: queue))) }
+        if isLeft || hasNewOutbox { effects.messages.append((nil, .outbox(queue: queue))) }
+        hasNewOutbox = false
     }
 
     /// Ends a call.
@@ -143,33 +173,34 @@ extension QueueModel {
     /// A sweep goes on with those of whose end not all dependents have heard.
     mutating func clearOutbox() {
         leftToResolve = Self.resolvedBySweep
-        var list: [(id: OperationID, sequence: Int64, end: DependencyEnd)] = []
+        var list: [(name: DependencyName, sequence: Int64, end: DependencyEnd)] = []
         while list.count < Self.sweptAtOnce, let entry = outbox.popFirst() {
             let (sequence, end) = DependencyEnd.read(score: entry.score)
-            list.append((entry.id, sequence, end))
+            list.append((entry.member, sequence, end))
         }
         _ = resolve(list)
         forgetRemoved(list)
     }
 
     /// Of what has no record, once all have heard of its end.
-    private mutating func forgetRemoved(_ ended: [(id: OperationID, sequence: Int64, end: DependencyEnd)]) {
-        for entry in ended where operations[entry.id] == nil && !outbox.contains(entry.id) {
-            dependents[entry.id] = nil
+    private mutating func forgetRemoved(_ ended: [(name: DependencyName, sequence: Int64, end: DependencyEnd)]) {
+        for (name, _, _) in ended
+        where name.queue == nil && operations[name.id] == nil && !outbox.contains(name) {
+            dependents[name] = nil
         }
     }
 
     /// Dependents hear of ends, each of all that concern it.
     ///
     /// - Returns: whether some have not heard.
-    private mutating func resolve(_ ended: [(id: OperationID, sequence: Int64, end: DependencyEnd)]) -> Bool {
+    private mutating func resolve(_ ended: [(name: DependencyName, sequence: Int64, end: DependencyEnd)]) -> Bool {
         var hearing: [OperationID] = []
-        var ends: [OperationID: [(id: OperationID, sequence: Int64, end: DependencyEnd)]] = [:]
+        var ends: [OperationID: [(name: DependencyName, sequence: Int64, end: DependencyEnd)]] = [:]
         var isLeft = false
         for entry in ended {
-            for dependent in dependents[entry.id]?.upTo(entry.sequence - 1, limit: .max).map(\.id) ?? [] {
+            for dependent in dependents[entry.name]?.upTo(entry.sequence - 1, limit: .max).map(\.id) ?? [] {
                 guard edgesLeft > 0, ends[dependent] != nil || leftToResolve > 0 else {
-                    outbox.insert(entry.id, score: entry.end.score(entry.sequence))
+                    outbox.insert(entry.name, score: entry.end.score(entry.sequence))
                     isLeft = true
                     break
                 }
@@ -188,9 +219,9 @@ extension QueueModel {
     /// What has no such need any more was released, or is gone.
     private mutating func hear(
         _ id: OperationID,
-        _ ends: [(id: OperationID, sequence: Int64, end: DependencyEnd)]
+        _ ends: [(name: DependencyName, sequence: Int64, end: DependencyEnd)]
     ) {
-        var failed: (id: OperationID, end: DependencyEnd)?
+        var failed: (name: DependencyName, end: DependencyEnd)?
         var hasMet = false
         for (dependency, sequence, end) in ends {
             guard let need = needs[id]?[dependency] else {
@@ -211,10 +242,10 @@ extension QueueModel {
         }
         if hasMet { leaveBlocked(id) }
         guard let failed, let record = operations[id]?.record, effectiveState(of: record) == .blocked else { return }
-        cancelDependent(id, of: failed.id, failed.end)
+        cancelDependent(id, of: failed.name, failed.end)
     }
 
-    private mutating func forget(_ dependent: OperationID, of dependency: OperationID) {
+    mutating func forget(_ dependent: OperationID, of dependency: DependencyName) {
         dependents[dependency]?.remove(dependent)
         if dependents[dependency]?.count == 0 { dependents[dependency] = nil }
     }
@@ -233,26 +264,27 @@ extension QueueModel {
         operations[id] = nil
         needs[id] = nil
         inputs[id] = nil
-        if !outbox.contains(id), !endedDependencies.contains(where: { $0.id == id }) { dependents[id] = nil }
+        dependentQueues[id] = nil
+        let name = DependencyName(id)
+        if !outbox.contains(name), !endedDependencies.contains(where: { $0.name == name }) { dependents[name] = nil }
     }
 }
 
 // MARK: - Reading
 
 extension QueueModel {
-    private mutating func keepInput(_ id: OperationID, _ dependency: OperationID) {
-        guard let result = operations[dependency]?.result, result.count <= DependencyInput.shortResultBytes else {
-            return
-        }
+    private mutating func keepInput(_ id: OperationID, _ dependency: DependencyName) {
+        let result = dependency.queue == nil ? shortResult(of: dependency.id) : remote[dependency]?.result ?? []
+        guard !result.isEmpty else { return }
         let bytes = inputs[id]?.values.reduce(0) { $0 + $1.count } ?? 0
         if bytes + result.count <= DependencyInput.keptBytes { inputs[id, default: [:]][dependency] = result }
     }
 
     func inputs(of id: OperationID) -> [DependencyInput] {
         (needs[id] ?? [:]).sorted { $0.key < $1.key }.map { dependency, need in
-            let stored = operations[dependency].map { $0.result ?? [] }
+            let stored = dependency.queue == nil ? operations[dependency.id].map { $0.result ?? [] } : nil
             let result = need.end == .finished ? inputs[id]?[dependency] ?? stored : nil
-            return DependencyInput(id: dependency, state: need.end?.state, result: result)
+            return DependencyInput(name: dependency, state: need.end?.state, result: result)
         }
     }
 
@@ -260,18 +292,24 @@ extension QueueModel {
         var links = OperationNeeds()
         let needs = (needs[id] ?? [:]).map { dependency, need in
             OperationNeeds.Need(
-                Dependency(dependency, onFailure: need.policy),
+                Dependency(dependency.id, queue: dependency.queue, onFailure: need.policy),
                 isMet: need.isMet,
-                state: operations[dependency].map { effectiveState(of: $0.record) },
+                state: state(of: dependency),
                 hasHeard: need.end != nil
             )
         }
         links.needs = Array(needs.sorted(by: OperationNeeds.Need.isBefore).prefix(OperationNeeds.shown))
         (links.needCount, links.unmetCount) = (needs.count, unmetCount(of: id))
-        let dependents = (dependents[id]?.entries ?? []).map(\.id)
+        let dependents = (dependents[DependencyName(id)]?.entries ?? []).map(\.id)
         links.dependents = Array(dependents.prefix(OperationNeeds.shown))
         links.dependentCount = dependents.count
+        links.dependentQueues = dependentQueues[id] ?? []
         return links
+    }
+
+    private func state(of dependency: DependencyName) -> OperationState? {
+        if dependency.queue != nil { return remote[dependency]?.end?.state }
+        return operations[dependency.id].map { effectiveState(of: $0.record) }
     }
 
     func addNeeds(to layout: inout QueueLayout) {
@@ -285,10 +323,10 @@ extension QueueModel {
                 layout.addLine("needs:\(id) \(dependency) \(need.text)")
             }
         }
-        for (id, set) in dependents.sorted(by: { $0.key < $1.key }) {
-            for entry in set.entries { layout.addLine("dependents:\(id) \(entry.id) \(entry.score)") }
+        for (name, set) in dependents.sorted(by: { $0.key < $1.key }) {
+            for entry in set.entries { layout.addLine("dependents:\(name) \(entry.id) \(entry.score)") }
         }
-        for entry in outbox.entries { layout.addLine("outbox \(entry.id) \(entry.score)") }
+        for entry in outbox.entries { layout.addLine("outbox \(entry.member) \(entry.score)") }
     }
 }
 

@@ -87,15 +87,15 @@ struct QueueModel {
 
     // Dependencies, see `QueueModel+Needs.swift`
     /// Of each operation that depends on others.
-    var needs: [OperationID: [OperationID: Need]] = [:]
+    var needs: [OperationID: [DependencyName: Need]] = [:]
     /// Short results of dependencies that are kept for the operation.
-    var inputs: [OperationID: [OperationID: [UInt8]]] = [:]
+    var inputs: [OperationID: [DependencyName: [UInt8]]] = [:]
     /// What depends on an operation, by the dependency's sequence at the last end of it that each has heard of.
-    var dependents: [OperationID: ScoredSet] = [:]
+    var dependents: [DependencyName: ScoredSet] = [:]
     /// What ended and of whose end not all dependents have heard.
-    var outbox = ScoredSet()
+    var outbox = ScoredMembers<DependencyName>()
     /// In this call, in order.
-    var endedDependencies: [(id: OperationID, sequence: Int64, end: DependencyEnd)] = []
+    var endedDependencies: [(name: DependencyName, sequence: Int64, end: DependencyEnd)] = []
     /// Something that was blocked can start: a worker is woken when the call ends, unless it has claimed itself.
     var wasBlocked = false
     /// The earliest instant for which something waits that was blocked.
@@ -104,6 +104,17 @@ struct QueueModel {
     var leftToResolve = QueueModel.resolvedAtOnce
     /// Over so many edges.
     var edgesLeft = QueueModel.edgesAtOnce
+
+    // Dependencies in other queues, see `QueueModel+Remote.swift`
+    var remote: [DependencyName: RemoteOperation] = [:]
+    /// When each of them is looked at again.
+    var asking = ScoredMembers<DependencyName>()
+    /// Queues that have to hear of the end of an operation.
+    var dependentQueues: [OperationID: [String]] = [:]
+    /// By the queue that has to hear of what is in it.
+    var outboxes: [String: Outbox] = [:]
+    /// In this call.
+    var hasNewOutbox = false
 
     // Counters
     var sequence: Int64 = 0

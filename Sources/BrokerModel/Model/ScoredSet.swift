@@ -1,41 +1,42 @@
 import Operations
 
 /// Redis' sorted set of ids: ordered by score, then by id.
-struct ScoredSet {
+struct ScoredMembers<Member: Hashable & Comparable & Sendable> {
     struct Entry: Comparable {
         var score: Int64
-        var id: OperationID
+        var member: Member
 
         static func < (left: Self, right: Self) -> Bool {
-            left.score == right.score ? left.id < right.id : left.score < right.score
+            left.score == right.score ? left.member < right.member : left.score < right.score
         }
     }
 
     private(set) var entries: [Entry] = []
-    private var scores: [OperationID: Int64] = [:]
+    private var scores: [Member: Int64] = [:]
 
     var count: Int { entries.count }
     var first: Entry? { entries.first }
 
-    func contains(_ id: OperationID) -> Bool { scores[id] != nil }
+    func contains(_ id: Member) -> Bool { scores[id] != nil }
+    func score(of id: Member) -> Int64? { scores[id] }
 
-    mutating func insert(_ id: OperationID, score: Int64) {
+    mutating func insert(_ id: Member, score: Int64) {
         remove(id)
-        let entry = Entry(score: score, id: id)
+        let entry = Entry(score: score, member: id)
         entries.insert(entry, at: position(of: entry))
         scores[id] = score
     }
 
     @discardableResult
-    mutating func remove(_ id: OperationID) -> Bool {
+    mutating func remove(_ id: Member) -> Bool {
         guard let score = scores.removeValue(forKey: id) else { return false }
-        entries.remove(at: position(of: Entry(score: score, id: id)))
+        entries.remove(at: position(of: Entry(score: score, member: id)))
         return true
     }
 
     mutating func popFirst() -> Entry? {
         guard let entry = entries.first else { return nil }
-        remove(entry.id)
+        remove(entry.member)
         return entry
     }
 
@@ -53,4 +54,11 @@ struct ScoredSet {
         }
         return low
     }
+}
+
+/// Of operations of the queue.
+typealias ScoredSet = ScoredMembers<OperationID>
+
+extension ScoredMembers.Entry where Member == OperationID {
+    var id: OperationID { member }
 }

@@ -1,13 +1,13 @@
 /// How a dependency of an operation ended, and its result.
 package struct DependencyInput: Sendable, Equatable {
-    package var id: OperationID
+    package var name: DependencyName
     /// nil = it was removed, or has not ended.
     package var state: OperationState?
     /// JSON, empty for `Void`; nil = there is none, or it is kept no more.
     package var result: [UInt8]?
 
-    package init(id: OperationID, state: OperationState?, result: [UInt8]?) {
-        (self.id, self.state, self.result) = (id, state, result)
+    package init(name: DependencyName, state: OperationState?, result: [UInt8]?) {
+        (self.name, self.state, self.result) = (name, state, result)
     }
 
     /// A longer result is read where it stands.

@@ -1,10 +1,12 @@
-/// What links an operation to others of its queue. A linked operation always has a record.
+/// What links an operation to others. A linked operation always has a record.
 package struct OperationLinks: Sendable, Equatable {
     package var unique: UniqueClaim?
     /// Of the operations with one limit key only so many run at once.
     package var limitKey: String?
     /// What it waits for: each operation once, at most `mostDependencies`.
     package var after: [Dependency]
+    /// What the queues of dependencies elsewhere have said of them.
+    package var said: [DependencyName: RemoteState] = [:]
 
     package static let mostDependencies = 500
 
@@ -22,7 +24,12 @@ package struct OperationLinks: Sendable, Equatable {
             if unique.freshMilliseconds > 0 { lines.append("freshFor \(unique.freshMilliseconds)") }
         }
         if let limitKey { lines.append("limitKey \(limitKey)") }
-        lines += after.map { "after \($0.id) \($0.policy.rawValue)" }
+        lines += after.map { dependency in
+            let line = "after \(dependency.name) \(dependency.policy.rawValue)"
+            guard dependency.queue != nil else { return line }
+            let said = said[dependency.name]
+            return "\(line) \((said?.status ?? .unknown).rawValue) \(said?.sequence ?? 0)"
+        }
         return Array(lines.joined(separator: "\n").utf8)
     }
 }

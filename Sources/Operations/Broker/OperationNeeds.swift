@@ -13,7 +13,7 @@ package struct OperationNeeds: Sendable, Equatable {
         package var dependency: Dependency
         /// Whether the operation waits for it.
         package var isMet: Bool
-        /// nil = it has no record any more.
+        /// nil = it has no record any more; of one in another queue, no end of it is known.
         package var state: OperationState?
         /// Whether the operation has heard of an end of it.
         package var hasHeard: Bool
@@ -22,22 +22,27 @@ package struct OperationNeeds: Sendable, Equatable {
             (self.dependency, self.isMet, self.state, self.hasHeard) = (dependency, isMet, state, hasHeard)
         }
 
+        /// Its state as people read it.
+        package var stateText: String {
+            state?.rawValue ?? (dependency.queue == nil || hasHeard ? "gone" : "not ended")
+        }
+
         /// Nothing but a person lets the operation go on.
         package var isStuck: Bool {
-            guard !isMet, let state else { return !isMet }
+            guard !isMet, let state else { return !isMet && (dependency.queue == nil || hasHeard) }
             return hasHeard && state.isTerminal && state != .finished
         }
 
-        /// Those that it waits for first, then by their ids.
+        /// Those that it waits for first, then by their names.
         package static func isBefore(_ left: Need, _ right: Need) -> Bool {
-            left.isMet == right.isMet ? left.dependency.id < right.dependency.id : !left.isMet
+            left.isMet == right.isMet ? left.dependency.name < right.dependency.name : !left.isMet
         }
     }
 
     /// So many of each kind are shown.
     package static let shown = 20
 
-    /// Some of its dependencies: those that it waits for first, then in the order of their ids.
+    /// Some of its dependencies: those that it waits for first, then in the order of their names.
     package var needs: [Need] = []
     package var needCount = 0
     /// How many of them it waits for.
@@ -45,6 +50,8 @@ package struct OperationNeeds: Sendable, Equatable {
     /// Some of what depends on it.
     package var dependents: [OperationID] = []
     package var dependentCount = 0
+    /// Other queues that may have more.
+    package var dependentQueues: [String] = []
 
     package init() {}
 }

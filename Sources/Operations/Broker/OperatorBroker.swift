@@ -39,10 +39,10 @@ package protocol MonitorBroker: StandingCancelReading, ScheduleReading {
     /// - Returns: nil if no ready tracked operation has this id.
     func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog?
 
-    /// What an operation depends on, or what depends on it, in the order of their ids.
+    /// What an operation depends on, or what depends on it, in the order of their names; also in other queues.
     ///
     /// - Parameter limit: most of them, at least 1. Which ones they are is undefined if there are more.
-    func edges(_ kind: DependencyEdges, of id: OperationID, limit: Int, queue: String) async throws -> [OperationID]
+    func edges(_ kind: DependencyEdges, of id: OperationID, limit: Int, queue: String) async throws -> [DependencyName]
 
     /// What holds back the operations of a limit key.
     func limitKey(_ key: String, queue: String) async throws -> LimitKeyState
@@ -89,8 +89,8 @@ extension MonitorBroker {
     package func absentNodes(of queues: [String]) async throws -> [AbsentNode] { [] }
     package func memory() async throws -> [ServerMemory] { [] }
 
-    /// All that an operation depends on, or that depends on it, in the order of their ids.
-    package func edges(_ kind: DependencyEdges, of id: OperationID, queue: String) async throws -> [OperationID] {
+    /// All that an operation depends on, or that depends on it, in the order of their names.
+    package func edges(_ kind: DependencyEdges, of id: OperationID, queue: String) async throws -> [DependencyName] {
         try await edges(kind, of: id, limit: .max, queue: queue)
     }
 }

@@ -1,5 +1,5 @@
 /// What a producer needs: it puts operations into queues and waits for their end.
-package protocol ProducerBroker: ScheduleChanging {
+package protocol ProducerBroker: ScheduleChanging, LinkingBroker {
     /// Puts operations into a queue, at most `Defaults.batch` and 1 MiB a call. Repeats itself safely while it reconnects.
     ///
     /// - Returns: one outcome for each operation, in order.

@@ -1,5 +1,5 @@
 /// What a worker needs: it claims operations, settles them, keeps its lease, and is notified of cancels.
-package protocol WorkerBroker: StandingCancelReading {
+package protocol WorkerBroker: StandingCancelReading, RelayingBroker {
     // MARK: Claims and ends
 
     /// Hands out up to `capacity` operations in order of effective priority.
@@ -31,7 +31,7 @@ package protocol WorkerBroker: StandingCancelReading {
     /// Stores the result of an effect under its fence, once for each label of the operation.
     func remember(_ result: EffectResult, worker: WorkerID, queue: String) async throws -> OnceResults.Stored
 
-    /// How the dependencies of an operation ended, in the order of their ids.
+    /// How the dependencies of an operation ended, in the order of their names.
     func inputs(of id: OperationID, queue: String) async throws -> [DependencyInput]
 
     // MARK: Leases

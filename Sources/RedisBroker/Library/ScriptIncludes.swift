@@ -72,7 +72,9 @@ enum ScriptIncludes {
         case "stopping": PackageResources.stopping_lua
         case "keep_input": PackageResources.keep_input_lua
         case "needs": PackageResources.needs_lua
+        case "outboxes": PackageResources.outboxes_lua
         case "pass_keys": PackageResources.pass_keys_lua
+        case "remote": PackageResources.remote_lua
         // cancel
         case "cancel_one": PackageResources.cancel_one_lua
         case "cancel_request": PackageResources.cancel_request_lua

@@ -28,6 +28,8 @@
         case noTurns = "no-turns"
         /// Of many dependents, those do not hear of an end that are too many for its call.
         case noOutbox = "no-outbox"
+        /// What waits for operations of other queues never asks how they stand.
+        case noAsk = "no-ask"
         /// A worker that watches for schedules is never replaced.
         case noScheduleTakeover = "no-schedule-takeover"
         /// The heartbeat is a task like those of bodies. No script is changed: `Heartbeat` does it.
@@ -69,6 +71,7 @@
                     )
                 ]
             case .noOutbox: [("call('ZADD', OUTBOX, outbox_score(sequence, state), dependency)", "")]
+            case .noAsk: [("call('ZRANGEBYSCORE', ASKING, '-inf', NOW, 'LIMIT', '0', format('%d', AT_ONCE))", "{}")]
             case .noScheduleTakeover:
                 [
                     (

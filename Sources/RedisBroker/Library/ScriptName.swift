@@ -10,6 +10,11 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case report
     case remember
     case inputs
+    case link
+    case relay
+    case relayed
+    case resolve
+    case ask
     case beat
     case reconcile
     case sweep
@@ -76,6 +81,11 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .report: Entry("report", { PackageResources.report_lua }, .worker)
         case .remember: Entry("remember", { PackageResources.remember_lua }, .worker)
         case .inputs: Entry("inputs", { PackageResources.inputs_lua }, .worker)
+        case .link: Entry("link", { PackageResources.link_lua }, .producer, .worker, .operator)
+        case .relay: Entry("relay", { PackageResources.relay_lua }, .worker)
+        case .relayed: Entry("relayed", { PackageResources.relayed_lua }, .worker)
+        case .resolve: Entry("resolve", { PackageResources.resolve_lua }, .worker)
+        case .ask: Entry("ask", { PackageResources.ask_lua }, .worker)
         case .beat: Entry("beat", { PackageResources.beat_lua }, .worker)
         case .reconcile: Entry("reconcile", { PackageResources.reconcile_lua }, .worker)
         case .sweep: Entry("sweep", { PackageResources.sweep_lua }, .worker, .operator)

@@ -1,5 +1,6 @@
-/// Leaves out of an assembled script the functions that it does not use. Lua makes every function of a script anew with each call,
-/// and clears it away afterwards: five hundred to a thousand instructions each, where a call for one operation has 200,000.
+/// Leaves out of an assembled script the functions and constants that it does not use. Lua makes every function of a script anew with each call,
+/// and clears it away afterwards: five hundred to a thousand instructions each, where a call for one operation has 200,000. And a function may have no
+/// more than 200 locals, which constants are.
 enum ScriptPruner {
     typealias Line = ArraySlice<UInt8>
 
@@ -30,9 +31,9 @@ enum ScriptPruner {
         var start = 0
         for (index, line) in lines.enumerated() where index >= start {
             if line.isComment, !line.elementsEqual(ScriptAssembler.endOfBase) { continue }
-            let name = line.functionName
+            let name = line.functionName ?? line.constantName
             var end = index + 1
-            if name != nil, !line.ends(with: " end") {
+            if line.functionName != nil, !line.ends(with: " end") {
                 end = lines[end...].firstIndex { $0.elementsEqual("end".utf8) }.map { $0 + 1 } ?? lines.count
             }
             blocks.append(Block(name: name, lines: lines[start..<end]))
@@ -52,6 +53,20 @@ extension ScriptPruner.Line {
         let beginning = "local function "
         guard starts(with: beginning.utf8), let end = firstIndex(of: UInt8(ascii: "(")) else { return nil }
         return self[(startIndex + beginning.utf8.count)..<end]
+    }
+}
+
+extension ScriptPruner.Line {
+    /// Of a constant in one line, which is called like THIS.
+    fileprivate var constantName: ScriptPruner.Line? {
+        let beginning = "local "
+        guard starts(with: beginning.utf8), !ends(with: "{"), !ends(with: "(") else { return nil }
+        let name = dropFirst(beginning.utf8.count).prefix { $0.isOfWord }
+        let isUpper = name.allSatisfy { !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+        guard !name.isEmpty, isUpper, dropFirst(beginning.utf8.count + name.count).starts(with: " = ".utf8) else {
+            return nil
+        }
+        return name
     }
 }
 

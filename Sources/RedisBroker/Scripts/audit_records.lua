@@ -1,13 +1,14 @@
 -- Checks operations by their ids: every record lies where it says, and nothing is kept of what has no record.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV     ids, at most 500
+-- ARGV     ids, at most 500; also QUEUE/ID of what is in other queues
 -- Output   findings, then for each record that is ready: id and head; no look into a lane can tell whether its reference is there
 -- Events   none (reads only)
 -- include: base
 -- include: record
 -- include: audit
 -- include: rewriting
--- include: needs
+-- include: remote
+-- include: outboxes
 local ready = {}
 
 local function check_set(id, head, place, score)
@@ -60,8 +61,19 @@ local function check_turn(id, head, key)
     and 'ZADD ' .. quoted(PREFIX .. 'behind:' .. key) .. ' ' .. format('%.0f', sequence_of(head)) .. ' ' .. id)
 end
 
+-- What it waits for in another queue is looked at again.
+local function check_remote_need(id, name)
+  if not call('ZSCORE', dependents_key(name), id) then
+    finding('lost', id, 'it needs ' .. name .. ', whose end it would not hear of', 'ZADD ' .. quoted(dependents_key(name)) .. ' 0 ' .. id)
+  end
+  if not call('ZSCORE', ASKING, name) then
+    finding('lost', id, 'it needs ' .. name .. ', which is never asked for', 'ZADD ' .. quoted(ASKING) .. ' 0 ' .. name)
+  end
+end
+
 -- What it waits for has a record, knows of it, and will say how it ends.
 local function check_need(id, dependency)
+  if is_remote(dependency) then return check_remote_need(id, dependency) end
   local head = head_of(dependency)
   if not head then
     finding('lost', id, 'it needs ' .. dependency .. ', which has no record: release or cancel it')
@@ -103,6 +115,23 @@ local function check_blocked(id, head)
   if not about[1] and not about[3] and unmet <= 0 then finding('lost', id, 'it is blocked, and waits for nothing: release it') end
 end
 
+-- What is kept of an operation in another queue goes when nothing depends on it any more: that is looked at, too.
+local function check_remote(name)
+  if call('ZSCORE', ASKING, name) then return end
+  if call('EXISTS', remote_key(name), dependents_key(name)) == 0 then return end
+  finding('leftover', name, 'kept of an operation in another queue that is never looked at', 'ZADD ' .. quoted(ASKING) .. ' 0 ' .. name)
+end
+
+-- Queues that have to hear of its end are told.
+local function check_dependent_queues(id)
+  local queues = call('HGET', extras_key(id), 'dependentQueues') or ''
+  for queue in string.gmatch(queues, '%S+') do
+    if call('EXISTS', outbox_of(queue)) == 1 and not call('ZSCORE', OUTBOXES, queue) then
+      finding('lost', id, 'ends of which queue ' .. queue .. ' has to hear are not carried', 'ZADD ' .. quoted(OUTBOXES) .. ' 0 ' .. queue)
+    end
+  end
+end
+
 local function check_orphan(id)
   local keys = {}
   for _, kind in ipairs({ 'x:', 'errors:', 'log:', 'needs:', 'inputs:', 'dependents:' }) do
@@ -114,6 +143,7 @@ local function check_orphan(id)
 end
 
 local function check(id)
+  if is_remote(id) then return check_remote(id) end
   local head = head_of(id)
   if not head then
     if call('EXISTS', record_key(id)) == 0 then return check_orphan(id) end
@@ -121,6 +151,7 @@ local function check(id)
     return
   end
   local state, stored = state_of(head), stored_state_of(head)
+  if is_linked(head) then check_dependent_queues(id) end
   if id_of(head) ~= id or not NAMES[stored] then
     finding('malformed', id, 'a record that cannot be read')
   elseif stored == 'u' and state == 'r' then
@@ -143,7 +174,7 @@ local function check(id)
 end
 
 for i = 1, #ARGV do
-  if is_id(ARGV[i]) then check(ARGV[i]) end
+  if is_id(ARGV[i]) or is_remote(ARGV[i]) then check(ARGV[i]) end
 end
 local reply = { findings }
 for i = 1, #ready do reply[i + 1] = ready[i] end

@@ -16,6 +16,8 @@
 -- include: room
 -- include: schedule_watch
 -- include: take_figures
+-- include: remote
+-- include: outboxes
 local worker, lease, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 -- A removing command first: a lease must be renewed when Redis is full.
 call('HDEL', META, '')
@@ -100,7 +102,9 @@ if m[10] then
 end
 
 local lapsed = floor_at < now and #call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%d', now), 'LIMIT', 0, 1) > 0
-local sweep = (lapsed or call('EXISTS', PREFIX .. 'batches', PREFIX .. 'outbox') > 0) and 1 or 0
+local ask_at = call('ZRANGE', ASKING, 0, 0, 'WITHSCORES')[2]
+local is_ask_due = ask_at and tonumber(ask_at) <= now
+local sweep = (lapsed or is_ask_due or call('EXISTS', PREFIX .. 'batches', OUTBOX, OUTBOXES) > 0) and 1 or 0
 local newest, names = m[6] or '0', ''
 if newest ~= ARGV[6] then names = concat(call('ZRANGE', PREFIX .. 'unhandled', 0, -1), ' ') end
 local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0', newest, names, course,

@@ -10,11 +10,22 @@
 -- include: leave_waiting
 -- include: enter_queue
 -- include: claim_key
--- include: needs
+-- include: outboxes
+-- include: remote
 -- include: flush
 -- A removing command comes first: an operator's retry must work when Redis is full.
 call('HDEL', META, '')
 local outcomes, largest, changed = {}, 0, 0
+
+-- What it needs in other queues may have ended without a message that got here; where they are many, the first are asked for.
+local ASKED_AT_ONCE = 100
+local function ask_for_needs(id)
+  local needs = call('HSCAN', needs_key(id), '0', 'COUNT', format('%d', ASKED_AT_ONCE))[2]
+  for i = 1, #needs, 2 do
+    local policy, before = read_need(needs[i + 1])
+    if is_remote(needs[i]) and not is_met(before, policy) then ask_soon(needs[i]) end
+  end
+end
 
 -- Errors and log stay. What the last run left in the record (start, fence, end) goes, and so does a passed expiry. Another
 -- revision invalidates references left behind; a new sequence takes it out of an earlier cancel of the whole queue.
@@ -28,7 +39,12 @@ local function make_ready(id, head, failures)
   -- Of a cancel that came while it ran untracked, and for which it ended too early.
   call('HDEL', PREFIX .. 'intents', id)
   header = with_sequence(header, sequence)
-  if tonumber(call('HGET', extras_key(id), 'unmet') or 0) > 0 then enter_needing(id, header) else enter_tail(id, header) end
+  if tonumber(call('HGET', extras_key(id), 'unmet') or 0) > 0 then
+    enter_needing(id, header)
+    ask_for_needs(id)
+  else
+    enter_tail(id, header)
+  end
   largest, changed = max(largest, bytes_of_record(id)), changed + 1
 end
 
@@ -47,7 +63,7 @@ local function retry(id)
     if is_linked(head) and not take_key_again(id) then return 'k' end
     leave_ended(id, head, state)
     -- The end that dependents have not heard of is none any more.
-    if is_linked(head) then call('ZREM', OUTBOX, id) end
+    if is_linked(head) then take_back_end(id) end
     make_ready(id, head, '000')
     add('reopened', 1)
   elseif state == 's' or state == 't' then

@@ -7,7 +7,7 @@ extension WaitRule {
         let links = situation.detail.links
         guard situation.state == .blocked, links.unmetCount > 0 else { return nil }
         let unmet = links.needs.filter { !$0.isMet }
-        var facts = unmet.prefix(5).map { WaitReason.Fact("needs", "\($0.dependency.id), \($0.text)") }
+        var facts = unmet.prefix(5).map { WaitReason.Fact("needs", "\($0.dependency.name), \($0.text)") }
         if links.unmetCount > facts.count {
             facts.append(.init("others", QuantityText.grouped(links.unmetCount - facts.count)))
         }
@@ -15,14 +15,14 @@ extension WaitRule {
         let count = QuantityText.grouped(links.unmetCount)
         let text = "it waits for \(count) \(links.unmetCount == 1 ? "operation" : "operations")"
         guard let stuck else {
-            return WaitReason(text, facts, fix: unmet.first.map { ["explain", "\($0.dependency.id)"] })
+            return WaitReason(text, facts, fix: unmet.first.map { ["explain", "\($0.dependency.name)"] })
         }
         let isGone = stuck.state == nil
         return WaitReason(
-            "\(text), of which \(stuck.dependency.id) \(isGone ? "is gone" : "is \(stuck.text)")",
+            "\(text), of which \(stuck.dependency.name) \(isGone ? "is gone" : "is \(stuck.text)")",
             facts,
             fix: !isGone
-                ? ["retry", "\(stuck.dependency.id)"]
+                ? ["retry", "\(stuck.dependency.name)"]
                 // What also waits for its turn at a key cannot be released.
                 : [situation.detail.waitsForTurn ? "cancel" : "release", situation.id]
         )
@@ -37,14 +37,13 @@ extension Situation {
             return ["retry", id]
         }
         // A retry would wait for what is gone; a new operation waits for nothing.
-        return failed.state == nil ? ["rerun", id] : ["retry", "\(failed.dependency.id)", "--tree"]
+        return failed.state == nil ? ["rerun", id] : ["retry", "\(failed.dependency.name)", "--tree"]
     }
 }
 
 extension OperationNeeds.Need {
     /// `executing`, `dead (hold)`
     var text: String {
-        let state = state?.rawValue ?? "gone"
-        return dependency.policy == .cancel ? state : "\(state) (\(dependency.policy.rawValue))"
+        dependency.policy == .cancel ? stateText : "\(stateText) (\(dependency.policy.rawValue))"
     }
 }

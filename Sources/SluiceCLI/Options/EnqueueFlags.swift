@@ -63,7 +63,7 @@ package struct EnqueueFlags: ParsableArguments {
     var key: String?
     @Option(
         help: ArgumentHelp(
-            "Start when these have ended, for example ID,ID:run; if one does not finish: cancel (default), run or hold. May be repeated.",
+            "Start when these have ended, of any queue, for example ID,ID:run; if one does not finish: cancel (default), run or hold. May be repeated.",
             valueName: "id[:policy]"
         ),
         transform: { try Dependency.list(typed: $0) }

@@ -15,7 +15,7 @@ struct GraphDrawing {
 
 extension GraphDrawing {
     func lines(_ style: Style) -> [String] {
-        let tree = GraphTree(graph, subject: detail.id, style: style)
+        let tree = GraphTree(graph, subject: detail.name, style: style)
         return [summary] + tree.rows.map { row in row.spans.reduce(row.branch) { $0 + style.paint($1.text, $1.role) } }
     }
 
@@ -35,12 +35,13 @@ extension GraphDrawing {
         for id in graph.order {
             guard let node = graph.nodes[id] else { continue }
             let label =
-                "\(Self.quoted(node.detail.envelope.name))\\n…\(id.description.suffix(6)) \(node.detail.state.rawValue)"
-            lines.append("  \"\(id)\" [label=\"\(label)\"];")
+                "\(Self.quoted(node.detail.envelope.name))\\n\(place(node))…\(id.id.description.suffix(6)) \(node.detail.state.rawValue)"
+            lines.append("  \"\(text(id))\" [label=\"\(label)\"];")
         }
         for (from, to, policy) in edges {
             lines.append(
-                "  \"\(from)\" -> \"\(to)\"" + (policy == .cancel ? ";" : " [label=\"\(policy?.rawValue ?? "")\"];")
+                "  \"\(text(from))\" -> \"\(text(to))\""
+                    + (policy == .cancel ? ";" : " [label=\"\(policy?.rawValue ?? "")\"];")
             )
         }
         return lines + ["}"]
@@ -50,7 +51,7 @@ extension GraphDrawing {
     var table: Table {
         var table = Table(["ID", "NEEDS", "POLICY"].map { TableColumn($0) })
         for (from, to, policy) in edges {
-            table.append(["\(to)", "\(from)", policy?.rawValue ?? ""].map { TableCell($0) })
+            table.append([text(to), text(from), policy?.rawValue ?? ""].map { TableCell($0) })
         }
         return table
     }
@@ -66,7 +67,7 @@ extension GraphDrawing {
             "operations": .array(graph.order.compactMap { graph.nodes[$0].map(operation) }),
             "edges": .array(edges.map(edge)),
             "criticalPath": [
-                "ids": .array(path.ids.map { .string($0.description) }),
+                "ids": .array(path.names.map { .string($0.id.description) }),
                 "milliseconds": .number(Int(path.milliseconds)),
             ],
             "isCutShort": .bool(graph.isCutShort),
@@ -75,29 +76,42 @@ extension GraphDrawing {
 
     private func operation(_ node: OperationGraph.Node) -> JSONValue {
         [
-            "id": .string(node.id.description), "name": .string(node.detail.envelope.name),
+            "id": .string(node.detail.id.description), "queue": .string(node.detail.queue),
+            "name": .string(node.detail.envelope.name),
             "state": .string(node.detail.state.rawValue),
             "startedAt": OperationJSON.time(node.detail.record.startedAt),
             "endedAt": OperationJSON.time(node.detail.record.endedAt),
         ]
     }
 
-    private func edge(from: OperationID, to: OperationID, policy: DependencyFailurePolicy?) -> JSONValue {
+    private func edge(from: DependencyName, to: DependencyName, policy: DependencyFailurePolicy?) -> JSONValue {
         [
-            "from": .string(from.description), "to": .string(to.description),
+            "from": .string(from.id.description), "fromQueue": JSONValue(from.queue),
+            "to": .string(to.id.description), "toQueue": JSONValue(to.queue),
             "onFailure": JSONValue(policy?.rawValue),
         ]
     }
 
     /// nil = the policy was not read, because the operation depends on many.
-    private var edges: [(from: OperationID, to: OperationID, policy: DependencyFailurePolicy?)] {
-        graph.order.flatMap { id -> [(OperationID, OperationID, DependencyFailurePolicy?)] in
+    private var edges: [(from: DependencyName, to: DependencyName, policy: DependencyFailurePolicy?)] {
+        graph.order.flatMap { id -> [(DependencyName, DependencyName, DependencyFailurePolicy?)] in
             guard let node = graph.nodes[id] else { return [] }
             return node.needs.map { dependency in
-                let need = node.detail.links.needs.first { $0.dependency.id == dependency }
+                let need = node.detail.links.needs.first {
+                    $0.dependency.id == dependency.id && ($0.dependency.queue ?? node.detail.queue) == dependency.queue
+                }
                 return (dependency, id, need?.dependency.policy)
             }
         }
+    }
+
+    /// With the queue, if it is another one than that of the subject.
+    private func text(_ name: DependencyName) -> String {
+        name.queue == detail.queue ? name.id.description : name.description
+    }
+
+    private func place(_ node: OperationGraph.Node) -> String {
+        node.detail.queue == detail.queue ? "" : "\(node.detail.queue)/"
     }
 
     /// Inside of the quotes of a label.

@@ -53,19 +53,31 @@ struct DependencyTree: Sendable {
     }
 
     private func dependents(of location: Location) async throws -> [IDReference] {
-        var seen: Set<OperationID> = [location.id]
-        var layer = [location.id]
-        var found: [OperationID] = []
+        var seen: Set<Location> = [location]
+        var layer = [location]
+        var found: [Location] = []
         while !layer.isEmpty, found.count <= Self.most {
-            var next: [OperationID] = []
-            for id in layer {
-                let edges = try await client.broker.edges(.dependents, of: id, queue: location.queue)
-                next += edges.filter { seen.insert($0).inserted }
+            var next: [Location] = []
+            for location in layer {
+                let edges = try await client.broker.edges(.dependents, of: location.id, queue: location.queue)
+                let locations = edges.map { Location(queue: $0.queue ?? location.queue, id: $0.id) }
+                next += locations.filter { seen.insert($0).inserted }
             }
-            let details = try await client.broker.allDetails(next, queue: location.queue)
-            layer = details.compactMap { $0 }.filter(isMeant).map(\.id)
+            layer = try await meant(next)
             found += layer
         }
-        return found.map { IDReference(queue: location.queue, .full($0)) }
+        return found.map { IDReference(queue: $0.queue, .full($0.id)) }
+    }
+
+    /// Those of these that are meant, in their order.
+    private func meant(_ locations: [Location]) async throws -> [Location] {
+        var meant: Set<Location> = []
+        for (queue, locations) in Dictionary(grouping: locations, by: \.queue) {
+            let details = try await client.broker.allDetails(locations.map(\.id), queue: queue)
+            for detail in details.compactMap({ $0 }).filter(isMeant) {
+                meant.insert(Location(queue: queue, id: detail.id))
+            }
+        }
+        return locations.filter { meant.contains($0) }
     }
 }

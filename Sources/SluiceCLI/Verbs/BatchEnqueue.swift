@@ -27,6 +27,7 @@ struct BatchEnqueue: Sendable {
         let queues = Set(kinds(of: requests, atMost: .max) { $0.queue == $1.queue }.map(\.queue)).sorted()
         if verb.strict { for queue in queues { try await QueueCheck(client).requireUsed(queue) } }
         try await resolve(&requests, errors, client)
+        try await DependencyLookup(client: client).complete(&requests)
         let started = ContinuousClock.now
         let handedOver = try await send(requests, client)
         summarize(handedOver, queues, time: ContinuousClock.now - started)
@@ -83,19 +84,42 @@ struct BatchEnqueue: Sendable {
         var unconfirmed = 0
         /// What `--wait` waits for: where a unique key was taken, what has it.
         var awaited: [Location] = []
+        /// What is printed of each line.
+        var output: [(line: Int, text: String)] = []
     }
 
     private func send(_ requests: [EnqueueRequest], _ client: SluiceClient) async throws -> HandedOver {
         var done = HandedOver()
-        for start in stride(from: 0, to: requests.count, by: Self.window) {
-            let window = requests[start..<min(start + Self.window, requests.count)]
+        // What waits for others is sent behind them, but printed in the order of the lines.
+        let isInOrder = !requests.contains { $0.operation.links?.after.isEmpty == false }
+        defer { printOutput(&done) }
+        for window in try windows(requests) {
+            defer { if isInOrder { printOutput(&done) } }
             do { try await sendWindow(window, client, &done) } catch {
-                throw interrupted(error, sent: start, of: requests.count)
+                throw interrupted(error, sent: done.count, window: window.count, of: requests.count)
             }
             invocation.console.account("\(done.count) of \(requests.count) operations are enqueued")
             showProgress(done.count, of: requests.count)
         }
         return done
+    }
+
+    /// The requests in their order, or each behind those that it waits for. What waits for operations of another queue is in a later part than these.
+    private func windows(_ requests: [EnqueueRequest]) throws -> [ArraySlice<EnqueueRequest>] {
+        let queue = { requests[$0].queue }
+        let operations = requests.map(\.operation)
+        guard let places = try DependencyOrder.places(operations, queue: queue) else { return Self.parts(requests) }
+        let dependencies = DependencyOrder.dependencies(operations, queue: queue)
+        var levels = Array(repeating: 0, count: requests.count)
+        for place in places {
+            levels[place] = dependencies[place].map { levels[$0] + (queue($0) == queue(place) ? 0 : 1) }.max() ?? 0
+        }
+        return Dictionary(grouping: places) { levels[$0] }.sorted { $0.key < $1.key }
+            .flatMap { _, places in Self.parts(places.map { requests[$0] }) }
+    }
+
+    private static func parts(_ requests: [EnqueueRequest]) -> [ArraySlice<EnqueueRequest>] {
+        stride(from: 0, to: requests.count, by: window).map { requests[$0..<min($0 + window, requests.count)] }
     }
 
     private func sendWindow(
@@ -121,18 +145,32 @@ struct BatchEnqueue: Sendable {
             if isConfirmed == false { done.unconfirmed += operations.count }
             let ids = try zip(operations, outcomes).map { operation, outcome in try outcome.id(of: operation) }
             if verb.wait { done.awaited += ids.map { Location(queue: queue, id: $0) } }
-            if invocation.format == .id { invocation.console.print(ids.map(\.description)) }
-            if invocation.format == .jsonl {
-                invocation.console.print(zip(ids, outcomes).map { Self.json($0, queue, $1).serialized() })
+            for (request, (id, outcome)) in zip(part, zip(ids, outcomes)) {
+                guard let text = text(id, queue, outcome) else { break }
+                done.output.append((request.line, text))
             }
         }
     }
 
-    private func interrupted(_ error: any Error, sent: Int, of count: Int) -> CLIError {
+    /// What is printed of an operation; nil = nothing.
+    private func text(_ id: OperationID, _ queue: String, _ outcome: EnqueueOutcome) -> String? {
+        switch invocation.format {
+        case .id: id.description
+        case .jsonl: Self.json(id, queue, outcome).serialized()
+        default: nil
+        }
+    }
+
+    private func printOutput(_ done: inout HandedOver) {
+        let output = done.output.sorted { $0.line < $1.line }.map(\.text)
+        done.output = []
+        if !output.isEmpty { invocation.console.print(output) }
+    }
+
+    private func interrupted(_ error: any Error, sent: Int, window: Int, of count: Int) -> CLIError {
         var report = ErrorTranslation.report(error, settings: invocation.settings)
-        let next = min(sent + Self.window, count)
         report.notes += [
-            "the first \(sent) operations are enqueued; of numbers \(sent + 1) to \(next) some may be; the others are not",
+            "\(sent) operations are enqueued; of the next \(window) some may be; the others of all \(count) are not",
             "with an \"id\" in each line the whole batch can be sent again: operations that exist stay unchanged",
         ]
         return report

@@ -113,7 +113,9 @@ package struct EnqueueVerb: Verb {
         guard !dryRun else { return dry(request, invocation) }
         let client = try await invocation.connect()
         if strict { try await QueueCheck(client).requireUsed(request.queue) }
-        let new = try request.resolved(serverTime: try await request.serverTime(client))
+        var requests = [request]
+        try await DependencyLookup(client: client).complete(&requests)
+        let new = try requests[0].resolved(serverTime: try await request.serverTime(client))
         let reference = try await client.enqueue([new], queue: request.queue, durability: how.durability)[0]
         invocation.console.account("\(reference.id) is enqueued in queue \(request.queue)")
         // The writer of the pipe may be slower than this command, so stdin is checked again.

@@ -158,9 +158,12 @@ struct OperationCard {
     private var links: [(name: String, text: String)] {
         let links = detail.links
         var facts = links.needs.map { need in
-            (name: need.isMet ? "needed" : "needs", text: "\(need.dependency.id) \(need.text)")
+            (name: need.isMet ? "needed" : "needs", text: "\(need.dependency.name) \(need.text)")
         }
         if links.needCount > facts.count { facts.append(("needs", "\(links.needCount - facts.count) more")) }
+        if !links.dependentQueues.isEmpty {
+            facts.append(("needed in", "queue \(links.dependentQueues.joined(separator: ", "))"))
+        }
         guard links.dependentCount > 0 else { return facts }
         let shown = links.dependents.prefix(5).map(\.description).joined(separator: ", ")
         let more = links.dependentCount > 5 ? " and \(QuantityText.grouped(links.dependentCount - 5)) more" : ""

@@ -10,8 +10,13 @@ extension DetailText {
     /// What the operation is connected with, as `sluice graph` draws it.
     var graph: [[Span]] {
         guard let graph = pane.graph else { return [[Span(notRead, .dim)]] }
-        let idLength = width < Self.wholeIDs ? ShortID.length(for: graph.order) : OperationID.characterCount
-        let tree = GraphTree(graph, subject: pane.address.id, style: style, idLength: idLength)
+        let idLength = width < Self.wholeIDs ? ShortID.length(for: graph.order.map(\.id)) : OperationID.characterCount
+        let tree = GraphTree(
+            graph,
+            subject: DependencyName(pane.address.id, queue: pane.address.queue),
+            style: style,
+            idLength: idLength
+        )
         var lines = graph.summary.map { [Span($0)] }
         let summary = Array(lines.joined(separator: [Span("   ")]))
         if summary.displayWidth <= width { lines = [summary] }
@@ -47,14 +52,19 @@ extension DetailText {
             let ids = links.dependents.map { [Span(ShortID.text($0, length: length, style: style))] }
             lines.append(row("needed by", ids, of: links.dependentCount))
         }
+        if !links.dependentQueues.isEmpty {
+            let queues = links.dependentQueues.map { [Span($0)] }
+            lines.append(row("needed in queue", queues, of: queues.count))
+        }
         return lines
     }
 
     /// `⊘ …7QK2MX hold`
     private func text(_ need: OperationNeeds.Need, _ length: Int) -> [Span] {
-        let id = ShortID.text(need.dependency.id, length: length, style: style)
+        let place = need.dependency.queue.map { "\($0)/" } ?? ""
+        let id = place + ShortID.text(need.dependency.id, length: length, style: style)
         let policy = need.dependency.policy == .cancel ? "" : " \(need.dependency.policy.rawValue)"
-        guard let state = need.state else { return [Span("\(id) gone\(policy)", .dim)] }
+        guard let state = need.state else { return [Span("\(id) \(need.stateText)\(policy)", .dim)] }
         return [Span(state.mark(ascii: style.usesASCII), state.role), Span(" \(id)\(policy)")]
     }
 

@@ -11,9 +11,9 @@ package struct GraphTree {
     }
 
     private enum Item {
-        case operation(OperationID, indent: String, branch: String)
+        case operation(DependencyName, indent: String, branch: String)
         /// Siblings that are only counted.
-        case others([OperationID], branch: String)
+        case others([DependencyName], branch: String)
     }
 
     /// Of the operations below one, and of the roots, so many are drawn.
@@ -21,19 +21,19 @@ package struct GraphTree {
 
     package private(set) var rows: [Row] = []
     private let graph: OperationGraph
-    private let subject: OperationID
+    private let subject: DependencyName
     private let style: Style
     private let idLength: Int
-    private var shown: Set<OperationID> = []
+    private var shown: Set<DependencyName> = []
     /// On a way from a root to the subject, what follows each operation; nil = the root.
-    private var way: [OperationID?: OperationID] = [:]
+    private var way: [DependencyName?: DependencyName] = [:]
 
     /// - Parameters:
     ///   - subject: is marked, and drawn however many siblings it has.
     ///   - idLength: the number of characters of ids, counted from their ends.
     package init(
         _ graph: OperationGraph,
-        subject: OperationID,
+        subject: DependencyName,
         style: Style,
         idLength: Int = OperationID.characterCount
     ) {
@@ -43,7 +43,7 @@ package struct GraphTree {
     }
 
     private mutating func findWay() {
-        var known: Set<OperationID> = []
+        var known: Set<DependencyName> = []
         var id = subject
         while known.insert(id).inserted, let need = graph.nodes[id]?.needs.first {
             way[need] = id
@@ -68,7 +68,7 @@ package struct GraphTree {
     }
 
     /// - Parameter parent: nil = the siblings are the roots.
-    private func items(_ siblings: [OperationID], below parent: OperationID?, indent: String) -> [Item] {
+    private func items(_ siblings: [DependencyName], below parent: DependencyName?, indent: String) -> [Item] {
         let drawn = drawn(siblings, below: parent)
         let others = siblings.count > drawn.count ? siblings.filter { !drawn.contains($0) } : []
         let isRoot = parent == nil
@@ -85,7 +85,7 @@ package struct GraphTree {
     }
 
     /// The first siblings, with the one that leads to the subject.
-    private func drawn(_ siblings: [OperationID], below parent: OperationID?) -> [OperationID] {
+    private func drawn(_ siblings: [DependencyName], below parent: DependencyName?) -> [DependencyName] {
         let first = Array(siblings.prefix(Self.shownSiblings))
         guard first.count < siblings.count, let wanted = way[parent], !first.contains(wanted) else { return first }
         return first.dropLast() + [wanted]
@@ -95,13 +95,14 @@ package struct GraphTree {
     private var between: String { style.usesASCII ? "|- " : "├─ " }
     private var last: String { style.usesASCII ? "`- " : "└─ " }
 
-    /// `► 7QK2MX merge  executing  2.1s  ◀`
+    /// `► 7QK2MX merge  executing  2.1s  ◀`; what is in another queue has that before its id.
     private func spans(_ node: OperationGraph.Node, isRepeated: Bool) -> [Span] {
         let state = node.detail.state
-        let id = ShortID.text(node.id, length: idLength, style: style)
+        let place = node.detail.queue == subject.queue ? "" : "\(node.detail.queue)/"
+        let id = place + ShortID.text(node.detail.id, length: idLength, style: style)
         let time = node.runTime(now: graph.time)
         var end = time > 0 ? "  \(DurationText.precise(.milliseconds(time)))" : ""
-        if node.id == subject { end += style.usesASCII ? "  <" : "  ◀" }
+        if node.name == subject { end += style.usesASCII ? "  <" : "  ◀" }
         if isRepeated { end += style.usesASCII ? "  ^" : "  ↑" }
         return [
             Span(state.mark(ascii: style.usesASCII), state.role),
@@ -110,7 +111,7 @@ package struct GraphTree {
     }
 
     /// `… 180 more: 170 blocked, 10 finished`
-    private func others(_ ids: [OperationID]) -> Span {
+    private func others(_ ids: [DependencyName]) -> Span {
         let counts = ids.compactMap { graph.nodes[$0]?.detail.state }.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         return Span("\(style.cutMark) \(QuantityText.grouped(ids.count)) more: \(StateCounts.text(counts))", .dim)
     }
@@ -124,7 +125,7 @@ extension OperationGraph {
         let path = criticalPath
         guard path.milliseconds > 0 else { return [counts] }
         return [
-            counts, "critical path \(DurationText.precise(.milliseconds(path.milliseconds))) over \(path.ids.count)",
+            counts, "critical path \(DurationText.precise(.milliseconds(path.milliseconds))) over \(path.names.count)",
         ]
     }
 }

@@ -40,6 +40,7 @@ package enum OperationJSON {
             "unmetCount": .number(detail.links.unmetCount),
             "dependents": .array(detail.links.dependents.map { .string($0.description) }),
             "dependentCount": .number(detail.links.dependentCount),
+            "dependentQueues": .array(detail.links.dependentQueues.map { .string($0) }),
             "rerunOf": JSONValue(envelope.rerunOf?.description),
             "schedule": JSONValue(envelope.schedule),
             "cancel": cancel(detail.cancel),
@@ -55,7 +56,8 @@ package enum OperationJSON {
 
     private static func need(_ need: OperationNeeds.Need) -> JSONValue {
         [
-            "id": .string(need.dependency.id.description), "onFailure": .string(need.dependency.policy.rawValue),
+            "id": .string(need.dependency.id.description), "queue": JSONValue(need.dependency.queue),
+            "onFailure": .string(need.dependency.policy.rawValue),
             "isMet": .bool(need.isMet), "state": JSONValue(need.state?.rawValue),
         ]
     }

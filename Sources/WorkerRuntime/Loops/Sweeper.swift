@@ -31,7 +31,7 @@ final class SweepRequests: Sendable {
     }
 }
 
-/// Hands back what lost workers held, and clears cancelled queues away.
+/// Hands back what lost workers held, clears cancelled queues away, and carries ends to other queues in which something depends on them.
 ///
 /// One pass: waits for a heartbeat or a message that says a sweep is due, then a little by chance, so that not every worker does it; then
 /// sweeps in bounded steps until nothing is left.
@@ -57,6 +57,7 @@ struct Sweeper: Sendable {
                 reply = try await core.broker.sweep(queue: name)
                 if reply.recovered > 0 || reply.dead > 0 { log(reply, name) }
             } while reply.more && !Task.isCancelled
+            if let error = await core.broker.carryEnds(of: name) { throw error }
         } catch {
             // The next heartbeat asks again.
             core.logger.info("a sweep failed", metadata: ["queue": "\(name)", "error": "\(error)"])

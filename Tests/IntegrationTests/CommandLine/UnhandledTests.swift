@@ -40,7 +40,7 @@ extension CommandLineTests {
         @Test("400 of a name wait without being started, and run in their order in a worker that knows the name")
         func waits() async throws {
             let file = folder.path("ran")
-            let ignorant = try await sluice.worker("-c", "4", "--lease", "3s", "--handler", "other=/bin/true")
+            let ignorant = try await sluice.worker("-c", "4", "--lease", "12s", "--handler", "other=/bin/true")
             var first = OperationID()
             for part in 0..<4 {
                 let ids = try await enqueue(part * 100..<(part + 1) * 100, tracked: part % 2 == 0)

@@ -6,15 +6,19 @@ import Testing
 
 @Suite("Operations that depend on each other", .fewAtOnce, .timeLimit(.minutes(15)))
 struct DependencyGraphTests {
-    @Test("1 → 200 → 1 on three workers, of which one gets SIGKILL and one SIGSTOP: the last runs behind all others")
-    func fan() async throws {
+    @Test(
+        "1 → 200 → 1 on three workers, of which one gets SIGKILL and one SIGSTOP: the last runs behind all others",
+        arguments: ["default", "other"]
+    )
+    func fan(_ queue: String) async throws {
         let installation = try Installation()
         let ledger = installation.ledger
-        var workers = try (0..<3).map { _ in try installation.worker(slots: 4) }
+        var workers = try (0..<3).map { _ in try installation.worker(slots: 4, more: "-q", "default,other") }
         try await installation.awaitWorkers(3)
         let first = try await installation.enqueue(["--"] + ledger.program(gate: "first"))
         var line = try #require(try JSONValue(parsing: ledger.batchLine(seconds: 0.02)).objectValue)
         line["after"] = .string(first)
+        line["queue"] = .string(queue)
         let middle = try await installation.enqueue(batch: JSONValue.object(line).serialized(), count: 200)
         let last = try await installation.enqueue(
             ["--after", middle.joined(separator: ","), "--"] + ledger.program(gate: "last")
@@ -44,14 +48,18 @@ struct DependencyGraphTests {
         #expect(try await installation.sluice("doctor", "--deep").code == 0)
     }
 
-    @Test("A random graph of 1,000 ends as in a local queue, while a worker is killed", arguments: [UInt64(7)])
-    func random(_ seed: UInt64) async throws {
-        let graph = RandomGraph(count: 1000, seed: seed)
+    @Test(
+        "A random graph of 1,000 in one queue or in three ends as in a local queue, while a worker is killed",
+        arguments: [(seed: UInt64(7), queues: 1), (seed: 11, queues: 3)]
+    )
+    func random(_ seed: UInt64, queues: Int) async throws {
+        let graph = RandomGraph(count: 1000, queues: queues, seed: seed)
         let expected = try await graph.runLocally()
         #expect(Set(expected) == [.finished, .dead, .cancelled, .blocked], "the graph has all of them")
 
         let installation = try Installation()
-        var workers = try (0..<3).map { _ in try installation.worker(slots: 4) }
+        let names = graph.queues.joined(separator: ",")
+        var workers = try (0..<3).map { _ in try installation.worker(slots: 4, more: "-q", names) }
         try await installation.awaitWorkers(3)
         let input = graph.lines.shuffled().joined(separator: "\n")
         let outcome = try await installation.run(["enqueue", "--batch", "-", "--quiet"], input: input)
@@ -82,8 +90,10 @@ private struct RandomGraph {
 
     var nodes: [Node] = []
     let ids: [String]
+    let queues: [String]
 
-    init(count: Int, seed: UInt64) {
+    init(count: Int, queues: Int, seed: UInt64) {
+        self.queues = (0..<queues).map { "part-\($0)" }
         var chance = SeededGenerator(seed: seed)
         ids = (0..<count).map { "node-\($0)" }
         for index in 0..<count {
@@ -105,6 +115,7 @@ private struct RandomGraph {
             let value: JSONValue = [
                 "name": node.fails ? "fail" : "sleep", "args": node.fails ? [:] : ["seconds": 0.01],
                 "id": .string(ids[index]), "attempts": 1, "after": .array(after),
+                "queue": .string(queues[index % queues.count]),
             ]
             return value.serialized()
         }

@@ -1,12 +1,13 @@
 -- What links an operation to others, as a producer sends it: lines "NAME VALUE". Any client may call the script, so all is checked.
 -- include: header
+-- include: needs
 local POLICIES = { join = true, skip = true, replace = true, enqueue = true, debounce = true, keepLatest = true }
 local UNIQUE_KEY_BYTES = 128
 local LIMIT_KEY_BYTES = 128
 local FAILURE_POLICIES = { cancel = true, run = true, hold = true }
 -- Dependencies of an operation, and bytes of its links.
 local NEEDS = 500
-local LINKS_BYTES = 32768
+local LINKS_BYTES = 98304
 
 local CHECKS = {
   unique = function(value) return #value >= 1 and #value <= UNIQUE_KEY_BYTES and not find(value, '%c') end,
@@ -15,14 +16,24 @@ local CHECKS = {
   freshFor = function(value) return find(value, '^[1-9]%d*$') and #value <= 14 end,
 }
 
--- A line for each dependency, "after ID POLICY", at most NEEDS. Returns whether the value is one.
+local function is_name(name)
+  local QUEUE_BYTES = 128
+  local queue, id = string.match(name, '^([%w._-]+)/(%w+)$')
+  return #(id or name) == 26 and (queue and #queue <= QUEUE_BYTES or not find(name, '%W'))
+end
+
+-- A line for each dependency, at most NEEDS: "after ID POLICY", or "after QUEUE/ID POLICY STATE SEQUENCE" with what `link` has answered. Returns whether the
+-- value is one.
 local function add_after(links, value)
-  local id, policy = string.match(value, '^(%w+) (%a+)$')
-  if not id or #id ~= 26 or not FAILURE_POLICIES[policy] then return false end
+  local name, policy, rest = string.match(value, '^(%S+) (%a+)(.*)$')
+  if not name or not is_name(name) or not FAILURE_POLICIES[policy] then return false end
+  local state, sequence = string.match(rest, '^ ([-?fdcem]) (%d+)$')
+  local said = state and #sequence <= 13 and { state = state, sequence = tonumber(sequence) } or nil
+  if is_remote(name) ~= (said ~= nil) or (not said and rest ~= '') then return false end
   links.after = links.after or {}
   local after = links.after
-  if after[id] or #after == 2 * NEEDS then return false end
-  after[#after + 1], after[#after + 2], after[id] = id, policy, true
+  if after[name] or #after == 2 * NEEDS then return false end
+  after[#after + 1], after[#after + 2], after[name] = name, policy, said or true
   return true
 end
 

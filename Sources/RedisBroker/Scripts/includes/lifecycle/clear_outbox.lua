@@ -17,7 +17,7 @@ local function clear_outbox()
   call('ZREM', OUTBOX, unpack(ids))
   resolve(list)
   for i = 1, #ids do
-    local is_gone = call('EXISTS', record_key(ids[i])) == 0 and not call('ZSCORE', OUTBOX, ids[i])
+    local is_gone = not is_remote(ids[i]) and call('EXISTS', record_key(ids[i])) == 0 and not call('ZSCORE', OUTBOX, ids[i])
     if is_gone then call('UNLINK', dependents_key(ids[i])) end
   end
 end

@@ -87,5 +87,6 @@ function go_on()
     ended_dependencies = nil
     if list then is_left = resolve(list) or is_left end
   end
-  if is_left then pcall('PUBLISH', CHANNELS .. 'control', 'outbox') end
+  if is_left or has_new_outbox then pcall('PUBLISH', CHANNELS .. 'control', 'outbox') end
+  has_new_outbox = false
 end

@@ -1,18 +1,34 @@
--- A new operation depends on others of its queue.
+-- A new operation depends on others.
 -- include: needs
 -- include: keep_input
 -- include: set_linked
 -- include: cancel_waiting
 
--- What it depends on, of pairs of an id and a policy; in the field `unmet` how many it has to wait for, and in `failed` the first one because of which
--- it ends at once. Or nil and the id of one that has no record.
+local function read_own_need(id)
+  local head = head_of(id)
+  if not head then return nil, id end
+  local state = state_of(head)
+  return { id = id, head = head, state = state, heard = is_end(state) and sequence_of(head) or 0 }
+end
+
+-- `said` is what its queue has said of it: see add_after. It may have ended since, and this queue may have heard of that.
+local function read_remote_need(name, said)
+  if said.state == '?' then return nil, id_of_name(name) end
+  local last, ended = hear_of(name, said.sequence, said.state)
+  if ended and (is_end(said.state) or last >= said.sequence) then return { id = name, state = ended, heard = last } end
+  return { id = name, state = '-', heard = max(said.sequence - 1, last) }
+end
+
+-- What it depends on, of pairs of a name and a policy; in the field `unmet` how many it has to wait for, and in `failed` the first one because of which
+-- it ends at once. Or nil and the id of one that is not there.
 local function read_needs(after)
   local needs = { unmet = 0 }
   for i = 1, #after, 2 do
-    local id, policy = after[i], after[i + 1]
-    local head = head_of(id)
-    if not head then return nil, id end
-    local need = { id = id, policy = policy, head = head, state = state_of(head) }
+    local name, policy = after[i], after[i + 1]
+    local need, unknown
+    if is_remote(name) then need, unknown = read_remote_need(name, after[name]) else need, unknown = read_own_need(name) end
+    if not need then return nil, unknown end
+    need.policy = policy
     needs[#needs + 1] = need
     if not is_met(need.state, policy) then
       needs.unmet = needs.unmet + 1
@@ -27,9 +43,13 @@ local function add_needs(id, needs)
   for i = 1, #needs do
     local need = needs[i]
     call('HSET', needs_key(id), need.id, need_of(need.policy, need.state))
-    call('ZADD', dependents_key(need.id), is_end(need.state) and format('%.0f', sequence_of(need.head)) or '0', id)
-    call('HSET', extras_key(need.id), 'dependents', '1')
-    set_linked(need.id, need.head)
+    call('ZADD', dependents_key(need.id), format('%.0f', need.heard), id)
+    if need.head then
+      call('HSET', extras_key(need.id), 'dependents', '1')
+      set_linked(need.id, need.head)
+    elseif not is_met(need.state, need.policy) then
+      ask_soon(need.id)
+    end
     if need.state == 'f' then keep_input(id, need.id) end
   end
   call('HSET', extras_key(id), 'unmet', format('%d', needs.unmet))

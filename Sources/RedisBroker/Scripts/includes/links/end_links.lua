@@ -1,8 +1,8 @@
 -- What ends with a linked operation: what waits for it goes on before the call ends, see go_on.lua.
--- include: needs
+-- include: outboxes
 -- include: behind
 
--- Ended ones that something depends on: id, sequence, letter of the end, id, …
+-- Ended ones that something in this queue depends on: id, sequence, letter of the end, id, …
 local ended_dependencies
 local go_on
 
@@ -14,19 +14,23 @@ local function note_go_on()
   at_end[#at_end + 1] = function() go_on() end
 end
 
+local function note_ended_dependency(name, sequence, state)
+  note_go_on()
+  local list = ended_dependencies or {}
+  ended_dependencies = list
+  list[#list + 1], list[#list + 2], list[#list + 3] = name, sequence, state
+end
+
 -- It has ended, or is removed (m).
 local function end_links(id, header, state)
   if state == 'm' then call('UNLINK', needs_key(id)) end
-  local about = call('HMGET', extras_key(id), 'unique', 'dependents', 'turn', 'freshFor')
-  if not about[1] and not about[2] then return end
+  local about = call('HMGET', extras_key(id), 'unique', 'dependents', 'turn', 'freshFor', 'dependentQueues')
+  if not about[1] and not about[2] and not about[5] then return end
   note_go_on()
   if about[1] then
     if about[3] then call('ZREM', behind_key(about[1]), id) end
     note_freed(about[1], id, about[4])
   end
-  if about[2] then
-    local list = ended_dependencies or {}
-    ended_dependencies = list
-    list[#list + 1], list[#list + 2], list[#list + 3] = id, sequence_of(header), state
-  end
+  if about[2] then note_ended_dependency(id, sequence_of(header), state) end
+  if about[5] then send_end(id, sequence_of(header), state, about[5]) end
 end

@@ -1,6 +1,6 @@
 -- Results of dependencies: what is short is kept in the hash `inputs:ID` of the operation that depends on them, since they may not be kept as long as
 -- that one waits.
--- include: keys
+-- include: remote
 local INPUT_BYTES = 4096
 local INPUTS_BYTES = 65536
 local function inputs_key(id) return PREFIX .. 'inputs:' .. id end
@@ -10,8 +10,9 @@ local results = {}
 local function note_result(id, result) results[id] = #result <= INPUT_BYTES and result or '' end
 local function result_of(id)
   if results[id] then return results[id] end
-  local size = call('HSTRLEN', extras_key(id), 'result')
-  note_result(id, size > 0 and size <= INPUT_BYTES and call('HGET', extras_key(id), 'result') or '')
+  local key = is_remote(id) and remote_key(id) or extras_key(id)
+  local size = call('HSTRLEN', key, 'result')
+  note_result(id, size > 0 and size <= INPUT_BYTES and call('HGET', key, 'result') or '')
   return results[id]
 end
 

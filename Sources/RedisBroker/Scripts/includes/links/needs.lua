@@ -4,10 +4,14 @@
 -- The sorted set `dependents:ID` has what depends on an operation, each by the sequence that the dependency had at the last end that it has heard
 -- of; 0 = none. A retry gives the dependency a higher sequence, so its next end counts again. `outbox` has those that ended and of whose end not all
 -- dependents have heard: by sequence, and how they ended.
+-- A dependency in another queue is called QUEUE/ID in all of these; see remote.lua.
 -- include: keys
 local OUTBOX = PREFIX .. 'outbox'
 local function needs_key(id) return PREFIX .. 'needs:' .. id end
 local function dependents_key(id) return PREFIX .. 'dependents:' .. id end
+
+local function is_remote(name) return find(name, '/', 1, true) ~= nil end
+local function id_of_name(name) return string.match(name, '%w+$') end
 
 -- m: it was removed.
 local ENDS = 'fdcem'

@@ -14,10 +14,18 @@ local function key_holder(id)
   return key and string.match(call('HGET', PREFIX .. 'unique', key) or '', '^%w+')
 end
 
--- What it depends on, what it waits for first, and what depends on it, at most SHOWN_LINKS of each: a field "need ID" for each need, with the state of
--- that operation behind it.
 local SHOWN_LINKS = 20
 local BYTES_OF_NEED = 2048
+
+-- '' = it has no record, or no end is known of one in another queue.
+local function state_of_dependency(name)
+  if is_remote(name) then return call('HGET', PREFIX .. 'remote:' .. name, 'state') or '' end
+  local head = head_of(name)
+  return head and state_of(head) or ''
+end
+
+-- What it depends on, what it waits for first, and what depends on it, at most SHOWN_LINKS of each: a field "need NAME" for each need, with the state of
+-- that operation behind it.
 local function add_needs_shown(id, extras)
   local function show(field, value) extras[#extras + 1], extras[#extras + 2] = field, value end
   -- All that one call may write; of more, some.
@@ -30,8 +38,7 @@ local function add_needs_shown(id, extras)
   table.sort(needs)
   for i = 1, min(#needs, SHOWN_LINKS) do
     local dependency, need = string.match(needs[i], '^%d (%S+) (.*)$')
-    local head = head_of(dependency)
-    show('need ' .. dependency, need .. ' ' .. (head and state_of(head) or ''))
+    show('need ' .. dependency, need .. ' ' .. state_of_dependency(dependency))
     read = read + BYTES_OF_NEED
   end
   show('needCount', format('%d', call('HLEN', needs_key(id))))

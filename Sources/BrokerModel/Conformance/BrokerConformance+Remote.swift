@@ -1,0 +1,275 @@
+import Operations
+
+// Operations that depend on those of other queues.
+extension BrokerConformance {
+    static let remoteDependencies: [ConformanceCheck] = hearing + retrying + asking
+
+    private static let hearing: [ConformanceCheck] = [
+        ConformanceCheck(
+            "What depends on one in another queue is blocked until a relay has carried its end; the result comes with it"
+        ) {
+            bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.running()
+            let last = try await pair.dependent(on: first.id)
+            try await bench.expectState(last, .blocked)
+            try bench.expect(
+                try await bench.existing(last).links.needs.first?.dependency.queue,
+                pair.other,
+                "the queue"
+            )
+            _ = try await pair.there.complete(first, pair.worker, result: "17")
+            try await bench.expectState(last, .blocked)
+            try bench.expect(try pair.there.beat(pair.worker).sweepDue, true, "there is something to carry")
+            try await pair.carry()
+            try await bench.expectState(last, .ready)
+            try bench.expect(try pair.there.beat(pair.worker).sweepDue, false, "nothing is left")
+            let inputs = try await bench.broker.inputs(of: last, queue: bench.queue)
+            try bench.expect(
+                inputs.map(\.name),
+                [DependencyName(first.id, queue: pair.other)],
+                "what it has waited for"
+            )
+            try bench.expect(inputs.map(\.result), [Array("17".utf8)], "the result")
+        },
+        ConformanceCheck(
+            "What has ended before the enqueue counts at once, by its policy; its result is read where it stands"
+        ) {
+            bench in
+            let pair = try RemotePair(bench)
+            let (done, dead) = (try await pair.running(), try await pair.running())
+            _ = try await pair.there.complete(done, pair.worker, result: "17")
+            _ = try await pair.there.fail(dead, pair.worker, .dead)
+            let ready = try await pair.dependent(on: done.id)
+            try await bench.expectState(ready, .ready)
+            let inputs = try await bench.broker.inputs(of: ready, queue: bench.queue)
+            try bench.expect(inputs.map(\.result), [Array("17".utf8)], "the result")
+            try await bench.expectState(try await pair.dependent(on: dead.id), .cancelled)
+            try await bench.expectState(try await pair.dependent(on: dead.id, .run), .ready)
+            try await bench.expectState(try await pair.dependent(on: dead.id, .hold), .blocked)
+        },
+        ConformanceCheck("One that is unknown there is unknown to the enqueue, which stores nothing") { bench in
+            let pair = try RemotePair(bench)
+            let unknown = OperationID()
+            let (operation, outcome) = try await pair.enqueue(after: unknown)
+            try bench.expect(outcome, .unknownDependency(unknown), "the outcome")
+            try bench.expect(try await bench.detail(operation) == nil, true, "nothing is stored")
+        },
+        ConformanceCheck("A failure is carried as well, and goes on along the graph; the reason names the queue") {
+            bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.running()
+            let last = try await pair.dependent(on: first.id)
+            let behind = try await bench.dependent(on: [Dependency(last)])
+            _ = try await pair.there.fail(first, pair.worker, .dead)
+            try await pair.carry()
+            try await bench.expectState(last, .cancelled)
+            try await bench.expectState(behind, .cancelled)
+            let reason = try await bench.existing(last).cancel?.reason
+            try bench.expect(reason, "needs \(pair.other)/\(first.id), which is dead", "why")
+        },
+        ConformanceCheck("An end that comes before the operation that waits for it is not forgotten") { bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.running()
+            let said = try await bench.broker.link([first.id], in: pair.other, from: bench.queue)
+            _ = try await pair.there.complete(first, pair.worker)
+            try await pair.carry()
+            let last = try await pair.enqueue(after: first.id, said: said).id
+            try await bench.expectState(last, .ready)
+        },
+        ConformanceCheck("A removal before its end is carried; one relay at a time carries what a queue has to hear") {
+            bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.there.enqueue()[0]
+            let last = try await pair.dependent(on: first)
+            _ = try await bench.broker.remove([first], by: "ann", queue: pair.other)
+            let relay = try await bench.broker.relay(queue: pair.other)
+            try bench.expect(relay?.ends.map(\.status), [.removed], "what is carried")
+            try bench.expect(try await bench.broker.relay(queue: pair.other), nil, "another one has its turn")
+            try await bench.advance(.seconds(2))
+            try bench.expect(try await bench.broker.relay(queue: pair.other), relay, "it has not come back")
+            try await bench.advance(.seconds(2))
+            try await pair.carry()
+            try await bench.expectState(last, .cancelled)
+        },
+    ]
+
+    private static let retrying: [ConformanceCheck] = [
+        ConformanceCheck("A retry takes back an end that was not carried; a message that is late changes nothing") {
+            bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.running()
+            let last = try await pair.dependent(on: first.id)
+            _ = try await pair.there.fail(first, pair.worker, .dead)
+            let late = try await bench.broker.relay(queue: pair.other)
+            _ = try await bench.broker.retry([first.id], by: "ann", queue: pair.other)
+            try await bench.advance(.seconds(2))
+            try await pair.carry()
+            try await bench.expectState(last, .blocked)
+            let again = try await pair.there.claimOne(pair.worker)
+            _ = try await pair.there.complete(again, pair.worker)
+            try await pair.carry()
+            try await bench.expectState(last, .ready)
+            for end in late?.ends ?? [] { try await bench.broker.resolve([end], of: pair.other, queue: bench.queue) }
+            try await bench.expectState(last, .ready)
+        },
+        ConformanceCheck(
+            "What one failure has cancelled and a person tries again waits for the next end, not for the same one"
+        ) {
+            bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.running()
+            let last = try await pair.dependent(on: first.id)
+            _ = try await pair.there.fail(first, pair.worker, .dead)
+            let end = RemoteState(
+                first.id,
+                .dead,
+                sequence: try await bench.broker.link([first.id], in: pair.other, from: bench.queue)[0].sequence
+            )
+            try await pair.carry()
+            try bench.expect(try await bench.broker.retry([last], by: "ann", queue: bench.queue), [.done], "the retry")
+            try await bench.broker.resolve([end], of: pair.other, queue: bench.queue)
+            try await bench.expectState(last, .blocked)
+            _ = try await bench.broker.retry([first.id], by: "ann", queue: pair.other)
+            let again = try await pair.there.claimOne(pair.worker)
+            _ = try await pair.there.fail(again, pair.worker, .dead)
+            try await pair.carry()
+            try await bench.expectState(last, .cancelled)
+        },
+    ]
+
+    private static let asking: [ConformanceCheck] = [
+        ConformanceCheck("An end whose message is lost is asked for: after 10 s, a minute, then each 5 minutes") {
+            bench in
+            let pair = try RemotePair(bench)
+            let here = try bench.worker()
+            let first = try await pair.running()
+            let last = try await pair.dependent(on: first.id)
+            let name = DependencyName(first.id, queue: pair.other)
+            _ = try await pair.there.complete(first, pair.worker, result: "17")
+            let relay = try await bench.broker.relay(queue: pair.other)
+            _ = try await bench.broker.relayed(relay ?? Relay(queue: "", ends: []), queue: pair.other)
+            try await bench.expectState(last, .blocked)
+            try bench.expect(try await bench.broker.ask(queue: bench.queue).names, [], "at once")
+            for pause in [10, 60, 300, 300] {
+                try await bench.advance(.seconds(pause - 1))
+                try bench.expect(try await bench.broker.ask(queue: bench.queue).names, [], "before \(pause) s")
+                try await bench.advance(.seconds(1))
+                try bench.expect(try bench.beat(here).sweepDue, true, "it is time to ask")
+                try bench.expect(try await bench.broker.ask(queue: bench.queue).names, [name], "after \(pause) s")
+            }
+            try await bench.advance(.seconds(300))
+            try await pair.answer()
+            try await bench.expectState(last, .ready)
+            let inputs = try await bench.broker.inputs(of: last, queue: bench.queue)
+            try bench.expect(inputs.map(\.result), [Array("17".utf8)], "the result")
+        },
+        ConformanceCheck("What its queue has not known for 10 minutes counts as removed") { bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.running()
+            let last = try await pair.dependent(on: first.id)
+            let unknown = RemoteState(first.id, .unknown, sequence: 0)
+            try await bench.broker.resolve([unknown], of: pair.other, queue: bench.queue)
+            try await bench.advance(.seconds(599))
+            try await bench.broker.resolve([unknown], of: pair.other, queue: bench.queue)
+            try await bench.expectState(last, .blocked)
+            try await bench.advance(.seconds(1))
+            try await bench.broker.resolve([unknown], of: pair.other, queue: bench.queue)
+            try await bench.expectState(last, .cancelled)
+        },
+        ConformanceCheck("What was known again in between is not removed") { bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.running()
+            let last = try await pair.dependent(on: first.id)
+            let unknown = RemoteState(first.id, .unknown, sequence: 0)
+            try await bench.broker.resolve([unknown], of: pair.other, queue: bench.queue)
+            let said = try await bench.broker.link([first.id], in: pair.other, from: bench.queue)
+            try await bench.broker.resolve(said, of: pair.other, queue: bench.queue)
+            try await bench.advance(.seconds(700))
+            try await bench.broker.resolve([unknown], of: pair.other, queue: bench.queue)
+            try await bench.expectState(last, .blocked)
+        },
+        ConformanceCheck("What nothing depends on any more is forgotten, and is asked for no more") { bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.running()
+            let last = try await pair.dependent(on: first.id)
+            _ = try await bench.broker.remove([last], by: "ann", queue: bench.queue)
+            try await bench.advance(.seconds(10))
+            try bench.expect(try await bench.broker.ask(queue: bench.queue), RemoteQuestions(), "nothing to ask")
+            try await bench.advance(.seconds(7200))
+            try bench.expect(try bench.beat(try bench.worker()).sweepDue, false, "nothing to look at")
+        },
+        ConformanceCheck("Of many dependents some hear with the message, the others by sweeps") { bench in
+            let pair = try RemotePair(bench)
+            let here = try bench.worker()
+            let first = try await pair.running()
+            for _ in 0..<150 { _ = try await pair.dependent(on: first.id) }
+            _ = try await pair.there.complete(first, pair.worker)
+            try await pair.carry()
+            try bench.expect(try await bench.snapshot().counts[.ready] ?? 0, 100, "with the message")
+            try bench.expect(try bench.beat(here).sweepDue, true, "a sweep is due")
+            while try await bench.broker.sweep(queue: bench.queue).more {}
+            try bench.expect(try await bench.snapshot().counts[.ready] ?? 0, 150, "after sweeps")
+            let edges = try await bench.broker.edges(.dependents, of: first.id, queue: pair.other)
+            try bench.expect(edges.count, 150, "the edges")
+            try bench.expect(Set(edges.map(\.queue)), [bench.queue], "where they are")
+        },
+    ]
+}
+
+/// The bench's queue, and another one on which it depends.
+private struct RemotePair {
+    let bench: BrokerBench
+    let other = BrokerBench.otherQueue
+    /// In the other queue.
+    let worker: WorkerID
+    let there: BrokerBench
+
+    init(_ bench: BrokerBench) throws {
+        self.bench = bench
+        there = BrokerBench(bench.broker, queue: other) { try await bench.advance($0) }
+        worker = try there.worker()
+    }
+
+    /// One that runs in the other queue.
+    func running() async throws -> ClaimedOperation { try await there.running(worker) }
+
+    /// - Parameter said: what the other queue has said before; nil = it is asked now.
+    func enqueue(
+        after id: OperationID,
+        _ policy: DependencyFailurePolicy = .cancel,
+        said: [RemoteState]? = nil
+    ) async throws -> (id: OperationID, outcome: EnqueueOutcome?) {
+        let dependency = Dependency(id, queue: other, onFailure: policy)
+        var links = OperationLinks(after: [dependency])
+        if let said {
+            links?.said[dependency.name] = said.first
+        } else {
+            links?.said[dependency.name] = try await bench.broker.link([id], in: other, from: bench.queue).first
+        }
+        let operation = NewOperation(envelope: BrokerBench.envelope(), links: links)
+        return (operation.id, try await bench.broker.enqueue([operation], queue: bench.queue).first)
+    }
+
+    func dependent(on id: OperationID, _ policy: DependencyFailurePolicy = .cancel) async throws -> OperationID {
+        let (dependent, outcome) = try await enqueue(after: id, policy)
+        try bench.expect(outcome, .created, "the outcome of enqueue")
+        return dependent
+    }
+
+    /// Carries what the other queue has to say.
+    func carry() async throws {
+        while let relay = try await bench.broker.relay(queue: other) {
+            try bench.expect(relay.queue, bench.queue, "where it goes")
+            try await bench.broker.resolve(relay.ends, of: other, queue: bench.queue)
+            _ = try await bench.broker.relayed(relay, queue: other)
+        }
+    }
+
+    /// Asks the other queue for what it is time to.
+    func answer() async throws {
+        let names = try await bench.broker.ask(queue: bench.queue).names
+        let said = try await bench.broker.link(names.map(\.id), in: other, from: bench.queue)
+        try await bench.broker.resolve(said, of: other, queue: bench.queue)
+    }
+}

@@ -1,0 +1,139 @@
+/// What an operation depends on, as its queue calls it: the id alone, or `QUEUE/ID` if it is in another queue.
+package struct DependencyName: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// nil = the queue of what depends on it.
+    package var queue: String?
+    package var id: OperationID
+
+    package init(_ id: OperationID, queue: String? = nil) { (self.id, self.queue) = (id, queue) }
+
+    /// Reads its description.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let last = parts.last, let id = OperationID(String(last)) else { return nil }
+        self.init(id, queue: parts.count == 2 ? String(parts[0]) : nil)
+    }
+
+    package var description: String { queue.map { "\($0)/\(id)" } ?? id.description }
+
+    /// As Redis compares them.
+    package static func < (left: Self, right: Self) -> Bool {
+        left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
+    }
+}
+
+extension Dependency {
+    package var name: DependencyName { DependencyName(id, queue: queue) }
+}
+
+/// What a queue says to another one of its operations: how it stands.
+package struct RemoteState: Sendable, Equatable {
+    /// As the scripts write it.
+    package enum Status: String, Sendable, CaseIterable {
+        case finished = "f"
+        case dead = "d"
+        case cancelled = "c"
+        case expired = "e"
+        /// It was removed before it ended.
+        case removed = "m"
+        /// It has not ended.
+        case live = "-"
+        case unknown = "?"
+        /// It is there, but so many queues have to hear of its end that one more may not.
+        case crowded = "!"
+    }
+
+    package var id: OperationID
+    /// A retry raises it.
+    package var sequence: Int64
+    package var status: Status
+    /// JSON of one that has finished; empty = there is none, or it is longer than `DependencyInput.shortResultBytes`.
+    package var result: [UInt8]
+
+    package init(_ id: OperationID, _ status: Status, sequence: Int64, result: [UInt8] = []) {
+        (self.id, self.status, self.sequence, self.result) = (id, status, sequence, result)
+    }
+}
+
+/// Ends of which another queue has to hear.
+package struct Relay: Sendable, Equatable {
+    /// The other queue.
+    package var queue: String
+    package var ends: [RemoteState]
+
+    package init(queue: String, ends: [RemoteState]) { (self.queue, self.ends) = (queue, ends) }
+}
+
+/// What a look at operations in other queues has shown.
+package struct RemoteQuestions: Sendable, Equatable {
+    /// Those whose queues have to be asked, each with its queue.
+    package var names: [DependencyName] = []
+    /// More are to be looked at now.
+    package var more = false
+
+    package init() {}
+}
+
+/// Lets operations of one queue depend on those of another one.
+package protocol LinkingBroker: Sendable {
+    /// Makes a queue tell another one how operations end. What has ended already is in the answer.
+    ///
+    /// - Parameters:
+    ///   - ids: the operations, at most `Defaults.batch`.
+    ///   - queue: their queue.
+    ///   - dependentQueue: the queue of what is to depend on them.
+    /// - Returns: how each of them stands.
+    func link(_ ids: [OperationID], in queue: String, from dependentQueue: String) async throws -> [RemoteState]
+}
+
+/// Carries ends from queue to queue. Each step may be repeated, and may be the last that its caller does: another one goes on.
+package protocol RelayingBroker: LinkingBroker {
+    /// Takes ends of which another queue has to hear, for a second.
+    ///
+    /// - Returns: nil = there are none, or others have taken them.
+    func relay(queue: String) async throws -> Relay?
+
+    /// Tells a queue how operations of another one stand.
+    func resolve(_ states: [RemoteState], of source: String, queue: String) async throws
+
+    /// Takes ends out of which the other queue has heard.
+    ///
+    /// - Returns: whether there is more to relay now.
+    func relayed(_ relay: Relay, queue: String) async throws -> Bool
+
+    /// Looks at what operations of a queue wait for in others, as often as it is time to.
+    func ask(queue: String) async throws -> RemoteQuestions
+}
+
+extension RelayingBroker {
+    /// Carries the ends of a queue to others that have to hear of them, and asks others for what its operations wait for, as far as it is time to. What
+    /// cannot be reached does not keep the rest from being carried.
+    ///
+    /// - Returns: what went wrong last; nil = nothing.
+    package func carryEnds(of queue: String) async -> (any Error)? {
+        var failure: (any Error)?
+        do {
+            while let relay = try await relay(queue: queue) {
+                do {
+                    try await resolve(relay.ends, of: queue, queue: relay.queue)
+                    _ = try await relayed(relay, queue: queue)
+                } catch { failure = error }
+                if Task.isCancelled { return failure }
+            }
+            var questions: RemoteQuestions
+            repeat {
+                questions = try await ask(queue: queue)
+                for (source, names) in Dictionary(grouping: questions.names, by: \.queue) {
+                    guard let source else { continue }
+                    do {
+                        try await resolve(
+                            try await link(names.map(\.id), in: source, from: queue),
+                            of: source,
+                            queue: queue
+                        )
+                    } catch { failure = error }
+                }
+            } while questions.more && !Task.isCancelled
+        } catch { failure = error }
+        return failure
+    }
+}

@@ -1,0 +1,84 @@
+import Operations
+import RedisClient
+
+// What one queue says to another one; see docs/dependencies.md.
+extension RedisBroker {
+    package func link(_ ids: [OperationID], in queue: String, from dependentQueue: String) async throws -> [RemoteState]
+    {
+        guard !ids.isEmpty else { return [] }
+        precondition(ids.count <= Defaults.batch, "at most \(Defaults.batch) operations a call")
+        try await requireProtocol(isWriting: false)
+        var arguments = arguments(queue, capacity: 128 + 36 * ids.count)
+        arguments.append(dependentQueue)
+        for id in ids { arguments.append(id) }
+        let reply = try await evaluate(scripts[.link], arguments).array ?? []
+        guard reply.count == 2 * ids.count else { throw RemoteState.unreadable }
+        return try ids.indices.map { index throws(OperationsError) -> RemoteState in
+            let words = (reply[2 * index].string ?? "").split(separator: " ").map(String.init)
+            guard words.count == 2 else { throw RemoteState.unreadable }
+            return try RemoteState(ids[index], status: words[0], sequence: words[1], result: reply[2 * index + 1].bytes)
+        }
+    }
+
+    package func relay(queue: String) async throws -> Relay? {
+        let reply = try await evaluate(scripts[.relay], arguments(queue)).array ?? []
+        guard let other = reply.first?.string else { return nil }
+        let rows = Array(reply.dropFirst()).chunks(of: 4).map(Array.init)
+        let ends = try rows.map { row throws(OperationsError) -> RemoteState in
+            guard row.count == 4, let id = row[0].bytes.flatMap({ OperationID(utf8: $0) }) else {
+                throw RemoteState.unreadable
+            }
+            return try RemoteState(
+                id,
+                status: row[2].string ?? "",
+                sequence: row[1].string ?? "",
+                result: row[3].bytes
+            )
+        }
+        return Relay(queue: other, ends: ends)
+    }
+
+    package func resolve(_ states: [RemoteState], of source: String, queue: String) async throws {
+        for chunk in states.chunks(of: 100) {
+            var arguments = arguments(queue, capacity: chunk.reduce(128) { $0 + $1.result.count + 80 })
+            arguments.append(source)
+            for state in chunk {
+                arguments.append(state.id)
+                arguments.append(Int(state.sequence))
+                arguments.append(state.status.rawValue)
+                arguments.append(state.result)
+            }
+            _ = try await evaluate(scripts[.resolve], arguments)
+        }
+    }
+
+    package func relayed(_ relay: Relay, queue: String) async throws -> Bool {
+        var arguments = arguments(queue, capacity: 128 + 64 * relay.ends.count)
+        arguments.append(relay.queue)
+        for end in relay.ends {
+            arguments.append(end.id)
+            arguments.append(Int(end.sequence))
+            arguments.append(end.status.rawValue)
+        }
+        return try await evaluate(scripts[.relayed], arguments).int == 1
+    }
+
+    package func ask(queue: String) async throws -> RemoteQuestions {
+        let reply = try await evaluate(scripts[.ask], arguments(queue)).array ?? []
+        var questions = RemoteQuestions()
+        questions.more = reply.first?.int == 1
+        questions.names = reply.dropFirst().compactMap { $0.string.flatMap { DependencyName($0) } }
+        return questions
+    }
+}
+
+extension RemoteState {
+    fileprivate static var unreadable: OperationsError {
+        OperationsError(.malformed, "what a queue says of its operations cannot be read; run: sluice doctor")
+    }
+
+    fileprivate init(_ id: OperationID, status: String, sequence: String, result: [UInt8]?) throws(OperationsError) {
+        guard let status = Status(rawValue: status), let sequence = Int64(sequence) else { throw Self.unreadable }
+        self.init(id, status, sequence: sequence, result: result ?? [])
+    }
+}

@@ -1,0 +1,56 @@
+-- Looks at operations of other queues that some of this one depend on, those whose time has come: whether their queues have to be asked how they stand. What
+-- nothing depends on any more is forgotten.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV     none
+-- Output   1 if more are to be looked at now, then QUEUE/ID of each to ask for
+-- Events   none
+-- include: base
+-- include: record
+-- include: remote
+local AT_ONCE = 50
+local DEPENDENTS = 20
+local SECOND_ASK, NEXT_ASK, IDLE = 60000, 300000, 3600000
+local reply = { 0 }
+
+-- Of the first dependents: how many are left, and whether one waits for it.
+local function look_at_dependents(name)
+  local ids, left, is_awaited = call('ZRANGE', dependents_key(name), '0', format('%d', DEPENDENTS - 1)), 0, false
+  for i = 1, #ids do
+    local policy, before = read_need(call('HGET', needs_key(ids[i]), name))
+    if policy then
+      left = left + 1
+      local head = not is_met(before, policy) and head_of(ids[i])
+      is_awaited = is_awaited or (head and state_of(head) == 'b')
+    else
+      call('ZREM', dependents_key(name), ids[i])
+    end
+  end
+  return left, is_awaited, #ids == DEPENDENTS
+end
+
+local function look_at(name)
+  local left, is_awaited, may_be_more = look_at_dependents(name)
+  if may_be_more and left == 0 then return 0 end
+  if left == 0 then
+    call('DEL', remote_key(name))
+    return nil
+  end
+  local about = call('HMGET', remote_key(name), 'state', 'asks')
+  if about[1] == 'f' or not (is_awaited or may_be_more) then return IDLE end
+  reply[#reply + 1] = name
+  call('HSET', remote_key(name), 'asks', format('%d', (about[2] or 0) + 1))
+  return about[2] and NEXT_ASK or SECOND_ASK
+end
+
+call('HDEL', META, '')
+local names = call('ZRANGEBYSCORE', ASKING, '-inf', NOW, 'LIMIT', '0', format('%d', AT_ONCE))
+for i = 1, #names do
+  local pause = look_at(names[i])
+  if pause then
+    call('ZADD', ASKING, format('%d', now + pause), names[i])
+  else
+    call('ZREM', ASKING, names[i])
+  end
+end
+reply[1] = #call('ZRANGEBYSCORE', ASKING, '-inf', NOW, 'LIMIT', '0', '1')
+return reply

@@ -1,0 +1,52 @@
+-- Operations of another queue are to depend on these: their queue is to hear of their ends from now on.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  the queue of what is to depend on them  ARGV[2…] ids, at most 500
+-- Output   for each "STATE SEQUENCE" and its result, if it has finished and the result is short. The state is f d c e, m = it was removed, - = it has not
+--          ended, ? = it is not there, ! = too many queues have to hear of it
+-- Events   none
+-- include: base
+-- include: record
+-- include: set_linked
+-- include: keep_input
+-- include: outboxes
+local DEPENDENT_QUEUES = 64
+local queue, reply, bytes = ARGV[1], {}, 0
+
+-- Of what is removed while the queue has not heard of its end.
+local function said_of_removed(id)
+  local score = call('ZSCORE', outbox_of(queue), id)
+  if not score then return '? 0' end
+  local sequence, state = end_of_outbox_score(score)
+  return state .. format(' %.0f', sequence)
+end
+
+-- Whether there was room for it.
+local function add_queue(id, head)
+  local queues, n = call('HGET', extras_key(id), 'dependentQueues') or '', 0
+  for known in string.gmatch(queues, '%S+') do
+    if known == queue then return true end
+    n = n + 1
+  end
+  if n == DEPENDENT_QUEUES then return false end
+  call('HSET', extras_key(id), 'dependentQueues', queues == '' and queue or queues .. ' ' .. queue)
+  set_linked(id, head)
+  return true
+end
+
+local function result_for(id, state)
+  if state ~= 'f' or bytes >= REPLY_BYTES then return '' end
+  local result = result_of(id)
+  bytes = bytes + #result
+  return result
+end
+
+local function link(id)
+  local head = head_of(id)
+  if not head then return said_of_removed(id), '' end
+  if not add_queue(id, head) then return '! 0', '' end
+  local state = state_of(head)
+  return (is_end(state) and state or '-') .. format(' %.0f', sequence_of(head)), result_for(id, state)
+end
+
+for i = 2, #ARGV do reply[2 * i - 3], reply[2 * i - 2] = link(ARGV[i]) end
+return reply

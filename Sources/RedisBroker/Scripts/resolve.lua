@@ -1,0 +1,25 @@
+-- Another queue says how its operations stand that some of this one depend on; a message, or the answer to a question. It may come late, or twice.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  the other queue  ARGV[2…] of each id, sequence, state (as `link` answers) and its result, '' = it has none, or a long one
+-- Output   1
+-- Events   c for each dependent that is cancelled, r or s for each that can start
+-- include: base
+-- include: finish
+-- include: remote
+-- include: flush
+local DEPENDENTS = 100
+
+call('HDEL', META, '')
+left_to_resolve = DEPENDENTS
+-- An id may stand in it twice: then the last one counts.
+local names, ends = {}, {}
+for i = 2, #ARGV, 4 do
+  local name = ARGV[1] .. '/' .. ARGV[i]
+  local last, ended = hear_of(name, tonumber(ARGV[i + 1]), ARGV[i + 2])
+  if ended == 'f' and ARGV[i + 3] ~= '' and #ARGV[i + 3] <= INPUT_BYTES then call('HSET', remote_key(name), 'result', ARGV[i + 3]) end
+  if ended and not ends[name] then names[#names + 1] = name end
+  ends[name] = ended and { last, ended }
+end
+for i = 1, #names do note_ended_dependency(names[i], unpack(ends[names[i]])) end
+flush()
+return 1

@@ -1,0 +1,29 @@
+import Logging
+import Operations
+
+/// Carries ends out of queues that no worker may serve: once a minute it looks at one queue of the namespace, by chance. Queues that this worker serves
+/// are left out, since their heartbeats say when there is something to carry.
+struct RelayLoop: Sendable {
+    let core: WorkerCore
+    /// Lists the queues of the namespace.
+    let discover: @Sendable () async throws -> [String]
+    var pause: Duration = .seconds(60)
+
+    func run() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: pause * Double.random(in: 0.5...1.5))
+            guard !Task.isCancelled else { return }
+            await look()
+        }
+    }
+
+    private func look() async {
+        do {
+            let own = Set(core.queueNames)
+            guard let name = try await discover().filter({ !own.contains($0) }).randomElement() else { return }
+            if let error = await core.broker.carryEnds(of: name) { throw error }
+        } catch {
+            core.logger.debug("ends were not carried", metadata: ["error": "\(error)"])
+        }
+    }
+}
