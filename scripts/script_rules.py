@@ -17,7 +17,7 @@ WRITING = set(
 # Keys that hold no operations: counters, workers, requests, what stands beside a record. `key`, `set` and `about` are names of such.
 OTHERS = (
     r"META|TOTALS|STANDING|SCHEDULES|DUE|UNIQUE|OUTBOX|ASKING|outbox_of|outbox$|(behind|needs|inputs|dependents|remote)_key|calls$|key$|set$|about$|awaited$|intents$|extras$|(extras|errors|log)_key"
-    r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost|full|fresh|keyLimits)"
+    r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost|full|fresh|keyLimits|keyBuckets)"
 )
 
 

@@ -55,7 +55,7 @@ struct Keys: Sendable {
         "meta", "totals", "wake", "leases", "scheduled", "retrying", "blocked", "expiring", "batches", "intents",
         "awaited", "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost", "figures",
         "standing", "schedules", "full", "unique", "fresh", "behind", "keyed", "next", "running", "keyLimits",
-        "outbox", "outboxes", "asking",
+        "keyBuckets", "outbox", "outboxes", "asking",
     ]
 
     /// What the keys of a queue are called, behind their prefix; of records only what they have besides.

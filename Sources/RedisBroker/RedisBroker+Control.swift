@@ -177,6 +177,7 @@ extension RedisBroker {
             arguments.append(change.key)
             arguments.append(change.concurrency.map { $0.map(String.init) ?? "-" } ?? "")
             arguments.append(change.weight.map { $0.map(String.init) ?? "-" } ?? "")
+            arguments.append(change.rate.map { $0?.stored ?? "-" } ?? "")
         }
         let reply = try await evaluate(scripts[.setLimits], arguments).array ?? []
         let keys = Extras(RedisValue.array(Array(reply.dropFirst())))

@@ -85,7 +85,7 @@ extension QueueSnapshot {
         guard values.count == 3 else { return }
         limitKeyCount = values[0].int ?? 0
         limits = QueueLimits(stored: nil, keys: Extras(values[1]).texts)
-        limitKeys = (values[2].array ?? []).chunks(of: 4).compactMap(LimitKeyRow.init)
+        limitKeys = (values[2].array ?? []).chunks(of: 5).compactMap { LimitKeyRow($0, limits, now: time) }
     }
 }
 
@@ -100,12 +100,13 @@ extension UnhandledName {
 }
 
 extension LimitKeyRow {
-    fileprivate init?(_ fields: ArraySlice<RedisValue>) {
+    fileprivate init?(_ fields: ArraySlice<RedisValue>, _ limits: QueueLimits, now: Int64) {
         let fields = Array(fields)
-        guard fields.count == 4, let key = fields[0].string, let ready = fields[1].string.flatMap(Int.init) else {
+        guard fields.count == 5, let key = fields[0].string, let ready = fields[1].string.flatMap(Int.init) else {
             return nil
         }
         self.init(key: key, ready: ready, waiting: fields[2].int ?? 0, executing: fields[3].int ?? 0)
+        noteNextStart(limits.limit(of: key), bucket: fields[4].string.flatMap { Int64($0) }, now: now)
     }
 }
 
@@ -115,14 +116,18 @@ extension RedisBroker {
         arguments.append(key)
         arguments.append(LimitKeyState.named)
         let fields = try await read(.limitKey, arguments).array ?? []
-        guard fields.count == 6 else {
+        guard fields.count == 8 else {
             throw OperationsError(.malformed, "the reply about a limit key cannot be read")
         }
         let stored = [key: fields[0].string ?? "", QueueLimits.allKeys: fields[1].string ?? ""]
         let (waiting, next) = (fields[2].int ?? 0, fields[3].int ?? 0)
+        let limit = QueueLimits(stored: nil, keys: stored).limit(of: key)
+        var row = LimitKeyRow(key: key, ready: waiting + next, waiting: waiting, executing: fields[4].int ?? 0)
+        let bucket = fields[7].string.flatMap { Int64($0) }
+        row.noteNextStart(limit, bucket: bucket, now: fields[6].string.flatMap { Int64($0) } ?? 0)
         return LimitKeyState(
-            row: LimitKeyRow(key: key, ready: waiting + next, waiting: waiting, executing: fields[4].int ?? 0),
-            limit: QueueLimits(stored: nil, keys: stored).limit(of: key),
+            row: row,
+            limit: limit,
             executing: (fields[5].array ?? []).compactMap { $0.string.flatMap { OperationID($0) } }
         )
     }

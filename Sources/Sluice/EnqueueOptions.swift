@@ -99,7 +99,7 @@ extension EnqueueOptions {
     /// - Parameter date: a time of the server's clock, at most 100 years ahead; a past one means now.
     public static func at(_ date: Date) -> EnqueueOptions { setting(\.start, .at(date)) }
 
-    /// The limit key: a tenant, an account or a host. Of the operations of a queue with one key only so many run at once, as
+    /// The limit key: a tenant, an account or a host. Of the operations of a queue with one key only so many run at once and start in a time, as
     /// `SluiceClient.limit(queue:_:)` says for the keys of the queue, and keys get equal shares of a busy queue: one with a hundred thousand
     /// operations holds up no other. An operation with a limit key is always tracked.
     ///

@@ -107,6 +107,7 @@ extension SluiceClient {
     /// try await sluice.limit(queue: "reports", .concurrency(1))    // a serial queue
     /// try await sluice.limit(queue: "mail", .rate(QueueRate(100, per: .seconds(1), burst: 20)))
     /// try await sluice.limit(queue: "mail", .concurrency(nil))     // any number
+    /// try await sluice.limit(queue: "mail", .keyRate(QueueRate(100)), .keyRate(QueueRate(20, per: .seconds(60)), of: "acme"))
     /// ```
     ///
     /// - Parameters:

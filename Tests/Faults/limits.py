@@ -62,6 +62,23 @@ def limit_keys(cluster):
         overlaps(cluster, ids, 2)
 
 
+@scenario("key-rate", "workers are killed and stopped: of each limit key never more start in a time than its rate and burst allow")
+def key_rate(cluster):
+    rate, burst, slots = 20, 5, 4
+    cluster.run("queue", "limit", "default", f"key.rate={rate}/s", f"key.burst={burst}", "--quiet")
+    workers = [cluster.worker(slots) for _ in range(4)]
+    keys = {key: cluster.enqueue(300, "sleep 0.05", key=key) for key in ("acme", "bolt")}
+    break_workers(cluster, workers)
+    cluster.drain(120)
+    by_id = cluster.ledger.by_id()
+    for ids in keys.values():
+        times = sorted(line.time for id in ids for line in by_id.get(id, []))
+        assert len(times) >= len(ids), "not all have started"
+        # What a worker that is stopped has claimed begins later: at most what its slots hold.
+        most = max(number + 1 - rate * (time - times[first]) for first in range(len(times)) for number, time in enumerate(times[first:]))
+        assert most <= burst + len(workers) * slots + 1, f"{most:.0f} more started than the rate allows"
+
+
 @scenario("unique-keys", "workers are killed and stopped: of each unique key never two run with valid fences")
 def unique_keys(cluster):
     workers = [cluster.worker(4) for _ in range(4)]

@@ -30,6 +30,7 @@ MUTANTS = {
     "no-delivery-count": "poison",
     "no-places": "serial",
     "no-key-places": "limit-keys",
+    "no-key-rate": "key-rate",
     "no-turns": "unique-keys",
     "no-outbox": "dependencies",
     "no-ask": "lost-relay",

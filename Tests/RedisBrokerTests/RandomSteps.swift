@@ -81,8 +81,8 @@ struct RandomSteps {
         case 1...12: hasToken ? .takeToken : .wake
         case 13...20: .pause(chance(0.7) ? Int64(number(0...20_000)) : nil)
         case 21...25: .resume
-        case 26...27: .limit(limit())
-        case 28...29: chance(0.5) ? schedule() : .fireSchedules(next: chance(0.8) ? Int64(number(1...9000)) : nil)
+        case 26...28: .limit(limit())
+        case 29: chance(0.5) ? schedule() : .fireSchedules(next: chance(0.8) ? Int64(number(1...9000)) : nil)
         case 30...32: .steer(order(), worker())
         case 33...36: chance(0.5) ? .cancelQueue(cancelRequest()) : .sweep
         case 37: chance(0.5) ? .forgetScripts : .purge
@@ -94,7 +94,7 @@ struct RandomSteps {
 
     private mutating func limit() -> QueueLimit {
         let isRemoved = chance(0.6)
-        if chance(0.3) { return keyLimit(isRemoved) }
+        if chance(0.5) { return keyLimit(isRemoved) }
         if chance(0.5) { return .concurrency(isRemoved ? nil : number(1...6)) }
         let rate = QueueRate(number(1...4), per: .milliseconds(number(1...900)), burst: number(1...8))
         return .rate(isRemoved ? nil : rate)
@@ -102,6 +102,10 @@ struct RandomSteps {
 
     private mutating func keyLimit(_ isRemoved: Bool) -> QueueLimit {
         let key = chance(0.5) ? nil : Self.keys.randomElement(using: &chance)
+        if chance(0.4) {
+            let rate = QueueRate(number(1...4), per: .milliseconds(number(1...60_000)), burst: number(1...4))
+            return .keyRate(isRemoved ? nil : rate, of: key)
+        }
         if chance(0.6) { return .keyConcurrency(isRemoved ? nil : number(1...3), of: key) }
         return .keyWeight(isRemoved ? nil : number(1...4), of: key)
     }

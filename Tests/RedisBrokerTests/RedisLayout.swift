@@ -87,7 +87,12 @@ struct RedisLayout {
           for _, name in ipairs(names) do write(name, scores[name]) end
         end
         for n = 0, 4 do lane('lane:' .. n, P .. 'lane:' .. n) end
-        for _, place in ipairs({ 'scheduled', 'retrying', 'blocked', 'expiring' }) do set(place, P .. place) end
+        for _, place in ipairs({ 'scheduled', 'retrying', 'blocked' }) do set(place, P .. place) end
+        local expiring, parked = call('ZRANGE', P .. 'expiring', 0, -1, 'WITHSCORES'), {}
+        for i = 1, #expiring, 2 do
+          local key, at = string.match(expiring[i], '^%*(.*)'), string.format('%.0f', expiring[i + 1])
+          if key then parked[#parked + 1] = key .. ' ' .. at else put('expiring', expiring[i], at) end
+        end
         local function unhandled(place, counts, names)
           local all = call('ZRANGE', counts, 0, -1)
           table.sort(all)
@@ -125,6 +130,8 @@ struct RedisLayout {
           for _, id in ipairs(ids) do put('running', string.sub(key, #P + 9), id) end
         end
         hash(P .. 'keyLimits', nil, function(key, limits) put('keyLimits', key, limits) end)
+        for _, line in ipairs(parked) do put('parked', line) end
+        set('keyBuckets', P .. 'keyBuckets')
         for i = 2, #ARGV do
           local worker = ARGV[i]
           hash(P .. 'inflight:' .. worker, by_number, function(fence, element)

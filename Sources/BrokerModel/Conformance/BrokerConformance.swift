@@ -13,7 +13,7 @@ package enum BrokerConformance {
         + rememberingLosses
         + abandoning + reusing
         + cancelling
-        + limiting + rating + sharing + uniqueness + dependencies + changedDependencies + remoteDependencies
+        + limiting + rating + sharing + keyRating + uniqueness + dependencies + changedDependencies + remoteDependencies
         + runningAgain + remembering + scheduling
         + settingAside + cancellingQueues + standing + operating + holding + editing + ending + reading + waiting
         + announcing

@@ -97,7 +97,10 @@ extension QueueModel {
 
 extension QueueModel {
     /// The next instant at which something is due, deadlines included.
-    var nextDue: Int64? { [scheduled, retrying, expiring].compactMap { $0.first?.score }.min() }
+    var nextDue: Int64? {
+        ([scheduled, retrying, expiring].map { $0.first?.score } + [limitKeys.parked.values.min()]).compactMap { $0 }
+            .min()
+    }
 
     /// Scheduled, then retrying ones go to the tails of their lanes, ready since they were due; then those expire that were not
     /// started in time. At most `promoteLimit` in all, but each place may promote `promoteLeast` although the others have filled that.
@@ -109,9 +112,22 @@ extension QueueModel {
         for entry in again { retrying.remove(entry.id) }
         makeDueReady(again)
         let rest = Self.promoteLimit - due.count - again.count
-        for entry in expiring.upTo(now, limit: max(Self.promoteLeast, rest)) {
-            expiring.remove(entry.id)
-            expire(entry.id)
+        expire(limit: max(Self.promoteLeast, rest))
+    }
+
+    /// What was not started in time, and limit keys whose next start is back: by their instants, keys first.
+    private mutating func expire(limit: Int) {
+        var ids = expiring.upTo(now, limit: limit)[...]
+        var keys = limitKeys.parkedInOrder.prefix { $0.at <= now }
+        for _ in 0..<limit {
+            if let (key, at) = keys.first, ids.first.map({ at <= $0.score }) ?? true {
+                keys.removeFirst()
+                limitKeys.parked[key] = nil
+                touch(key)
+            } else if let entry = ids.popFirst() {
+                expiring.remove(entry.id)
+                expire(entry.id)
+            }
         }
     }
 

@@ -117,7 +117,7 @@ extension QueueModel {
                 keyed: limitKeys.inOrder.reversed().map { ($0.key, $0.set.waiting) }
             )
         )
-        (unhandled, limitKeys.ready) = ([:], [:])
+        (unhandled, limitKeys.ready, limitKeys.parked) = ([:], [:], [:])
         lanes = [Lane](repeating: Lane(), count: lanes.count)
         (scheduled, retrying, blocked, expiring) = (ScoredSet(), ScoredSet(), ScoredSet(), ScoredSet())
         stale = 0

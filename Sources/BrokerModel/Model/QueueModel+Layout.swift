@@ -105,6 +105,8 @@ extension QueueModel {
         for (key, limit) in limits.storedOfKeys.sorted(by: { $0.key < $1.key }) {
             layout.text += "keyLimits \(key) \(limit)\n"
         }
+        for (key, at) in limitKeys.parkedInOrder { layout.text += "parked \(key) \(at)\n" }
+        for (key, fullAt) in limitKeys.bucketsInOrder { layout.text += "keyBuckets \(key) \(fullAt)\n" }
     }
 
     private func addRest(to layout: inout QueueLayout) {

@@ -21,12 +21,30 @@ struct LimitKeys {
     var best: [String: Int64] = [:]
     /// This call has put an operation into its lane because of its key.
     var hasMoved = false
+    /// When all starts of a key's rate are back, in microseconds.
+    var buckets: [String: Int64] = [:]
+    /// Keys that are out of rate, by when their next start is back.
+    var parked: [String: Int64] = [:]
+    /// This call has used or given back a start of a key.
+    var hasUsed = false
+    /// The first instant for which this call has parked a key.
+    var wakesAt: Int64?
 
     var waitingCount: Int { ready.values.reduce(0) { $0 + $1.waiting.count } }
 
     /// The keys with most ready operations first, as Redis orders them.
     var inOrder: [(key: String, set: KeyedSet)] {
         ready.map { ($0.key, $0.value) }.sorted { ($0.1.count, $0.0) > ($1.1.count, $1.0) }
+    }
+
+    /// Parked keys, the first instant first.
+    var parkedInOrder: [(key: String, at: Int64)] {
+        parked.map { ($0.key, $0.value) }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
+    }
+
+    /// In the order of their instants.
+    var bucketsInOrder: [(key: String, fullAt: Int64)] {
+        buckets.map { ($0.key, $0.value) }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
     }
 }
 
@@ -59,6 +77,7 @@ extension QueueModel {
     mutating func startOfKey(_ id: OperationID) {
         guard let key = operations[id]?.limitKey else { return }
         limitKeys.running[key, default: []].insert(id)
+        useStarts(1, of: key)
     }
 
     /// It leaves its worker.
@@ -67,6 +86,23 @@ extension QueueModel {
         limitKeys.running[key]?.remove(id)
         if limitKeys.running[key]?.isEmpty == true { limitKeys.running[key] = nil }
         touch(key)
+    }
+
+    /// It has left its worker untried: a rate counts what was tried.
+    mutating func untryOfKey(_ id: OperationID) {
+        if let key = operations[id]?.limitKey { useStarts(-1, of: key) }
+    }
+
+    private mutating func useStarts(_ count: Int64, of key: String) {
+        guard var bucket = bucket(of: key) else { return }
+        bucket.use(count)
+        limitKeys.buckets[key] = bucket.fullAt
+        limitKeys.hasUsed = true
+    }
+
+    /// The starts of its rate; nil = it has none.
+    private func bucket(of key: String) -> RateBucket? {
+        limits.limit(of: key).rate.map { RateBucket($0, fullAt: limitKeys.buckets[key], now: now) }
     }
 
     mutating func touch(_ key: String) {
@@ -85,6 +121,17 @@ extension QueueModel {
         settleKeys()
         if limitKeys.hasMoved, !isFull, lanes.contains(where: { !$0.isEmpty }) { wake() }
         limitKeys.hasMoved = false
+        if limitKeys.hasUsed { forgetBuckets() }
+        if let instant = limitKeys.wakesAt { announce(due: instant) }
+        limitKeys.wakesAt = nil
+    }
+
+    /// Those that are full again, as many as a call can add.
+    private mutating func forgetBuckets() {
+        for (key, fullAt) in limitKeys.bucketsInOrder.prefix(Defaults.trackedBatch) where fullAt <= now * 1000 {
+            limitKeys.buckets[key] = nil
+        }
+        limitKeys.hasUsed = false
     }
 
     private mutating func moveNext(_ key: String) {
@@ -92,6 +139,11 @@ extension QueueModel {
         while room < 0, putBack(key, below: -1) { room += 1 }
         if room <= 0, let best = limitKeys.best[key], putBack(key, below: best) { room = 1 }
         limitKeys.best[key] = nil
+        fill(key, room)
+        park(key)
+    }
+
+    private mutating func fill(_ key: String, _ room: Int) {
         for _ in 0..<max(0, room) {
             guard let entry = limitKeys.ready[key]?.waiting.popFirst(),
                 let header = operations[entry.id]?.record.header
@@ -100,6 +152,21 @@ extension QueueModel {
             lanes[header.priority.lane].append(LaneElement(header: header, envelope: []))
             limitKeys.hasMoved = true
         }
+    }
+
+    /// A key without a start takes no turns before the next one is back.
+    private mutating func park(_ key: String) {
+        guard let bucket = bucket(of: key) else { return }
+        let (waits, concurrency) = (limitKeys.ready[key]?.waiting.count ?? 0 > 0, limits.limit(of: key).concurrency)
+        guard bucket.starts == 0, waits,
+            limitKeys.running[key]?.count ?? 0 < concurrency ?? .max
+        else {
+            limitKeys.parked[key] = nil
+            return
+        }
+        limitKeys.parked[key] = bucket.nextStart
+        limitKeys.buckets[key] = bucket.fullAt
+        limitKeys.wakesAt = min(limitKeys.wakesAt ?? .max, bucket.nextStart)
     }
 
     /// The last of those in lanes waits again, and its reference is stale: another one of a higher lane goes first, or a limit was lowered.
@@ -120,7 +187,8 @@ extension QueueModel {
         let limit = limits.limit(of: key)
         let next = limitKeys.ready[key]?.next.count ?? 0
         let places = limit.concurrency.map { $0 - next - (limitKeys.running[key]?.count ?? 0) }
-        return min((limit.weight ?? 1) - next, places ?? .max)
+        let starts = bucket(of: key).map { $0.starts - next }
+        return min((limit.weight ?? 1) - next, places ?? .max, starts ?? .max)
     }
 }
 
@@ -139,12 +207,14 @@ extension QueueModel {
 
     func row(of key: String) -> LimitKeyRow {
         let set = limitKeys.ready[key] ?? KeyedSet()
-        return LimitKeyRow(
+        var row = LimitKeyRow(
             key: key,
             ready: set.count,
             waiting: set.waiting.count,
             executing: limitKeys.running[key]?.count ?? 0
         )
+        row.noteNextStart(limits.limit(of: key), bucket: limitKeys.buckets[key], now: now)
+        return row
     }
 
     func limitKey(_ key: String) -> LimitKeyState {

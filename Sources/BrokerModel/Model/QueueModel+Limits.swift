@@ -1,5 +1,33 @@
 import Operations
 
+/// The starts of a rate at an instant: a bucket of as many as its burst, of which each takes a step to come back.
+struct RateBucket {
+    private let step: Int64
+    private let now: Int64
+    /// The latest instant at which all starts can be back, in microseconds.
+    private let latest: Int64
+    /// The instant at which all starts are back, in microseconds.
+    private(set) var fullAt: Int64
+
+    /// - Parameters:
+    ///   - fullAt: as it was when a start was last used.
+    ///   - now: milliseconds.
+    init(_ rate: QueueRate, fullAt: Int64?, now: Int64) {
+        (step, self.now) = (rate.step, now)
+        latest = now * 1000 + Int64(rate.burst) * step
+        self.fullAt = max(now * 1000, min(fullAt ?? 0, latest))
+    }
+
+    /// How many may start now.
+    var starts: Int { Int((latest - fullAt) / step) }
+
+    /// When the next start has come back, in milliseconds.
+    var nextStart: Int64 { max(now + 1, now + (fullAt + step - latest + 999) / 1000) }
+
+    /// Starts are used; or come back, if their number is negative.
+    mutating func use(_ count: Int64) { fullAt = max(now * 1000, min(latest, fullAt + count * step)) }
+}
+
 // Limits of the queue.
 extension QueueModel {
     /// Of so many keys other ones may start when the limit of all keys changes; those of more keys follow when one of theirs ends.
@@ -9,36 +37,35 @@ extension QueueModel {
     var places: Int? { limits.concurrency.map { max(0, $0 - executingCount) } }
 
     /// How many more may start by the rate; nil = any number.
-    private var starts: Int? {
-        limits.rate.map { rate in Int((latest(rate) - currentBucket(rate)) / rate.step) }
-    }
+    private var starts: Int? { rateBucket?.starts }
+
+    private var rateBucket: RateBucket? { limits.rate.map { RateBucket($0, fullAt: bucket, now: now) } }
 
     /// How many more may start; nil = any number.
     var room: Int? { [places, starts].compactMap { $0 }.min() }
-
-    /// The latest instant at which all starts can be back.
-    private func latest(_ rate: QueueRate) -> Int64 { now * 1000 + Int64(rate.burst) * rate.step }
-
-    private func currentBucket(_ rate: QueueRate) -> Int64 { max(now * 1000, min(bucket ?? 0, latest(rate))) }
 
     /// So many were taken.
     ///
     /// - Parameter more: something waits.
     /// - Returns: when the next one may start that the rate holds back; nil = it holds none.
     mutating func noteTaken(_ count: Int, more: Bool) -> Int64? {
-        if count > 0, let rate = limits.rate { bucket = currentBucket(rate) + Int64(count) * rate.step }
+        if count > 0 { useStarts(Int64(count)) }
         isFull = places == 0
-        guard !isFull, let rate = limits.rate, starts == 0 else { return nil }
+        guard !isFull, let bucket = rateBucket, bucket.starts == 0 else { return nil }
         // What comes while nothing waits has to wake a worker, or none would wait for that instant.
         isFull = more
-        let missing = currentBucket(rate) + rate.step - latest(rate)
-        return more ? max(now + 1, now + (missing + 999) / 1000) : nil
+        return more ? bucket.nextStart : nil
     }
 
     /// A rate counts what was tried.
     mutating func returnStarts(_ untried: Int64) {
-        guard untried > 0, let rate = limits.rate else { return }
-        bucket = currentBucket(rate) - untried * rate.step
+        if untried > 0 { useStarts(-untried) }
+    }
+
+    private mutating func useStarts(_ count: Int64) {
+        guard var used = rateBucket else { return }
+        used.use(count)
+        bucket = used.fullAt
     }
 
     /// For what is ready: while as many run as may, it wakes no worker.
@@ -69,11 +96,11 @@ extension QueueModel {
         }
         if let rate = QueueLimits.rate(in: new) {
             limits.rate = rate
-            let text = rate.map { "\($0.count) per \($0.period.wholeMilliseconds) ms, burst \($0.burst)" }
-            changes.append("rate \(text ?? "none")")
+            changes.append("rate \(rate?.words ?? "none")")
         }
         for change in QueueLimits.keyChanges(in: new) { changes += set(change) }
         if limits.rate == nil { bucket = nil }
+        if limits.perKey.rate == nil, limits.keys.values.allSatisfy({ $0.rate == nil }) { limitKeys.buckets = [:] }
         limitsSet = limits == QueueLimits() ? nil : OperatorTrace(at: now, by: by, reason: "")
         if !changes.isEmpty {
             effects.change = QueueChange(.limit, by: by, detail: changes.joined(separator: ", "))
@@ -96,6 +123,10 @@ extension QueueModel {
         if let weight = change.weight {
             limit.weight = weight
             words.append(name + "weight \(weight.map(String.init) ?? "none")")
+        }
+        if let rate = change.rate {
+            limit.rate = rate
+            words.append(name + "rate \(rate?.words ?? "none")")
         }
         if isAll {
             limits.perKey = limit

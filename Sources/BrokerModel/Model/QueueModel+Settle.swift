@@ -173,6 +173,7 @@ extension QueueModel {
         }
         noteLarge(element)
         add("returned")
+        if element.header.tracked { untryOfKey(element.id) }
         if isCancelled(fence: given.fence, order: order) {
             guard hasRecord(element) else { return .stale }
             endCancelled(element.id, order: order, usesAttempt: false)

@@ -253,12 +253,21 @@ package struct LimitKeyRow: Sendable, Equatable {
     /// Of the ready ones, those in no lane: it is not their turn, or the limit is reached.
     package var waiting: Int
     package var executing: Int
+    /// Milliseconds until its rate lets the next one start; nil = one may start now.
+    package var nextStartMilliseconds: Int64?
 
     package init(key: String, ready: Int, waiting: Int, executing: Int) {
         self.key = key
         self.ready = ready
         self.waiting = waiting
         self.executing = executing
+    }
+
+    /// - Parameters:
+    ///   - bucket: the instant at which all starts of its rate are back, in microseconds; nil = they are.
+    ///   - now: milliseconds.
+    package mutating func noteNextStart(_ limit: KeyLimit, bucket: Int64?, now: Int64) {
+        nextStartMilliseconds = limit.rate?.millisecondsToNextStart(bucket: bucket, now: now)
     }
 }
 

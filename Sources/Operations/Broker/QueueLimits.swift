@@ -30,7 +30,8 @@ public struct QueueLimits: Sendable, Hashable {
     public func limit(of key: String) -> KeyLimit {
         KeyLimit(
             concurrency: keys[key]?.concurrency ?? perKey.concurrency,
-            weight: keys[key]?.weight ?? perKey.weight
+            weight: keys[key]?.weight ?? perKey.weight,
+            rate: keys[key]?.rate ?? perKey.rate
         )
     }
 }
@@ -41,17 +42,21 @@ public struct KeyLimit: Sendable, Hashable {
     public var concurrency: Int?
     /// The share of the key beside other keys; nil = 1.
     public var weight: Int?
+    /// How many of these may start in a time, on all workers together; nil = any number.
+    public var rate: QueueRate?
 
     /// - Parameters:
     ///   - concurrency: how many may run at once, 1 to 1,000,000; nil = any number.
     ///   - weight: the share beside other keys; nil = 1.
-    public init(concurrency: Int? = nil, weight: Int? = nil) {
+    ///   - rate: how many may start in a time; nil = any number.
+    public init(concurrency: Int? = nil, weight: Int? = nil, rate: QueueRate? = nil) {
         self.concurrency = concurrency
         self.weight = weight
+        self.rate = rate
     }
 }
 
-/// How many operations of a queue may start in a time.
+/// How many operations of a queue, or of a limit key, may start in a time.
 ///
 /// Starts that are not used are saved, up to ``burst``. Within a time T so many start at most: the rate of T, and the burst.
 public struct QueueRate: Sendable, Hashable {
@@ -85,6 +90,8 @@ public enum QueueLimit: Sendable, Hashable {
     /// The share of a limit key beside others: of what waits, a key of weight 4 gets four times as much as one of weight 1, which is what a key
     /// without a weight has. 1 to ``heaviest``. `of`: that key; nil = each that has no weight of its own.
     case keyWeight(Int?, of: String? = nil)
+    /// How many operations of one limit key may start in a time, on all workers together. `of`: that key; nil = each that has no rate of its own.
+    case keyRate(QueueRate?, of: String? = nil)
 
     /// The highest number of a limit.
     public static let most = 1_000_000
@@ -101,13 +108,19 @@ public enum QueueLimit: Sendable, Hashable {
         case .keyWeight(let number, let key):
             if let number { try Self.check(number, "the weight of a limit key", most: Self.heaviest) }
             if let key { try NameRule.check(key, role: "limit key") }
+        case .keyRate(let rate, let key):
+            if let rate { try Self.check(rate, of: "a limit key") }
+            if let key { try NameRule.check(key, role: "limit key") }
         case .concurrency(let number?): try Self.check(number, "the concurrency of a queue")
-        case .rate(let rate?):
-            try Self.check(rate.count, "the rate of a queue")
-            try Self.check(rate.burst, "the burst of a queue")
-            guard rate.period >= .milliseconds(1), rate.period <= .seconds(86_400) else {
-                throw OperationsError(.invalidOption, "the time of a rate must be from 1ms to 1d")
-            }
+        case .rate(let rate?): try Self.check(rate, of: "a queue")
+        }
+    }
+
+    private static func check(_ rate: QueueRate, of what: String) throws(OperationsError) {
+        try check(rate.count, "the rate of \(what)")
+        try check(rate.burst, "the burst of \(what)")
+        guard rate.period >= .milliseconds(1), rate.period <= .seconds(86_400) else {
+            throw OperationsError(.invalidOption, "the time of a rate must be from 1ms to 1d")
         }
     }
 
@@ -165,11 +178,18 @@ extension QueueLimits {
 extension KeyLimit {
     package init(stored: String) {
         let numbers = stored.split(separator: " ").map { Int($0) }
-        if numbers.count == 2 { (concurrency, weight) = (numbers[0], numbers[1]) }
+        guard numbers.count >= 2 else { return }
+        (concurrency, weight) = (numbers[0], numbers[1])
+        if numbers.count == 5, let count = numbers[2], let period = numbers[3], let burst = numbers[4] {
+            rate = QueueRate(count, per: .milliseconds(period), burst: burst)
+        }
     }
 
     /// As the scripts store it.
-    package var stored: String { [concurrency, weight].map { $0.map(String.init) ?? "-" }.joined(separator: " ") }
+    package var stored: String {
+        let numbers = [concurrency, weight].map { $0.map(String.init) ?? "-" }
+        return (numbers + [rate?.stored].compactMap { $0 }).joined(separator: " ")
+    }
 }
 
 /// Limits of one key to set, as the scripts take them.
@@ -179,6 +199,7 @@ package struct KeyLimitChange: Sendable {
     /// nil = as it was, `.some(nil)` = removed.
     package var concurrency: Int??
     package var weight: Int??
+    package var rate: QueueRate??
 }
 
 extension QueueLimits {
@@ -192,6 +213,8 @@ extension QueueLimits {
                 changes[key ?? allKeys, default: KeyLimitChange(key: key ?? allKeys)].concurrency = .some(number)
             case .keyWeight(let number, let key):
                 changes[key ?? allKeys, default: KeyLimitChange(key: key ?? allKeys)].weight = .some(number)
+            case .keyRate(let rate, let key):
+                changes[key ?? allKeys, default: KeyLimitChange(key: key ?? allKeys)].rate = .some(rate)
             }
         }
         return changes.values.sorted { $0.key < $1.key }
@@ -212,6 +235,9 @@ extension QueueRate {
         let missing = min(bucket ?? 0, latest) + step - latest
         return missing > 0 ? (missing + 999) / 1000 : nil
     }
+
+    /// In words, for the change of a limit.
+    package var words: String { "\(count) per \(period.wholeMilliseconds) ms, burst \(burst)" }
 
     /// As the scripts store it.
     package var stored: String { "\(count) \(period.wholeMilliseconds) \(burst)" }

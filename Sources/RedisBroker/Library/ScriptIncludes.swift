@@ -46,6 +46,7 @@ enum ScriptIncludes {
         case "leave_inflight_batch": PackageResources.leave_inflight_batch_lua
         case "leave_waiting": PackageResources.leave_waiting_lua
         case "limit_keys": PackageResources.limit_keys_lua
+        case "rate": PackageResources.rate_lua
         case "readmit": PackageResources.readmit_lua
         case "retention": PackageResources.retention_lua
         case "room": PackageResources.room_lua

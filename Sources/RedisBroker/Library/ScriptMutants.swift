@@ -22,6 +22,8 @@
         case noUnflushed = "no-unflushed"
         /// A limit key does not count what runs.
         case noKeyPlaces = "no-key-places"
+        /// A limit key's rate counts no start.
+        case noKeyRate = "no-key-rate"
         /// What comes to a taken unique key does not wait for its turn.
         case noTurns = "no-turns"
         /// Of many dependents, those do not hear of an end that are too many for its call.
@@ -59,7 +61,8 @@
                     )
                 ]
             case .noUnflushed: [("'executing') or 0) - (added.executing or 0))", "'executing') or 0))")]
-            case .noKeyPlaces: [("if key then call('SADD', running_set(key), id) end", "")]
+            case .noKeyPlaces: [("call('SADD', running_set(key), id)", "")]
+            case .noKeyRate: [("call('ZADD', BUCKETS, rate.use(n), key)", "")]
             case .noTurns:
                 [
                     (

@@ -80,8 +80,9 @@ local function check_member(id, state)
   end
 end
 
--- What expires must still be waiting.
+-- What expires must still be waiting. A limit key that is out of rate is no id.
 local function check_expiring(id)
+  if find(id, '*', 1, true) == 1 then return end
   local head = head_of(id)
   local state = head and stored_state_of(head)
   if not state or not find(state, '[rsub]') then

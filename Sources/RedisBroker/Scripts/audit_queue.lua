@@ -53,6 +53,14 @@ local function check_unhandled()
 end
 local unhandled, unhandled_count = check_unhandled()
 
+-- Of what waits, some stand in lanes, or the next turn of their key comes when one of it ends, or when its next start is back.
+local function check_turn(key, waiting, standing)
+  if waiting == 0 or standing > 0 or call('EXISTS', PREFIX .. 'running:' .. key) == 1 then return end
+  if call('ZSCORE', PREFIX .. 'expiring', '*' .. key) then return end
+  finding('lost', key, format('%d of limit key %s wait for a turn that does not come: none runs, and no instant is known', waiting, key),
+    'ZADD ' .. quoted(PREFIX .. 'expiring') .. ' ' .. NOW .. ' ' .. quoted('*' .. key))
+end
+
 -- The sets of limit keys against their counts.
 local key_places = {}
 local function check_keys()
@@ -64,6 +72,7 @@ local function check_keys()
     all = all + waiting
     key_places[#key_places + 1] = waiting_place_of_key(key)
     key_places[#key_places + 1] = 'running:' .. key
+    check_turn(key, waiting, standing)
     if waiting + standing ~= tonumber(keys[i + 1]) then
       finding('counter', 'keyed', format('the counter of limit key %s says %s, its sets hold %d', key, keys[i + 1], waiting + standing),
         'ZADD ' .. quoted(PREFIX .. 'keyed') .. ' ' .. format('%d', waiting + standing) .. ' ' .. key)

@@ -95,7 +95,7 @@ end
 local left = ''
 if m[10] then
   local places, rate = recounted_places(), rate_of(m[10], m[12])
-  local starts = rate and starts_of(rate) or places
+  local starts = rate and rate.starts() or places
   local room = min(places or starts, starts)
   if room == 0 then startable = 0 end
   left = format('%d ', room) .. (places and format('%d', floor(places / (2 * call('ZCARD', PREFIX .. 'leases')))) or '')

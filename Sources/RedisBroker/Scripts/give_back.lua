@@ -8,6 +8,7 @@
 -- include: leave_inflight
 -- include: enter_queue
 -- include: set_aside
+-- include: limit_keys
 -- include: finish_cancelled
 -- include: room
 -- include: flush
@@ -34,6 +35,7 @@ local function settle(fence, id, pause, name)
   if not element then return repeated(fence, id) end
   add('returned', 1)
   untried = untried + 1
+  if has_limit_key(element) then limits_of_keys().untry(id) end
   local is_ended = is_cancelled(fence, request)
   if is_ended or pause >= 0 then
     local head = head_for(element)

@@ -1,7 +1,8 @@
 -- What holds back the operations of a limit key.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  key  ARGV[2] how many ids
--- Output   its limits, those of all keys ('' = none), how many wait in no lane, how many stand in lanes, how many run, and the first ids of these
+-- Output   its limits, those of all keys ('' = none), how many wait in no lane, how many stand in lanes, how many run, the first ids of these, server time, and
+--          when all starts of its rate are back, in microseconds ('' = they are)
 -- Events   none (reads only)
 -- include: base
 -- include: limit_key_names
@@ -10,4 +11,5 @@ local running = PREFIX .. 'running:' .. key
 local limits = call('HMGET', PREFIX .. 'keyLimits', key, '*')
 local ids = call('SRANDMEMBER', running, ARGV[2])
 table.sort(ids)
-return { limits[1] or '', limits[2] or '', call('ZCARD', waiting_of_key(key)), call('ZCARD', next_of_key(key)), call('SCARD', running), ids }
+return { limits[1] or '', limits[2] or '', call('ZCARD', waiting_of_key(key)), call('ZCARD', next_of_key(key)), call('SCARD', running), ids, format('%d', now),
+  bucket_of_key(key) }

@@ -2,7 +2,7 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] how many may run at once: '' = as it was, 0 = any number  ARGV[3] how many may start, in how many ms, and how
 --          many of them at once, with spaces between: '' = as it was, 0 = any number  ARGV[4…] of each key (* = of all keys that have none of their
---          own): the key, how many of it may run at once, and its weight; of both: '' = as it was, - = as of all keys
+--          own): the key, how many of it may run at once, its weight, and how many of it may start, as above; of each: '' = as it was, - = as of all keys
 -- Output   the limits as META has them ('' = there are none), then each key and its limits, or an error, if there are too many
 -- Events   the change
 -- include: base
@@ -10,7 +10,7 @@
 -- include: limit_keys
 -- include: flush
 local KEYS_WITH_LIMITS = 1000
-if #ARGV > 3 and call('HLEN', PREFIX .. 'keyLimits') + (#ARGV - 3) / 3 > KEYS_WITH_LIMITS then
+if #ARGV > 3 and call('HLEN', PREFIX .. 'keyLimits') + (#ARGV - 3) / 4 > KEYS_WITH_LIMITS then
   return redis.error_reply('ERR sluice: more than ' .. KEYS_WITH_LIMITS .. ' keys with limits of their own')
 end
 -- A removing command first: a limit must be changed when Redis is full.
@@ -24,9 +24,8 @@ if rate == '' then rate = old_rate elseif rate == '0' then rate = '' end
 local changes = {}
 local function note(text) changes[#changes + 1] = text end
 if ARGV[2] ~= '' then note('concurrency ' .. (ARGV[2] == '0' and 'none' or ARGV[2])) end
-if ARGV[3] ~= '' then
-  note(rate == '' and 'rate none' or format('rate %s per %s ms, burst %s', string.match(rate, '^(%d+) (%d+) (%d+)$')))
-end
+local function rate_text(text) return format('rate %s per %s ms, burst %s', string.match(text, '^(%d+) (%d+) (%d+)$')) end
+if ARGV[3] ~= '' then note(rate == '' and 'rate none' or rate_text(rate)) end
 
 -- Other ones of the first keys with most that is ready may start now; those of more keys follow when one of theirs ends.
 local KEYS_AT_ONCE = 100
@@ -39,19 +38,24 @@ local function touch(key)
   for i = 1, #keys do limits_of_keys().touch(keys[i]) end
 end
 
-local function set_key(key, places, weight)
-  local old_places, old_weight = string.match(call('HGET', PREFIX .. 'keyLimits', key) or '- -', '^(%S+) (%S+)$')
+local function set_key(key, places, weight, starts)
+  local old_places, old_weight, old_starts = string.match(call('HGET', PREFIX .. 'keyLimits', key) or '- -', '^(%S+) (%S+) ?(.*)$')
   local name = key == '*' and 'key.' or 'key:' .. key .. '.'
   if places ~= '' then note(name .. 'concurrency ' .. (places == '-' and 'none' or places)) else places = old_places end
   if weight ~= '' then note(name .. 'weight ' .. (weight == '-' and 'none' or weight)) else weight = old_weight end
+  if starts ~= '' then note(name .. (starts == '-' and 'rate none' or rate_text(starts))) else starts = old_starts end
   local text = places .. ' ' .. weight
+  if find(starts, '^%d') then text = text .. ' ' .. starts end
   if text == '- -' then call('HDEL', PREFIX .. 'keyLimits', key) else call('HSET', PREFIX .. 'keyLimits', key, text) end
   touch(key)
 end
-for i = 4, #ARGV, 3 do set_key(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+for i = 4, #ARGV, 4 do set_key(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) end
 
 local limits = rate == '' and concurrency or concurrency .. ' ' .. rate
 local of_keys = call('HGETALL', PREFIX .. 'keyLimits')
+local has_key_rate = false
+for i = 2, #of_keys, 2 do has_key_rate = has_key_rate or find(of_keys[i], '^%S+ %S+ ') end
+if not has_key_rate then call('UNLINK', PREFIX .. 'keyBuckets') end
 if limits == '0' then
   limits = ''
   call('HDEL', META, 'limits', 'bucket')

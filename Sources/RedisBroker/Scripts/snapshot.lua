@@ -5,7 +5,7 @@
 --          (-1 none), meta fields, totals, workers (id, lease until, in flight, beat at, info, course, slots, …), executing rows (worker, fence,
 --          element or record cut to 1 KiB, 1 if it is a record, extras …), number of names of unhandled operations, the 20 names with most
 --          of them (name, how many, …), blocked, limit keys: their number, limits (key, limits, …) and the 20 with most ready ones (key, ready, of these
---          in no lane, running, …)
+--          in no lane, running, when all starts of its rate are back in microseconds, …)
 -- Events   none
 -- include: base
 -- include: record
@@ -36,13 +36,14 @@ for i = 1, #unhandled, 2 do
 end
 
 local keyed = call('ZREVRANGE', PREFIX .. 'keyed', 0, 19, 'WITHSCORES')
-local key_rows = {}
+local key_rows, has_buckets = {}, call('EXISTS', PREFIX .. 'keyBuckets') == 1
 for i = 1, #keyed, 2 do
   local waiting = waiting_of_key(keyed[i])
   local first = call('ZRANGE', waiting, 0, 0)[1]
   local head = first and head_of(first)
   if head then oldest = max(oldest, now - ready_at_of(head)) end
-  for _, value in ipairs({ keyed[i], keyed[i + 1], call('ZCARD', waiting), call('SCARD', PREFIX .. 'running:' .. keyed[i]) }) do
+  for _, value in ipairs({ keyed[i], keyed[i + 1], call('ZCARD', waiting), call('SCARD', PREFIX .. 'running:' .. keyed[i]),
+    has_buckets and bucket_of_key(keyed[i]) or '' }) do
     key_rows[#key_rows + 1] = value
   end
 end

@@ -38,7 +38,8 @@ struct WaitRule: Sendable {
     static let all: [WaitRule] = [
         .ended, .queueCancelled, .cancelling, .held, .needs, .keyTaken, .standingCancel, .workerLost, .workerSilent,
         .executing,
-        .notDue, .snoozed, .retryDelay, .overdue, .paused, .limited, .rateReached, .keyLimited, .keyTurn,
+        .notDue, .snoozed, .retryDelay, .overdue, .paused, .limited, .rateReached, .keyLimited, .keyRateReached,
+        .keyTurn,
         .noWorker, .unknownName, .workersQuiet, .slotsBusy, .backlog, .redisFull,
     ]
 }
@@ -279,8 +280,28 @@ extension WaitRule {
         )
     }
 
+    static let keyRateReached = WaitRule(code: "keyRateReached") { situation in
+        guard situation.detail.waitsForKey, let key = situation.limitKey, let rate = key.limit.rate,
+            let milliseconds = key.row.nextStartMilliseconds
+        else { return nil }
+        let period = rate.period == .seconds(1) ? "s" : DurationText.precise(rate.period)
+        return WaitReason(
+            "the rate of key \(key.row.key) is reached: \(LimitText.text(rate))",
+            [
+                .init("next start", "in \(DurationText.precise(.milliseconds(milliseconds)))"),
+                .init("of the key wait", QuantityText.grouped(key.row.waiting)),
+            ],
+            fix: [
+                "queue", "limit", situation.queue,
+                "key:\(key.row.key).rate=\(min(2 * rate.count, QueueLimit.most))/\(period)",
+            ]
+        )
+    }
+
     static let keyTurn = WaitRule(code: "keyTurn") { situation in
-        guard situation.detail.waitsForKey, let key = situation.limitKey, !key.isFull else { return nil }
+        guard situation.detail.waitsForKey, let key = situation.limitKey, !key.isFull,
+            key.row.nextStartMilliseconds == nil
+        else { return nil }
         let weight = key.limit.weight ?? 1
         return WaitReason(
             "others of key \(key.row.key) go first: keys get equal shares, and \(QuantityText.grouped(weight)) of a key "

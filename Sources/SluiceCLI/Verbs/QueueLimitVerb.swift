@@ -18,13 +18,14 @@ package struct QueueLimitVerb: Verb {
                   \(Program.name) queue limit mail rate=100/s
                   \(Program.name) queue limit mail rate=20/1m burst=5
                   \(Program.name) queue limit mail key.concurrency=2 key:acme.concurrency=10 key:acme.weight=4
+                  \(Program.name) queue limit mail key.rate=100/s key:acme.rate=20/1m key:acme.burst=5
                   \(Program.name) queue limit mail concurrency=none rate=none
                   \(Program.name) queue limit mail
 
                 concurrency=N: at most N operations of the queue run at once, on all workers together; 1 makes it a serial queue. A change holds \
                 for the next operations; what runs goes on. rate=N/TIME: at most N operations start in that time, on all workers together, with \
                 burst=B as many as B at once; without it, as many as start in a second. key.concurrency=N: of the operations with one limit key (enqueue --key) at most N run at once; \
-                key:KEY.concurrency=N sets it for one key. Keys get equal shares of a busy queue; key:KEY.weight=N gives one key N times as much. \
+                key:KEY.concurrency=N sets it for one key. key.rate=N/TIME and key.burst=B: so many of one key start, likewise. Keys get equal shares of a busy queue; key:KEY.weight=N gives one key N times as much. \
                 none removes a limit. Without a limit after the queue: shows its limits.
                 """
         )
@@ -33,7 +34,7 @@ package struct QueueLimitVerb: Verb {
     @Argument(help: "The queue.") var queue: String
     @Argument(
         help: ArgumentHelp(
-            "concurrency=N, rate=N/TIME, burst=N, key.concurrency=N, key.weight=N, key:KEY.…; none removes one.",
+            "concurrency=N, rate=N/TIME, burst=N, key.concurrency=N, key.rate=N/TIME, key.weight=N, key:KEY.…; none removes one.",
             valueName: "limit"
         )
     ) var limits: [String] = []
@@ -72,14 +73,15 @@ package struct QueueLimitVerb: Verb {
     }
 }
 
-/// Limits as they are typed: `concurrency=8 rate=100/s burst=20`.
+/// Limits as they are typed: `concurrency=8 rate=100/s burst=20 key:acme.rate=5/s`.
 struct TypedLimits {
     private static let fix = "\(Program.name) queue limit QUEUE concurrency=8 rate=100/s"
     private(set) var limits: [QueueLimit] = []
+    /// What was typed last of each rate and its burst, by what is before the dot; a burst may come first.
+    private var rates: [LimitName: QueueRate] = [:]
+    private var bursts: [LimitName: Int] = [:]
 
     init(_ words: [String]) throws {
-        var rate: QueueRate?
-        var burst: Int?
         for word in words {
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2 else {
@@ -88,41 +90,38 @@ struct TypedLimits {
                     fix: Self.fix
                 )
             }
-            switch (parts[0], parts[1]) {
-            case ("concurrency", "none"): limits.append(.concurrency(nil))
-            case ("concurrency", let text): limits.append(.concurrency(try Self.number(text, "concurrency")))
-            case ("rate", "none"): limits.append(.rate(nil))
-            case ("rate", let text): rate = try Self.rate(text)
-            case ("burst", let text): burst = try Self.number(text, "burst")
-            case (let name, let text):
-                guard let limit = try Self.keyLimit(name, text) else {
-                    throw CLIError.usage(
-                        "unknown limit \"\(name)\"; expected concurrency, rate, burst, key.concurrency, key.weight or key:KEY.…",
-                        fix: Self.fix
-                    )
-                }
-                limits.append(limit)
+            try read(parts[0], parts[1])
+        }
+        for (name, burst) in bursts {
+            guard let rate = rates[name] else {
+                throw CLIError.usage(
+                    "\(name.text(.burst)) needs a rate beside it: \(name.text(.rate))=N/TIME",
+                    fix: Self.fix
+                )
             }
+            rates[name] = QueueRate(rate.count, per: rate.period, burst: burst)
         }
-        if let rate {
-            limits.append(.rate(QueueRate(rate.count, per: rate.period, burst: burst)))
-        } else if burst != nil {
-            throw CLIError.usage("burst needs a rate beside it", fix: Self.fix)
-        }
+        for (name, rate) in rates { limits.append(name.rate(rate)) }
         for limit in limits { try limit.check() }
     }
 
-    /// `key.concurrency`, `key:acme.weight`; nil = another name. A key may have dots.
-    private static func keyLimit(_ name: String, _ text: String) throws -> QueueLimit? {
-        guard name.hasPrefix("key"), let dot = name.lastIndex(of: ".") else { return nil }
-        let (about, word) = (name[..<dot], name[name.index(after: dot)...])
-        guard about == "key" || about.hasPrefix("key:") else { return nil }
-        let key = about == "key" ? nil : String(about.dropFirst("key:".count))
-        let value = text == "none" ? nil : try number(text, name)
-        return switch word {
-        case "concurrency": .keyConcurrency(value, of: key)
-        case "weight": .keyWeight(value, of: key)
-        default: nil
+    private mutating func read(_ word: String, _ value: String) throws {
+        guard let (name, kind) = LimitName.read(word) else {
+            throw CLIError.usage(
+                "unknown limit \"\(word)\"; expected concurrency, rate, burst, key.concurrency, key.weight, key.rate, "
+                    + "key.burst or key:KEY.…",
+                fix: Self.fix
+            )
+        }
+        switch (kind, value) {
+        case (.rate, "none"):
+            rates[name] = nil
+            limits.append(name.rate(nil))
+        case (.rate, _): rates[name] = try Self.rate(value, word)
+        case (.burst, _): bursts[name] = try Self.number(value, word)
+        case (.concurrency, "none"): limits.append(name.concurrency(nil))
+        case (.concurrency, _): limits.append(name.concurrency(try Self.number(value, word)))
+        case (.weight, _): limits.append(.keyWeight(value == "none" ? nil : try Self.number(value, word), of: name.key))
         }
     }
 
@@ -132,22 +131,61 @@ struct TypedLimits {
     }
 
     /// `100/s`, `20/1m`
-    private static func rate(_ text: String) throws -> QueueRate {
+    private static func rate(_ text: String, _ name: String) throws -> QueueRate {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let count = Int(parts[0]) else {
             throw CLIError.usage(
-                "rate cannot be \"\(text)\"; expected a number in a time, as 100/s or 20/1m, or none",
+                "\(name) cannot be \"\(text)\"; expected a number in a time, as 100/s or 20/1m, or none",
                 fix: fix
             )
         }
         let isUnit = parts[1].first?.isLetter ?? false
         let period: Duration
         do { period = try DurationText.parse(isUnit ? "1" + parts[1] : parts[1]) } catch {
-            throw CLIError.usage("rate cannot be \"\(text)\": \(error)", fix: fix)
+            throw CLIError.usage("\(name) cannot be \"\(text)\": \(error)", fix: fix)
         }
         // Its burst is that of the rate alone; a rate below 1 is refused by its check.
         return QueueRate(count, per: period)
     }
+}
+
+/// What a typed limit is about: the queue, each limit key, or one.
+private enum LimitName: Hashable {
+    case queue
+    case eachKey
+    case key(String)
+
+    enum Kind: String {
+        case concurrency, rate, burst, weight
+    }
+
+    /// Reads `rate`, `key.rate` or `key:acme.rate`; nil = another name. A key may have dots.
+    static func read(_ word: String) -> (name: LimitName, kind: Kind)? {
+        guard let dot = word.lastIndex(of: ".") else {
+            return Kind(rawValue: word).flatMap { $0 == .weight ? nil : (.queue, $0) }
+        }
+        let about = word[..<dot]
+        guard let kind = Kind(rawValue: String(word[word.index(after: dot)...])) else { return nil }
+        if about == "key" { return (.eachKey, kind) }
+        return about.hasPrefix("key:") ? (.key(String(about.dropFirst("key:".count))), kind) : nil
+    }
+
+    func text(_ kind: Kind) -> String {
+        switch self {
+        case .queue: kind.rawValue
+        case .eachKey: "key.\(kind.rawValue)"
+        case .key(let key): "key:\(key).\(kind.rawValue)"
+        }
+    }
+
+    /// The one key.
+    var key: String? { if case .key(let key) = self { key } else { nil } }
+
+    func concurrency(_ number: Int?) -> QueueLimit {
+        self == .queue ? .concurrency(number) : .keyConcurrency(number, of: key)
+    }
+
+    func rate(_ rate: QueueRate?) -> QueueLimit { self == .queue ? .rate(rate) : .keyRate(rate, of: key) }
 }
 
 /// The limits of a queue as text.
@@ -173,20 +211,24 @@ enum LimitText {
         guard !snapshot.limitKeys.isEmpty else { return [] }
         let rows = snapshot.limitKeys.prefix(shownKeys).map { row in
             let places = snapshot.limits.limit(of: row.key).concurrency.map { "/" + QuantityText.grouped($0) } ?? ""
+            let nextStart = row.nextStartMilliseconds.map {
+                "  out of rate, next start in \(DurationText.precise(.milliseconds($0)))"
+            }
             return "key  \(row.key)  \(QuantityText.grouped(row.ready)) ready  "
-                + "\(QuantityText.grouped(row.executing))\(places) executing"
+                + "\(QuantityText.grouped(row.executing))\(places) executing\(nextStart ?? "")"
         }
         let others = snapshot.limitKeyCount - rows.count
         return [""] + rows + (others > 0 ? ["key  \(QuantityText.grouped(others)) others"] : [])
     }
 
-    /// `key.concurrency 2`, `key:acme.weight 4`
+    /// `key.concurrency 2`, `key:acme.weight 4`, `key:acme.rate 5/s (burst 5)`
     private static func ofKeys(_ limits: QueueLimits) -> [String] {
         let keys = [("key", limits.perKey)] + limits.keys.sorted { $0.key < $1.key }.map { ("key:" + $0.key, $0.value) }
         return keys.flatMap { name, limit in
-            [("concurrency", limit.concurrency), ("weight", limit.weight)].compactMap { word, number in
+            let numbers = [("concurrency", limit.concurrency), ("weight", limit.weight)].compactMap { word, number in
                 number.map { "\(name).\(word) \(QuantityText.grouped($0))" }
             }
+            return numbers + (limit.rate.map { ["\(name).\(text($0))"] } ?? [])
         }
     }
 

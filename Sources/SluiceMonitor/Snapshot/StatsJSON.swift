@@ -44,22 +44,24 @@ package enum StatsJSON {
     }
 
     private static func limits(_ limits: QueueLimits) -> JSONValue {
-        let rate = limits.rate.map { rate -> JSONValue in
-            [
-                "count": .number(rate.count), "periodSeconds": JSONValue(rate.period.inSeconds),
-                "burst": .number(rate.burst),
-            ]
-        }
-        return [
+        [
             "concurrency": JSONValue(limits.concurrency),
-            "rate": rate ?? .null,
+            "rate": rate(limits.rate),
             "perKey": limit(limits.perKey),
             "keys": .object(JSONObject(limits.keys.sorted { $0.key < $1.key }.map { ($0.key, limit($0.value)) })),
         ]
     }
 
     private static func limit(_ limit: KeyLimit) -> JSONValue {
-        ["concurrency": JSONValue(limit.concurrency), "weight": JSONValue(limit.weight)]
+        ["concurrency": JSONValue(limit.concurrency), "weight": JSONValue(limit.weight), "rate": rate(limit.rate)]
+    }
+
+    private static func rate(_ rate: QueueRate?) -> JSONValue {
+        guard let rate else { return .null }
+        return [
+            "count": .number(rate.count), "periodSeconds": JSONValue(rate.period.inSeconds),
+            "burst": .number(rate.burst),
+        ]
     }
 
     /// How many limit keys have ready operations, and those with most.
@@ -68,6 +70,7 @@ package enum StatsJSON {
             [
                 "key": .string(row.key), "ready": .number(row.ready), "waiting": .number(row.waiting),
                 "executing": .number(row.executing),
+                "nextStartSeconds": JSONValue(row.nextStartMilliseconds.map { Double($0) / 1000 }),
             ]
         }
         return ["count": .number(snapshot.limitKeyCount), "top": .array(top)]

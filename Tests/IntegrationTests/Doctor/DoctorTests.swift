@@ -82,6 +82,7 @@ private struct Damage: Sendable {
         .error("unmet-counter", "counter", { "\($0.blocked)" }) {
             try $0.damage("HSET", "x:\($0.blocked)", "unmet", 5)
         },
+        .error("start-gone", "lost", { _ in Ward.key }) { try $0.damage("ZREM", "expiring", "*" + Ward.key) },
         .error("instant-gone", "noInstant", { _ in "nightly" }) { try $0.plantSchedule() },
         .error("instant-passed", "overdue", { _ in "nightly" }) {
             try $0.plantSchedule()

@@ -40,6 +40,7 @@ struct Ward: Sendable {
             info: info.encoded()
         )
         _ = try broker.beat(beat, queue: queue)
+        try await park(broker)
         var started = (0..<4).map { _ in Self.operation() }
         started.append(NewOperation(tracked: false, envelope: Self.envelope))
         _ = try await broker.enqueue(started, queue: queue)
@@ -61,6 +62,19 @@ struct Ward: Sendable {
         (needed, blocked) = (dependency.id, dependent.id)
     }
 
+    /// Leaves a limit key that is out of rate, with one operation that waits for its next start.
+    private func park(_ broker: RedisBroker) async throws {
+        let rate = QueueRate(1, per: .seconds(86_400), burst: 1)
+        _ = try await broker.setLimits([.keyRate(rate, of: Self.key)], by: "ann", queue: queue)
+        let operations = (0..<2).map { _ in
+            NewOperation(envelope: Self.envelope, links: OperationLinks(limitKey: Self.key))
+        }
+        _ = try await broker.enqueue(operations, queue: queue)
+        let claim = try await broker.claim(ClaimRequest(worker: worker, epoch: 1, capacity: 2), queue: queue)
+        let ended = claim.operations.map { Completion(fence: $0.fence, id: $0.id, tracked: true) }
+        _ = try await broker.complete(ended, isRepeat: false, worker: worker, thenClaim: nil, queue: queue)
+    }
+
     private mutating func settle(_ operations: [ClaimedOperation], _ broker: RedisBroker) async throws {
         (finished, executing, executingFence) = (operations[0].id, operations[3].id, operations[3].fence)
         _ = try await broker.complete(
@@ -77,6 +91,7 @@ struct Ward: Sendable {
         _ = try await broker.fail(failures, worker: worker, queue: queue)
     }
 
+    static let key = "acme"
     private static let envelope = OperationEnvelope(name: "noop").encoded()
 
     private static func operation(delay: Int64 = 0, expires: Int64 = 0) -> NewOperation {

@@ -1,3 +1,4 @@
+-- in the base
 -- The wake-up token of a queue is a list of at most one element: the worker that pops it may claim next.
 local function wake()
   if call('LLEN', PREFIX .. 'wake') == 0 then call('RPUSH', PREFIX .. 'wake', '1') end

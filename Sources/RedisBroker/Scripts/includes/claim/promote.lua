@@ -3,6 +3,7 @@
 -- include: finish
 -- include: enter_queue
 -- include: leave_waiting
+-- include: limit_keys
 
 -- The first instant of each place is read once and forgotten where the place changes.
 local firsts = {}
@@ -35,7 +36,10 @@ local function promote()
     local ids = take_due('expiring', limit)
     for i = 1, #ids do
       local id = ids[i]
-      local head = head_of(id)
+      -- A limit key whose next start is back; else an id.
+      local key = string.match(id, '^%*(.+)$')
+      if key then limits_of_keys().touch(key) end
+      local head = not key and head_of(id)
       local state = head and stored_state_of(head)
       if state and find('rsub', state, 1, true) then
         leave_waiting(id, head)

@@ -74,7 +74,7 @@ end
 local function allowed(capacity, m)
   if not m[10] then return capacity end
   local places, rate = places_of(m[10]), rate_of(m[10], m[11])
-  return min(capacity, places or capacity, rate and starts_of(rate) or capacity), places, rate
+  return min(capacity, places or capacity, rate and rate.starts() or capacity), places, rate
 end
 
 -- So many were taken. Returns whether a limit lets no more start, and when one may that the rate holds back.
@@ -84,13 +84,13 @@ local function note_taken(n, places, rate, more)
     mark_full()
     return true
   end
-  if not rate or starts_of(rate) > 0 then
+  if not rate or rate.starts() > 0 then
     mark_open()
     return false
   end
   -- What comes while nothing waits has to wake a worker, or none would wait for that instant.
   if more then mark_full() else mark_open() end
-  return true, more and next_start(rate)
+  return true, more and rate.next_start()
 end
 
 -- Reply: status (limited = a limit lets no more start now), first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready + 2 if more are unhandled + 4 for each revision of the
@@ -131,6 +131,7 @@ local function take(worker, epoch, capacity, given, for_idle)
   if m[10] then is_limited, start_at = note_taken(#taken, places, rate, more) end
   local has_more = more and not is_limited
   if has_more then wake() end
+  if limit_keys and limit_keys.has_parked then firsts.expiring = nil end
   local due = milliseconds_to_next(worker, #taken < capacity, m, for_idle and #taken == 0, start_at)
   if m[8] and not more and due < 0 then call('HDEL', META, 'largest') end
   local reply = { is_limited and 'limited' or 'ok', fence, due, (has_more and 1 or 0) + (is_left and 2 or 0) + 4 * standing_revision(m[9]) }

@@ -4,18 +4,27 @@
 -- stand in the lanes, and in `next:N:KEY`. There are as many of them as the weight of the key, and as its concurrency leaves. One that leaves its
 -- lane makes way for another one of its key, behind what the others have there. `running:KEY` has what runs. N counts the cancels of the whole
 -- queue: after one, keys start afresh. `keyed` says how many of each key are ready, and the total of that name how many of these stand in no lane.
+-- By a rate, each operation that starts uses a start of its key's bucket in `keyBuckets`, and no more of a key stand in lanes than have one. A key
+-- that has none is parked until the next one is back: as *KEY in `expiring`, where a claim finds the instant.
 -- What only calls with such operations need is made by one function, and not with each run of the script.
 -- include: write_record
+-- include: rate
+-- include: wake
 local limit_keys
 local function limits_of_keys()
   if limit_keys then return limit_keys end
   local generation = call('HGET', META, 'batch') or '0'
   local key_by_id, limits, touched, is_touched, best, has_moved, is_at_end = {}, {}, {}, {}, {}, false, false
+  local has_used, wakes_at
+  local BUCKETS, LIMITS_OF_KEY = PREFIX .. 'keyBuckets', '^(%S+) (%S+) ?(.*)$'
+  -- As many as a call can add.
+  local FORGOTTEN_AT_ONCE = '100'
   limit_keys = {}
 
   local function waiting_set(key) return PREFIX .. 'keyed:' .. generation .. ':' .. key end
   local function next_set(key) return PREFIX .. 'next:' .. generation .. ':' .. key end
   local function running_set(key) return PREFIX .. 'running:' .. key end
+  local function parked_member(key) return '*' .. key end
 
   -- False = it has none.
   local function key_of(id)
@@ -27,18 +36,22 @@ local function limits_of_keys()
   local function limit_of(key)
     if limits[key] then return limits[key] end
     local set = call('HMGET', PREFIX .. 'keyLimits', '*', key)
-    local concurrency, weight = string.match(set[1] or '', '^(%S+) (%S+)$')
-    local own_concurrency, own_weight = string.match(set[2] or '', '^(%S+) (%S+)$')
-    limits[key] = {
+    local concurrency, weight, rate = string.match(set[1] or '', LIMITS_OF_KEY)
+    local own_concurrency, own_weight, own_rate = string.match(set[2] or '', LIMITS_OF_KEY)
+    local limit = {
       concurrency = tonumber(own_concurrency) or tonumber(concurrency) or 0,
       weight = tonumber(own_weight) or tonumber(weight) or 1,
     }
-    return limits[key]
+    if own_rate and own_rate ~= '' then rate = own_rate end
+    if rate and rate ~= '' then limit.rate = rate_of(rate, call('ZSCORE', BUCKETS, key)) end
+    limits[key] = limit
+    return limit
   end
 
-  local function room_of(key)
-    local limit, standing = limit_of(key), call('ZCARD', next_set(key))
+  local function room_of(key, limit)
+    local standing = call('ZCARD', next_set(key))
     local room = limit.weight - standing
+    if limit.rate then room = min(room, limit.rate.starts() - standing) end
     if limit.concurrency == 0 then return room end
     return min(room, limit.concurrency - standing - call('SCARD', running_set(key)))
   end
@@ -57,8 +70,25 @@ local function limits_of_keys()
     return true
   end
 
+  -- A key without a start, of which none stands in a lane then, takes no turns before the next one is back.
+  local function park(key, limit)
+    local is_out = limit.rate.starts() == 0 and call('EXISTS', waiting_set(key)) == 1
+      and (limit.concurrency == 0 or call('SCARD', running_set(key)) < limit.concurrency)
+    if not is_out then
+      call('ZREM', PREFIX .. 'expiring', parked_member(key))
+      return
+    end
+    local instant = limit.rate.next_start()
+    -- A rate that was changed, or a clock that went back, has cut the bucket: it holds what the instant was reckoned from.
+    call('ZADD', BUCKETS, limit.rate.use(0), key)
+    call('ZADD', PREFIX .. 'expiring', format('%d', instant), parked_member(key))
+    wakes_at = min(wakes_at or instant, instant)
+    limit_keys.has_parked = true
+  end
+
   local function move_next(key)
-    local room = room_of(key)
+    local limit = limit_of(key)
+    local room = room_of(key, limit)
     while room < 0 and put_back(key, -1) do room = room + 1 end
     if room <= 0 and best[key] and put_back(key, best[key]) then room = 1 end
     best[key] = nil
@@ -68,6 +98,7 @@ local function limits_of_keys()
       call('ZADD', next_set(key), moved[i + 1], moved[i])
       call('RPUSH', PREFIX .. 'lane:' .. lane_of(header), header)
     end
+    if limit.rate then park(key, limit) end
     if #moved == 0 then return end
     add('keyed', -#moved / 2)
     has_moved = true
@@ -78,6 +109,13 @@ local function limits_of_keys()
     local keys = touched
     touched, is_touched = {}, {}
     for i = 1, #keys do move_next(keys[i]) end
+  end
+
+  -- Buckets that are full again say nothing.
+  local function forget_buckets()
+    local full = call('ZRANGEBYSCORE', BUCKETS, '-inf', format('%.0f', now * 1000), 'LIMIT', '0', FORGOTTEN_AT_ONCE)
+    if #full > 0 then call('ZREM', BUCKETS, unpack(full)) end
+    has_used = false
   end
 
   -- Behind all else that ends a call, since that may touch keys, too.
@@ -92,6 +130,8 @@ local function limits_of_keys()
       PREFIX .. 'lane:1', PREFIX .. 'lane:2', PREFIX .. 'lane:3', PREFIX .. 'lane:4') > 0 then
       call('RPUSH', PREFIX .. 'wake', '1')
     end
+    if has_used then forget_buckets() end
+    if wakes_at then announce_due(wakes_at) end
   end
 
   function limit_keys.touch(key)
@@ -130,10 +170,18 @@ local function limits_of_keys()
     return true
   end
 
+  local function use_starts_of(key, rate, n)
+    call('ZADD', BUCKETS, rate.use(n), key)
+    has_used = true
+  end
+
   -- It starts, or leaves its worker.
   function limit_keys.start(id)
     local key = key_of(id)
-    if key then call('SADD', running_set(key), id) end
+    if not key then return end
+    call('SADD', running_set(key), id)
+    local rate = limit_of(key).rate
+    if rate then use_starts_of(key, rate, 1) end
   end
 
   function limit_keys.stop(id)
@@ -141,6 +189,13 @@ local function limits_of_keys()
     if not key then return end
     call('SREM', running_set(key), id)
     limit_keys.touch(key)
+  end
+
+  -- It has left its worker untried: a rate counts what was tried.
+  function limit_keys.untry(id)
+    local key = key_of(id)
+    local rate = key and limit_of(key).rate
+    if rate then use_starts_of(key, rate, -1) end
   end
 
   return limit_keys

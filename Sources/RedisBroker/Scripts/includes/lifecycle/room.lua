@@ -2,32 +2,10 @@
 -- of them at once"; without this field there are none. From the claim that finds no room left on, the queue has the key `full`: what becomes
 -- ready then wakes no worker. Whatever leaves its worker takes the key away and wakes one; where it is the rate, the timer owner comes.
 -- include: wake
+-- include: rate
 
--- A rate is a bucket of `burst` starts; each start takes `step` microseconds to come back. META 'bucket' is the instant at which all are back.
-local function rate_of(text, bucket)
-  local count, period, burst = string.match(text, '^%d+ (%d+) (%d+) (%d+)$')
-  if not count then return nil end
-  local rate, microseconds = { step = max(1, floor(period * 1000 / count)) }, now * 1000
-  rate.latest = microseconds + burst * rate.step
-  rate.bucket = max(microseconds, min(tonumber(bucket or 0), rate.latest))
-  return rate
-end
-
-local function starts_of(rate)
-  local free = rate.latest - rate.bucket
-  return (free - free % rate.step) / rate.step
-end
-
--- When the next start has come back, in ms.
-local function next_start(rate)
-  return max(now + 1, now + math.ceil((rate.bucket + rate.step - rate.latest) / 1000))
-end
-
--- n starts are used; or come back, if n is negative.
-local function use_starts(rate, n)
-  rate.bucket = rate.bucket + n * rate.step
-  call('HSET', META, 'bucket', format('%.0f', rate.bucket))
-end
+-- META 'bucket' is the bucket of the rate: n starts are used; or come back, if n is negative.
+local function use_starts(rate, n) call('HSET', META, 'bucket', rate.use(n)) end
 
 -- How many more may run now, with what this call has not written yet; nil = any number.
 local function places_of(text)
