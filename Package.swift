@@ -288,14 +288,28 @@ let package = Package(
         ),
         .systemLibrary(name: "CPNG", path: "Examples/CPNG", providers: [.apt(["libpng-dev"])]),
         .target(name: "Pictures", dependencies: ["CPNG"], path: "Examples/Pictures", swiftSettings: strict),
+        .target(
+            name: "PictureSteps",
+            dependencies: [
+                "Operations", "ExampleBasics", "Pictures",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ],
+            path: "Examples/ThumbnailPipeline/Steps",
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "thumbnail-pipeline",
             dependencies: [
-                "Operations", "ExampleBasics", "ExampleServer", "Pictures",
+                "PictureSteps", "Operations", "Sluice", "ExampleBasics", "ExampleServer", "Pictures",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ],
-            path: "Examples/ThumbnailPipeline",
+            path: "Examples/ThumbnailPipeline/Program",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "thumbnail-pipeline-worker",
+            dependencies: ["PictureSteps", "SluiceCLI"],
+            path: "Examples/ThumbnailPipeline/Worker",
             swiftSettings: strict
         ),
         // Tests.
@@ -371,7 +385,8 @@ let package = Package(
                 "Operations", "Sluice", "SluiceWorker", "TestSupport", "ExampleBasics", "ExampleServer",
                 "image-downloads", "image-downloads-worker", "IconDownloads", "cell-updates", "custom-operation",
                 "ContactSync", "paged-sync",
-                "paged-sync-worker", "Pictures", "thumbnail-pipeline", "worker-in-server",
+                "paged-sync-worker", "Pictures", "PictureSteps", "thumbnail-pipeline", "thumbnail-pipeline-worker",
+                "worker-in-server",
                 "CZlib",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),

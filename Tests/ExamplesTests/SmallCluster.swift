@@ -8,7 +8,7 @@ struct SmallCluster {
     private let worker: Worker
     private let run: Task<Void, any Error>
 
-    init(register: (inout OperationRegistry) -> Void) async throws {
+    init(queues: QueueSelection, register: (inout OperationRegistry) -> Void) async throws {
         let logger = Logger(label: "examples") { _ in SwiftLogNoOpLogHandler() }
         sluice = try await SluiceClient.connect(
             to: TestServer.shared.url(as: .worker),
@@ -16,7 +16,12 @@ struct SmallCluster {
             timeout: patience,
             logger: logger
         )
-        worker = Worker(client: sluice, configuration: .init(slots: 4), logger: logger, register: register)
+        worker = Worker(
+            client: sluice,
+            configuration: .init(queues: queues, slots: 4),
+            logger: logger,
+            register: register
+        )
         run = Task { [worker] in try await worker.run() }
     }
 

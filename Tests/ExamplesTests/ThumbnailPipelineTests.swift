@@ -5,6 +5,7 @@ import Pictures
 import TestSupport
 import Testing
 
+@testable import PictureSteps
 @testable import thumbnail_pipeline
 
 @Suite("Thumbnail pipeline", .timeLimit(.minutes(5)))
@@ -27,22 +28,24 @@ struct ThumbnailPipelineTests {
         #expect(!outcome.errors.isEmpty)
     }
 
-    @Test("With the one changed line, workers of a real Redis download for the same graph")
+    @Test("With the one changed line, workers of a real Redis run the same graph")
     func distributed() async throws {
-        let (gallery, journal, folder) = (Gallery(count: 12), Journal(), try TemporaryDirectory())
+        let (gallery, temporary) = (Gallery(count: 12), try TemporaryDirectory())
         let server = try await gallery.serve()
-        let cluster = try await SmallCluster { $0.register(PictureDownload.self) }
-        let sluice = cluster.sluice
-        let output = folder.url.appending(path: "sheet.png")
-        let pictures = folder.url.appending(path: "pictures")
-        let pipeline = Pipeline(folder: pictures, output: output, journal: journal) { download in
-            ValueOperation { try await sluice.enqueue(download).value }
+        let cluster = try await SmallCluster(queues: ["downloads", "images"]) {
+            $0.register(PictureFolders.self)
+            $0.register(PictureDownload.self)
+            $0.register(PictureThumbnail.self)
+            $0.register(PictureSheet.self)
         }
-        let graph = try pipeline.start((0..<12).map { server.address + Gallery.path($0) })
-        try await graph.sheet.waitUntilFinished()
+        let (folder, output) = (RunFolder(temporary.url), temporary.url.appending(path: "sheet.png"))
+        let pipeline = Pipeline(folder: folder, output: output)
+        let addresses = (0..<12).map { server.address + Gallery.path($0) }
+        let graph = try await pipeline.start(addresses, on: WorkerQueues(cluster.sluice))
+        try await graph.sheet.end().result.get()
         let traffic = server.traffic
-        let inspection = Inspection(gallery: gallery, graph: graph, journal: journal, traffic: traffic, output: output)
-        let claims = try inspection.claims()
+        let inspection = Inspection(gallery: gallery, graph: graph, folder: folder, traffic: traffic, output: output)
+        let claims = try await inspection.claims()
         #expect(claims.broken.isEmpty, "\(claims.table)")
         try await cluster.end()
         try await server.stop()
@@ -50,24 +53,33 @@ struct ThumbnailPipelineTests {
 
     @Test("Nothing starts before what it waits for: cancelling the folder's operation leaves only the sheet")
     func cancelled() async throws {
-        let (journal, folder) = (Journal(), try TemporaryDirectory())
-        let output = folder.url.appending(path: "sheet.png")
-        let pipeline = Pipeline(folder: folder.url, output: output, journal: journal) { download in
-            ValueOperation {
-                journal.note("download")
-                return PictureDownload.Stored(path: download.path, bytes: 0)
-            }
-        }
-        pipeline.images.isSuspended = true
-        let graph = try pipeline.start((0..<6).map { "http://127.0.0.1:1/\($0)" })
-        let root = try #require(pipeline.images.operations.first { $0.name == "folder" })
+        let (queues, temporary) = (LocalQueues(), try TemporaryDirectory())
+        let (folder, output) = (RunFolder(temporary.url), temporary.url.appending(path: "sheet.png"))
+        queues.images.isSuspended = true
+        let graph = try await Pipeline(folder: folder, output: output)
+            .start((0..<6).map { "http://127.0.0.1:1/\($0)" }, on: queues)
+        let root = try #require(queues.images.operations.first { $0.name == PictureFolders.name })
         root.cancel()
-        for thumbnail in graph.thumbnails { #expect(try await thumbnail.waitUntilFinished() == .cancelled) }
-        #expect(graph.downloads.allSatisfy { $0.state == .cancelled })
-        pipeline.images.isSuspended = false
-        #expect(try await graph.sheet.waitUntilFinished() == .finished)
-        #expect(journal.entries == ["begin sheet", "end sheet"])
+        for thumbnail in graph.thumbnails { #expect(try await thumbnail.end().state == .cancelled) }
+        for download in graph.downloads { #expect(try await download.end().state == .cancelled) }
+        queues.images.isSuspended = false
+        #expect(try await graph.sheet.end().state == .finished)
+        #expect(folder.journal.lines.map(\.entry) == ["begin sheet", "end sheet"])
         #expect(try Picture(png: Array(Data(contentsOf: output)))[20, 20] == ContactSheet.missing)
+    }
+
+    @Test("What goes on at once is counted from the journal; a killed process counts until its last line")
+    func counted() {
+        func most(_ lines: (Int32, Journal.Line.Event, String)...) -> Int {
+            Journal.mostAtOnce(lines.map { Journal.Line(process: $0, event: $1, step: $2) }) { $0 != "download" }
+        }
+        #expect(most() == 0)
+        #expect(most((1, .begin, "a"), (1, .end, "a"), (1, .begin, "b"), (1, .fail, "b")) == 1)
+        #expect(most((1, .begin, "a"), (2, .begin, "b"), (3, .begin, "c"), (2, .end, "b"), (1, .end, "a")) == 3)
+        #expect(most((1, .begin, "a"), (1, .begin, "download"), (1, .end, "download"), (1, .end, "a")) == 1)
+        // Process 1 is killed in a, and another one runs it again.
+        #expect(most((1, .begin, "a"), (2, .begin, "b"), (2, .end, "b"), (2, .begin, "a"), (2, .end, "a")) == 1)
+        #expect(most((1, .begin, "a"), (2, .begin, "b"), (1, .begin, "download"), (2, .end, "b")) == 2)
     }
 }
 

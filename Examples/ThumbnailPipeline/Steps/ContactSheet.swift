@@ -1,27 +1,31 @@
 import Pictures
 
 /// Where pictures stand on a sheet: row after row, each in the middle of its cell.
-struct ContactSheet: Sendable, Hashable {
+package struct ContactSheet: Sendable, Hashable {
     let count: Int
     var columns = 6
-    /// The longest side of a thumbnail, and the space around it.
-    var side = 96
+    /// The space around a thumbnail.
     var gap = 8
 
-    static let paper = Picture.Color(24, 24, 28)
-    static let missing = Picture.Color(90, 30, 30)
+    /// The longest side of a thumbnail.
+    package static let side = 96
+    package static let paper = Picture.Color(24, 24, 28)
+    package static let missing = Picture.Color(90, 30, 30)
 
+    package init(count: Int) { self.count = count }
+
+    private var side: Int { Self.side }
     private var pitch: Int { side + gap }
     private var width: Int { min(columns, count) * pitch + gap }
     private var height: Int { (count + columns - 1) / columns * pitch + gap }
 
     /// The corner of a cell.
-    func corner(_ index: Int) -> (x: Int, y: Int) {
+    package func corner(_ index: Int) -> (x: Int, y: Int) {
         (gap + index % columns * pitch, gap + index / columns * pitch)
     }
 
     /// - Parameter thumbnails: in their order; nil where there is none, which gets a cell of its own colour.
-    func draw(_ thumbnails: [Picture?]) -> Picture {
+    package func draw(_ thumbnails: [Picture?]) -> Picture {
         var sheet = Picture(width: width, height: height, color: Self.paper)
         for (index, thumbnail) in thumbnails.enumerated() {
             let thumbnail = thumbnail ?? Picture(width: side, height: side, color: Self.missing)

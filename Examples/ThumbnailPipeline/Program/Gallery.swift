@@ -17,11 +17,15 @@ final class Gallery: Sendable {
 
     static func path(_ index: Int) -> String { "/picture-\(index).png" }
 
-    func serve() async throws -> ExampleServer {
+    /// Starts the server.
+    ///
+    /// - Parameter hold: called before each answer, with the number of the picture.
+    func serve(hold: @escaping @Sendable (Int) async -> Void = { _ in }) async throws -> ExampleServer {
         try await ExampleServer.start { [self] request in
             guard let index = (0..<count).first(where: { Self.path($0) == request.path }), index != missing else {
                 return ExampleServer.Response(404)
             }
+            await hold(index)
             try? await Task.sleep(for: .milliseconds(20 + index * 37 % 60))
             if index == flaky, !hasFailed.exchange(true, ordering: .relaxed) { return ExampleServer.Response(503) }
             if index == damaged { return ExampleServer.Response(200, body: Array("this is no picture".utf8)) }
