@@ -107,16 +107,28 @@ extension Bench {
     }
 
     /// Fills the queue while it is paused, starts the workers, and lets them go.
-    func drain(_ count: Int, processes: Int, slots: Int, fill: () async throws -> Void) async throws -> Drain {
+    ///
+    /// - Parameters:
+    ///   - others: more queues that the workers serve.
+    ///   - own: how many of the operations are in the queue itself; nil = all.
+    func drain(
+        _ count: Int,
+        processes: Int,
+        slots: Int,
+        others: [String] = [],
+        own: Int? = nil,
+        fill: () async throws -> Void
+    ) async throws -> Drain {
         try await rig.reset()
         try await rig.broker.setPaused(.pause(by: "bench"), queue: BenchRig.queue)
         try await fill()
         var workers: [WorkerProcess] = []
-        for _ in 0..<processes { workers.append(try await rig.startWorker(slots: slots)) }
+        let queues = ([BenchRig.queue] + others).joined(separator: ",")
+        for _ in 0..<processes { workers.append(try await rig.startWorker(slots: slots, queues: queues)) }
         try await rig.control.send(RedisCommand("CONFIG", "RESETSTAT"))
         let seconds = try await Self.seconds {
             try await rig.broker.setPaused(.resume(by: "bench"), queue: BenchRig.queue)
-            try await rig.waitUntilFinished(count)
+            try await rig.waitUntilFinished(own ?? count)
         }
         let work = try await rig.commands()
         try await rig.stop(workers)

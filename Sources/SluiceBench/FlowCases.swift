@@ -29,6 +29,7 @@ struct FlowCases: Sendable {
     func run() async throws {
         for kind in Self.kinds { try await compare(kind) }
         try await fan()
+        try await fanOverQueues()
         try await chain()
         try await serial()
     }
@@ -127,6 +128,65 @@ struct FlowCases: Sendable {
         var last = Bench.operations(1, tracked: true)
         last[0].links = OperationLinks(after: joints.map { Dependency($0.id) })
         _ = try await bench.rig.broker.enqueueAll(first + middle + joints + last, queue: BenchRig.queue) { _ in }
+    }
+
+    /// The same with the many in another queue, and three workers for both.
+    private func fanOverQueues() async throws {
+        let (count, processes) = (atMost(10_000), 3)
+        var plain: [Bench.Drain] = []
+        var others: [Bench.Drain] = []
+        for number in 1...pairs {
+            bench.progress("fan of \(count) over two queues: pair \(number) of \(pairs)")
+            plain.append(
+                try await bench.drain(count, processes: processes, slots: Self.slots) {
+                    try await bench.fill(count, tracked: true)
+                }
+            )
+            let own = 2 + count / OperationLinks.dependenciesOfACall
+            others.append(
+                try await bench.drain(
+                    count + own,
+                    processes: processes,
+                    slots: Self.slots,
+                    others: [Self.otherQueue],
+                    own: own
+                ) {
+                    try await fillFan(count, over: Self.otherQueue)
+                }
+            )
+        }
+        report("1 → \(count) → 1 over two queues, three workers", plain, others, count, least: 0.25)
+    }
+
+    private static let otherQueue = "bench-other"
+
+    private func fillFan(_ count: Int, over other: String) async throws {
+        let (step, broker) = (OperationLinks.dependenciesOfACall, bench.rig.broker)
+        let first = Bench.operations(1, tracked: true)
+        _ = try await broker.enqueueAll(first, queue: BenchRig.queue) { _ in }
+        var middle = Bench.operations(count, tracked: true)
+        let links = try await links(to: first, in: BenchRig.queue, from: other)
+        for index in middle.indices { middle[index].links = links }
+        _ = try await broker.enqueueAll(middle, queue: other) { _ in }
+        var joints = Bench.operations(count / step, tracked: true)
+        for index in joints.indices {
+            let part = Array(middle[(index * step)..<((index + 1) * step)])
+            joints[index].links = try await self.links(to: part, in: other, from: BenchRig.queue)
+        }
+        var last = Bench.operations(1, tracked: true)
+        last[0].links = OperationLinks(after: joints.map { Dependency($0.id) })
+        _ = try await broker.enqueueAll(joints + last, queue: BenchRig.queue) { _ in }
+    }
+
+    private func links(
+        to operations: [NewOperation],
+        in queue: String,
+        from dependentQueue: String
+    ) async throws -> OperationLinks? {
+        let said = try await bench.rig.broker.link(operations.map(\.id), in: queue, from: dependentQueue)
+        var links = OperationLinks(after: operations.map { Dependency($0.id, queue: queue) })
+        for state in said { links?.said[DependencyName(state.id, queue: queue)] = state }
+        return links
     }
 
     /// Each waits for the one before it: nothing runs beside anything.

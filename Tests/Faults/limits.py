@@ -1,5 +1,7 @@
 """Limits under broken workers: no more operations run with valid fences than a limit allows."""
+import json
 import signal
+import threading
 import time
 
 from cluster import LEASE, until
@@ -87,6 +89,76 @@ def unique_keys(cluster):
     cluster.drain(120)
     for ids in keys.values():
         overlaps(cluster, ids, 1)
+
+
+class Producer(threading.Thread):
+    """Enqueues operations of 100 unique keys, with one policy; `keys` has the key of each that it has added."""
+
+    def __init__(self, cluster, policy, body, count):
+        super().__init__()
+        self.cluster, self.policy, self.body, self.count = cluster, policy, body, count
+        self.keys, self.failure = {}, None
+
+    def run(self):
+        try:
+            for _ in range(self.count // 500):
+                self.send([f"key-{self.cluster.random.randrange(100)}" for _ in range(500)])
+        except Exception as failure:
+            self.failure = failure
+
+    def send(self, keys):
+        line = {"name": "exec", "args": {"argv": self.cluster.ledger.argv(self.body)}, "ifExists": self.policy}
+        lines = "".join(json.dumps({**line, "unique": key}) + "\n" for key in keys)
+        outcomes = self.cluster.run("enqueue", "--batch", "-", "-o", "jsonl", "--quiet", input=lines).stdout.splitlines()
+        for key, outcome in zip(keys, map(json.loads, outcomes), strict=True):
+            if outcome["isNew"]:
+                self.keys[outcome["id"]] = key
+
+
+@scenario("unique-race", "two producers race 10,000 enqueues on 100 unique keys while workers are killed: never two of a key live at once")
+def unique_race(cluster):
+    workers = [cluster.worker(8) for _ in range(3)]
+    producers = [Producer(cluster, policy, "sleep 0.05", 5000) for policy in ("join", "skip")]
+    for producer in producers:
+        producer.start()
+    for _ in range(3):
+        time.sleep(1)
+        index = cluster.random.randrange(len(workers))
+        cluster.hit(workers[index])
+        workers[index] = cluster.worker(8)
+    for producer in producers:
+        producer.join()
+        assert not producer.failure, producer.failure
+    keys = producers[0].keys | producers[1].keys
+    assert len(keys) > 100, "no key was ever free again: this proves nothing"
+    cluster.ids += keys
+    cluster.drain(180)
+    lives = {}
+    for id, record in cluster.records(list(keys)).items():
+        lives.setdefault(keys[id], []).append((record["enqueuedAt"], record["endedAt"]))
+    for key, times in lives.items():
+        times.sort()
+        twice = [(before, after) for before, after in zip(times, times[1:]) if after[0] < before[1]]
+        assert not twice, f"{key} had two at once: {twice[0]}"
+    assert cluster.command("HLEN", "{sluice/default}:unique") == 0, "a key is left behind"
+
+
+@scenario("replace", "1,000 of one unique key replace each other: at most one runs at any time, and the last one's work stands")
+def replace(cluster):
+    for _ in range(2):
+        cluster.worker(4)
+    lock, overlap, last = (cluster.folder / name for name in ("lock", "overlap", "last"))
+
+    def line(number):
+        body = f"trap 'rmdir {lock}; exit 143' TERM; mkdir {lock} || touch {overlap}; sleep 0.1 & wait; echo {number} > {last}; rmdir {lock}"
+        return json.dumps({"name": "exec", "args": {"argv": cluster.ledger.argv(body)}, "unique": "k", "ifExists": "replace"})
+
+    for first in range(0, 1000, 20):
+        lines = "\n".join(map(line, range(first, first + 20)))
+        cluster.ids += cluster.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=lines).stdout.split()
+    cluster.drain(60)
+    assert not overlap.exists(), "two ran at once"
+    assert last.read_text().strip() == "999", f"the last work is that of {last.read_text()}"
 
 
 @scenario("dependencies", "workers are killed and stopped while 300 run that wait for one: the last one runs behind all of them")
