@@ -23,6 +23,7 @@ extension RedisBroker {
     package func relay(queue: String) async throws -> Relay? {
         let reply = try await evaluate(scripts[.relay], arguments(queue)).array ?? []
         guard let other = reply.first?.string else { return nil }
+        guard NameRule.allows(other) else { throw RemoteState.unreadable }
         let rows = Array(reply.dropFirst()).chunks(of: 4).map(Array.init)
         let ends = try rows.map { row throws(OperationsError) -> RemoteState in
             guard row.count == 4, let id = row[0].bytes.flatMap({ OperationID(utf8: $0) }) else {
@@ -79,11 +80,13 @@ extension RedisBroker {
         arguments.append(by.oneWord)
         arguments.append(change.id)
         arguments.append(change.added?.encoded ?? [])
-        arguments.append(change.isComplete ? 1 : 0)
+        arguments.append(change.part?.rawValue ?? "")
         for name in change.removed { arguments.append(name.description) }
         let answer = try await evaluate(scripts[.depend], arguments).string ?? ""
         switch answer.first {
-        case "1": return .done
+        case "1":
+            return .done(added: answer.split(separator: " ").dropFirst().compactMap { DependencyName(String($0)) })
+        case "o": return .notOpen
         case "0": return .unknown
         case "h": return .held
         case "m": return .tooMany

@@ -56,8 +56,7 @@ extension EnqueueOptions {
         var policies: [DependencyName: DependencyFailurePolicy] = [:]
         for dependency in dependencies {
             if let queue = dependency.queue { try NameRule.check(queue, role: "queue") }
-            let queue = dependency.queue == queueName ? nil : dependency.queue
-            policies[DependencyName(dependency.id, queue: queue)] = dependency.policy
+            policies[dependency.name] = dependency.policy
         }
         guard policies.count <= OperationLinks.mostDependencies else {
             throw OperationsError(
@@ -150,10 +149,13 @@ extension ProducerBroker where Self: OperatorBroker {
         queue: String,
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome] {
-        guard let places = try DependencyOrder.places(operations) else {
+        guard operations.contains(where: { $0.links?.after.isEmpty == false }) else {
             return try await enqueueAll(operations, queue: queue, progress: progress)
         }
-        var operations = try await linked(operations, queue: queue)
+        var operations = operations
+        for index in operations.indices { operations[index].nameDependencies(from: queue) }
+        let places = try DependencyOrder.places(operations) ?? Array(operations.indices)
+        operations = try await linked(operations, queue: queue)
         var rests: [Int: OperationLinks] = [:]
         for index in operations.indices { rests[index] = operations[index].takeRest() }
         let sorted = try await enqueueAll(places.map { operations[$0] }, queue: queue, progress: progress)
@@ -161,7 +163,7 @@ extension ProducerBroker where Self: OperatorBroker {
         for (place, outcome) in zip(places, sorted) { outcomes[place] = outcome }
         for (index, rest) in rests where outcomes[index] == .created || outcomes[index] == .exists {
             let outcome = try await complete(operations[index].id, with: rest, queue: queue)
-            if outcome != .created { outcomes[index] = outcome }
+            if case .unknownDependency = outcome { outcomes[index] = outcome }
         }
         return outcomes
     }
@@ -203,6 +205,20 @@ extension ProducerBroker where Self: OperatorBroker {
     }
 }
 
+extension NewOperation {
+    /// Names what it depends on as its queue does, each once; of two policies the last one counts.
+    fileprivate mutating func nameDependencies(from queue: String) {
+        guard let after = links?.after, after.contains(where: { $0.queue != nil }) else { return }
+        var policies: [DependencyName: DependencyFailurePolicy] = [:]
+        for dependency in after {
+            policies[DependencyName(dependency.id, queue: dependency.queue == queue ? nil : dependency.queue)] =
+                dependency.policy
+        }
+        links?.after = policies.map { Dependency($0.key.id, queue: $0.key.queue, onFailure: $0.value) }
+            .sorted { $0.name < $1.name }
+    }
+}
+
 // MARK: - More dependencies than a call can say
 
 extension NewOperation {
@@ -228,15 +244,28 @@ extension ProducerBroker where Self: OperatorBroker {
         for start in stride(from: 0, to: rest.after.count, by: step) {
             var part = OperationLinks(after: Array(rest.after[start..<min(start + step, rest.after.count)]))
             part?.said = rest.said
-            let isComplete = start + step >= rest.after.count
-            let change = NeedsChange(id, added: part, isComplete: isComplete)
-            guard case .unknownDependency(let other) = try await self.change(change, by: "producer", queue: queue)
-            else {
-                continue
+            let change = NeedsChange(id, added: part, part: start + step >= rest.after.count ? .last : .part)
+            switch try await self.change(change, by: "producer", queue: queue) {
+            case .done: continue
+            // It was there before, or was removed, cancelled or released meanwhile.
+            case .notOpen, .unknown, .refused: return .exists
+            case .held:
+                throw OperationsError(
+                    .refused,
+                    "operation \(id) was held before all was said that it waits for",
+                    id: id
+                )
+            case .tooMany:
+                throw OperationsError(
+                    .refused,
+                    "operation \(id) waits for more than \(OperationLinks.mostDependencies) others",
+                    id: id
+                )
+            case .unknownDependency(let other):
+                let reason = "it was to wait for \(other), which is not there"
+                _ = try await cancel([id], request: CancelRequest(reason: reason, by: "producer"), queue: queue)
+                return .unknownDependency(other)
             }
-            let request = CancelRequest(reason: "it was to wait for \(other), which is not there", by: "producer")
-            _ = try await cancel([id], request: request, queue: queue)
-            return .unknownDependency(other)
         }
         return .created
     }

@@ -62,18 +62,28 @@ extension SluiceClient {
         guard !added.contains(where: { $0.queue == nil && $0.id == reference.id }) else {
             throw OperationsError(.invalidOption, "operation \(reference.id) cannot wait for itself", id: reference.id)
         }
-        try await apply(reference, added, removed.map(name))
-        guard try await isReached(reference, from: added.map(\.name)) else { return }
-        try await apply(reference, [], added.map(\.name))
-        throw OperationsError(
-            .invalidOption,
-            "\(added[0].name) waits for operation \(reference.id) already, or for what waits for it",
-            id: reference.id
-        )
+        var new: [DependencyName] = []
+        do {
+            try await apply(reference, added, removed.map(name)) { new += $0 }
+            guard let other = try await first(of: new, thatWaitsFor: reference) else { return }
+            throw OperationsError(
+                .invalidOption,
+                "\(other) waits for operation \(reference.id) already, or for what waits for it",
+                id: reference.id
+            )
+        } catch {
+            if !new.isEmpty { try? await apply(reference, [], new) { _ in } }
+            throw error
+        }
     }
 
-    private func apply(_ reference: OperationReference, _ added: [Dependency], _ removed: [DependencyName]) async throws
-    {
+    /// - Parameter note: is called with those that it has not waited for before.
+    private func apply(
+        _ reference: OperationReference,
+        _ added: [Dependency],
+        _ removed: [DependencyName],
+        note: ([DependencyName]) -> Void
+    ) async throws {
         let places = stride(from: 0, to: max(added.count, removed.count), by: OperationLinks.dependenciesOfACall)
         for start in places {
             let part = { (count: Int) in min(start, count)..<min(start + OperationLinks.dependenciesOfACall, count) }
@@ -81,15 +91,18 @@ extension SluiceClient {
             var links = OperationLinks(after: after)
             links?.said = try await broker.said(of: after, queue: reference.queue)
             let change = NeedsChange(reference.id, added: links, removed: Array(removed[part(removed.count)]))
-            try check(try await broker.change(change, by: Self.identity, queue: reference.queue), reference)
+            note(try check(try await broker.change(change, by: Self.identity, queue: reference.queue), reference))
         }
     }
 
-    private func check(_ outcome: NeedsOutcome, _ reference: OperationReference) throws(OperationsError) {
+    private func check(
+        _ outcome: NeedsOutcome,
+        _ reference: OperationReference
+    ) throws(OperationsError) -> [DependencyName] {
         let id = reference.id
         switch outcome {
-        case .done: return
-        case .unknown: throw reference.notFound
+        case .done(let added): return added
+        case .unknown, .notOpen: throw reference.notFound
         case .refused(let state):
             throw OperationsError(
                 .refused,
@@ -113,40 +126,60 @@ extension SluiceClient {
         }
     }
 
-    /// Whether one of these waits for the operation, directly or not.
-    private func isReached(_ reference: OperationReference, from names: [DependencyName]) async throws -> Bool {
+    /// - Returns: one of these that waits for the operation, directly or not.
+    /// - Throws: `.refused` if there are too many operations to look at.
+    private func first(
+        of names: [DependencyName],
+        thatWaitsFor reference: OperationReference
+    ) async throws -> DependencyName? {
         let target = DependencyName(reference.id, queue: reference.queue)
-        var layer = names.map { DependencyName($0.id, queue: $0.queue ?? reference.queue) }
-        var seen = Set(layer)
+        /// By which of the names each was found.
+        var origins: [DependencyName: DependencyName] = [:]
+        for name in names { origins[DependencyName(name.id, queue: name.queue ?? reference.queue)] = name }
+        var layer = Array(origins.keys)
         while !layer.isEmpty {
-            if layer.contains(target) { return true }
-            guard seen.count <= Self.mostLookedAt else { return true }
+            if let origin = origins[target] { return origin }
+            guard origins.count <= Self.mostLookedAt else {
+                throw OperationsError(
+                    .refused,
+                    "more than 20,000 operations are before operation \(reference.id) then: whether it would wait for itself cannot be seen",
+                    id: reference.id
+                )
+            }
             var next: [DependencyName] = []
             for (queue, names) in Dictionary(grouping: layer, by: \.queue) {
                 guard let queue else { continue }
-                for need in try await unmetNeeds(of: names.map(\.id), queue: queue) where seen.insert(need).inserted {
-                    next.append(need)
+                for (name, needs) in try await unmetNeeds(of: names.map(\.id), queue: queue) {
+                    for need in needs where origins[need] == nil {
+                        origins[need] = origins[name]
+                        next.append(need)
+                    }
                 }
             }
             layer = next
         }
-        return false
+        return nil
     }
 
-    /// What these wait for, with queues.
-    private func unmetNeeds(of ids: [OperationID], queue: String) async throws -> [DependencyName] {
-        var names: [DependencyName] = []
+    /// What these wait for, or would if they were tried again; with queues.
+    private func unmetNeeds(
+        of ids: [OperationID],
+        queue: String
+    ) async throws -> [(name: DependencyName, needs: [DependencyName])] {
+        var found: [(name: DependencyName, needs: [DependencyName])] = []
         for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
             let part = Array(ids[start..<min(start + Defaults.batch, ids.count)])
             for detail in try await broker.details(part, queue: queue).compactMap({ $0 })
-            where !detail.state.isTerminal && detail.links.unmetCount > 0 {
+            where detail.state != .finished && detail.links.unmetCount > 0 {
                 let links = detail.links
-                names +=
+                let needs =
                     links.needCount <= links.needs.count
                     ? links.needs.filter { !$0.isMet }.map(\.dependency.name)
                     : try await broker.edges(.needs, of: detail.id, queue: queue)
+                let name = DependencyName(detail.id, queue: queue)
+                found.append((name, needs.map { DependencyName($0.id, queue: $0.queue ?? queue) }))
             }
         }
-        return names.map { DependencyName($0.id, queue: $0.queue ?? queue) }
+        return found
     }
 }

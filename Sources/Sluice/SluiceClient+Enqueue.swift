@@ -239,9 +239,10 @@ extension EnqueueOutcome {
         case .created, .exists: return operation.id
         case .taken(let id): return id
         case .unknownDependency(let id):
+            let name = operation.links?.after.first { $0.id == id }?.name ?? DependencyName(id)
             throw OperationsError(
                 .notFound,
-                "the operation to wait for, \(id), is not there: it never was, was removed, was untracked, or its time is over",
+                "the operation to wait for, \(name), is not there: it never was, was removed, was untracked, or its time is over",
                 id: operation.id
             )
         case .crowded:

@@ -42,6 +42,8 @@ final class WorkerCore: Sendable {
     let beatNow = BeatRequest()
     /// Queues in which a sweep is due.
     let sweeps = SweepRequests()
+    /// Queues whose ends have to be carried to others.
+    let carries = SweepRequests()
     /// When schedules are due, as far as this worker looks for them.
     let schedules = ScheduleWatch()
     /// The standing cancels that were read.

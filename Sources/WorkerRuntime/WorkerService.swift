@@ -127,6 +127,7 @@ package final class WorkerService: Service {
             group.addTask { await WakeUpLoop(core: core).run() }
             group.addTask { await AlarmLoop(core: core).run() }
             group.addTask { await Sweeper(core: core).run() }
+            group.addTask { await Carrier(core: core).run() }
             group.addTask { await ScheduleLoop(core: core).run() }
             if let discover { group.addTask { await RelayLoop(core: core, discover: discover).run() } }
             group.addTask { await core.reporter.run() }

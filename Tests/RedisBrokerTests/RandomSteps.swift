@@ -485,7 +485,7 @@ extension RandomSteps {
             added?.said[dependency.name] = said(of: dependency.id, canBeUnknown: chance(0.1))
         }
         let removed = chance(0.4) ? dependencies().map(\.name) : []
-        return NeedsChange(id, added: added, removed: removed, isComplete: chance(0.5))
+        return NeedsChange(id, added: added, removed: removed, part: chance(0.6) ? nil : chance(0.5) ? .part : .last)
     }
 
     fileprivate mutating func remote() -> RemoteStep {

@@ -164,6 +164,33 @@ extension BrokerConformance {
             let inputs = try await bench.broker.inputs(of: last, queue: bench.queue)
             try bench.expect(inputs.map(\.result), [Array("17".utf8)], "the result")
         },
+        ConformanceCheck("What one enqueue learns of an end, others that wait for it hear as well") { bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.running()
+            let last = try await pair.dependent(on: first.id)
+            _ = try await pair.there.complete(first, pair.worker)
+            let lost = try await bench.broker.relay(queue: pair.other)
+            _ = try await bench.broker.relayed(lost ?? Relay(queue: "", ends: []), queue: pair.other)
+            try await bench.expectState(last, .blocked)
+            try await bench.expectState(try await pair.dependent(on: first.id), .ready)
+            try await bench.expectState(last, .ready)
+        },
+        ConformanceCheck("An id of another queue that is used again is a new operation: its end counts") { bench in
+            let pair = try RemotePair(bench)
+            let first = try await pair.running()
+            let before = try await pair.dependent(on: first.id)
+            _ = try await pair.there.complete(first, pair.worker)
+            try await pair.carry()
+            try await bench.expectState(before, .ready)
+            _ = try await bench.broker.remove([first.id], by: "ann", queue: pair.other)
+            let again = NewOperation(id: first.id, envelope: BrokerBench.envelope())
+            _ = try await bench.broker.enqueue([again], queue: pair.other)
+            let last = try await pair.dependent(on: first.id)
+            try await bench.expectState(last, .blocked)
+            _ = try await pair.there.complete(try await pair.there.claimOne(pair.worker), pair.worker)
+            try await pair.carry()
+            try await bench.expectState(last, .ready)
+        },
         ConformanceCheck("What its queue has not known for 10 minutes counts as removed") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()

@@ -108,7 +108,9 @@ extension QueueModel {
         guard dependency.queue == nil else { return readRemoteNeed(dependency, said) }
         guard let record = operations[dependency.id]?.record else { return nil }
         let end = DependencyEnd(effectiveState(of: record))
-        return (Need(policy: dependency.policy, end: end), end == nil ? 0 : record.header.sequence)
+        return (
+            Need(policy: dependency.policy, end: end), end == nil ? record.header.sequence - 1 : record.header.sequence
+        )
     }
 
     mutating func addNeeds(_ id: OperationID, _ new: NeedsReading) {
@@ -356,21 +358,29 @@ extension QueueModel {
         let state = effectiveState(of: stored.record)
         guard [.ready, .scheduled, .blocked].contains(state) else { return .refused(state) }
         guard stored.hold == nil else { return .held }
+        guard change.part == nil || open.contains(id) else { return .notOpen }
+        let known = needs[id] ?? [:]
         var added = change.added
-        added?.after.removeAll { needs[id]?[$0.name] != nil }
-        let count = (needs[id]?.count ?? 0) + (open.contains(id) ? 1 : 0) + (added?.after.count ?? 0)
+        added?.after.removeAll { known[$0.name]?.policy == $0.policy }
+        let changed = Set((added?.after ?? []).map(\.name).filter { known[$0] != nil })
+        let count = known.count - changed.count + (added?.after.count ?? 0)
         guard count <= OperationLinks.mostDependencies else { return .tooMany }
         let reading = readNeeds(added)
         if let unknown = reading.unknown { return .unknownDependency(unknown) }
         setLinked(id)
+        for name in changed { removeNeed(name, of: id) }
         if !reading.isMet { blockWaiting(id, state) }
         addNeeds(id, reading)
-        for name in change.removed where needs[id]?.removeValue(forKey: name) != nil { forget(id, of: name) }
+        for name in change.removed { removeNeed(name, of: id) }
         if needs[id]?.isEmpty ?? false { needs[id] = nil }
-        if change.isComplete { open.remove(id) }
+        if change.part == .last { open.remove(id) }
         leaveBlocked(id)
         effects.change = QueueChange(.depend, by: by, count: 1)
-        return .done
+        return .done(added: reading.needs.map(\.name).filter { !changed.contains($0) })
+    }
+
+    private mutating func removeNeed(_ name: DependencyName, of id: OperationID) {
+        if needs[id]?.removeValue(forKey: name) != nil { forget(id, of: name) }
     }
 
     private mutating func blockWaiting(_ id: OperationID, _ state: OperationState) {

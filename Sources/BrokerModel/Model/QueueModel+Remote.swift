@@ -39,11 +39,14 @@ extension QueueModel {
         asking.insert(name, score: min(asking.score(of: name) ?? .max, now + Self.firstAsk))
     }
 
-    /// Its queue has said how it stands. That it has finished is final: a failure counts only with a higher sequence than the last end.
+    /// Its queue has said how it stands. An end counts only with a higher sequence than the last one; that it has finished also after a failure with a
+    /// higher one, since it is final.
     ///
-    /// - Returns: sequence and kind of its last end.
-    mutating func hear(of name: DependencyName, _ said: RemoteState) -> (sequence: Int64, end: DependencyEnd?) {
-        if let known = remote[name], known.end == .finished { return (known.sequence, known.end) }
+    /// - Returns: sequence and kind of its last end, and whether this queue has not heard of that before.
+    mutating func hear(
+        of name: DependencyName,
+        _ said: RemoteState
+    ) -> (sequence: Int64, end: DependencyEnd?, isNew: Bool) {
         if remote[name] == nil {
             remote[name] = RemoteOperation()
             askSoon(name)
@@ -60,18 +63,21 @@ extension QueueModel {
         } else {
             known.unknownSince = nil
         }
+        var isNew = false
         if let end {
-            if end == .finished { sequence = max(sequence, known.sequence + 1) }
-            if sequence > known.sequence { (known.sequence, known.end) = (sequence, end) }
+            if end == .finished, known.end != .finished { sequence = max(sequence, known.sequence + 1) }
+            isNew = sequence > known.sequence
+            if isNew { (known.sequence, known.end, known.result) = (sequence, end, []) }
         }
         remote[name] = known
-        return (known.sequence, known.end)
+        return (known.sequence, known.end, isNew)
     }
 
     /// What a new operation depends on in another queue. It may have ended since its queue has said how it stands, and this queue may have heard of that.
     mutating func readRemoteNeed(_ dependency: Dependency, _ said: RemoteState?) -> (need: Need, heard: Int64)? {
         guard let said, said.status != .unknown else { return nil }
-        let (last, end) = hear(of: dependency.name, said)
+        let (last, end, isNew) = hear(of: dependency.name, said)
+        if isNew, let end { endedDependencies.append((dependency.name, last, end)) }
         let isEnd = DependencyEnd(said.status) != nil
         if let end, isEnd || last >= said.sequence { return (Need(policy: dependency.policy, end: end), last) }
         return (Need(policy: dependency.policy, end: nil), max(said.sequence - 1, last))
@@ -83,7 +89,7 @@ extension QueueModel {
         var ends: [DependencyName: (sequence: Int64, end: DependencyEnd)] = [:]
         for state in states {
             let name = DependencyName(state.id, queue: source)
-            let (last, end) = hear(of: name, state)
+            let (last, end, _) = hear(of: name, state)
             if end == .finished, !state.result.isEmpty, state.result.count <= DependencyInput.shortResultBytes {
                 remote[name]?.result = state.result
             }
@@ -131,7 +137,7 @@ extension QueueModel {
             remote[name] = nil
             return nil
         }
-        guard let known = remote[name], known.end != .finished, isAwaited || mayBeMore else { return Self.idleAsk }
+        guard let known = remote[name], isAwaited || known.end != .finished && mayBeMore else { return Self.idleAsk }
         questions.names.append(name)
         remote[name]?.asks += 1
         return known.asks > 0 ? Self.nextAsk : Self.secondAsk

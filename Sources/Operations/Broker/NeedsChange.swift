@@ -5,22 +5,27 @@ package struct NeedsChange: Sendable, Equatable {
     package var added: OperationLinks?
     /// What it waits for no more.
     package var removed: [DependencyName] = []
-    /// Its producer has said now all that it waits for.
-    package var isComplete = false
+    /// A part of what its producer has left open.
+    package var part: Part?
+
+    package enum Part: String, Sendable { case part, last }
 
     package init(
         _ id: OperationID,
         added: OperationLinks? = nil,
         removed: [DependencyName] = [],
-        isComplete: Bool = false
+        part: Part? = nil
     ) {
-        (self.id, self.added, self.removed, self.isComplete) = (id, added, removed, isComplete)
+        (self.id, self.added, self.removed, self.part) = (id, added, removed, part)
     }
 }
 
 package enum NeedsOutcome: Sendable, Equatable {
-    case done
+    /// `added`: those that it has not waited for before.
+    case done(added: [DependencyName])
     case unknown
+    /// It is to get a part of what its producer has left open, but that is complete.
+    case notOpen
     /// It has started, or ended.
     case refused(OperationState)
     /// An operator holds it.

@@ -111,12 +111,18 @@ extension RelayingBroker {
     /// - Returns: what went wrong last; nil = nothing.
     package func carryEnds(of queue: String) async -> (any Error)? {
         var failure: (any Error)?
+        var away: Set<String> = []
         do {
             while let relay = try await relay(queue: queue) {
+                // Its turn is over, and no other queue is left.
+                if away.contains(relay.queue) { break }
                 do {
                     try await resolve(relay.ends, of: queue, queue: relay.queue)
                     _ = try await relayed(relay, queue: queue)
-                } catch { failure = error }
+                } catch {
+                    failure = error
+                    away.insert(relay.queue)
+                }
                 if Task.isCancelled { return failure }
             }
             var questions: RemoteQuestions

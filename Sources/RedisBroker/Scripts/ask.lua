@@ -36,7 +36,8 @@ local function look_at(name)
     return nil
   end
   local about = call('HMGET', remote_key(name), 'state', 'asks')
-  if about[1] == 'f' or not (is_awaited or may_be_more) then return IDLE end
+  -- Those that have not heard of the last end come first.
+  if not is_awaited and (about[1] == 'f' or not may_be_more) then return IDLE end
   reply[#reply + 1] = name
   call('HSET', remote_key(name), 'asks', format('%d', (about[2] or 0) + 1))
   return about[2] and NEXT_ASK or SECOND_ASK

@@ -61,9 +61,14 @@ local function check_turn(id, head, key)
     and 'ZADD ' .. quoted(PREFIX .. 'behind:' .. key) .. ' ' .. format('%.0f', sequence_of(head)) .. ' ' .. id)
 end
 
--- What it waits for in another queue is looked at again.
+-- What it waits for in another queue is looked at again, and it has heard of what this queue knows.
 local function check_remote_need(id, name)
-  if not call('ZSCORE', dependents_key(name), id) then
+  local told, known = call('ZSCORE', dependents_key(name), id), call('HMGET', remote_key(name), 'sequence', 'state')
+  if known[2] and tonumber(told or 0) < tonumber(known[1]) and not call('ZSCORE', OUTBOX, name) then
+    finding('lost', id, 'it needs ' .. name .. ' and has not heard of its end', 'ZADD ' .. quoted(OUTBOX) .. ' '
+      .. outbox_score(tonumber(known[1]), known[2]) .. ' ' .. name)
+  end
+  if not told then
     finding('lost', id, 'it needs ' .. name .. ', whose end it would not hear of', 'ZADD ' .. quoted(dependents_key(name)) .. ' 0 ' .. id)
   end
   if not call('ZSCORE', ASKING, name) then

@@ -1,8 +1,10 @@
 -- Changes what an operation that has not started waits for.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] id  ARGV[3] lines "after …" as of enqueue_linked: what it waits for besides; '' = nothing
--- ARGV[4]  1 if its producer has said now all that it waits for: see the line "open"  ARGV[5…] names of what it waits for no more, at most 500
--- Output   1 done, 0 unknown, the letter of the state that forbids it, h it is held, n and the id of an unknown dependency, m too many, or an error
+-- ARGV[4]  part or last, if these are a part, or the last one, of what its producer has left open: see the line "open"; '' = they are not
+-- ARGV[5…] names of what it waits for no more, at most 500
+-- Output   1 and behind it, with a blank before each, the names that are new; 0 unknown, the letter of the state that forbids it, h it is held, o it is not
+--          open, n and the id of an unknown dependency, m too many, or an error
 -- Events   b if it is blocked now, r, s or c if it is that no more, with the change
 -- include: base
 -- include: links
@@ -23,19 +25,21 @@ local function depend(after)
   local state = state_of(head)
   if state ~= 'r' and state ~= 's' and state ~= 'b' then return state end
   if state == 'b' and call('HEXISTS', extras_key(id), 'heldAt') == 1 then return 'h' end
-  local missing = names_missing(id, after)
-  if call('HLEN', needs_key(id)) + #missing / 2 > NEEDS_IN_ALL then return 'm' end
+  local is_open = call('HEXISTS', needs_key(id), OPEN) == 1
+  if ARGV[4] ~= '' and not is_open then return 'o' end
+  local missing, changed = names_missing(id, after)
+  if call('HLEN', needs_key(id)) - (is_open and 1 or 0) - #changed + #missing / 2 > NEEDS_IN_ALL then return 'm' end
   local needs, unknown = read_needs(missing)
   if not needs then return 'n' .. unknown end
   local gone = {}
   for i = 5, #ARGV do gone[i - 4] = ARGV[i] end
-  change_needs(id, needs, gone, ARGV[4] == '1')
-  return '1'
+  return '1' .. change_needs(id, needs, changed, gone, ARGV[4] == 'last')
 end
 
+call('HDEL', META, '')
 local after = parsed()
 if not after then return redis.error_reply('ERR sluice: argument 3 is not what an operation depends on: lines of a name and a value') end
 local outcome = depend(after)
-if outcome == '1' then note_change('depend', by, 1, '') end
+if find(outcome, '^1') then note_change('depend', by, 1, '') end
 flush()
 return outcome

@@ -9,6 +9,7 @@
 -- include: flush
 local DEPENDENTS = 100
 
+if not is_queue_name(ARGV[1]) or #ARGV > 1 + 4 * BATCH then return redis.error_reply('ERR sluice: resolve takes the name of a queue and at most 500 operations') end
 call('HDEL', META, '')
 left_to_resolve = DEPENDENTS
 -- An id may stand in it twice: then the last one counts.

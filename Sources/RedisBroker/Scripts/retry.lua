@@ -18,13 +18,15 @@ call('HDEL', META, '')
 local outcomes, largest, changed = {}, 0, 0
 
 -- What it needs in other queues may have ended without a message that got here; where they are many, the first are asked for.
-local ASKED_AT_ONCE = 100
+local names_left = 200
 local function ask_for_needs(id)
-  local needs = call('HSCAN', needs_key(id), '0', 'COUNT', format('%d', ASKED_AT_ONCE))[2]
-  for i = 1, #needs, 2 do
+  if names_left <= 0 then return end
+  local needs = call('HSCAN', needs_key(id), '0', 'COUNT', format('%d', names_left))[2]
+  for i = 1, min(#needs, 2 * names_left), 2 do
     local policy, before = read_need(needs[i + 1])
     if is_remote(needs[i]) and not is_met(before, policy) then ask_soon(needs[i]) end
   end
+  names_left = names_left - #needs / 2
 end
 
 -- Errors and log stay. What the last run left in the record (start, fence, end) goes, and so does a passed expiry. Another

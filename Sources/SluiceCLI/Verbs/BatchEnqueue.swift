@@ -140,15 +140,19 @@ struct BatchEnqueue: Sendable {
                 queue: queue,
                 durability: verb.how.durability
             )
-            done.count += operations.count
-            done.created += outcomes.count { $0 == .created }
             if isConfirmed == false { done.unconfirmed += operations.count }
-            let ids = try zip(operations, outcomes).map { operation, outcome in try outcome.id(of: operation) }
-            if verb.wait { done.awaited += ids.map { Location(queue: queue, id: $0) } }
-            for (request, (id, outcome)) in zip(part, zip(ids, outcomes)) {
-                guard let text = text(id, queue, outcome) else { break }
-                done.output.append((request.line, text))
+            // What is refused does not hide what was enqueued beside it.
+            var refusal: OperationsError?
+            for (request, outcome) in zip(part, outcomes) {
+                do throws(OperationsError) {
+                    let id = try outcome.id(of: request.operation)
+                    done.count += 1
+                    if outcome == .created { done.created += 1 }
+                    if verb.wait { done.awaited.append(Location(queue: queue, id: id)) }
+                    if let text = text(id, queue, outcome) { done.output.append((request.line, text)) }
+                } catch { refusal = refusal ?? error }
             }
+            if let refusal { throw refusal }
         }
     }
 
@@ -170,7 +174,7 @@ struct BatchEnqueue: Sendable {
     private func interrupted(_ error: any Error, sent: Int, window: Int, of count: Int) -> CLIError {
         var report = ErrorTranslation.report(error, settings: invocation.settings)
         report.notes += [
-            "\(sent) operations are enqueued; of the next \(window) some may be; the others of all \(count) are not",
+            "\(sent) \(sent == 1 ? "operation is" : "operations are") enqueued; of the next \(window) some may be; the others of all \(count) are not",
             "with an \"id\" in each line the whole batch can be sent again: operations that exist stay unchanged",
         ]
         return report

@@ -44,6 +44,30 @@ package struct DependVerb: Verb {
         throw CLIError.usage("nothing to change", fix: "\(Program.name) depend ID --after ID")
     }
 
+    /// What it waits for, with queues: an operation may be gone that is found by its id no more.
+    private func known(
+        _ dependencies: [Dependency],
+        of detail: OperationDetail,
+        _ client: SluiceClient
+    ) async throws -> [Dependency] {
+        guard !dependencies.isEmpty else { return [] }
+        let needs = try await client.broker.edges(.needs, of: detail.id, queue: detail.queue)
+        return try dependencies.flatMap { dependency in
+            let found = needs.filter { need in
+                need.id == dependency.id
+                    && (dependency.queue == nil || (need.queue ?? detail.queue) == dependency.queue)
+            }
+            guard !found.isEmpty else {
+                throw OperationsError(
+                    .notFound,
+                    "operation \(detail.id) does not wait for \(dependency.name)",
+                    id: detail.id
+                )
+            }
+            return found.map { Dependency($0.id, queue: $0.queue ?? detail.queue) }
+        }
+    }
+
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         try invocation.requireWritable()
         let client = try await invocation.connect()
@@ -53,7 +77,7 @@ package struct DependVerb: Verb {
         try await client.change(
             reference,
             adding: try await lookup.complete(after.flatMap { $0 }, of: detail.queue),
-            removing: try await lookup.complete(notAfter.flatMap { $0 }, of: detail.queue)
+            removing: try await known(notAfter.flatMap { $0 }, of: detail, client)
         )
         let state = try await reference.state()
         if invocation.format.isJSON {

@@ -29,6 +29,7 @@ struct CancelListener: Sendable {
                     continue
                 case .outbox(let named):
                     core.sweeps.request(named, isUrgent: true)
+                    core.carries.request(named)
                     continue
                 case .refused(let error):
                     core.cancelsAreRefused(error)

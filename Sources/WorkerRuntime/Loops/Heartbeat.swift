@@ -163,7 +163,10 @@ final class Heartbeat: Sendable {
             core.figures.answered(index, time: reply.time, sentAt: sentAt)
             let lease = core.configuration.lease
             core.leaseRenewed(index, until: sentAt + lease - min(Self.margin, lease / 4), reply)
-            if reply.sweepDue { core.sweeps.request(name) }
+            if reply.sweepDue {
+                core.sweeps.request(name)
+                core.carries.request(name)
+            }
         case .failure(let error):
             failures.note(name, error)
             core.leaseUnrenewed()

@@ -31,7 +31,7 @@ final class SweepRequests: Sendable {
     }
 }
 
-/// Hands back what lost workers held, clears cancelled queues away, and carries ends to other queues in which something depends on them.
+/// Hands back what lost workers held, and clears cancelled queues away.
 ///
 /// One pass: waits for a heartbeat or a message that says a sweep is due, then a little by chance, so that not every worker does it; then
 /// sweeps in bounded steps until nothing is left.
@@ -57,7 +57,6 @@ struct Sweeper: Sendable {
                 reply = try await core.broker.sweep(queue: name)
                 if reply.recovered > 0 || reply.dead > 0 { log(reply, name) }
             } while reply.more && !Task.isCancelled
-            if let error = await core.broker.carryEnds(of: name) { throw error }
         } catch {
             // The next heartbeat asks again.
             core.logger.info("a sweep failed", metadata: ["queue": "\(name)", "error": "\(error)"])
@@ -69,5 +68,23 @@ struct Sweeper: Sendable {
             "recovered operations of a lost worker",
             metadata: ["queue": "\(name)", "recovered": "\(reply.recovered)", "dead": "\(reply.dead)"]
         )
+    }
+}
+
+/// Carries ends to other queues in which something depends on them. A task of its own: a queue that is away must not keep what a lost worker held.
+struct Carrier: Sendable {
+    private static let jitter: ClosedRange<Double> = 0...0.01
+    let core: WorkerCore
+
+    func run() async {
+        while !Task.isCancelled {
+            await core.carries.signal.wait()
+            try? await Task.sleep(for: .seconds(Double.random(in: Self.jitter)))
+            for name in core.carries.take() where !Task.isCancelled {
+                guard let error = await core.broker.carryEnds(of: name) else { continue }
+                // The next heartbeat asks again.
+                core.logger.info("ends were not carried", metadata: ["queue": "\(name)", "error": "\(error)"])
+            }
+        }
     }
 }

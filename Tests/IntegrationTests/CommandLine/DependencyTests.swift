@@ -165,6 +165,15 @@ extension CommandLineTests {
             let queues = try printed.map { try JSONValue(parsing: Array($0.utf8))["queue"]?.stringValue }
             #expect(queues == ["mail", "images", "mail", "images"], "\(printed)")
             #expect(try await sluice.json("graph", "first")["edges"]?.arrayValue?.count == 4)
+            let both = try await sluice.enqueue("noop", "-q", "mail", "--after", "first,mail/first:run")
+            #expect(try await sluice.json("show", both)["dependencyCount"] == 1)
+            let refusals = [
+                #"{"name":"noop","id":"good","queue":"mail"}"#,
+                #"{"name":"noop","id":"bad","queue":"mail","after":"zzz"}"#,
+            ]
+            let some = try await sluice("enqueue", "--batch", try self.file(refusals), "-o", "id")
+            #expect(some.code == 3 && some.output == "\(OperationID(key: "good"))\n", "\(some)")
+            #expect(some.errors.contains("1 operation is enqueued"), "\(some)")
             let twice =
                 [#"{"name":"noop","id":"a","queue":"mail","after":"b"}"#]
                 + ["mail", "images"].map {
@@ -187,11 +196,19 @@ extension CommandLineTests {
             #expect(cycle.code == 64 && cycle.errors.contains("waits for operation \(first) already"), "\(cycle)")
             #expect(try await sluice.state(first) == "ready")
             #expect(try await sluice.json("show", first)["dependencyCount"] == 0)
+            let kept = try await sluice("depend", second, "--after", first, "--after", third)
+            #expect(kept.code == 64 && kept.errors.contains("mail/\(third) waits for operation"), "\(kept)")
+            #expect(try await sluice.json("show", second)["dependencyCount"] == 1, "it waits for the first as before")
+            #expect(try await sluice.lines("depend", third, "--after", "\(second):run") == ["\(third) is blocked"])
+            let policy = try await sluice.json("show", third)["dependencies"]?.arrayValue?.first?["onFailure"]
+            #expect(policy?.stringValue == "run")
             let itself = try await sluice("depend", first, "--after", first)
             #expect(itself.code == 64 && itself.errors.contains("cannot wait for itself"), "\(itself)")
             #expect(try await sluice.lines("depend", third, "--not-after", second) == ["\(third) is ready"])
-            let unknown = try await sluice("depend", third, "--after", "no-such")
-            #expect(unknown.code == 3, "\(unknown)")
+            for flag in ["--after", "--not-after"] {
+                let unknown = try await sluice("depend", third, flag, "no-such")
+                #expect(unknown.code == 3, "\(unknown)")
+            }
             let nothing = try await sluice("depend", third)
             #expect(nothing.code == 64 && nothing.errors.contains("nothing to change"), "\(nothing)")
             try await sluice.lines("cancel", third, "--quiet")

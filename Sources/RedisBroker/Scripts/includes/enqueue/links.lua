@@ -18,9 +18,8 @@ local CHECKS = {
 }
 
 local function is_name(name)
-  local QUEUE_BYTES = 128
-  local queue, id = string.match(name, '^([%w._-]+)/(%w+)$')
-  return #(id or name) == 26 and (queue and #queue <= QUEUE_BYTES or not find(name, '%W'))
+  local queue, id = string.match(name, '^([^/]*)/(%w+)$')
+  return #(id or name) == 26 and (queue and is_queue_name(queue) or not find(name, '%W'))
 end
 
 -- A line for each dependency, at most NEEDS: "after ID POLICY", or "after QUEUE/ID POLICY STATE SEQUENCE" with what `link` has answered. Returns whether the

@@ -4,16 +4,19 @@
 -- include: leave_blocked
 -- include: set_linked
 
--- Those of these pairs (name, policy) that it does not wait for already, with what is said of them.
+-- Those of these pairs (name, policy) that it does not wait for already with this policy, with what is said of them; and the names among these that it
+-- waits for with another one.
 local function names_missing(id, after)
-  local missing = {}
+  local missing, changed = {}, {}
   for i = 1, #after, 2 do
     local name = after[i]
-    if call('HEXISTS', needs_key(id), name) == 0 then
+    local policy = read_need(call('HGET', needs_key(id), name))
+    if policy and policy ~= after[i + 1] then changed[#changed + 1], changed[name] = name, true end
+    if policy ~= after[i + 1] then
       missing[#missing + 1], missing[#missing + 2], missing[name] = name, after[i + 1], after[name]
     end
   end
-  return missing
+  return missing, changed
 end
 
 -- It waits, and needs others from now on. The new revision makes a reference that stays in its lane stale.
@@ -35,11 +38,18 @@ local function remove_need(id, name)
   if not is_met(before, policy) then call('HINCRBY', extras_key(id), 'unmet', '-1') end
 end
 
-local function change_needs(id, needs, gone, is_complete)
+-- Returns the names that are new, with a blank before each.
+local function change_needs(id, needs, changed, gone, is_complete)
+  local names = ''
   set_linked(id, head_of(id))
+  for i = 1, #changed do remove_need(id, changed[i]) end
   if needs.unmet > 0 then block_waiting(id) end
   if #needs > 0 then add_needs(id, needs) end
+  for i = 1, #needs do
+    if not changed[needs[i].id] then names = names .. ' ' .. needs[i].id end
+  end
   for i = 1, #gone do remove_need(id, gone[i]) end
   if is_complete then remove_need(id, OPEN) end
   leave_blocked(id)
+  return names
 end

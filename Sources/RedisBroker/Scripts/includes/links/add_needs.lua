@@ -1,5 +1,7 @@
 -- A new operation depends on others.
 -- include: needs
+-- include: remote
+-- include: end_links
 -- include: keep_input
 -- include: set_linked
 -- include: cancel_waiting
@@ -8,13 +10,15 @@ local function read_own_need(id)
   local head = head_of(id)
   if not head then return nil, id end
   local state = state_of(head)
-  return { id = id, head = head, state = state, heard = is_end(state) and sequence_of(head) or 0 }
+  return { id = id, head = head, state = state, heard = is_end(state) and sequence_of(head) or sequence_of(head) - 1 }
 end
 
--- `said` is what its queue has said of it: see add_after. It may have ended since, and this queue may have heard of that.
+-- `said` is what its queue has said of it: see add_after. It may have ended since, and this queue may have heard of that. What this queue hears first by
+-- this, others that wait for it hear as well.
 local function read_remote_need(name, said)
   if said.state == '?' then return nil, id_of_name(name) end
-  local last, ended = hear_of(name, said.sequence, said.state)
+  local last, ended, is_new = hear_of(name, said.sequence, said.state)
+  if is_new then note_ended_dependency(name, last, ended) end
   if ended and (is_end(said.state) or last >= said.sequence) then return { id = name, state = ended, heard = last } end
   return { id = name, state = '-', heard = max(said.sequence - 1, last) }
 end

@@ -2,7 +2,7 @@
 -- one ends otherwise than finished (cancel, run, hold), and the last end of it that it has heard of ('-' = none). The field `unmet` of its extras
 -- counts those that it waits for; it is blocked as long as there are any.
 -- The sorted set `dependents:ID` has what depends on an operation, each by the sequence that the dependency had at the last end that it has heard
--- of; 0 = none. A retry gives the dependency a higher sequence, so its next end counts again. `outbox` has those that ended and of whose end not all
+-- of, or less than its sequence. A retry gives the dependency a higher sequence, so its next end counts again. `outbox` has those that ended and of whose end not all
 -- dependents have heard: by sequence, and how they ended.
 -- A dependency in another queue is called QUEUE/ID in all of these; see remote.lua. The need OPEN says that the producer has not said all yet.
 -- include: keys
@@ -11,6 +11,7 @@ local function needs_key(id) return PREFIX .. 'needs:' .. id end
 local function dependents_key(id) return PREFIX .. 'dependents:' .. id end
 
 local function is_remote(name) return find(name, '/', 1, true) ~= nil end
+local function is_queue_name(text) return text ~= '' and #text <= 128 and not find(text, '[^%w._-]') end
 local function id_of_name(name) return string.match(name, '%w+$') end
 
 local OPEN = '+'

@@ -22,12 +22,12 @@ local function unknown_state(name, since, last, ended)
 end
 
 -- Its queue says that it is in this state (the letter of an end, - = it has not ended, ? = it is not there) with this sequence. Returns sequence and
--- letter of its last end; false = there was none. That it has finished is final: a failure counts only with a higher sequence than the last end.
+-- letter of its last end (false = there was none), and whether this queue has not heard of that before. An end counts only with a higher sequence than the
+-- last one; that it has finished also after a failure with a higher one, since it is final.
 local function hear_of(name, sequence, state)
   local key = remote_key(name)
   local known = call('HMGET', key, 'sequence', 'state', 'unknownSince')
   local last, ended = tonumber(known[1] or 0), known[2]
-  if ended == 'f' then return last, ended end
   if not known[1] then
     call('HSET', key, 'sequence', '0')
     ask_soon(name)
@@ -38,8 +38,9 @@ local function hear_of(name, sequence, state)
     call('HDEL', key, 'unknownSince')
   end
   if not is_end(state) then return last, ended end
-  if state == 'f' then sequence = max(sequence, last + 1) end
+  if state == 'f' and ended ~= 'f' then sequence = max(sequence, last + 1) end
   if sequence <= last then return last, ended end
+  call('HDEL', key, 'result')
   call('HSET', key, 'sequence', format('%.0f', sequence), 'state', state)
-  return sequence, state
+  return sequence, state, true
 end
