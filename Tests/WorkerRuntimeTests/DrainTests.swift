@@ -60,7 +60,7 @@ struct DrainTests {
         expectPrompt("given back at once", since: toldAgain, promised: .seconds(2))
         let record = try await harness.detail(id)?.record
         #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
-        #expect(harness.log.messages.contains { $0.contains("did not listen") })
+        #expect(harness.log.messages.contains { $0.contains("did not listen") }, "\(harness.log.messages)")
         gate.open()
     }
 

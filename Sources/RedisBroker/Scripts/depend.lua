@@ -38,7 +38,7 @@ end
 
 call('HDEL', META, '')
 local after = parsed()
-if not after then return redis.error_reply('ERR sluice: argument 3 is not what an operation depends on: lines of a name and a value') end
+if not after or #ARGV - 4 > BATCH then return redis.error_reply('ERR sluice: argument 3 is not what an operation depends on (lines of a name and a value), or more than 500 names are to go') end
 local outcome = depend(after)
 if find(outcome, '^1') then note_change('depend', by, 1, '') end
 flush()
