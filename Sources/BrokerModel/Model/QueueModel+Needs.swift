@@ -150,8 +150,17 @@ extension QueueModel {
         if end == .removed { forgetNeeds(of: id) }
         endTurn(of: id)
         guard let sequence = operations[id]?.record.header.sequence else { return }
-        if dependencies.contains(id) { endedDependencies.append((DependencyName(id), sequence, end)) }
+        if dependencies.contains(id) { noteEnded(DependencyName(id), sequence, end) }
         send(end: end, of: id, sequence: sequence)
+    }
+
+    /// Of two ends of one in a call the last counts.
+    mutating func noteEnded(_ name: DependencyName, _ sequence: Int64, _ end: DependencyEnd) {
+        if let place = endedDependencies.firstIndex(where: { $0.name == name }) {
+            endedDependencies[place] = (name, sequence, end)
+        } else {
+            endedDependencies.append((name, sequence, end))
+        }
     }
 
     /// The next ones at unique keys, and what depends on what has ended.

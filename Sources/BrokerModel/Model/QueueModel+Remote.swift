@@ -77,7 +77,7 @@ extension QueueModel {
     mutating func readRemoteNeed(_ dependency: Dependency, _ said: RemoteState?) -> (need: Need, heard: Int64)? {
         guard let said, said.status != .unknown else { return nil }
         let (last, end, isNew) = hear(of: dependency.name, said)
-        if isNew, let end { endedDependencies.append((dependency.name, last, end)) }
+        if isNew, let end { noteEnded(dependency.name, last, end) }
         let isEnd = DependencyEnd(said.status) != nil
         if let end, isEnd || last >= said.sequence { return (Need(policy: dependency.policy, end: end), last) }
         return (Need(policy: dependency.policy, end: nil), max(said.sequence - 1, last))
@@ -86,17 +86,13 @@ extension QueueModel {
     /// Another queue says how its operations stand.
     mutating func resolve(_ states: [RemoteState], of source: String) {
         leftToResolve = Self.resolvedByMessage
-        var ends: [DependencyName: (sequence: Int64, end: DependencyEnd)] = [:]
         for state in states {
             let name = DependencyName(state.id, queue: source)
             let (last, end, _) = hear(of: name, state)
             if end == .finished, !state.result.isEmpty, state.result.count <= DependencyInput.shortResultBytes {
                 remote[name]?.result = state.result
             }
-            if let end { ends[name] = (last, end) }
-        }
-        for name in states.map({ DependencyName($0.id, queue: source) }) {
-            if let (sequence, end) = ends.removeValue(forKey: name) { endedDependencies.append((name, sequence, end)) }
+            if let end { noteEnded(name, last, end) }
         }
     }
 

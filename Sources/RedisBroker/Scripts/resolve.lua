@@ -12,15 +12,11 @@ local DEPENDENTS = 100
 if not is_queue_name(ARGV[1]) or #ARGV > 1 + 4 * BATCH then return redis.error_reply('ERR sluice: resolve takes the name of a queue and at most 500 operations') end
 call('HDEL', META, '')
 left_to_resolve = DEPENDENTS
--- An id may stand in it twice: then the last one counts.
-local names, ends = {}, {}
 for i = 2, #ARGV, 4 do
   local name = ARGV[1] .. '/' .. ARGV[i]
   local last, ended = hear_of(name, tonumber(ARGV[i + 1]), ARGV[i + 2])
   if ended == 'f' and ARGV[i + 3] ~= '' and #ARGV[i + 3] <= INPUT_BYTES then call('HSET', remote_key(name), 'result', ARGV[i + 3]) end
-  if ended and not ends[name] then names[#names + 1] = name end
-  ends[name] = ended and { last, ended }
+  if ended then note_ended_dependency(name, last, ended) end
 end
-for i = 1, #names do note_ended_dependency(names[i], unpack(ends[names[i]])) end
 flush()
 return 1

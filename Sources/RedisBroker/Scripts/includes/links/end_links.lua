@@ -14,11 +14,13 @@ local function note_go_on()
   at_end[#at_end + 1] = function() go_on() end
 end
 
+-- Of two ends of one in a call the last counts.
 local function note_ended_dependency(name, sequence, state)
   note_go_on()
   local list = ended_dependencies or {}
   ended_dependencies = list
-  list[#list + 1], list[#list + 2], list[#list + 3] = name, sequence, state
+  local place = list[name] or #list
+  list[name], list[place + 1], list[place + 2], list[place + 3] = place, name, sequence, state
 end
 
 -- It has ended, or is removed (m).
