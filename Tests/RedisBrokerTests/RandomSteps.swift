@@ -6,7 +6,7 @@ import BrokerModel
 ///
 /// Any step of a worker may be its last for long, so each is a crash between two calls.
 struct RandomSteps {
-    private var chance: SeededGenerator
+    var chance: SeededGenerator
     let workers: [WorkerID]
     private var epochs: [WorkerID: Int] = [:]
     /// The number of the last figures of each worker.
@@ -189,7 +189,7 @@ extension RandomSteps {
     }
 
     /// Also of one id that is unknown, now and then.
-    private mutating func dependencies() -> [Dependency] {
+    mutating func dependencies() -> [Dependency] {
         var ids = self.ids(1...3)
         if chance(0.05) { ids.append(newID()) }
         let own = Set(ids).sorted().map { Dependency($0, onFailure: policy()) }
@@ -211,7 +211,7 @@ extension RandomSteps {
         return Array(#"{"name":"step","args":{"n":\#(made),"padding":"\#(padding)"}}"#.utf8)
     }
 
-    private mutating func newID() -> OperationID {
+    mutating func newID() -> OperationID {
         made += 1
         return OperationID(milliseconds: 1_700_000_000_000 + made, using: &chance)
     }
@@ -400,7 +400,7 @@ extension RandomSteps {
 // MARK: - Operators and chance
 
 extension RandomSteps {
-    private mutating func ids(_ count: ClosedRange<Int>) -> [OperationID] {
+    mutating func ids(_ count: ClosedRange<Int>) -> [OperationID] {
         (0..<number(count)).map { _ in
             let isTracked = chance(0.8)
             return (isTracked ? tracked : untracked).randomElement(using: &chance) ?? newID()
@@ -448,80 +448,8 @@ extension RandomSteps {
     }
 
     private mutating func worker() -> WorkerID { workers.randomElement(using: &chance) ?? workers[0] }
-    private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &chance) }
-    private mutating func chance(_ probability: Double) -> Bool {
+    mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &chance) }
+    mutating func chance(_ probability: Double) -> Bool {
         Double.random(in: 0..<1, using: &chance) < probability
-    }
-}
-
-// MARK: - Another queue
-
-extension RandomSteps {
-    fileprivate static let otherQueue = "other"
-    fileprivate static let otherIDs = (1...5).map { OperationID(key: "other \($0)") }
-
-    /// Seldom with a high sequence, so that those that come are now newer and now older than what was heard.
-    fileprivate mutating func said(of id: OperationID, canBeUnknown: Bool) -> RemoteState {
-        let status: RemoteState.Status =
-            switch number(1...12) {
-            case 1...4: .live
-            case 5: .finished
-            case 6...7: .dead
-            case 8: .cancelled
-            case 9: .expired
-            case 10: .removed
-            default: canBeUnknown ? .unknown : .live
-            }
-        let sequence = status == .unknown ? 0 : Int64(number(1...(chance(0.1) ? 40 : 8)))
-        let result = status == .finished && chance(0.6) ? Array("\(sequence)".utf8) : []
-        return RemoteState(id, status, sequence: sequence, result: result)
-    }
-
-    private mutating func change() -> NeedsChange {
-        let id = tracked.randomElement(using: &chance) ?? newID()
-        let after = dependencies().filter { $0.id != id }
-        var added = chance(0.7) ? OperationLinks(after: after) : nil
-        for dependency in added?.after ?? [] where dependency.queue != nil {
-            added?.said[dependency.name] = said(of: dependency.id, canBeUnknown: chance(0.1))
-        }
-        let removed = chance(0.4) ? dependencies().map(\.name) : []
-        return NeedsChange(id, added: added, removed: removed, part: chance(0.6) ? nil : chance(0.5) ? .part : .last)
-    }
-
-    fileprivate mutating func remote() -> RemoteStep {
-        switch number(1...10) {
-        case 1...2: return .change(change())
-        case 3: return .link(ids(1...4), from: "queue \(number(1...3))".replacing(" ", with: "-"))
-        case 4...5: return .relay(isDelivered: chance(0.8))
-        case 6...8:
-            let ids = (0..<number(1...3)).map { _ in Self.otherIDs[number(0...Self.otherIDs.count - 1)] }
-            return .resolve(ids.map { said(of: $0, canBeUnknown: true) })
-        default: return .ask
-        }
-    }
-}
-
-/// What goes between the queue and another one.
-enum RemoteStep {
-    case change(NeedsChange)
-    case link([OperationID], from: String)
-    case relay(isDelivered: Bool)
-    case resolve([RemoteState])
-    case ask
-
-    func outcome(on broker: some Broker, queue: String) async throws -> StepOutcome {
-        switch self {
-        case .change(let change):
-            return .changedNeeds(try await broker.change(change, by: "tester", queue: queue))
-        case .link(let ids, let other): return .said(try await broker.link(ids, in: queue, from: other))
-        case .relay(let isDelivered):
-            let relay = try await broker.relay(queue: queue)
-            guard let relay, isDelivered else { return .relayed(relay, more: nil) }
-            return .relayed(relay, more: try await broker.relayed(relay, queue: queue))
-        case .resolve(let states):
-            try await broker.resolve(states, of: RandomSteps.otherQueue, queue: queue)
-            return .none
-        case .ask: return .asked(try await broker.ask(queue: queue))
-        }
     }
 }

@@ -187,9 +187,14 @@ extension BrokerConformance {
             _ = try await bench.broker.enqueue([again], queue: pair.other)
             let last = try await pair.dependent(on: first.id)
             try await bench.expectState(last, .blocked)
-            _ = try await pair.there.complete(try await pair.there.claimOne(pair.worker), pair.worker)
+            _ = try await pair.there.complete(try await pair.there.claimOne(pair.worker), pair.worker, result: "2")
             try await pair.carry()
             try await bench.expectState(last, .ready)
+            let late = RemoteState(first.id, .finished, sequence: 1, result: Array("1".utf8))
+            try await bench.broker.resolve([late], of: pair.other, queue: bench.queue)
+            let next = try await pair.dependent(on: first.id)
+            let inputs = try await bench.broker.inputs(of: next, queue: bench.queue)
+            try bench.expect(inputs.map(\.result), [Array("2".utf8)], "the result is that of the new one")
         },
         ConformanceCheck("What its queue has not known for 10 minutes counts as removed") { bench in
             let pair = try RemotePair(bench)
@@ -234,6 +239,13 @@ extension BrokerConformance {
             _ = try await pair.there.complete(first, pair.worker)
             try await pair.carry()
             try bench.expect(try await bench.snapshot().counts[.ready] ?? 0, 100, "with the message")
+            try await bench.pass(10, beating: here)
+            let asked = try await bench.broker.ask(queue: bench.queue).names
+            try bench.expect(
+                asked,
+                [DependencyName(first.id, queue: pair.other)],
+                "asked for, while some have not heard"
+            )
             try bench.expect(try bench.beat(here).sweepDue, true, "a sweep is due")
             while try await bench.broker.sweep(queue: bench.queue).more {}
             try bench.expect(try await bench.snapshot().counts[.ready] ?? 0, 150, "after sweeps")

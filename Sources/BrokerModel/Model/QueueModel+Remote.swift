@@ -88,8 +88,9 @@ extension QueueModel {
         leftToResolve = Self.resolvedByMessage
         for state in states {
             let name = DependencyName(state.id, queue: source)
-            let (last, end, _) = hear(of: name, state)
-            if end == .finished, !state.result.isEmpty, state.result.count <= DependencyInput.shortResultBytes {
+            let (last, end, isNew) = hear(of: name, state)
+            let isLast = isNew || state.sequence == last
+            if isLast, end == .finished, !state.result.isEmpty, state.result.count <= DependencyInput.shortResultBytes {
                 remote[name]?.result = state.result
             }
             if let end { noteEnded(name, last, end) }

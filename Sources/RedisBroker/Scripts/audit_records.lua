@@ -127,7 +127,7 @@ local function check_remote(name)
   finding('leftover', name, 'kept of an operation in another queue that is never looked at', 'ZADD ' .. quoted(ASKING) .. ' 0 ' .. name)
 end
 
--- Queues that have to hear of its end are told.
+-- Ends of which other queues have to hear are carried there.
 local function check_dependent_queues(id)
   local queues = call('HGET', extras_key(id), 'dependentQueues') or ''
   for queue in string.gmatch(queues, '%S+') do

@@ -14,8 +14,10 @@ call('HDEL', META, '')
 left_to_resolve = DEPENDENTS
 for i = 2, #ARGV, 4 do
   local name = ARGV[1] .. '/' .. ARGV[i]
-  local last, ended = hear_of(name, tonumber(ARGV[i + 1]), ARGV[i + 2])
-  if ended == 'f' and ARGV[i + 3] ~= '' and #ARGV[i + 3] <= INPUT_BYTES then call('HSET', remote_key(name), 'result', ARGV[i + 3]) end
+  local sequence = tonumber(ARGV[i + 1])
+  local last, ended, is_new = hear_of(name, sequence, ARGV[i + 2])
+  local is_last = is_new or sequence == last
+  if is_last and ended == 'f' and ARGV[i + 3] ~= '' and #ARGV[i + 3] <= INPUT_BYTES then call('HSET', remote_key(name), 'result', ARGV[i + 3]) end
   if ended then note_ended_dependency(name, last, ended) end
 end
 flush()

@@ -13,13 +13,12 @@ extension WaitRule {
                 fix: ["release", situation.id]
             )
         }
+        let waits = links.unmetCount - (links.isOpen ? 1 : 0)
         var facts = unmet.prefix(5).map { WaitReason.Fact("needs", "\($0.dependency.name), \($0.text)") }
-        if links.unmetCount > facts.count {
-            facts.append(.init("others", QuantityText.grouped(links.unmetCount - facts.count)))
-        }
+        if waits > facts.count { facts.append(.init("others", QuantityText.grouped(waits - facts.count))) }
+        if links.isOpen { facts.append(.init("open", "its producer has not said all that it waits for")) }
         let stuck = unmet.first { $0.isStuck }
-        let count = QuantityText.grouped(links.unmetCount)
-        let text = "it waits for \(count) \(links.unmetCount == 1 ? "operation" : "operations")"
+        let text = "it waits for \(QuantityText.grouped(waits)) \(waits == 1 ? "operation" : "operations")"
         guard let stuck else {
             return WaitReason(text, facts, fix: unmet.first.map { ["explain", "\($0.dependency.name)"] })
         }

@@ -1,0 +1,73 @@
+import BrokerModel
+import Operations
+
+// What goes between the queue and another one, and what changes of dependencies.
+extension RandomSteps {
+    static let otherQueue = "other"
+    static let otherIDs = (1...5).map { OperationID(key: "other \($0)") }
+
+    /// Seldom with a high sequence, so that those that come are now newer and now older than what was heard.
+    mutating func said(of id: OperationID, canBeUnknown: Bool) -> RemoteState {
+        let status: RemoteState.Status =
+            switch number(1...12) {
+            case 1...4: .live
+            case 5: .finished
+            case 6...7: .dead
+            case 8: .cancelled
+            case 9: .expired
+            case 10: .removed
+            default: canBeUnknown ? .unknown : .live
+            }
+        let sequence = status == .unknown ? 0 : Int64(number(1...(chance(0.1) ? 40 : 8)))
+        let result = status == .finished && chance(0.6) ? Array("\(sequence)".utf8) : []
+        return RemoteState(id, status, sequence: sequence, result: result)
+    }
+
+    private mutating func change() -> NeedsChange {
+        let id = tracked.randomElement(using: &chance) ?? newID()
+        let after = dependencies().filter { $0.id != id }
+        var added = chance(0.7) ? OperationLinks(after: after) : nil
+        for dependency in added?.after ?? [] where dependency.queue != nil {
+            added?.said[dependency.name] = said(of: dependency.id, canBeUnknown: chance(0.1))
+        }
+        let removed = chance(0.4) ? dependencies().map(\.name) : []
+        return NeedsChange(id, added: added, removed: removed, part: chance(0.6) ? nil : chance(0.5) ? .part : .last)
+    }
+
+    mutating func remote() -> RemoteStep {
+        switch number(1...10) {
+        case 1...2: return .change(change())
+        case 3: return .link(ids(1...4), from: "queue \(number(1...3))".replacing(" ", with: "-"))
+        case 4...5: return .relay(isDelivered: chance(0.8))
+        case 6...8:
+            let ids = (0..<number(1...3)).map { _ in Self.otherIDs[number(0...Self.otherIDs.count - 1)] }
+            return .resolve(ids.map { said(of: $0, canBeUnknown: true) })
+        default: return .ask
+        }
+    }
+}
+
+/// What goes between the queue and another one.
+enum RemoteStep {
+    case change(NeedsChange)
+    case link([OperationID], from: String)
+    case relay(isDelivered: Bool)
+    case resolve([RemoteState])
+    case ask
+
+    func outcome(on broker: some Broker, queue: String) async throws -> StepOutcome {
+        switch self {
+        case .change(let change):
+            return .changedNeeds(try await broker.change(change, by: "tester", queue: queue))
+        case .link(let ids, let other): return .said(try await broker.link(ids, in: queue, from: other))
+        case .relay(let isDelivered):
+            let relay = try await broker.relay(queue: queue)
+            guard let relay, isDelivered else { return .relayed(relay, more: nil) }
+            return .relayed(relay, more: try await broker.relayed(relay, queue: queue))
+        case .resolve(let states):
+            try await broker.resolve(states, of: RandomSteps.otherQueue, queue: queue)
+            return .none
+        case .ask: return .asked(try await broker.ask(queue: queue))
+        }
+    }
+}
