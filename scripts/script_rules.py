@@ -55,7 +55,7 @@ def defined_in(path):
 def own_names(text):
     """Every local, parameter and loop variable of a file, wherever it stands."""
     found = set(re.findall(r"local function (\w+)", text))
-    for names in re.findall(r"local ([\w, ]+)", text) + re.findall(r"function[ \w]*\(([\w, ]*)\)", text) + re.findall(r"for ([\w, ]+?) (?:in|=)", text):
+    for names in re.findall(r"local ([\w, ]+)", text) + re.findall(r"function[ \w.]*\(([\w, ]*)\)", text) + re.findall(r"for ([\w, ]+?) (?:in|=)", text):
         found.update(name.strip() for name in names.split(","))
     return found
 

@@ -11,7 +11,7 @@ package final class UnreliableBroker<Base: WorkerBroker>: WorkerBroker {
         case requestedCancels, standingCancels
         case dueSchedules
         case fire
-        case link, relay, resolve, relayed, ask
+        case link, relay, resolve, relayed, ask, change, cancel, edges
     }
 
     package let base: Base
@@ -139,6 +139,27 @@ extension UnreliableBroker {
 
     package func ask(queue: String) async throws -> RemoteQuestions {
         try await attempt(.ask) { try await base.ask(queue: queue) }
+    }
+
+    package func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome {
+        try await attempt(.change) { try await base.change(change, by: by, queue: queue) }
+    }
+
+    package func cancel(
+        _ ids: [OperationID],
+        request: CancelRequest,
+        queue: String
+    ) async throws -> [CancelOutcome] {
+        try await attempt(.cancel) { try await base.cancel(ids, request: request, queue: queue) }
+    }
+
+    package func edges(
+        _ kind: DependencyEdges,
+        of id: OperationID,
+        limit: Int,
+        queue: String
+    ) async throws -> [DependencyName] {
+        try await attempt(.edges) { try await base.edges(kind, of: id, limit: limit, queue: queue) }
     }
 
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply {

@@ -12,6 +12,8 @@ extension Extras {
         links.dependents = text("dependentIds").split(separator: " ").compactMap { OperationID(String($0)) }
         links.dependentCount = number("dependentCount").map { Int($0) } ?? 0
         links.dependentQueues = text("dependentQueues").split(separator: " ").map(String.init)
+        links.group = GroupTerms(stored: text("group"))
+        links.missCount = number("misses").map { Int($0) } ?? 0
         return links
     }
 }
@@ -21,11 +23,10 @@ extension OperationNeeds.Need {
     fileprivate init?(name: String, stored: [UInt8]) {
         let words = String(decoding: stored, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3, let name = DependencyName(name),
-            let policy = DependencyFailurePolicy(rawValue: String(words[0]))
+            let policy = NeedPolicy(rawValue: String(words[0]))
         else { return nil }
-        let isMet = words[1] == "f" || words[1] != "-" && policy == .run
+        let isMet = words[1] != "-" && policy.isMet(byEnd: words[1] == "f")
         let state = words[2].utf8.first.flatMap { OperationState(code: $0) }
-        let dependency = Dependency(name.id, queue: name.queue, onFailure: policy)
-        self.init(dependency, isMet: isMet, state: state, hasHeard: words[1] != "-")
+        self.init(name, policy, isMet: isMet, state: state, hasHeard: words[1] != "-")
     }
 }

@@ -190,6 +190,7 @@ extension CancelOutcome {
     init(code: String, detail: String) {
         switch code {
         case "cancelled": self = .cancelled
+        case "group": self = .group
         case "requested": self = .requested(worker: detail)
         case "forced": self = .forced(worker: detail)
         case "unknown": self = .unknown(intentStored: detail == "1")

@@ -128,6 +128,7 @@ extension RedisBroker {
             case UInt8(ascii: "u"): .taken(by: try id())
             case UInt8(ascii: "m"): .crowded
             case UInt8(ascii: "n"): .unknownDependency(try id())
+            case UInt8(ascii: "g"): .closedGroup(try id())
             default: .exists
             }
         }

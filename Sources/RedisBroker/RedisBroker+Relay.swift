@@ -68,7 +68,10 @@ extension RedisBroker {
         let reply = try await evaluate(scripts[.ask], arguments(queue)).array ?? []
         var questions = RemoteQuestions()
         questions.more = reply.first?.int == 1
-        questions.names = reply.dropFirst().compactMap { $0.string.flatMap { DependencyName($0) } }
+        for text in reply.dropFirst().compactMap(\.string) {
+            if let name = DependencyName(text) { questions.names.append(name) }
+            if let group = AbandonedGroup(text) { questions.abandoned.append(group) }
+        }
         return questions
     }
 }
@@ -76,7 +79,10 @@ extension RedisBroker {
 extension RedisBroker {
     package func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome {
         try await requireProtocol(isWriting: false)
-        var arguments = arguments(queue, capacity: 256 + 64 * ((change.added?.after.count ?? 0) + change.removed.count))
+        var arguments = arguments(
+            queue,
+            capacity: 256 + 64 * ((change.added?.dependencyCount ?? 0) + change.removed.count)
+        )
         arguments.append(by.oneWord)
         arguments.append(change.id)
         arguments.append(change.added?.encoded ?? [])
@@ -90,6 +96,7 @@ extension RedisBroker {
         case "0": return .unknown
         case "h": return .held
         case "m": return .tooMany
+        case "g": return .otherKind
         case "n":
             guard let id = OperationID(String(answer.dropFirst())) else { throw RemoteState.unreadable }
             return .unknownDependency(id)

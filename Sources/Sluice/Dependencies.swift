@@ -144,7 +144,7 @@ extension ProducerBroker where Self: OperatorBroker {
     /// Enqueues operations that may wait for each other.
     ///
     /// - Returns: the outcomes in the order of the operations.
-    func enqueueInOrder(
+    func enqueueWaiting(
         _ operations: [NewOperation],
         queue: String,
         progress: (Int) -> Void
@@ -248,7 +248,7 @@ extension ProducerBroker where Self: OperatorBroker {
             switch try await self.change(change, by: "producer", queue: queue) {
             case .done: continue
             // It was there before, or was removed, cancelled or released meanwhile.
-            case .notOpen, .unknown, .refused: return .exists
+            case .notOpen, .unknown, .refused, .otherKind: return .exists
             case .held:
                 throw OperationsError(
                     .refused,

@@ -117,6 +117,12 @@ extension SluiceClient {
                 "operation \(id) would wait for more than \(OperationLinks.mostDependencies) others",
                 id: id
             )
+        case .otherKind:
+            throw OperationsError(
+                .refused,
+                "operation \(id) is a group, which waits for its members only: enqueue them with .group, or add them to it",
+                id: id
+            )
         case .unknownDependency(let other):
             throw OperationsError(
                 .notFound,
@@ -128,7 +134,7 @@ extension SluiceClient {
 
     /// - Returns: one of these that waits for the operation, directly or not.
     /// - Throws: `.refused` if there are too many operations to look at.
-    private func first(
+    func first(
         of names: [DependencyName],
         thatWaitsFor reference: OperationReference
     ) async throws -> DependencyName? {

@@ -49,15 +49,17 @@ public struct EnqueueOptions: Sendable, Equatable {
     public var limitKey: String?
     /// See `after(_:)`; without any it waits for no other operation.
     public var dependencies: [Dependency] = []
+    /// See `group(_:)`; without any it is in no group.
+    package var groups: [DependencyName] = []
 
     /// Combines options into one value.
     ///
-    /// - Parameter options: a later one replaces what an earlier one sets; tags, headers and dependencies add up. Without any, everything has its default.
+    /// - Parameter options: a later one replaces what an earlier one sets; tags, headers, dependencies and groups add up. Without any, everything has its default.
     public init(_ options: EnqueueOptions...) { self.init(options) }
 
     /// Combines options into one value, for functions that take options and pass them on.
     ///
-    /// - Parameter options: a later one replaces what an earlier one sets; tags, headers and dependencies add up.
+    /// - Parameter options: a later one replaces what an earlier one sets; tags, headers, dependencies and groups add up.
     public init(_ options: [EnqueueOptions]) { for option in options { add(option) } }
 
     private mutating func add(_ later: EnqueueOptions) {
@@ -75,6 +77,7 @@ public struct EnqueueOptions: Sendable, Equatable {
         uniqueness = later.uniqueness ?? uniqueness
         limitKey = later.limitKey ?? limitKey
         dependencies += later.dependencies
+        groups += later.groups
     }
 }
 
@@ -252,7 +255,8 @@ extension EnqueueOptions {
             links: OperationLinks(
                 unique: try uniqueness?.claim(),
                 limitKey: limitKey,
-                after: try checkedDependencies()
+                after: try checkedDependencies(),
+                entering: try checkedGroups()
             )
         )
     }

@@ -6,6 +6,8 @@ public enum CancelResult: Sendable, Equatable {
     case cancelled
     /// It runs; its worker has the cancel request.
     case requested(worker: String)
+    /// It is a group: it takes no more members, these are cancelled, and it ends as cancelled when all of them have ended.
+    case requestedOfMembers
     /// It ran, and a forced cancel has ended it. Nothing that this worker still writes about it is stored.
     case forced(worker: String)
     /// It had ended before: as cancelled (nothing to do), or as finished, dead or expired (too late).
@@ -46,7 +48,7 @@ extension SluiceClient {
         force: Bool = false
     ) async throws -> [CancelResult] {
         try await inBatches(ids, queue: queue) {
-            try await broker.cancel($0, request: Self.cancelRequest(reason, force: force), queue: queue)
+            try await broker.cancelWithMembers($0, request: Self.cancelRequest(reason, force: force), queue: queue)
         }.map(CancelResult.init)
     }
 
@@ -207,6 +209,7 @@ extension CancelResult {
             switch outcome {
             case .cancelled: .cancelled
             case .requested(let worker): .requested(worker: worker)
+            case .group: .requestedOfMembers
             case .forced(let worker): .forced(worker: worker)
             case .ended(let state, at: _): .alreadyEnded(state)
             case .unknown: .unknown

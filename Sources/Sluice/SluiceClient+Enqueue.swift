@@ -137,13 +137,13 @@ extension SluiceClient {
         try NameRule.check(queue, role: "queue")
         let sealed = try sealed(operations, queue: queue)
         guard durability != .none else {
-            return (try await broker.enqueueInOrder(sealed, queue: queue, progress: progress), nil)
+            return (try await broker.enqueueLinked(sealed, queue: queue, progress: progress), nil)
         }
         guard let durable = broker as? any DurableBroker else {
             throw OperationsError(.invalidOption, "this broker does not support `durability`: drop it")
         }
         let (outcomes, isConfirmed) = try await durable.confirming(durability, queue: queue) {
-            try await broker.enqueueInOrder(sealed, queue: queue, progress: progress)
+            try await broker.enqueueLinked(sealed, queue: queue, progress: progress)
         }
         return (outcomes, isConfirmed)
     }
@@ -160,12 +160,12 @@ extension SluiceClient {
             guard !operations.contains(where: { $0.links != nil }) else {
                 throw OperationsError(
                     .invalidOption,
-                    "a client with a buffer cannot enqueue operations with unique or limit keys, or that wait for others: use a client without one for them"
+                    "a client with a buffer cannot enqueue operations with unique or limit keys, that wait for others, or that are in groups: use a client without one for them"
                 )
             }
             return try await enqueue(operations, queue: queue, through: buffer, progress)
         }
-        let outcomes = try await broker.enqueueInOrder(operations, queue: queue, progress: progress)
+        let outcomes = try await broker.enqueueLinked(operations, queue: queue, progress: progress)
         return try references(operations, outcomes, queue: queue)
     }
 
@@ -243,6 +243,12 @@ extension EnqueueOutcome {
             throw OperationsError(
                 .notFound,
                 "the operation to wait for, \(name), is not there: it never was, was removed, was untracked, or its time is over",
+                id: operation.id
+            )
+        case .closedGroup(let id):
+            throw OperationsError(
+                .refused,
+                "group \(id) takes no more members: it is not there or no group, has finished, was cancelled, or has \(GroupTerms.mostMembers)",
                 id: operation.id
             )
         case .crowded:

@@ -188,19 +188,37 @@ package final class WorkerService: Service {
         let burst = core.configuration.burst
         if burst == .none { return }
         var pause = Duration.milliseconds(50)
+        var startsBefore: Int?
         while !Task.isCancelled {
-            let isOver = core.queue.withLock { queue in
-                !queue.members.isEmpty && queue.members.allSatisfy { $0.isExhausted(burst, .now) }
+            let (isOver, starts) = core.queue.withLock { queue in
+                let isOver = !queue.members.isEmpty && queue.members.allSatisfy { $0.isExhausted(burst, .now) }
+                return (isOver, queue.share.startCount)
             }
             guard isOver else {
                 await core.pause.wait()
                 pause = .milliseconds(50)
                 continue
             }
-            if await nothingRunsElsewhere() { return stop() }
+            if await nothingRunsElsewhere() {
+                if starts == startsBefore { return stop() }
+                startsBefore = starts
+                await deliverEnds()
+                continue
+            }
             // No wake-up comes when another worker's operation ends: this is asked again, ever less often.
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, .seconds(1))
+        }
+    }
+
+    /// What has ended may let others start, here or in other queues: they hear of it, and all queues are asked once more.
+    private func deliverEnds() async {
+        for name in core.queueNames {
+            while !Task.isCancelled, (try? await core.broker.sweep(queue: name))?.more == true {}
+            _ = await core.broker.carryEnds(of: name)
+        }
+        core.change { queue, _ in
+            for index in queue.walk() { queue.members[index].supply.wake() }
         }
     }
 

@@ -23,7 +23,46 @@ extension RandomSteps {
         return RemoteState(id, status, sequence: sequence, result: result)
     }
 
+    /// Of a group, a member or a callback.
+    mutating func groupLinks() -> OperationLinks {
+        let some = (0..<number(1...2)).map { _ in group() }
+        switch number(1...10) {
+        case 1...3:
+            let terms = GroupTerms(
+                ifAbandoned: chance(0.5) ? .close : .cancel,
+                leaseMilliseconds: Int64(number(1...90_000))
+            )
+            var links = OperationLinks(group: terms)
+            if chance(0.2) { links.groups = Array(Set(some)).sorted() }
+            return links
+        case 4...8:
+            return OperationLinks(groups: Array(Set(some)).sorted(), tells: chance(0.2) ? ["queue-1", "queue-2"] : [])
+        default:
+            return OperationLinks(callback: GroupCallback(GroupCallback.When.allCases[number(0...2)], of: some[0]))
+        }
+    }
+
+    private mutating func group() -> OperationID {
+        chance(0.9) ? groups.randomElement(using: &chance) ?? newID() : ids(1...1)[0]
+    }
+
+    /// Its members may be of another queue, and not there yet.
+    private mutating func groupChange() -> NeedsChange {
+        let group = group()
+        guard chance(0.6) else { return NeedsChange(group, part: chance(0.8) ? .last : .part) }
+        let own = Set(ids(1...2)).filter { $0 != group }.sorted().map { DependencyName($0) }
+        let others = (0..<number(1...2)).map { _ in Self.otherIDs[number(0...Self.otherIDs.count - 1)] }
+        let names = chance(0.6) ? own : Set(others).sorted().map { DependencyName($0, queue: Self.otherQueue) }
+        guard chance(0.8) else { return NeedsChange(group, removed: names) }
+        var links = OperationLinks(members: names)
+        for name in names where name.queue != nil && chance(0.7) {
+            links.said[name] = said(of: name.id, canBeUnknown: true)
+        }
+        return NeedsChange(group, added: links)
+    }
+
     private mutating func change() -> NeedsChange {
+        if chance(0.4) { return groupChange() }
         let id = tracked.randomElement(using: &chance) ?? newID()
         let after = dependencies().filter { $0.id != id }
         var added = chance(0.7) ? OperationLinks(after: after) : nil

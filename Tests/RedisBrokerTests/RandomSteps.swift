@@ -17,6 +17,8 @@ struct RandomSteps {
     /// Hand-outs of the past, the newest last.
     private var past: [Hold] = []
     private var made: UInt64 = 0
+    /// Groups that were made, the newest last; also ids that are none.
+    var groups: [OperationID] = []
     /// On their way.
     private var late: [RandomStep] = []
 
@@ -134,6 +136,7 @@ struct RandomSteps {
         for hold in held where !past.contains(where: { $0.fence == hold.fence }) { past.append(hold) }
         if past.count > 80 { past.removeFirst(past.count - 80) }
         if tracked.count > Self.idsKept { tracked.removeFirst(tracked.count - Self.idsKept) }
+        if groups.count > 6 { groups.removeFirst(groups.count - 6) }
         if untracked.count > Self.idsKept { untracked.removeFirst(untracked.count - Self.idsKept) }
     }
 }
@@ -164,8 +167,9 @@ extension RandomSteps {
             delayMilliseconds: isTracked && chance(0.2) ? Int64(number(1...120_000)) : 0,
             expiresMilliseconds: chance(0.15) ? Int64(number(1...60_000)) : 0,
             envelope: envelope(),
-            links: isTracked && chance(0.2) ? links() : nil
+            links: isTracked && chance(0.25) ? chance(0.3) ? groupLinks() : links() : nil
         )
+        if operation.links?.group != nil { groups.append(operation.id) }
         if isTracked { tracked.append(operation.id) } else { untracked.append(operation.id) }
         return operation
     }

@@ -67,6 +67,23 @@ extension Forwarding {
         try await base.relayed(relay, queue: queue)
     }
 
+    package func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome {
+        try await base.change(change, by: by, queue: queue)
+    }
+
+    package func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome] {
+        try await base.cancel(ids, request: request, queue: queue)
+    }
+
+    package func edges(
+        _ kind: DependencyEdges,
+        of id: OperationID,
+        limit: Int,
+        queue: String
+    ) async throws -> [DependencyName] {
+        try await base.edges(kind, of: id, limit: limit, queue: queue)
+    }
+
     package func ask(queue: String) async throws -> RemoteQuestions { try await base.ask(queue: queue) }
 
     package func beat(_ beat: Beat, queue: String) throws -> BeatReply { try base.beat(beat, queue: queue) }

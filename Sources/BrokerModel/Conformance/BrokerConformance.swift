@@ -14,6 +14,7 @@ package enum BrokerConformance {
         + abandoning + reusing
         + cancelling
         + limiting + rating + sharing + keyRating + uniqueness + dependencies + changedDependencies + remoteDependencies
+        + grouping
         + runningAgain + remembering + scheduling
         + settingAside + cancellingQueues + standing + operating + holding + editing + ending + reading + waiting
         + announcing

@@ -12,6 +12,7 @@ extension QueueModel {
         let state = effectiveState(of: record)
         if state == .executing { return cancelExecuting(id, intent: intent, isForced: request.isForced) }
         if state.isTerminal { return .ended(state, at: endInstant(of: record)) }
+        if state == .blocked, operations[id]?.group != nil { return cancelGroup(id, intent) ? .cancelled : .group }
         cancelWaiting(id, intent)
         return .cancelled
     }
@@ -155,6 +156,7 @@ extension QueueModel {
     mutating func retry(_ id: OperationID) -> ChangeOutcome {
         guard let record = operations[id]?.record else { return .unknown }
         let state = effectiveState(of: record)
+        guard operations[id]?.group == nil else { return .refused(state) }
         switch state {
         case .dead, .cancelled, .expired:
             if let holder = reclaimKey(of: id) { return .taken(by: holder) }
@@ -316,7 +318,7 @@ extension QueueModel {
         guard let stored = operations[id] else { return .unknown }
         let record = stored.record
         let state = effectiveState(of: record)
-        guard state == .blocked, !stored.waitsForTurn else { return .refused(state) }
+        guard state == .blocked, !stored.waitsForTurn, stored.group == nil else { return .refused(state) }
         let element = LaneElement(header: record.header, envelope: [])
         noteLarge(element)
         guard let from = stored.hold?.from else {
@@ -414,7 +416,7 @@ extension CancelOutcome {
     /// It has changed something now.
     var isChange: Bool {
         switch self {
-        case .cancelled, .requested, .forced: true
+        case .cancelled, .requested, .forced, .group: true
         case .ended, .unknown: false
         }
     }

@@ -12,6 +12,7 @@ extension QueueModel {
             let header = stamped(operation)
             var needs = readNeeds(operation.links)
             if let unknown = needs.unknown { return .unknownDependency(unknown) }
+            if let group = groupWithoutRoom(operation.links?.groups ?? []) { return .closedGroup(group) }
             var waitsForTurn = false
             if let unique = operation.links?.unique, unique.yields || needs.failed == nil {
                 switch claimKey(unique, for: operation.id) {
@@ -22,7 +23,7 @@ extension QueueModel {
                 // It may have cancelled what this one depends on.
                 needs = readNeeds(operation.links)
             }
-            let isOpen = operation.links?.isOpen ?? false
+            let isOpen = operation.links?.isOpen ?? false || operation.links?.group != nil
             if waitsForTurn || !needs.isMet || isOpen {
                 storeBlocked(operation, header: header)
                 if waitsForTurn, let key = operation.links?.unique?.key { waitForTurn(operation.id, key) }
@@ -32,7 +33,11 @@ extension QueueModel {
                 earliest = [earliest, firstInstant(of: operation, header: header)].compactMap { $0 }.min()
             }
             operations[operation.id]?.unique = operation.links?.unique
+            operations[operation.id]?.group = operation.links?.group.map { StoredGroup(terms: $0) }
+            if let tells = operation.links?.tells, !tells.isEmpty { dependentQueues[operation.id] = tells }
             if isOpen { open.insert(operation.id) }
+            renewGroup(operation.id)
+            for group in operation.links?.groups ?? [] { enter(operation.id, group: group) }
             addNeeds(operation.id, needs)
             return .created
         }

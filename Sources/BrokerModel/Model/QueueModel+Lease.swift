@@ -28,7 +28,7 @@ extension QueueModel {
             inFlight: workers[worker]?.inFlight.count ?? 0,
             startable: isStartable,
             sweepDue: lapsedWorker != nil || !batches.isEmpty || outbox.count > 0 || !outboxes.isEmpty
-                || asking.first.map { $0.score <= now } ?? false,
+                || isAskDue,
             cancels: workers[worker]?.orders ?? [],
             cancelledThroughFence: cancelledFence,
             queueCancel: queueCancel?.cancellation,

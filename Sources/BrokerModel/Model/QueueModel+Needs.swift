@@ -2,14 +2,14 @@ import Operations
 
 /// A dependency of an operation.
 struct Need: Equatable {
-    var policy: DependencyFailurePolicy
+    var policy: NeedPolicy
     /// The last end of it that the operation has heard of.
     var end: DependencyEnd?
 
     /// Whether it does not hold up the operation any more.
     var isMet: Bool {
         guard let end else { return false }
-        return end == .finished || policy == .run
+        return policy.isMet(byEnd: end == .finished)
     }
 
     /// As the scripts keep it.
@@ -94,29 +94,32 @@ extension QueueModel {
     /// - Returns: the needs in their order; or the id of the first one that is unknown.
     mutating func readNeeds(_ links: OperationLinks?) -> NeedsReading {
         var reading = NeedsReading()
-        for dependency in links?.after ?? [] {
-            guard let (need, heard) = readNeed(dependency, links?.said[dependency.name]) else {
-                reading.unknown = dependency.id
+        for (name, policy) in links?.kept ?? [] {
+            guard let (need, heard) = readNeed(name, policy, links?.said[name]) else {
+                reading.unknown = name.id
                 return reading
             }
-            reading.needs.append((dependency.name, need, heard))
+            reading.needs.append((name, need, heard))
         }
         return reading
     }
 
-    private mutating func readNeed(_ dependency: Dependency, _ said: RemoteState?) -> (need: Need, heard: Int64)? {
-        guard dependency.queue == nil else { return readRemoteNeed(dependency, said) }
-        guard let record = operations[dependency.id]?.record else { return nil }
+    private mutating func readNeed(
+        _ name: DependencyName,
+        _ policy: NeedPolicy,
+        _ said: RemoteState?
+    ) -> (need: Need, heard: Int64)? {
+        guard name.queue == nil else { return readRemoteNeed(name, policy, said) }
+        guard let record = operations[name.id]?.record else { return nil }
         let end = DependencyEnd(effectiveState(of: record))
-        return (
-            Need(policy: dependency.policy, end: end), end == nil ? record.header.sequence - 1 : record.header.sequence
-        )
+        return (Need(policy: policy, end: end), end == nil ? record.header.sequence - 1 : record.header.sequence)
     }
 
     mutating func addNeeds(_ id: OperationID, _ new: NeedsReading) {
         guard !new.needs.isEmpty else { return }
         for (name, need, heard) in new.needs {
             needs[id, default: [:]][name] = need
+            if need.policy == .death { operations[name.id]?.group?.deathCallbacks.append(id) }
             dependents[name, default: ScoredSet()].insert(id, score: heard)
             if name.queue == nil {
                 dependencies.insert(name.id)
@@ -126,6 +129,7 @@ extension QueueModel {
             }
             if need.end == .finished { keepInput(id, name) }
         }
+        for (_, need, _) in new.needs where need.policy == .member { noteMemberEnd(of: id, before: nil, need.end) }
         if let (name, end) = new.failed { cancelDependent(id, of: name, end) }
     }
 
@@ -173,6 +177,7 @@ extension QueueModel {
             isLeft = resolve(ended) || isLeft
             forgetRemoved(ended)
         }
+        eraseNeedlessCallbacks()
         if isLeft || hasNewOutbox { effects.messages.append((nil, .outbox(queue: queue))) }
         hasNewOutbox = false
     }
@@ -236,7 +241,8 @@ extension QueueModel {
         _ ends: [(name: DependencyName, sequence: Int64, end: DependencyEnd)]
     ) {
         var failed: (name: DependencyName, end: DependencyEnd)?
-        var hasMet = false
+        var (hasMet, isRegained) = (false, false)
+        var callback: (policy: NeedPolicy, end: DependencyEnd)?
         for (dependency, sequence, end) in ends {
             guard let need = needs[id]?[dependency] else {
                 forget(id, of: dependency)
@@ -246,7 +252,11 @@ extension QueueModel {
             if need.end != .finished {
                 needs[id]?[dependency]?.end = end
                 if end == .finished { keepInput(id, dependency) }
+                if need.policy == .member {
+                    isRegained = noteMemberEnd(of: id, before: need.end, end) || isRegained
+                }
             }
+            if need.policy == .success || need.policy == .death { callback = (need.policy, end) }
             guard !need.isMet else { continue }
             if needs[id]?[dependency]?.isMet ?? false {
                 hasMet = true
@@ -254,7 +264,8 @@ extension QueueModel {
                 failed = (dependency, end)
             }
         }
-        if hasMet { leaveBlocked(id) }
+        if hasMet && unmetCount(of: id) == 0 { leaveBlocked(id) } else if !hasMet && isRegained { endGroupAgain(id) }
+        if let callback { dropCallback(id, callback.policy, callback.end) }
         guard let failed, let record = operations[id]?.record, effectiveState(of: record) == .blocked else { return }
         cancelDependent(id, of: failed.name, failed.end)
     }
@@ -269,6 +280,7 @@ extension QueueModel {
         guard let stored = operations[id], effectiveState(of: stored.record) == .blocked, !stored.waitsForTurn,
             stored.hold == nil, unmetCount(of: id) == 0
         else { return }
+        if stored.group != nil { return endGroup(id) }
         blocked.remove(id)
         start(id)
     }
@@ -307,7 +319,8 @@ extension QueueModel {
         var links = OperationNeeds()
         let needs = (needs[id] ?? [:]).map { dependency, need in
             OperationNeeds.Need(
-                Dependency(dependency.id, queue: dependency.queue, onFailure: need.policy),
+                dependency,
+                need.policy,
                 isMet: need.isMet,
                 state: state(of: dependency),
                 hasHeard: need.end != nil
@@ -321,6 +334,8 @@ extension QueueModel {
         links.dependents = Array(dependents.prefix(OperationNeeds.shown))
         links.dependentCount = dependents.count
         links.dependentQueues = dependentQueues[id] ?? []
+        links.group = operations[id]?.group?.terms
+        links.missCount = operations[id]?.group?.misses ?? 0
         return links
     }
 
@@ -365,17 +380,32 @@ extension QueueModel {
         let id = change.id
         guard let stored = operations[id] else { return .unknown }
         let state = effectiveState(of: stored.record)
-        guard [.ready, .scheduled, .blocked].contains(state) else { return .refused(state) }
+        let isAdding = change.added.map { $0.dependencyCount > 0 } ?? false
+        let members = change.added?.members.count ?? 0
+        guard isAdding && stored.group != nil ? members == change.added?.dependencyCount : members == 0 else {
+            return .otherKind
+        }
+        if stored.group != nil, isAdding, !takesMembers(id) {
+            return .refused(stored.cancel == nil ? state : .cancelled)
+        }
+        let isOpenedAgain = stored.group != nil && state == .dead && isAdding
+        guard isOpenedAgain || [.ready, .scheduled, .blocked].contains(state) else { return .refused(state) }
         guard stored.hold == nil else { return .held }
         guard change.part == nil || open.contains(id) else { return .notOpen }
         let known = needs[id] ?? [:]
         var added = change.added
-        added?.after.removeAll { known[$0.name]?.policy == $0.policy }
-        let changed = Set((added?.after ?? []).map(\.name).filter { known[$0] != nil })
-        let count = known.count - changed.count + (added?.after.count ?? 0)
-        guard count <= OperationLinks.mostDependencies else { return .tooMany }
+        added?.after.removeAll { known[$0.name]?.policy == NeedPolicy($0.policy) }
+        added?.members.removeAll { known[$0]?.policy == .member }
+        let changed = Set((added?.kept ?? []).map(\.name).filter { known[$0] != nil })
+        let count = known.count - changed.count + (added?.dependencyCount ?? 0)
+        let most = stored.group == nil ? OperationLinks.mostDependencies : GroupTerms.mostMembers
+        guard count <= most else { return .tooMany }
         let reading = readNeeds(added)
         if let unknown = reading.unknown { return .unknownDependency(unknown) }
+        if stored.group != nil {
+            if !reading.needs.isEmpty { openGroupAgain(id) }
+            renewGroup(id)
+        }
         setLinked(id)
         for name in changed { removeNeed(name, of: id) }
         if !reading.isMet { blockWaiting(id, state) }
@@ -389,7 +419,9 @@ extension QueueModel {
     }
 
     private mutating func removeNeed(_ name: DependencyName, of id: OperationID) {
-        if needs[id]?.removeValue(forKey: name) != nil { forget(id, of: name) }
+        guard let need = needs[id]?.removeValue(forKey: name) else { return }
+        forget(id, of: name)
+        if need.policy == .member { noteMemberEnd(of: id, before: need.end, .finished) }
     }
 
     private mutating func blockWaiting(_ id: OperationID, _ state: OperationState) {

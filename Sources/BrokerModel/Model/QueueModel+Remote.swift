@@ -74,13 +74,19 @@ extension QueueModel {
     }
 
     /// What a new operation depends on in another queue. It may have ended since its queue has said how it stands, and this queue may have heard of that.
-    mutating func readRemoteNeed(_ dependency: Dependency, _ said: RemoteState?) -> (need: Need, heard: Int64)? {
-        guard let said, said.status != .unknown else { return nil }
-        let (last, end, isNew) = hear(of: dependency.name, said)
-        if isNew, let end { noteEnded(dependency.name, last, end) }
+    mutating func readRemoteNeed(
+        _ name: DependencyName,
+        _ policy: NeedPolicy,
+        _ said: RemoteState?
+    ) -> (need: Need, heard: Int64)? {
+        // A group waits for members that are about to be enqueued.
+        let said = said ?? RemoteState(name.id, .unknown, sequence: 0)
+        guard said.status != .unknown || policy == .member else { return nil }
+        let (last, end, isNew) = hear(of: name, said)
+        if isNew, let end { noteEnded(name, last, end) }
         let isEnd = DependencyEnd(said.status) != nil
-        if let end, isEnd || last >= said.sequence { return (Need(policy: dependency.policy, end: end), last) }
-        return (Need(policy: dependency.policy, end: nil), max(said.sequence - 1, last))
+        if let end, isEnd || last >= said.sequence { return (Need(policy: policy, end: end), last) }
+        return (Need(policy: policy, end: nil), max(said.sequence - 1, last))
     }
 
     /// Another queue says how its operations stand.
@@ -102,16 +108,29 @@ extension QueueModel {
         for (name, need) in needs[id] ?? [:] where name.queue != nil && !need.isMet { askSoon(name) }
     }
 
+    /// What is looked at again, operations of other queues and open groups: when, and as the scripts call it.
+    private func lookedAt(until instant: Int64, limit: Int) -> ArraySlice<(score: Int64, text: String)> {
+        let names = asking.upTo(instant, limit: limit).map { (score: $0.score, text: "\($0.member)") }
+        let groups = openGroups.upTo(instant, limit: limit).map { (score: $0.score, text: "+\($0.id)") }
+        return (names + groups).sorted { ($0.score, $0.text) < ($1.score, $1.text) }.prefix(limit)
+    }
+
+    var isAskDue: Bool { !lookedAt(until: now, limit: 1).isEmpty }
+
     mutating func ask() -> RemoteQuestions {
         var questions = RemoteQuestions()
-        for entry in asking.upTo(now, limit: Self.askedAtOnce) {
-            guard let pause = look(at: entry.member, &questions) else {
-                asking.remove(entry.member)
-                continue
+        for (_, text) in lookedAt(until: now, limit: Self.askedAtOnce) {
+            if let group = text.first == "+" ? OperationID(String(text.dropFirst())) : nil {
+                lookAtOpener(of: group, &questions)
+            } else if let name = DependencyName(text) {
+                if let pause = look(at: name, &questions) {
+                    asking.insert(name, score: now + pause)
+                } else {
+                    asking.remove(name)
+                }
             }
-            asking.insert(entry.member, score: now + pause)
         }
-        questions.more = asking.first.map { $0.score <= now } ?? false
+        questions.more = isAskDue
         return questions
     }
 
@@ -234,7 +253,7 @@ extension QueueModel {
             ]
             layout.addLine("remote:\(name) \(words.joined(separator: " "))")
         }
-        for entry in asking.entries { layout.addLine("asking \(entry.member) \(entry.score)") }
+        for (score, text) in lookedAt(until: .max, limit: .max) { layout.addLine("asking \(text) \(score)") }
         for (queue, outbox) in outboxes.sorted(by: { $0.key < $1.key }) {
             layout.addLine("outboxes \(queue) \(outbox.freeAt)")
             for entry in outbox.ends.entries { layout.addLine("outbox:\(queue) \(entry.member) \(entry.score)") }

@@ -109,6 +109,12 @@ struct QueueModel {
     /// Over so many edges.
     var edgesLeft = QueueModel.edgesAtOnce
 
+    // Groups, see `QueueModel+Groups.swift`
+    /// When the opener of each has been silent for too long.
+    var openGroups = ScoredSet()
+    /// Callbacks that are not needed any more, in this call.
+    var needlessCallbacks: [OperationID] = []
+
     // Dependencies in other queues, see `QueueModel+Remote.swift`
     var remote: [DependencyName: RemoteOperation] = [:]
     /// When each of them is looked at again.
@@ -197,6 +203,8 @@ struct StoredOperation {
     var waitsForTurn = false
     /// See `LimitKeys`.
     var limitKey: String?
+    /// Of a group.
+    var group: StoredGroup?
 
     init(record: OperationRecord) { self.record = record }
 }

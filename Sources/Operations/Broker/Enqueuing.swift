@@ -86,6 +86,8 @@ package enum EnqueueOutcome: Sendable, Equatable {
     case crowded
     /// It was not enqueued: it is to wait for this operation, which is not in the queue.
     case unknownDependency(OperationID)
+    /// It was not enqueued: this group takes no more members, or is none.
+    case closedGroup(OperationID)
 }
 
 extension NewOperation {

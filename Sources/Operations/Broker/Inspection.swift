@@ -171,6 +171,8 @@ package enum CancelOutcome: Sendable, Equatable {
     case cancelled
     /// It runs; its owner has been told.
     case requested(worker: String)
+    /// It is a group: it takes no more members, and ends as cancelled when those that it has have ended. They are to be cancelled.
+    case group
     /// It ran, and has ended as cancelled; what this worker still writes about it is refused.
     case forced(worker: String)
     /// Its end was there before: cancelled (nothing changed), or finished, dead or expired (too late).

@@ -31,6 +31,14 @@ package enum NeedsOutcome: Sendable, Equatable {
     /// An operator holds it.
     case held
     case unknownDependency(OperationID)
-    /// It would wait for more than `OperationLinks.mostDependencies`.
+    /// It would wait for more than `OperationLinks.mostDependencies`, or it is a group and would have more than `GroupTerms.mostMembers` members.
     case tooMany
+    /// It is a group and what is added are no members, or it is none.
+    case otherKind
+}
+
+/// Changes what operations wait for, and the members of groups.
+package protocol NeedsChanging: Sendable {
+    /// Changes what an operation waits for, before it starts, or the members of a group that has not ended well: at most 500 more, and at most 500 no more.
+    func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome
 }

@@ -5,6 +5,18 @@ package struct OperationLinks: Sendable, Equatable {
     package var limitKey: String?
     /// What it waits for: each operation once, in a call at most `dependenciesOfACall`.
     package var after: [Dependency]
+    /// It is a group, and never runs.
+    package var group: GroupTerms?
+    /// Groups that it enters, before they are sorted into the two below.
+    package var entering: [DependencyName] = []
+    /// Groups of its queue that it enters.
+    package var groups: [OperationID] = []
+    /// Queues with groups that wait for it already.
+    package var tells: [String] = []
+    /// What it is for a group, besides something that waits for it.
+    package var callback: GroupCallback?
+    /// What a change adds to a group.
+    package var members: [DependencyName] = []
     /// More of what it waits for follows, see `NeedsChange`: it does not start before that is complete.
     package var isOpen = false
     /// What the queues of dependencies elsewhere have said of them.
@@ -14,9 +26,35 @@ package struct OperationLinks: Sendable, Equatable {
     package static let dependenciesOfACall = 500
 
     /// nil = nothing links it to others.
-    package init?(unique: UniqueClaim? = nil, limitKey: String? = nil, after: [Dependency] = []) {
-        if unique == nil, limitKey == nil, after.isEmpty { return nil }
-        (self.unique, self.limitKey, self.after) = (unique, limitKey, after)
+    package init?(
+        unique: UniqueClaim? = nil,
+        limitKey: String? = nil,
+        after: [Dependency] = [],
+        entering: [DependencyName] = []
+    ) {
+        if unique == nil, limitKey == nil, after.isEmpty, entering.isEmpty { return nil }
+        (self.unique, self.limitKey, self.after, self.entering) = (unique, limitKey, after, entering)
+    }
+
+    /// Of a group.
+    package init(group: GroupTerms, unique: UniqueClaim? = nil) {
+        (self.group, self.unique, after) = (group, unique, [])
+    }
+
+    /// Of a callback of a group.
+    package init(callback: GroupCallback) { (self.callback, after) = (callback, []) }
+
+    /// Of a member, or of what is to become one.
+    package init(groups: [OperationID] = [], tells: [String] = [], members: [DependencyName] = []) {
+        (self.groups, self.tells, self.members, after) = (groups, tells, members, [])
+    }
+
+    package var dependencyCount: Int { after.count + members.count }
+
+    /// All that it needs, as the scripts keep it.
+    package var kept: [(name: DependencyName, policy: NeedPolicy)] {
+        let callback = callback.map { [(DependencyName($0.group), $0.when.policy)] } ?? []
+        return callback + members.map { ($0, .member) } + after.map { ($0.name, NeedPolicy($0.policy)) }
     }
 
     /// As the enqueue script takes it: lines of a name and a value.
@@ -28,6 +66,13 @@ package struct OperationLinks: Sendable, Equatable {
         }
         if let limitKey { lines.append("limitKey \(limitKey)") }
         if isOpen { lines.append("open 1") }
+        if let group { lines.append("group \(group.ifAbandoned.rawValue) \(group.leaseMilliseconds)") }
+        lines += groups.map { "member \($0)" } + tells.map { "tell \($0)" }
+        if let callback { lines.append("after \(callback.group) \(callback.when.policy.rawValue)") }
+        lines += members.map { name in
+            guard name.queue != nil else { return "after \(name) member" }
+            return "after \(name) member \((said[name]?.status ?? .unknown).rawValue) \(said[name]?.sequence ?? 0)"
+        }
         lines += after.map { dependency in
             let line = "after \(dependency.name) \(dependency.policy.rawValue)"
             guard dependency.queue != nil else { return line }

@@ -11,6 +11,8 @@ package struct OperationNeeds: Sendable, Equatable {
     /// One of its dependencies.
     package struct Need: Sendable, Equatable {
         package var dependency: Dependency
+        /// As it is kept.
+        package var policy: NeedPolicy
         /// Whether the operation waits for it.
         package var isMet: Bool
         /// nil = it has no record any more; of one in another queue, no end of it is known.
@@ -18,8 +20,21 @@ package struct OperationNeeds: Sendable, Equatable {
         /// Whether the operation has heard of an end of it.
         package var hasHeard: Bool
 
+        package init(
+            _ name: DependencyName,
+            _ policy: NeedPolicy,
+            isMet: Bool,
+            state: OperationState?,
+            hasHeard: Bool
+        ) {
+            dependency = Dependency(name.id, queue: name.queue, onFailure: policy.shown)
+            (self.policy, self.isMet, self.state, self.hasHeard) = (policy, isMet, state, hasHeard)
+        }
+
+        /// Of an operation that is no group.
         package init(_ dependency: Dependency, isMet: Bool, state: OperationState?, hasHeard: Bool) {
-            (self.dependency, self.isMet, self.state, self.hasHeard) = (dependency, isMet, state, hasHeard)
+            let policy = NeedPolicy(dependency.policy)
+            self.init(dependency.name, policy, isMet: isMet, state: state, hasHeard: hasHeard)
         }
 
         /// Its state as people read it.
@@ -30,7 +45,7 @@ package struct OperationNeeds: Sendable, Equatable {
         /// Nothing but a person lets the operation go on.
         package var isStuck: Bool {
             guard !isMet, let state else { return !isMet && (dependency.queue == nil || hasHeard) }
-            return hasHeard && state.isTerminal && state != .finished
+            return hasHeard && state.isTerminal && state != .finished && policy != .death
         }
 
         /// Those that it waits for first, then by their names.
@@ -55,5 +70,18 @@ package struct OperationNeeds: Sendable, Equatable {
     /// Other queues that may have more.
     package var dependentQueues: [String] = []
 
+    /// Of a group.
+    package var group: GroupTerms?
+    /// How many members of it have ended otherwise than finished.
+    package var missCount = 0
+
     package init() {}
+}
+
+/// Reads the edges of operations.
+package protocol EdgeReading: Sendable {
+    /// What an operation depends on, or what depends on it, in the order of their names; also in other queues.
+    ///
+    /// - Parameter limit: most of them, at least 1. Which ones they are is undefined if there are more.
+    func edges(_ kind: DependencyEdges, of id: OperationID, limit: Int, queue: String) async throws -> [DependencyName]
 }

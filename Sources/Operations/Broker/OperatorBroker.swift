@@ -1,5 +1,5 @@
 /// What a monitor needs: it reads, and changes nothing. Nothing here is on the hot path.
-package protocol MonitorBroker: StandingCancelReading, ScheduleReading {
+package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeReading {
     /// The queues of the namespace, sorted.
     func queues() async throws -> [String]
 
@@ -38,11 +38,6 @@ package protocol MonitorBroker: StandingCancelReading, ScheduleReading {
     /// - Parameter limit: how far to look in its lane, 1 to `Backlog.limit`.
     /// - Returns: nil if no ready tracked operation has this id.
     func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog?
-
-    /// What an operation depends on, or what depends on it, in the order of their names; also in other queues.
-    ///
-    /// - Parameter limit: most of them, at least 1. Which ones they are is undefined if there are more.
-    func edges(_ kind: DependencyEdges, of id: OperationID, limit: Int, queue: String) async throws -> [DependencyName]
 
     /// What holds back the operations of a limit key.
     func limitKey(_ key: String, queue: String) async throws -> LimitKeyState
@@ -96,12 +91,7 @@ extension MonitorBroker {
 }
 
 /// What an operator needs: it reads, and changes what is in queues.
-package protocol OperatorBroker: MonitorBroker, ScheduleChanging {
-    /// Cancels operations: what waits ends now, what runs is asked to stop.
-    ///
-    /// - Returns: one outcome for each operation, in order.
-    func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome]
-
+package protocol OperatorBroker: MonitorBroker, ScheduleChanging, OperationCancelling {
     /// Cancels everything that is in the queue at this moment, in constant time.
     ///
     /// - Returns: how many were waiting, and how many run and were asked to stop.

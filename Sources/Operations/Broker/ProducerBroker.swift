@@ -1,5 +1,5 @@
 /// What a producer needs: it puts operations into queues and waits for their end.
-package protocol ProducerBroker: ScheduleChanging, LinkingBroker {
+package protocol ProducerBroker: ScheduleChanging, LinkingBroker, NeedsChanging {
     /// Puts operations into a queue, at most `Defaults.batch` and 1 MiB a call. Repeats itself safely while it reconnects.
     ///
     /// - Returns: one outcome for each operation, in order.
@@ -15,9 +15,6 @@ package protocol ProducerBroker: ScheduleChanging, LinkingBroker {
         queue: String,
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome]
-
-    /// Changes what an operation waits for, before it starts: at most 500 more, and at most 500 no more.
-    func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome
 
     /// Waits until all of the operations are terminal; ends early when `timeout` passes.
     ///

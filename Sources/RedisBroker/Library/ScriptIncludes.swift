@@ -41,6 +41,7 @@ enum ScriptIncludes {
         case "finish_cancelled": PackageResources.finish_cancelled_lua
         case "finish_well": PackageResources.finish_well_lua
         case "go_on": PackageResources.go_on_lua
+        case "group_rules": PackageResources.group_rules_lua
         case "leave_blocked": PackageResources.leave_blocked_lua
         case "leave_inflight": PackageResources.leave_inflight_lua
         case "leave_inflight_batch": PackageResources.leave_inflight_batch_lua
@@ -70,6 +71,7 @@ enum ScriptIncludes {
         case "behind": PackageResources.behind_lua
         case "claim_key": PackageResources.claim_key_lua
         case "end_links": PackageResources.end_links_lua
+        case "members": PackageResources.members_lua
         case "stopping": PackageResources.stopping_lua
         case "keep_input": PackageResources.keep_input_lua
         case "needs": PackageResources.needs_lua

@@ -2,7 +2,7 @@
 -- nothing depends on any more is forgotten.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
--- Output   1 if more are to be looked at now, then QUEUE/ID of each to ask for
+-- Output   1 if more are to be looked at now, then QUEUE/ID of each to ask for, and of each open group whose opener is silent "close ID" or "cancel ID"
 -- Events   none
 -- include: base
 -- include: record
@@ -10,6 +10,7 @@
 local AT_ONCE = 50
 local DEPENDENTS = 20
 local SECOND_ASK, NEXT_ASK, IDLE = 60000, 300000, 3600000
+local ABANDONED_AGAIN = 10000
 local reply = { 0 }
 
 -- Of the first dependents: how many are left, and whether one waits for it.
@@ -43,10 +44,20 @@ local function look_at(name)
   return about[2] and NEXT_ASK or SECOND_ASK
 end
 
+-- A group that is open: its opener has said nothing for the time that it has set.
+local function look_at_group(id)
+  local if_abandoned = string.match(call('HGET', extras_key(id), 'group') or '', '^%a+')
+  if not if_abandoned or call('HEXISTS', needs_key(id), OPEN) == 0 then return nil end
+  reply[#reply + 1] = if_abandoned .. ' ' .. id
+  return ABANDONED_AGAIN
+end
+
 call('HDEL', META, '')
 local names = call('ZRANGEBYSCORE', ASKING, '-inf', NOW, 'LIMIT', '0', format('%d', AT_ONCE))
 for i = 1, #names do
-  local pause = look_at(names[i])
+  local group = string.match(names[i], '^%+(%w+)$')
+  local pause
+  if group then pause = look_at_group(group) else pause = look_at(names[i]) end
   if pause then
     call('ZADD', ASKING, format('%d', now + pause), names[i])
   else

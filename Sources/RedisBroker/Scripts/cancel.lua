@@ -3,13 +3,14 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] 1 = store the intent for ids that have no record  ARGV[4] 1 = forced
 -- ARGV[5…] ids, at most 500
--- Output   for each: code, detail. cancelled ''; requested worker; forced worker; f|d|c|e and when it ended; unknown 1 if the intent is stored.
+-- Output   for each: code, detail. cancelled ''; requested worker; group '', its members are to be cancelled; forced worker; f|d|c|e and when it ended; unknown 1 if the intent is stored.
 --          Then, if some have no record, the workers among whose operations cancel_held.lua is to look for them
 -- Events   c for each that ended, with the change
 -- include: base
 -- include: batch_of
 -- include: cancel_one
 -- include: force_cancel
+-- include: members
 -- include: flush
 call('HDEL', META, '')
 local by, reason, is_forced = ARGV[1], ARGV[2], ARGV[4] == '1'
@@ -45,6 +46,10 @@ local function cancel(id)
   if not head then return store_intent(id) end
   local state = state_of(head)
   if state == 'x' then return cancel_executing(id, head) end
+  if state == 'b' and group_members().group_of(id, head) then
+    changed = changed + 1
+    return group_members().cancel(id, by, reason) and 'cancelled' or 'group', ''
+  end
   if state == 'r' or state == 's' or state == 't' or state == 'b' then
     cancel_waiting_one(id, head, by, reason)
     changed = changed + 1

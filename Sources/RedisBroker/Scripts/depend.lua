@@ -1,14 +1,15 @@
--- Changes what an operation that has not started waits for.
+-- Changes what an operation that has not started waits for, or the members of a group that has not ended well.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] id  ARGV[3] lines "after …" as of enqueue_linked: what it waits for besides; '' = nothing
 -- ARGV[4]  part or last, if these are a part, or the last one, of what its producer has left open: see the line "open"; '' = they are not
 -- ARGV[5…] names of what it waits for no more, at most 500
 -- Output   1 and behind it, with a blank before each, the names that are new; 0 unknown, the letter of the state that forbids it, h it is held, o it is not
---          open, n and the id of an unknown dependency, m too many, or an error
+--          open, n and the id of an unknown dependency, m too many, g it is a group and these are no members, or the other way round, or an error
 -- Events   b if it is blocked now, r, s or c if it is that no more, with the change
 -- include: base
 -- include: links
 -- include: change_needs
+-- include: members
 -- include: finish
 -- include: flush
 local by, id = ARGV[1], ARGV[2]
@@ -23,14 +24,22 @@ local function depend(after)
   local head = head_of(id)
   if not head then return '0' end
   local state = state_of(head)
-  if state ~= 'r' and state ~= 's' and state ~= 'b' then return state end
+  local members = group_members()
+  local group = members.group_of(id, head)
+  if members_of(after) ~= (group and #after / 2 or 0) then return 'g' end
+  if group and #after > 0 and not members.may_enter(id, head) then return call('HEXISTS', extras_key(id), 'cancelAt') == 1 and 'c' or state end
+  if not (group and state == 'd' and #after > 0) and state ~= 'r' and state ~= 's' and state ~= 'b' then return state end
   if state == 'b' and call('HEXISTS', extras_key(id), 'heldAt') == 1 then return 'h' end
   local is_open = call('HEXISTS', needs_key(id), OPEN) == 1
   if ARGV[4] ~= '' and not is_open then return 'o' end
   local missing, changed = names_missing(id, after)
-  if call('HLEN', needs_key(id)) - (is_open and 1 or 0) - #changed + #missing / 2 > NEEDS_IN_ALL then return 'm' end
+  if call('HLEN', needs_key(id)) - (is_open and 1 or 0) - #changed + #missing / 2 > (group and members.IN_ALL or NEEDS_IN_ALL) then return 'm' end
   local needs, unknown = read_needs(missing)
   if not needs then return 'n' .. unknown end
+  if group then
+    if #missing > 0 then members.open_again(id, head) end
+    members.renew(id, group)
+  end
   local gone = {}
   for i = 5, #ARGV do gone[i - 4] = ARGV[i] end
   return '1' .. change_needs(id, needs, changed, gone, ARGV[4] == 'last')

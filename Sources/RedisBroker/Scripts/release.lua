@@ -9,6 +9,7 @@
 -- include: leave_waiting
 -- include: enter_queue
 -- include: leave_blocked
+-- include: finish
 -- include: needs
 -- include: flush
 call('HDEL', META, '')
@@ -29,8 +30,8 @@ local function release(id)
   local head = head_of(id)
   if not head then return '0' end
   local state = state_of(head)
-  local about = call('HMGET', extras_key(id), 'turn', 'heldFrom')
-  if state ~= 'b' or about[1] then return state end
+  local about = call('HMGET', extras_key(id), 'turn', 'heldFrom', 'group')
+  if state ~= 'b' or about[1] or about[3] then return state end
   if about[2] then
     leave_hold(id, head, about[2])
   else

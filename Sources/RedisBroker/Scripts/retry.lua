@@ -2,7 +2,7 @@
 -- retrying ones become ready at once.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
--- Output   a character for each: 1 done, the letter of the state that forbids it, 0 unknown, k another operation has its unique key; behind a space
+-- Output   a character for each: 1 done, the letter of the state that forbids it (of a group always), 0 unknown, k another operation has its unique key; behind a space
 --          each the ids of those
 -- Events   r or b for each, with the change
 -- include: base
@@ -61,6 +61,7 @@ local function retry(id)
   local head = head_of(id)
   if not head then return '0' end
   local state = state_of(head)
+  if is_linked(head) and call('HEXISTS', extras_key(id), 'group') == 1 then return state end
   if state == 'd' or state == 'c' or state == 'e' then
     if is_linked(head) and not take_key_again(id) then return 'k' end
     leave_ended(id, head, state)

@@ -55,7 +55,7 @@ struct OperationCancel: Sendable {
             storesIntent: storesIntent,
             isForced: isForced
         )
-        let outcomes = try await client.broker.cancel(ids, request: request, queue: queue)
+        let outcomes = try await client.broker.cancelWithMembers(ids, request: request, queue: queue)
         // Only JSON has the current details.
         let details = invocation.format.isJSON ? try await client.broker.allDetails(ids, queue: queue) : []
         return zip(ids, outcomes).enumerated().map { index, pair in
@@ -93,6 +93,8 @@ struct OperationCancel: Sendable {
             row.kind = "cancelled by force"
         case .requested(let worker):
             (row.text, row.outcome, row.kind) = ("cancelling on \(worker)", "requested", "cancelling")
+        case .group:
+            (row.text, row.outcome, row.kind) = ("cancelling its members", "requested", "cancelling")
         case .ended(.cancelled, at: _):
             (row.text, row.outcome) = ("was cancelled before", "alreadyCancelled")
             row.kind = row.text

@@ -210,7 +210,11 @@ extension MonitorSession {
         case .cancel(let address, let reason):
             change { [inspection, options] in
                 let request = CancelRequest(reason: reason, by: options.identity)
-                let outcome = try await inspection.cancel([address.id], request: request, queue: address.queue).first
+                let outcome = try await inspection.cancelWithMembers(
+                    [address.id],
+                    request: request,
+                    queue: address.queue
+                ).first
                 return Notice(address.id, outcome)
             }
         case .plan(let change): plan(change)
@@ -289,7 +293,7 @@ extension Notice {
         let id = "…" + id.description.suffix(ShortID.minimum)
         switch outcome {
         case .cancelled, .forced: self.init("\(id) cancelled", .cancelled)
-        case .requested: self.init("\(id): cancel requested", .cancelled)
+        case .requested, .group: self.init("\(id): cancel requested", .cancelled)
         case .ended(let state, _):
             self.init("\(id) is already \(state.rawValue); nothing was changed", .warning)
         case .unknown, nil: self.init("\(id) does not exist any more; nothing was changed", .warning)

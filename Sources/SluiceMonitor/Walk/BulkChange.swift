@@ -151,7 +151,7 @@ package struct BulkRun: Sendable {
     /// - Returns: for each operation why it was left as it was; nil = the change is done, or requested.
     private func apply(_ ids: [OperationID], _ request: CancelRequest, queue: String) async throws -> [String?] {
         switch change.kind {
-        case .cancel: try await broker.cancel(ids, request: request, queue: queue).map(Self.refusal)
+        case .cancel: try await broker.cancelWithMembers(ids, request: request, queue: queue).map(Self.refusal)
         case .retry: try await broker.retry(ids, by: request.by, queue: queue).map(Self.refusal)
         case .hold:
             try await broker.hold(ids, by: request.by, reason: request.reason, queue: queue).map(Self.refusal)
@@ -162,7 +162,7 @@ package struct BulkRun: Sendable {
 
     private static func refusal(_ outcome: CancelOutcome) -> String? {
         switch outcome {
-        case .cancelled, .requested, .forced, .ended(.cancelled, _): nil
+        case .cancelled, .requested, .forced, .group, .ended(.cancelled, _): nil
         case .ended(let state, _): "is \(state.rawValue)"
         case .unknown(let isStored): isStored ? nil : "is unknown"
         }

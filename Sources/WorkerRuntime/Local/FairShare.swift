@@ -43,6 +43,8 @@ struct FairShare: Sendable {
 
     private var parts: [Part] = []
     private var greatestWeight = 1
+    /// How many operations have started so far.
+    private(set) var startCount = 0
     /// The queue whose operations were started last, and how many of them one after the other.
     private var streak: (queue: Int?, count: Int) = (nil, 0)
     private var lastStart: Instant?
@@ -118,6 +120,7 @@ struct FairShare: Sendable {
     /// An operation of a queue has started.
     mutating func starts(_ index: Int, _ now: Instant) {
         if streak.queue == index { streak.count += 1 }
+        startCount += 1
         parts[index].lastTurn = now
         parts[index].lastStart = now
         lastStart = now

@@ -150,6 +150,18 @@ extension CommandLineTests {
             #expect(try await sluice("doctor", "--deep").code == 0)
         }
 
+        @Test("A burst does not end while an end is on its way to another queue")
+        func burst() async throws {
+            var ids = [try await sluice.enqueue("noop", "-q", "mail")]
+            for step in 1...20 {
+                ids.append(
+                    try await sluice.enqueue("noop", "-q", ["mail", "images"][step % 2], "--after", ids[step - 1])
+                )
+            }
+            #expect(try await sluice("worker", "-q", "mail,images", "--burst").code == 0)
+            #expect(try await sluice.state(ids[20]) == "finished")
+        }
+
         @Test(
             "Lines of a batch wait for each other in any order, also over several queues; they are printed in their order"
         )

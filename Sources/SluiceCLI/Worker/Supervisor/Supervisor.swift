@@ -10,8 +10,6 @@ import Synchronization
 /// Runs a worker as several processes: starts them, restarts those that end, hands back the operations of a dead one at once, and passes
 /// signals on.
 final class Supervisor: Sendable {
-    /// How long to wait until programs of a killed worker have ended, in milliseconds. Their guards usually need a few.
-    private static let patienceForGuards = 10_000
     /// How often to try to hand back. After that, a sweep does it when the lease has lapsed.
     private static let tries = 5
 
@@ -187,10 +185,13 @@ final class Supervisor: Sendable {
         }
     }
 
+    /// How long to wait until programs of a killed worker have ended, in milliseconds: as long as its lease may last. Their guards usually need a few.
+    private var patienceForGuards: Int { Int(configuration.lease / .milliseconds(1)) }
+
     private func waitForPrograms() async {
         let areGone = await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [self] in
-                let areGone = OrphanedGuards.collect(sparing: { known }, within: Self.patienceForGuards)
+                let areGone = OrphanedGuards.collect(sparing: { known }, within: patienceForGuards)
                 continuation.resume(returning: areGone)
             }
         }

@@ -4,7 +4,7 @@
 local POLICIES = { join = true, skip = true, replace = true, enqueue = true, debounce = true, keepLatest = true }
 local UNIQUE_KEY_BYTES = 128
 local LIMIT_KEY_BYTES = 128
-local FAILURE_POLICIES = { cancel = true, run = true, hold = true }
+local FAILURE_POLICIES = { cancel = true, run = true, hold = true, member = true, success = true, death = true }
 -- Dependencies of an operation, and bytes of its links.
 local NEEDS = 500
 local LINKS_BYTES = 98304
@@ -14,6 +14,7 @@ local CHECKS = {
   ifExists = function(value) return POLICIES[value] end,
   limitKey = function(value) return #value <= LIMIT_KEY_BYTES and not find(value, '[^%w._-]') end,
   open = function(value) return value == '1' end,
+  group = function(value) return (find(value, '^close [1-9]%d*$') or find(value, '^cancel [1-9]%d*$')) and #value <= 17 end,
   freshFor = function(value) return find(value, '^[1-9]%d*$') and #value <= 14 end,
 }
 
@@ -37,6 +38,16 @@ local function add_after(links, value)
   return true
 end
 
+-- A group of this queue, or a queue with a group that knows of the operation already.
+local function add_to(links, name, value)
+  local GROUPS = 8
+  local list = links[name] or {}
+  links[name] = list
+  list[#list + 1] = value
+  if name == 'tell' then return is_queue_name(value) and #list <= GROUPS end
+  return #value == 26 and not find(value, '%W') and #list <= GROUPS
+end
+
 local function links_of(text)
   local links = {}
   if #text > LINKS_BYTES then return nil end
@@ -44,14 +55,26 @@ local function links_of(text)
     local name, value = string.match(line, '^(%a+) (.+)$')
     if name == 'after' then
       if not add_after(links, value) then return nil end
+    elseif name == 'member' or name == 'tell' then
+      if not add_to(links, name, value) then return nil end
     else
       if not name or links[name] or not CHECKS[name] or not CHECKS[name](value) then return nil end
       links[name] = value
     end
   end
   if links.open and not links.after then return nil end
-  if not links.unique ~= not links.ifExists or not (links.unique or links.limitKey or links.after) then return nil end
+  if links.group and (links.limitKey or links.after) then return nil end
+  if not links.unique ~= not links.ifExists or not next(links) then return nil end
   return links
+end
+
+-- How many of these dependencies are members of a group.
+local function members_of(after)
+  local n = 0
+  for i = 2, after and #after or 0, 2 do
+    if after[i] == 'member' then n = n + 1 end
+  end
+  return n
 end
 
 -- By the numbers of their arguments; or nil and what is wrong.
@@ -60,7 +83,7 @@ local function read_links(groups)
   for _, group in ipairs(groups) do
     for at = group.from, is_linked(group.front) and group.from + 2 * group.count - 1 or 0, 2 do
       all[at] = links_of(ARGV[at])
-      if not all[at] or (all[at].limitKey ~= nil) ~= has_limit_key(group.front) then return nil, 'ERR sluice: argument ' .. at .. ' is not the links of an operation: lines of a name and a value' end
+      if not all[at] or members_of(all[at].after) > 0 or (all[at].limitKey ~= nil) ~= has_limit_key(group.front) then return nil, 'ERR sluice: argument ' .. at .. ' is not the links of an operation: lines of a name and a value' end
     end
   end
   return all

@@ -3,6 +3,7 @@
 -- include: leave_waiting
 -- include: leave_blocked
 -- include: set_linked
+-- include: group_rules
 
 -- Those of these pairs (name, policy) that it does not wait for already with this policy, with what is said of them; and the names among these that it
 -- waits for with another one.
@@ -36,6 +37,7 @@ local function remove_need(id, name)
   call('HDEL', needs_key(id), name)
   call('ZREM', dependents_key(name), id)
   if not is_met(before, policy) then call('HINCRBY', extras_key(id), 'unmet', '-1') end
+  if policy == 'member' then group_rules().note_member_end(id, before, 'f') end
 end
 
 -- Returns the names that are new, with a blank before each.

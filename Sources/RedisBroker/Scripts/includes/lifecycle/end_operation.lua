@@ -36,6 +36,19 @@ local function note_end(id, header, state, at)
   if is_linked(header) then end_links(id, header, state) end
 end
 
+-- It has ended in this call in this state, and does so again. Returns whether it has.
+local function forget_end(id, state)
+  local list = ended and ended[state] or {}
+  for i = 2, #list, 2 do
+    if list[i] == id then
+      table.remove(list, i)
+      table.remove(list, i - 1)
+      return true
+    end
+  end
+  return false
+end
+
 -- `failures` is its number of used attempts, three digits; `revision` changes where a reference stays behind. `ended_at`, text: its end was
 -- counted and announced then; nil = it ends now.
 local function finish(id, head, state, failures, revision, ended_at)

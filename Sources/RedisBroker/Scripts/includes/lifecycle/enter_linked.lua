@@ -2,6 +2,7 @@
 -- include: enter_new
 -- include: claim_key
 -- include: add_needs
+-- include: members
 
 local function create(id, header, state, links, envelope)
   create_record(record_key(id), new_record(header, state, NOW36, envelope))
@@ -9,6 +10,7 @@ local function create(id, header, state, links, envelope)
   if links.unique then call('HSET', extras, 'unique', links.unique) end
   if links.freshFor then call('HSET', extras, 'freshFor', links.freshFor) end
   if links.limitKey then call('HSET', extras, 'limitKey', links.limitKey) end
+  if links.tell then call('HSET', extras, 'dependentQueues', concat(links.tell, ' ')) end
 end
 
 -- Until its turn at a unique key comes, or what it needs has ended.
@@ -32,12 +34,14 @@ local function enter_place(id, header, due)
 end
 
 -- Returns an outcome, and the id that it is about: 1 created, 0 one with this id exists, n a dependency is unknown, u another one has its unique key, m
--- too many wait for the key.
+-- too many wait for the key, g a group takes no more members.
 local function enter_linked(front, number, links, operation)
   local id = sent_id_of(operation)
   if call('EXISTS', record_key(id)) == 1 then return '0' end
   local needs, unknown = read_needs(links.after or {})
   if not needs then return 'n', unknown end
+  local closed = links.member and group_members().first_without_room(links.member)
+  if closed then return 'g', closed end
   local place, other = 'start', nil
   -- What is cancelled at once takes the place of none.
   if links.unique and (yields(links.ifExists) or not needs.failed) then
@@ -49,11 +53,13 @@ local function enter_linked(front, number, links, operation)
   if place == 'many' then return 'm' end
   local due, deadline = due_of(front), expiry_of(front)
   local header = stamped(front, due, deadline) .. format('%011x', number) .. id
-  local waits = place == 'wait' or needs.unmet > 0 or links.open
+  local waits = place == 'wait' or needs.unmet > 0 or links.open or links.group
   create(id, header, waits and 'b' or due and 's' or 'r', links, sent_envelope_of(operation))
   if waits then enter_waiting(id, header, links, place) else enter_place(id, header, due) end
   if deadline then expire_at(id, deadline) end
-  if links.open then leave_open(id) end
+  if links.open or links.group then leave_open(id) end
+  if links.group then group_members().open(id, links.group) end
+  for i = 1, links.member and #links.member or 0 do group_members().enter(id, header, links.member[i]) end
   if #needs > 0 then add_needs(id, needs) end
   return '1'
 end

@@ -5,6 +5,7 @@
 -- include: pass_keys
 -- include: end_links
 -- include: keep_input
+-- include: group_rules
 local RESOLVED_AT_ONCE = 50
 local EDGES_AT_ONCE = 500
 local left_to_resolve, edges_left = RESOLVED_AT_ONCE, EDGES_AT_ONCE
@@ -35,6 +36,7 @@ end
 -- One dependent hears of ends. What has no such need any more was released, or is gone. `heard` gathers by dependency who has heard of its end.
 local function hear(id, dependencies, states, heard)
   local needs, changed, met, failed = call('HMGET', needs_key(id), unpack(dependencies)), {}, 0, nil
+  local is_regained, ended_group, callback
   for i = 1, #dependencies do
     local dependency, state = dependencies[i], states[i]
     local policy, before = read_need(needs[i])
@@ -46,7 +48,9 @@ local function hear(id, dependencies, states, heard)
       if before ~= 'f' then
         changed[#changed + 1], changed[#changed + 2] = dependency, need_of(policy, state)
         if state == 'f' then keep_input(id, dependency) end
+        if policy == 'member' then is_regained = group_rules().note_member_end(id, before, state) or is_regained end
       end
+      if policy == 'success' or policy == 'death' then callback, ended_group = policy, state end
       if not is_met(before, policy) then
         if is_met(state, policy) then
           met = met + 1
@@ -57,7 +61,12 @@ local function hear(id, dependencies, states, heard)
     end
   end
   if #changed > 0 then call('HSET', needs_key(id), unpack(changed)) end
-  if met > 0 and call('HINCRBY', extras_key(id), 'unmet', format('%d', -met)) <= 0 then leave_blocked(id) end
+  if met > 0 and call('HINCRBY', extras_key(id), 'unmet', format('%d', -met)) <= 0 then
+    leave_blocked(id)
+  elseif is_regained then
+    group_rules().end_again(id)
+  end
+  if callback then group_rules().drop_callback(id, callback, ended_group) end
   if failed then
     local head = head_of(id)
     if head and state_of(head) == 'b' then cancel_dependent(id, head, dependencies[failed], states[failed]) end
@@ -87,6 +96,7 @@ function go_on()
     ended_dependencies = nil
     if list then is_left = resolve(list) or is_left end
   end
+  if rules_of_groups then rules_of_groups.erase_callbacks() end
   if is_left or has_new_outbox then pcall('PUBLISH', CHANNELS .. 'control', 'outbox') end
   has_new_outbox = false
 end

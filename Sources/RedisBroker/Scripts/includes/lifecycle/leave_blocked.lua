@@ -1,12 +1,14 @@
 -- Something that a blocked operation waits for is there.
 -- include: enter_queue
+-- include: group_rules
 
 -- If that was the last, it is ready, or scheduled if its time is to come. Its deadline counts as before.
-local function leave_blocked(id)
+function leave_blocked(id)
   local head = head_of(id)
   if not head or state_of(head) ~= 'b' then return end
-  local others = call('HMGET', extras_key(id), 'turn', 'heldAt', 'unmet')
+  local others = call('HMGET', extras_key(id), 'turn', 'heldAt', 'unmet', 'group')
   if others[1] or others[2] or tonumber(others[3] or 0) > 0 then return end
+  if others[4] then return group_rules().end_group(id, head) end
   call('ZREM', PREFIX .. 'blocked', id)
   if ready_at_of(head) > now then
     enter_set(id, head, 's', ready_at_of(head))

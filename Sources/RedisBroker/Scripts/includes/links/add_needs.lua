@@ -5,6 +5,7 @@
 -- include: keep_input
 -- include: set_linked
 -- include: cancel_waiting
+-- include: group_rules
 
 local function read_own_need(id)
   local head = head_of(id)
@@ -15,8 +16,9 @@ end
 
 -- `said` is what its queue has said of it: see add_after. It may have ended since, and this queue may have heard of that. What this queue hears first by
 -- this, others that wait for it hear as well.
-local function read_remote_need(name, said)
-  if said.state == '?' then return nil, id_of_name(name) end
+local function read_remote_need(name, said, policy)
+  -- A group waits for members that are about to be enqueued.
+  if said.state == '?' and policy ~= 'member' then return nil, id_of_name(name) end
   local last, ended, is_new = hear_of(name, said.sequence, said.state)
   if is_new then note_ended_dependency(name, last, ended) end
   if ended and (is_end(said.state) or last >= said.sequence) then return { id = name, state = ended, heard = last } end
@@ -30,7 +32,7 @@ local function read_needs(after)
   for i = 1, #after, 2 do
     local name, policy = after[i], after[i + 1]
     local need, unknown
-    if is_remote(name) then need, unknown = read_remote_need(name, after[name]) else need, unknown = read_own_need(name) end
+    if is_remote(name) then need, unknown = read_remote_need(name, after[name], policy) else need, unknown = read_own_need(name) end
     if not need then return nil, unknown end
     need.policy = policy
     needs[#needs + 1] = need
@@ -53,6 +55,7 @@ local function add_needs(id, needs)
   for i = 1, #needs do
     local need = needs[i]
     call('HSET', needs_key(id), need.id, need_of(need.policy, need.state))
+    if need.policy == 'death' then group_rules().note_death_callback(need.id, id) end
     call('ZADD', dependents_key(need.id), format('%.0f', need.heard), id)
     if need.head then
       call('HSET', extras_key(need.id), 'dependents', '1')
@@ -63,5 +66,8 @@ local function add_needs(id, needs)
     if need.state == 'f' then keep_input(id, need.id) end
   end
   call('HINCRBY', extras_key(id), 'unmet', format('%d', needs.unmet))
+  for i = 1, #needs do
+    if needs[i].policy == 'member' then group_rules().note_member_end(id, '-', needs[i].state) end
+  end
   if needs.failed then cancel_dependent(id, head_of(id), needs.failed.id, needs.failed.state) end
 end

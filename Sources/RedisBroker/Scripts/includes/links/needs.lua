@@ -5,6 +5,7 @@
 -- of, or less than its sequence. A retry gives the dependency a higher sequence, so its next end counts again. `outbox` has those that ended and of whose end not all
 -- dependents have heard: by sequence, and how they ended.
 -- A dependency in another queue is called QUEUE/ID in all of these; see remote.lua. The need OPEN says that the producer has not said all yet.
+-- Needs of groups have the policy member, and callbacks need their group with the policies success and death; see members.lua.
 -- include: keys
 local OUTBOX = PREFIX .. 'outbox'
 local function needs_key(id) return PREFIX .. 'needs:' .. id end
@@ -32,6 +33,9 @@ end
 local function is_end(state) return find(ENDS, state, 1, true) ~= nil end
 
 -- Whether a dependency in this state does not hold up any more what depends on it with this policy.
-local function is_met(state, policy) return state == 'f' or (policy == 'run' and is_end(state)) end
+local function is_met(state, policy)
+  if policy == 'death' then return false end
+  return state == 'f' or ((policy == 'run' or policy == 'member') and is_end(state))
+end
 local function need_of(policy, state) return policy .. ' ' .. (is_end(state) and state or '-') end
 local function read_need(need) return string.match(need or '', '^(%a+) (.)$') end

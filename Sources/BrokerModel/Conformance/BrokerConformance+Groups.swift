@@ -1,0 +1,348 @@
+import Operations
+
+// Groups end when their members have.
+extension BrokerConformance {
+    static let grouping: [ConformanceCheck] = groupEnds + groupCallbacks + groupRefusals + remoteGroups
+
+    private static let groupEnds: [ConformanceCheck] = [
+        ConformanceCheck("A group is blocked while it is open or members have not ended, finishes then, and never runs")
+        {
+            bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let members = try await bench.members(2, of: group)
+            let running = try await bench.claim(worker, 9).operations
+            try bench.expect(running.map(\.id), members, "the group is not handed out")
+            _ = try await bench.complete(running[0], worker)
+            let shown = try await bench.existing(group).links
+            try bench.expect(shown.isOpen && shown.needCount == 2 && shown.unmetCount == 2, true, "one has not ended")
+            _ = try await bench.complete(running[1], worker)
+            try await bench.expectState(group, .blocked)
+            try await bench.close(group)
+            try await bench.expectState(group, .finished)
+            try bench.expect(try await bench.claim(worker).operations.count, 0, "nothing can start")
+            try bench.expect(try await bench.close(group, isOpen: false), .refused(.finished), "it has ended")
+        },
+        ConformanceCheck("An empty group finishes when it is closed; a closed one takes members until it has ended") {
+            bench in
+            let worker = try bench.worker()
+            let (empty, group) = (try await bench.group(), try await bench.group())
+            try await bench.close(empty)
+            try await bench.expectState(empty, .finished)
+            let first = try await bench.members(1, of: group)[0]
+            try await bench.close(group)
+            try bench.expect(try await bench.close(group, isOpen: false), .notOpen, "it is closed")
+            let running = try await bench.claimOne(worker)
+            try bench.expect(running.id, first, "the first")
+            let second = try await bench.members(1, of: group)[0]
+            _ = try await bench.complete(running, worker)
+            try await bench.expectState(group, .blocked)
+            let next = try await bench.claimOne(worker)
+            try bench.expect(next.id, second, "the second")
+            _ = try await bench.complete(next, worker)
+            try await bench.expectState(group, .finished)
+        },
+        ConformanceCheck(
+            "A group of which a member is dead is dead; when that one is tried again and finishes, so does it"
+        ) {
+            bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let last = try await bench.dependent(on: [Dependency(group, onFailure: .hold)])
+            let members = try await bench.members(2, of: group)
+            try await bench.close(group)
+            let running = try await bench.claim(worker, 9).operations
+            _ = try await bench.complete(running[0], worker)
+            _ = try await bench.fail(running[1], worker, .dead)
+            try await bench.expectState(group, .dead)
+            try bench.expect(try await bench.existing(group).links.missCount, 1, "one has not finished")
+            _ = try await bench.broker.retry([members[1]], by: "ann", queue: bench.queue)
+            try await bench.expectState(group, .dead)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            try await bench.expectState(group, .finished)
+            try await bench.expectState(last, .ready)
+        },
+        ConformanceCheck("A member that is tried again may add others: a dead group is blocked again") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let member = try await bench.members(1, of: group)[0]
+            try await bench.close(group)
+            _ = try await bench.fail(try await bench.claimOne(worker), worker, .dead)
+            try await bench.expectState(group, .dead)
+            _ = try await bench.broker.retry([member], by: "ann", queue: bench.queue)
+            let running = try await bench.claimOne(worker)
+            let child = try await bench.members(1, of: group)[0]
+            try await bench.expectState(group, .blocked)
+            _ = try await bench.complete(running, worker)
+            try await bench.expectState(group, .blocked)
+            let next = try await bench.claimOne(worker)
+            try bench.expect(next.id, child, "what was added")
+            _ = try await bench.complete(next, worker)
+            try await bench.expectState(group, .finished)
+        },
+        ConformanceCheck("Groups may be in groups") { bench in
+            let worker = try bench.worker()
+            let outer = try await bench.group()
+            let inner = try await bench.group(in: outer)
+            _ = try await bench.members(1, of: inner)
+            try await bench.close(inner)
+            try await bench.close(outer)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            try await bench.expectState(inner, .finished)
+            try await bench.expectState(outer, .finished)
+        },
+        ConformanceCheck(
+            "What was enqueued before can be a member, and a removed member counts as one that has not finished"
+        ) {
+            bench in
+            let ids = try await bench.enqueue(2)
+            let group = try await bench.group()
+            let change = NeedsChange(group, added: OperationLinks(members: ids.map { DependencyName($0) }))
+            try bench.expect(
+                try await bench.broker.change(change, by: "ann", queue: bench.queue),
+                .done(added: ids.map { DependencyName($0) }),
+                "they are added"
+            )
+            try await bench.close(group)
+            _ = try await bench.broker.remove([ids[0]], by: "ann", queue: bench.queue)
+            try await bench.expectState(group, .blocked)
+            _ = try await bench.broker.change(
+                NeedsChange(group, removed: [DependencyName(ids[1])]),
+                by: "ann",
+                queue: bench.queue
+            )
+            try await bench.expectState(group, .dead)
+        },
+        ConformanceCheck(
+            "A cancelled group takes no more members, and ends as cancelled when those that it has have ended"
+        ) {
+            bench in
+            let worker = try bench.worker()
+            let (empty, group) = (try await bench.group(), try await bench.group())
+            let members = try await bench.members(2, of: group)
+            let running = try await bench.claimOne(worker)
+            let request = CancelRequest(reason: "wrong", by: "ann")
+            let outcomes = try await bench.broker.cancelWithMembers(
+                [empty, group],
+                request: request,
+                queue: bench.queue
+            )
+            try bench.expect(outcomes, [.cancelled, .group], "the outcomes")
+            try await bench.expectState(empty, .cancelled)
+            try await bench.expectState(group, .blocked)
+            try await bench.expectState(members[1], .cancelled)
+            let late = NewOperation(envelope: BrokerBench.envelope(), links: OperationLinks(groups: [group]))
+            try bench.expect(
+                try await bench.broker.enqueue([late], queue: bench.queue),
+                [.closedGroup(group)],
+                "one more member"
+            )
+            _ = try await bench.fail(running, worker, .cancelled)
+            try await bench.expectState(group, .cancelled)
+            try bench.expect(try await bench.existing(group).cancel?.reason, "wrong", "why")
+        },
+    ]
+
+    private static let groupCallbacks: [ConformanceCheck] = [
+        ConformanceCheck("Callbacks start once at their time; what is not needed is removed") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let callbacks = try await bench.callbacks(of: group)
+            _ = try await bench.members(1, of: group)
+            try await bench.close(group)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            try await bench.expectState(group, .finished)
+            try await bench.expectState(callbacks.success, .ready)
+            try await bench.expectState(callbacks.end, .ready)
+            try bench.expect(try await bench.detail(callbacks.firstDeath) == nil, true, "no member is dead")
+        },
+        ConformanceCheck("The first death starts its callback at once; success waits for a retry") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let callbacks = try await bench.callbacks(of: group)
+            let members = try await bench.members(2, of: group)
+            try await bench.close(group)
+            let running = try await bench.claim(worker, 9).operations
+            _ = try await bench.fail(running[0], worker, .dead)
+            try await bench.expectState(callbacks.firstDeath, .ready)
+            try await bench.expectState(callbacks.end, .blocked)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            _ = try await bench.fail(running[1], worker, .dead)
+            try await bench.expectState(callbacks.firstDeath, .finished)
+            try await bench.expectState(callbacks.end, .ready)
+            try await bench.expectState(callbacks.success, .blocked)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            _ = try await bench.broker.retry(members, by: "ann", queue: bench.queue)
+            for again in try await bench.claim(worker, 9).operations { _ = try await bench.complete(again, worker) }
+            try await bench.expectState(callbacks.success, .ready)
+            try await bench.expectState(callbacks.end, .finished)
+        },
+        ConformanceCheck("With a cancelled group, the callback of its success is removed") { bench in
+            let group = try await bench.group()
+            let callbacks = try await bench.callbacks(of: group)
+            let request = CancelRequest(reason: "", by: "ann")
+            _ = try await bench.broker.cancelWithMembers([group], request: request, queue: bench.queue)
+            try await bench.expectState(group, .cancelled)
+            try bench.expect(try await bench.detail(callbacks.success) == nil, true, "it has not finished")
+            try bench.expect(try await bench.detail(callbacks.firstDeath) == nil, true, "no member is dead")
+            try await bench.expectState(callbacks.end, .ready)
+        },
+    ]
+
+    private static let groupRefusals: [ConformanceCheck] = [
+        ConformanceCheck("What has finished, is unknown or no group takes no members; a group waits for members only") {
+            bench in
+            let (group, plain) = (try await bench.group(), try await bench.enqueue()[0])
+            try await bench.close(group)
+            for closed in [group, plain, OperationID()] {
+                let new = NewOperation(envelope: BrokerBench.envelope(), links: OperationLinks(groups: [closed]))
+                let outcomes = try await bench.broker.enqueue([new], queue: bench.queue)
+                try bench.expect(outcomes, [.closedGroup(closed)], "the outcome")
+            }
+            let open = try await bench.group()
+            let wrong = [
+                NeedsChange(open, added: OperationLinks(after: [Dependency(plain)])),
+                NeedsChange(plain, added: OperationLinks(members: [DependencyName(open)])),
+            ]
+            for change in wrong {
+                let outcome = try await bench.broker.change(change, by: "ann", queue: bench.queue)
+                try bench.expect(outcome, .otherKind, "the outcome")
+            }
+        },
+        ConformanceCheck("A group is neither released nor tried again") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            _ = try await bench.members(1, of: group)
+            let released = try await bench.broker.release([group], by: "ann", queue: bench.queue)
+            try bench.expect(released, [.refused(.blocked)], "a release")
+            try await bench.close(group)
+            _ = try await bench.fail(try await bench.claimOne(worker), worker, .dead)
+            let retried = try await bench.broker.retry([group], by: "ann", queue: bench.queue)
+            try bench.expect(retried, [.refused(.dead)], "a retry")
+        },
+        ConformanceCheck("An open group whose opener is silent for its lease is named until it is closed") { bench in
+            let closing = try await bench.group()
+            let cancelling = try await bench.group(.cancel)
+            try await bench.advance(.seconds(50))
+            let renewal = NeedsChange(closing, part: .part)
+            _ = try await bench.broker.change(renewal, by: "ann", queue: bench.queue)
+            try await bench.advance(.seconds(11))
+            try bench.expect(
+                try await bench.broker.ask(queue: bench.queue).abandoned,
+                [AbandonedGroup(cancelling, .cancel)],
+                "who is silent"
+            )
+            try await bench.advance(.seconds(50))
+            let silent = try await bench.broker.ask(queue: bench.queue).abandoned
+            try bench.expect(Set(silent.map(\.id)), [closing, cancelling], "who is silent")
+            for group in silent { try await bench.broker.end(group, queue: bench.queue) }
+            try await bench.expectState(closing, .finished)
+            try await bench.expectState(cancelling, .cancelled)
+            try await bench.advance(.seconds(20))
+            try bench.expect(try await bench.broker.ask(queue: bench.queue).abandoned, [], "who is silent")
+        },
+    ]
+
+    private static let remoteGroups: [ConformanceCheck] = [
+        ConformanceCheck("A group waits for members of another queue before they are enqueued, and hears of their ends")
+        {
+            bench in
+            let other = BrokerBench.otherQueue
+            let there = BrokerBench(bench.broker, queue: other) { try await bench.advance($0) }
+            let worker = try there.worker()
+            let group = try await bench.group()
+            let member = NewOperation(envelope: BrokerBench.envelope(), links: OperationLinks(tells: [bench.queue]))
+            let name = DependencyName(member.id, queue: other)
+            let change = NeedsChange(group, added: OperationLinks(members: [name]))
+            let outcome = try await bench.broker.change(change, by: "ann", queue: bench.queue)
+            try bench.expect(outcome, .done(added: [name]), "the outcome")
+            try await bench.close(group)
+            try await bench.expectState(group, .blocked)
+            _ = try await bench.broker.enqueue([member], queue: other)
+            _ = try await there.fail(try await there.claimOne(worker), worker, .dead)
+            _ = await bench.broker.carryEnds(of: other)
+            try await bench.expectState(group, .dead)
+            _ = try await bench.broker.retry([member.id], by: "ann", queue: other)
+            _ = try await there.complete(try await there.claimOne(worker), worker)
+            _ = await bench.broker.carryEnds(of: other)
+            try await bench.expectState(group, .finished)
+        },
+        ConformanceCheck("A member whose producer died before its enqueue counts as removed after 10 minutes") {
+            bench in
+            let group = try await bench.group()
+            let name = DependencyName(OperationID(), queue: BrokerBench.otherQueue)
+            let change = NeedsChange(group, added: OperationLinks(members: [name]))
+            _ = try await bench.broker.change(change, by: "ann", queue: bench.queue)
+            try await bench.close(group)
+            for _ in 0..<2 {
+                try await bench.expectState(group, .blocked)
+                try await bench.advance(.seconds(300))
+                if let error = await bench.broker.carryEnds(of: bench.queue) { throw error }
+            }
+            try await bench.expectState(group, .dead)
+        },
+        ConformanceCheck("A cancel of a group reaches its members in other queues, and groups in it") { bench in
+            let other = BrokerBench.otherQueue
+            let there = BrokerBench(bench.broker, queue: other) { try await bench.advance($0) }
+            let group = try await bench.group()
+            let inner = try await bench.group(in: group)
+            let nested = try await bench.members(1, of: inner)[0]
+            let member = try await there.enqueue()[0]
+            let said = try await bench.broker.link([member], in: other, from: bench.queue)
+            var links = OperationLinks(members: [DependencyName(member, queue: other)])
+            links.said[DependencyName(member, queue: other)] = said[0]
+            _ = try await bench.broker.change(NeedsChange(group, added: links), by: "ann", queue: bench.queue)
+            let request = CancelRequest(reason: "", by: "ann")
+            _ = try await bench.broker.cancelWithMembers([group], request: request, queue: bench.queue)
+            try await there.expectState(member, .cancelled)
+            try await bench.expectState(nested, .cancelled)
+            try await bench.expectState(inner, .cancelled)
+            _ = await bench.broker.carryEnds(of: other)
+            try await bench.expectState(group, .cancelled)
+        },
+    ]
+}
+
+extension BrokerBench {
+    /// An open group.
+    fileprivate func group(
+        _ ifAbandoned: AbandonedGroupPolicy = .close,
+        in outer: OperationID? = nil
+    ) async throws -> OperationID {
+        var links = OperationLinks(group: GroupTerms(ifAbandoned: ifAbandoned, leaseMilliseconds: 60_000))
+        links.groups = outer.map { [$0] } ?? []
+        let group = NewOperation(envelope: BrokerBench.envelope(), links: links)
+        try expect(try await broker.enqueue([group], queue: queue), [.created], "the group")
+        return group.id
+    }
+
+    fileprivate func members(_ count: Int, of group: OperationID) async throws -> [OperationID] {
+        let members = (0..<count).map { _ in
+            NewOperation(envelope: BrokerBench.envelope(), links: OperationLinks(groups: [group]))
+        }
+        let outcomes = try await broker.enqueue(members, queue: queue)
+        try expect(outcomes, Array(repeating: .created, count: count), "the members")
+        return members.map(\.id)
+    }
+
+    /// - Parameter isOpen: then it has to be closed.
+    @discardableResult
+    fileprivate func close(_ group: OperationID, isOpen: Bool = true) async throws -> NeedsOutcome {
+        let outcome = try await broker.closeGroup(group, by: "ann", queue: queue)
+        if isOpen { try expect(outcome, .done(added: []), "it is closed") }
+        return outcome
+    }
+
+    fileprivate func callbacks(
+        of group: OperationID
+    ) async throws -> (success: OperationID, end: OperationID, firstDeath: OperationID) {
+        let all = GroupCallback.When.allCases.map { when in
+            NewOperation(
+                envelope: BrokerBench.envelope(),
+                links: OperationLinks(callback: GroupCallback(when, of: group))
+            )
+        }
+        try expect(try await broker.enqueue(all, queue: queue), [.created, .created, .created], "the callbacks")
+        return (all[0].id, all[1].id, all[2].id)
+    }
+}

@@ -1,0 +1,60 @@
+/// Cancels operations.
+package protocol OperationCancelling: Sendable {
+    /// Cancels operations: what waits ends now, what runs is asked to stop. Of a group it cancels no member, see `cancelWithMembers`.
+    ///
+    /// - Returns: one outcome for each operation, in order.
+    func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome]
+}
+
+/// What closes and cancels groups.
+package protocol GroupBroker: NeedsChanging, OperationCancelling, EdgeReading {}
+
+extension NeedsChanging {
+    /// Closes a group: it ends when the members that it has have ended. One that is closed already stays so.
+    package func closeGroup(_ id: OperationID, by: String, queue: String) async throws -> NeedsOutcome {
+        try await change(NeedsChange(id, part: .last), by: by, queue: queue)
+    }
+
+}
+
+extension GroupBroker {
+    /// What becomes of a group whose opener says nothing.
+    package func end(_ group: AbandonedGroup, queue: String) async throws {
+        switch group.policy {
+        case .close: _ = try await closeGroup(group.id, by: "worker", queue: queue)
+        case .cancel:
+            let request = CancelRequest(reason: "its opener was silent", by: "worker")
+            _ = try await cancelWithMembers([group.id], request: request, queue: queue)
+        }
+    }
+}
+
+extension OperationCancelling where Self: EdgeReading {
+    /// Cancels operations, and of groups all members, in whatever queues they are. A group takes no more members before its members are read,
+    /// so none is missed; a call that breaks off leaves a group that ends as cancelled, and the same call goes on with it.
+    ///
+    /// - Returns: one outcome for each operation, in order.
+    package func cancelWithMembers(
+        _ ids: [OperationID],
+        request: CancelRequest,
+        queue: String
+    ) async throws -> [CancelOutcome] {
+        let outcomes = try await cancel(ids, request: request, queue: queue)
+        var groups = zip(ids, outcomes).filter { $1 == .group }.map { DependencyName($0.0, queue: queue) }
+        var seen = Set(groups)
+        while let group = groups.popLast() {
+            let home = group.queue ?? queue
+            let members = try await edges(.needs, of: group.id, limit: .max, queue: home)
+            for (other, names) in Dictionary(grouping: members, by: { $0.queue ?? home }) {
+                for start in stride(from: 0, to: names.count, by: Defaults.batch) {
+                    let part = names[start..<min(start + Defaults.batch, names.count)].map(\.id)
+                    for (id, outcome) in zip(part, try await cancel(part, request: request, queue: other))
+                    where outcome == .group && seen.insert(DependencyName(id, queue: other)).inserted {
+                        groups.append(DependencyName(id, queue: other))
+                    }
+                }
+            }
+        }
+        return outcomes
+    }
+}

@@ -1,0 +1,84 @@
+-- How groups end: finished if all members have finished, cancelled if it was cancelled, else dead; see members.lua. And their callbacks. A callback needs
+-- its group: with the policy `success` it starts when the group has finished, waits while it is dead, since members may be tried again, and is removed
+-- if it is cancelled; with the policy `death` it starts when the first member is dead, and is removed if the group ends without that.
+-- What only calls with groups need is made by one function, and not with each run of the script.
+-- include: end_operation
+-- include: leave_waiting
+-- include: outboxes
+-- include: erase
+local leave_blocked
+local rules_of_groups
+local function group_rules()
+  if rules_of_groups then return rules_of_groups end
+  local rules, needless = {}, {}
+  rules_of_groups = rules
+
+  local function end_of_group(id)
+    local about = call('HMGET', extras_key(id), 'cancelAt', 'misses')
+    if about[1] then return 'c' end
+    return tonumber(about[2] or 0) > 0 and 'd' or 'f'
+  end
+
+  -- It is closed, and all its members have ended.
+  function rules.end_group(id, head)
+    leave_waiting(id, head)
+    finish(id, head, end_of_group(id), failures_of(head))
+  end
+
+  -- It was dead, and a member that was tried again has finished: that may have been the last that had not. The new sequence makes its end count.
+  function rules.end_again(id)
+    local head = head_of(id)
+    if not head or stored_state_of(head) ~= 'd' or end_of_group(id) ~= 'f' then return end
+    if forget_end(id, 'd') then add('dead', 1) else leave_ended(id, head, 'd') end
+    take_back_end(id)
+    add('notEnqueued', 1)
+    add('reopened', 1)
+    finish(id, with_sequence(head, call('HINCRBY', META, 'sequence', 1)), 'f', failures_of(head))
+  end
+
+  function rules.note_death_callback(group, id)
+    local before = call('HGET', extras_key(group), 'deathCallbacks')
+    call('HSET', extras_key(group), 'deathCallbacks', before and before .. ' ' .. id or id)
+  end
+
+  local function start_death_callbacks(group)
+    local ids = call('HGET', extras_key(group), 'deathCallbacks')
+    if not ids then return end
+    call('HDEL', extras_key(group), 'deathCallbacks')
+    for id in string.gmatch(ids, '%w+') do
+      if call('HDEL', needs_key(id), group) == 1 then
+        call('ZREM', dependents_key(group), id)
+        call('HINCRBY', extras_key(id), 'unmet', '-1')
+        leave_blocked(id)
+      end
+    end
+  end
+
+  local function is_miss(state) return is_end(state) and state ~= 'f' end
+
+  -- A member has ended in this way, and before in that one. Returns whether it had not finished, and has now.
+  function rules.note_member_end(group, before, state)
+    local misses = (is_miss(state) and 1 or 0) - (is_miss(before) and 1 or 0)
+    if misses ~= 0 then call('HINCRBY', extras_key(group), 'misses', format('%d', misses)) end
+    if state == 'd' then start_death_callbacks(group) end
+    return misses < 0
+  end
+
+  -- Its group has ended in a way in which this callback is not needed: it goes at the end of the call.
+  function rules.drop_callback(id, policy, state)
+    local head = (policy == 'death' or (state ~= 'f' and state ~= 'd')) and head_of(id)
+    if not head or state_of(head) ~= 'b' then return end
+    leave_waiting(id, head)
+    end_links(id, head, 'm')
+    needless[#needless + 1] = id
+  end
+
+  function rules.erase_callbacks()
+    if #needless == 0 then return end
+    erase(needless)
+    add('removed', #needless)
+    needless = {}
+  end
+
+  return rules
+end

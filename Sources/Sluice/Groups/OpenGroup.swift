@@ -1,0 +1,111 @@
+import Operations
+import Synchronization
+
+/// A group in the body of `SluiceClient.withGroup`: adds members to it.
+public final class OpenGroup: Sendable {
+    /// For how long workers wait for its opener; it is heard of three times as often.
+    static let lease: Duration = .seconds(60)
+
+    /// The group.
+    public let group: OperationGroup
+
+    /// What is to be sent, in order; consecutive operations of one type with the same options in bulk.
+    private let batches = Mutex<[any SendableBatch]>([])
+    private var client: SluiceClient { group.reference.client }
+
+    init(_ group: OperationGroup) { self.group = group }
+
+    /// Adds an operation. It is sent when the body returns, with many others.
+    ///
+    /// - Parameters:
+    ///   - operation: the member.
+    ///   - options: queue, priority, delay and so on.
+    public func add<Body: DistributedOperation>(_ operation: Body, _ options: EnqueueOptions...) {
+        add([operation], EnqueueOptions(options))
+    }
+
+    /// Adds operations. They are sent when the body returns.
+    ///
+    /// - Parameters:
+    ///   - operations: the members.
+    ///   - options: for each of them.
+    public func add<Body: DistributedOperation>(_ operations: [Body], _ options: EnqueueOptions...) {
+        add(operations, EnqueueOptions(options))
+    }
+
+    private func add<Body: DistributedOperation>(_ operations: [Body], _ options: EnqueueOptions) {
+        let batch = MemberBatch(operations, EnqueueOptions(options, .group(group)))
+        batches.withLock { batches in
+            let last = batches.last as? MemberBatch<Body>
+            if let joined = last?.joined(with: batch) {
+                batches[batches.count - 1] = joined
+            } else {
+                batches.append(batch)
+            }
+        }
+    }
+
+    /// Enqueues an operation at once as a member.
+    ///
+    /// - Parameters:
+    ///   - operation: the member.
+    ///   - options: queue, priority, delay and so on.
+    /// - Returns: a handle to wait for the result, follow or cancel the operation.
+    /// - Throws: as `SluiceClient.enqueue(_:_:)`.
+    @discardableResult
+    public func enqueue<Body: DistributedOperation>(
+        _ operation: Body,
+        _ options: EnqueueOptions...
+    ) async throws -> OperationHandle<Body> {
+        try await client.enqueue(operation, EnqueueOptions(options), .group(group))
+    }
+
+    /// Sends what was added so far, and returns when it is enqueued.
+    ///
+    /// - Throws: as the enqueue of many. What went before is enqueued then.
+    public func send() async throws {
+        let batches = batches.withLock { batches in
+            defer { batches = [] }
+            return batches
+        }
+        for batch in batches { try await batch.send(client) }
+    }
+
+    /// Says to the workers that the opener is there, until the task is cancelled.
+    func renewing() -> Task<Void, Never> {
+        let (id, queue, client) = (group.id, group.queue, client)
+        return Task {
+            while !Task.isCancelled {
+                try? await Task.sleep(for: Self.lease / 3)
+                if Task.isCancelled { return }
+                _ = try? await client.broker.change(
+                    NeedsChange(id, part: .part),
+                    by: SluiceClient.identity,
+                    queue: queue
+                )
+            }
+        }
+    }
+}
+
+private protocol SendableBatch: Sendable {
+    func send(_ client: SluiceClient) async throws
+}
+
+/// Operations of one type with the same options.
+private struct MemberBatch<Body: DistributedOperation>: SendableBatch {
+    private var operations: [Body]
+    private let options: EnqueueOptions
+
+    init(_ operations: [Body], _ options: EnqueueOptions) { (self.operations, self.options) = (operations, options) }
+
+    /// nil = their options differ, or are of one operation only.
+    func joined(with other: MemberBatch) -> MemberBatch? {
+        guard options == other.options, options.id == nil else { return nil }
+        var joined = self
+        joined.operations += other.operations
+        return joined
+    }
+
+    func send(_ client: SluiceClient) async throws { try await client.enqueue(operations, options) }
+}

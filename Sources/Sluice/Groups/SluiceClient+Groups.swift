@@ -1,0 +1,254 @@
+import Operations
+
+extension SluiceClient {
+    /// Runs a piece of work as a group: enqueues what the body adds, in bulk, and closes the group when the body returns.
+    ///
+    /// ```swift
+    /// let nightly = try await sluice.withGroup("nightly", onSuccess: Report(day: day)) { group in
+    ///     for page in pages { group.add(Sync(page: page)) }
+    /// }
+    /// for try await progress in nightly.progressChanges { print(progress.fraction) }
+    /// ```
+    ///
+    /// Callbacks are operations of the group's queue that are enqueued with it, `blocked`, and start at their time exactly once. If the body
+    /// throws, the group is cancelled with all its members. If the process dies, the workers do with the group what `ifAbandoned` says, after a minute.
+    ///
+    /// - Parameters:
+    ///   - name: what people see, 1 to 128 characters; see `NameRule`.
+    ///   - options: the queue of the group, its id, tags, headers, expiry or groups that it is in. Others are refused.
+    ///   - onSuccess: starts when all members have finished, also after a retry of some. Removed if the group is cancelled.
+    ///   - onEnd: starts when all members have ended, however.
+    ///   - onFirstDeath: starts when the first member is dead. Removed if the group ends without that.
+    ///   - ifAbandoned: what becomes of the group if this process dies before the body has returned.
+    ///   - body: adds members.
+    /// - Returns: the group, closed.
+    /// - Throws: `OperationsError` with `.invalidName` or `.invalidOption`, `.refused` if a group of this id has finished or was cancelled,
+    ///   `.unavailable` if Redis cannot be reached; and what the body throws.
+    @discardableResult
+    public func withGroup(
+        _ name: String,
+        _ options: EnqueueOptions...,
+        onSuccess: (any DistributedOperation)? = nil,
+        onEnd: (any DistributedOperation)? = nil,
+        onFirstDeath: (any DistributedOperation)? = nil,
+        ifAbandoned: AbandonedGroupPolicy = .cancel,
+        _ body: (OpenGroup) async throws -> Void
+    ) async throws -> OperationGroup {
+        let group = try await openGroup(
+            name,
+            EnqueueOptions(options),
+            onSuccess: onSuccess,
+            onEnd: onEnd,
+            onFirstDeath: onFirstDeath,
+            ifAbandoned: ifAbandoned,
+            lease: OpenGroup.lease
+        )
+        let open = OpenGroup(group)
+        let renewal = open.renewing()
+        defer { renewal.cancel() }
+        do {
+            try await body(open)
+            try await open.send()
+        } catch {
+            // What cancels this task must not keep the members from being cancelled.
+            await Task { _ = try? await group.cancel(reason: "its opener has thrown an error") }.value
+            throw error
+        }
+        try await group.close()
+        return group
+    }
+
+    /// Opens a group to which members are added until it is closed; see `withGroup`, which closes it by itself.
+    ///
+    /// - Parameters:
+    ///   - name: what people see, 1 to 128 characters; see `NameRule`.
+    ///   - options: as of `withGroup`.
+    ///   - onSuccess: starts when all members have finished, also after a retry of some. Removed if the group is cancelled.
+    ///   - onEnd: starts when all members have ended, however.
+    ///   - onFirstDeath: starts when the first member is dead. Removed if the group ends without that.
+    ///   - ifAbandoned: what becomes of the group if nothing is added for the time of the lease and it was not closed.
+    ///   - lease: that time, 1 second to 7 days.
+    /// - Returns: the group, open. If one with the same id is there, that one as it is.
+    /// - Throws: as `withGroup`.
+    public func openGroup(
+        _ name: String,
+        _ options: EnqueueOptions...,
+        onSuccess: (any DistributedOperation)? = nil,
+        onEnd: (any DistributedOperation)? = nil,
+        onFirstDeath: (any DistributedOperation)? = nil,
+        ifAbandoned: AbandonedGroupPolicy = .close,
+        lease: Duration = .seconds(3600)
+    ) async throws -> OperationGroup {
+        try await openGroup(
+            name,
+            EnqueueOptions(options),
+            onSuccess: onSuccess,
+            onEnd: onEnd,
+            onFirstDeath: onFirstDeath,
+            ifAbandoned: ifAbandoned,
+            lease: lease
+        )
+    }
+
+    /// A group by its id.
+    ///
+    /// - Parameters:
+    ///   - id: of the group. No call is made: what is no group is noticed when something is done with it.
+    ///   - queue: the queue in which it is kept.
+    public func group(_ id: OperationID, queue: String = Defaults.queue) -> OperationGroup {
+        OperationGroup(OperationReference(id: id, queue: queue, client: self))
+    }
+
+    private func openGroup(
+        _ name: String,
+        _ options: EnqueueOptions,
+        onSuccess: (any DistributedOperation)?,
+        onEnd: (any DistributedOperation)?,
+        onFirstDeath: (any DistributedOperation)?,
+        ifAbandoned: AbandonedGroupPolicy,
+        lease: Duration
+    ) async throws -> OperationGroup {
+        let id = options.id ?? OperationID()
+        let given: [(GroupCallback.When, (any DistributedOperation)?)] = [
+            (.success, onSuccess), (.end, onEnd), (.firstDeath, onFirstDeath),
+        ]
+        var callbacks: [NewOperation] = []
+        for (when, operation) in given {
+            guard let operation else { continue }
+            callbacks.append(try await callback(operation, when, of: id, queue: options.queueName))
+        }
+        return try await openGroup(name, id: id, options, callbacks: callbacks, ifAbandoned, lease: lease)
+    }
+
+    /// - Parameter callbacks: see `callback`.
+    package func openGroup(
+        _ name: String,
+        id: OperationID,
+        _ options: EnqueueOptions,
+        callbacks: [NewOperation] = [],
+        _ ifAbandoned: AbandonedGroupPolicy,
+        lease: Duration
+    ) async throws -> OperationGroup {
+        try NameRule.check(name, role: "group")
+        try options.checkForGroup()
+        guard lease >= .seconds(1), lease.wholeMilliseconds <= GroupTerms.longestLease else {
+            throw OperationsError(.invalidOption, "the lease of a group is \(lease): use 1 second to 7 days")
+        }
+        var options = options
+        options.id = id
+        var new = try options.operation(
+            name: GroupTerms.name,
+            arguments: (["name": .string(name)] as JSONValue).serializedBytes(),
+            serverTime: nil
+        )
+        var links = OperationLinks(
+            group: GroupTerms(ifAbandoned: ifAbandoned, leaseMilliseconds: lease.wholeMilliseconds)
+        )
+        links.entering = new.links?.entering ?? []
+        new.links = links
+        let references = try await enqueue([new] + callbacks, queue: options.queueName, durability: .none)
+        return OperationGroup(references[0])
+    }
+
+    private func callback(
+        _ operation: some DistributedOperation,
+        _ when: GroupCallback.When,
+        of group: OperationID,
+        queue: String
+    ) async throws -> NewOperation {
+        let options = EnqueueOptions(.queue(queue))
+        let encoded = try await Encoding(options: options, own: nil, serverTime: nil).operations([operation])[0]
+        return encoded.callback(when, of: group)
+    }
+
+    /// - Parameter names: with their queues.
+    package func add(_ names: [DependencyName], to group: OperationGroup) async throws {
+        let members = names.map { DependencyName($0.id, queue: $0.queue == group.queue ? nil : $0.queue) }
+        for part in members.parts {
+            var links = OperationLinks(members: part)
+            links.said = try await said(of: part, queue: group.queue)
+            let change = NeedsChange(group.id, added: links)
+            switch try await broker.change(change, by: Self.identity, queue: group.queue) {
+            case .done(let new): try await refuseCycle(of: new, in: group)
+            case .unknown: throw group.reference.notFound
+            case .unknownDependency(let id): throw Self.unknownMember(DependencyName(id), of: group.id)
+            case .otherKind:
+                throw OperationsError(
+                    .notFound,
+                    "operation \(group.id) in queue \(group.queue) is no group",
+                    id: group.id
+                )
+            case .tooMany:
+                throw OperationsError(
+                    .refused,
+                    "group \(group.id) would have more than \(GroupTerms.mostMembers) members: use groups in a group",
+                    id: group.id
+                )
+            case .refused, .held, .notOpen:
+                throw OperationsError(
+                    .refused,
+                    "group \(group.id) takes no more members: it has finished or was cancelled",
+                    id: group.id
+                )
+            }
+        }
+    }
+
+    /// - Throws: `.invalidOption` if one of the new members waits for the group, which takes all of them out again.
+    private func refuseCycle(of members: [DependencyName], in group: OperationGroup) async throws {
+        do {
+            guard let other = try await first(of: members, thatWaitsFor: group.reference) else { return }
+            throw OperationsError(.invalidOption, "operation \(other) waits for group \(group.id)", id: group.id)
+        } catch {
+            _ = try? await broker.change(
+                NeedsChange(group.id, removed: members),
+                by: Self.identity,
+                queue: group.queue
+            )
+            throw error
+        }
+    }
+
+    /// What the queues of these say of them, so that they tell the group's queue how each ends.
+    private func said(of members: [DependencyName], queue: String) async throws -> [DependencyName: RemoteState] {
+        let said = try await broker.said(of: members.map { Dependency($0.id, queue: $0.queue) }, queue: queue)
+        if let unknown = said.first(where: { $0.value.status == .unknown }) {
+            throw Self.unknownMember(unknown.key, of: nil)
+        }
+        return said
+    }
+
+    private static func unknownMember(_ name: DependencyName, of group: OperationID?) -> OperationsError {
+        OperationsError(
+            .notFound,
+            "operation \(name) is not there: it never was, was removed, was untracked, or its time is over",
+            id: group
+        )
+    }
+}
+
+extension NewOperation {
+    /// As a callback. Its id is made of the group's, so that a group that is opened twice has it once.
+    package func callback(_ when: GroupCallback.When, of group: OperationID) -> NewOperation {
+        var operation = self
+        operation.id = OperationID(key: "\(group) \(when.rawValue)")
+        operation.links = OperationLinks(callback: GroupCallback(when, of: group))
+        return operation
+    }
+}
+
+extension EnqueueOptions {
+    /// - Throws: `.invalidOption` for what makes no sense for what never runs.
+    fileprivate func checkForGroup() throws(OperationsError) {
+        let wrong: [(Bool, String)] = [
+            (tracked == false, "untracked"), (priority != nil, "priority"), (start != nil, "delay, at"),
+            (attempts != nil, "attempts"), (runTimeout != nil, "runTimeout"), (uniqueness != nil, "unique"),
+            (limitKey != nil, "key"), (!dependencies.isEmpty, "after"), (durability != nil, "durability"),
+        ]
+        guard let (_, option) = wrong.first(where: \.0) else { return }
+        throw OperationsError(
+            .invalidOption,
+            "a group never runs, so it takes no option \(option): give it to the operations that are added"
+        )
+    }
+}
