@@ -129,6 +129,7 @@ extension RedisBroker {
             case UInt8(ascii: "m"): .crowded
             case UInt8(ascii: "n"): .unknownDependency(try id())
             case UInt8(ascii: "g"): .closedGroup(try id())
+            case UInt8(ascii: "x"): .staleRun
             default: .exists
             }
         }

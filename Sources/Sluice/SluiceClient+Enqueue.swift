@@ -251,6 +251,8 @@ extension EnqueueOutcome {
                 "group \(id) takes no more members: it is not there or no group, has finished, was cancelled, or has \(GroupTerms.mostMembers)",
                 id: operation.id
             )
+        case .staleRun:
+            throw OperationsError(.leaseLost, "the run that is to enqueue this has ended", id: operation.id)
         case .crowded:
             let key = operation.links?.unique?.key ?? ""
             throw OperationsError(

@@ -42,6 +42,18 @@ extension RandomSteps {
         }
     }
 
+    /// Of a run: what starts with its completion.
+    mutating func children(_ hold: Hold) -> RandomStep {
+        let run = RunClaim(worker: hold.worker, fence: hold.fence, id: hold.header.id)
+        let group = NewOperation(id: newID(), envelope: envelope(), links: OperationLinks(run: run))
+        groups.append(group.id)
+        let children = (0..<number(0...2)).map { _ in
+            let callback = GroupCallback(.success, of: group.id)
+            return NewOperation(id: newID(), envelope: envelope(), links: OperationLinks(callback: callback))
+        }
+        return .enqueue([group] + children)
+    }
+
     private mutating func group() -> OperationID {
         chance(0.9) ? groups.randomElement(using: &chance) ?? newID() : ids(1...1)[0]
     }

@@ -55,7 +55,7 @@ struct RandomSteps {
 
     private mutating func fresh(held: [Hold], load: Int, hasToken: Bool) -> RandomStep {
         switch number(1...100) {
-        case 1...20: return load < Self.mostLoad ? enqueue() : claim()
+        case 1...20: return load < Self.mostLoad ? enqueue(held) : claim()
         case 21...34: return .advance(jump())
         case 35...44: return beat()
         case 45...58: return claim()
@@ -153,8 +153,9 @@ extension RandomSteps {
         return .enqueue(operations)
     }
 
-    private mutating func enqueue() -> RandomStep {
+    private mutating func enqueue(_ held: [Hold]) -> RandomStep {
         if chance(0.02) { return dependents() }
+        if chance(0.08), let hold = (chance(0.9) ? held : past).randomElement(using: &chance) { return children(hold) }
         let isTracked = chance(0.6)
         return .enqueue((0..<number(1...6)).map { _ in operation(tracked: isTracked) })
     }
@@ -210,7 +211,7 @@ extension RandomSteps {
     private static let keys = ["acme", "bolt", "c.o-d_e"]
 
     /// Now and then so large that an answer cannot hold many.
-    private mutating func envelope() -> [UInt8] {
+    mutating func envelope() -> [UInt8] {
         let padding = chance(0.004) ? String(repeating: "x", count: 140_000) : ""
         return Array(#"{"name":"step","args":{"n":\#(made),"padding":"\#(padding)"}}"#.utf8)
     }

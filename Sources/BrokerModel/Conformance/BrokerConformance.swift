@@ -14,7 +14,7 @@ package enum BrokerConformance {
         + abandoning + reusing
         + cancelling
         + limiting + rating + sharing + keyRating + uniqueness + dependencies + changedDependencies + remoteDependencies
-        + grouping
+        + grouping + children
         + runningAgain + remembering + scheduling
         + settingAside + cancellingQueues + standing + operating + holding + editing + ending + reading + waiting
         + announcing

@@ -12,7 +12,10 @@ extension QueueModel {
             let header = stamped(operation)
             var needs = readNeeds(operation.links)
             if let unknown = needs.unknown { return .unknownDependency(unknown) }
-            if let group = groupWithoutRoom(operation.links?.groups ?? []) { return .closedGroup(group) }
+            if let group = groupWithoutRoom(operation.links?.groups ?? []) ?? needs.needless {
+                return .closedGroup(group)
+            }
+            if let run = operation.links?.run, !holds(run) { return .staleRun }
             var waitsForTurn = false
             if let unique = operation.links?.unique, unique.yields || needs.failed == nil {
                 switch claimKey(unique, for: operation.id) {
@@ -23,7 +26,8 @@ extension QueueModel {
                 // It may have cancelled what this one depends on.
                 needs = readNeeds(operation.links)
             }
-            let isOpen = operation.links?.isOpen ?? false || operation.links?.group != nil
+            let isOpen =
+                operation.links?.isOpen ?? false || operation.links?.group != nil || operation.links?.run != nil
             if waitsForTurn || !needs.isMet || isOpen {
                 storeBlocked(operation, header: header)
                 if waitsForTurn, let key = operation.links?.unique?.key { waitForTurn(operation.id, key) }
@@ -37,6 +41,7 @@ extension QueueModel {
             if let tells = operation.links?.tells, !tells.isEmpty { dependentQueues[operation.id] = tells }
             if isOpen { open.insert(operation.id) }
             renewGroup(operation.id)
+            if let run = operation.links?.run { openRun(run, operation.id) }
             for group in operation.links?.groups ?? [] { enter(operation.id, group: group) }
             addNeeds(operation.id, needs)
             return .created

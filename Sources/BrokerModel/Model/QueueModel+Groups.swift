@@ -24,7 +24,7 @@ extension QueueModel {
     }
 
     mutating func renewGroup(_ id: OperationID) {
-        guard open.contains(id), let terms = operations[id]?.group?.terms else { return }
+        guard open.contains(id), let terms = operations[id]?.group?.terms, terms.leaseMilliseconds > 0 else { return }
         openGroups.insert(id, score: now + terms.leaseMilliseconds)
     }
 
@@ -114,6 +114,30 @@ extension QueueModel {
             add("removed")
         }
         needlessCallbacks = []
+    }
+
+    func holds(_ run: RunClaim) -> Bool {
+        guard let element = workers[run.worker.description]?.inFlight[run.fence] else { return false }
+        return element.id == run.id && element.header.tracked && operations[run.id] != nil
+    }
+
+    mutating func openRun(_ run: RunClaim, _ group: OperationID) {
+        operations[group]?.group = StoredGroup(terms: GroupTerms(ifAbandoned: .cancel, leaseMilliseconds: 0))
+        operations[run.id]?.runGroup = group
+        setLinked(run.id)
+    }
+
+    /// A run has ended for which its body has enqueued others: with a completion they start, otherwise they go.
+    mutating func endRun(of id: OperationID, isCompleted: Bool) {
+        guard let group = operations[id]?.runGroup else { return }
+        operations[id]?.runGroup = nil
+        guard let record = operations[group]?.record, effectiveState(of: record) == .blocked,
+            open.remove(group) != nil
+        else { return }
+        if !isCompleted {
+            operations[group]?.cancel = CancelIntent(at: now, by: "run", reason: "the run has not finished")
+        }
+        leaveBlocked(group)
     }
 
     /// - Returns: whether it has ended.

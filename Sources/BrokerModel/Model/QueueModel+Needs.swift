@@ -76,6 +76,11 @@ struct NeedsReading {
         }
         return nil
     }
+
+    /// A callback of a group that has ended in a way in which it is not needed.
+    var needless: OperationID? {
+        needs.last { $0.need.policy == .success && !$0.need.isMet && $0.need.end.map { $0 != .dead } ?? false }?.name.id
+    }
 }
 
 // What depends on others waits until they have ended.
@@ -152,6 +157,7 @@ extension QueueModel {
     /// It has ended, or is removed: what waits for it goes on before the call ends.
     mutating func endLinks(of id: OperationID, _ end: DependencyEnd) {
         if end == .removed { forgetNeeds(of: id) }
+        if end == .finished { endRun(of: id, isCompleted: true) }
         endTurn(of: id)
         guard let sequence = operations[id]?.record.header.sequence else { return }
         if dependencies.contains(id) { noteEnded(DependencyName(id), sequence, end) }

@@ -77,7 +77,8 @@ extension QueueModel {
             case .created, .exists:
                 schedule.runs.enqueued += 1
                 schedule.runs.last = (firing.instant, "\(operation.id)")
-            case .taken, .crowded, .unknownDependency, .closedGroup: schedule.runs.overlappedAt = firing.instant
+            case .taken, .crowded, .unknownDependency, .closedGroup, .staleRun:
+                schedule.runs.overlappedAt = firing.instant
             }
         }
         if firing.hasMissed { schedule.runs.missedAt = firing.instant }

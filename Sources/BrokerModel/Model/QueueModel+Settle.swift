@@ -3,11 +3,19 @@ import Operations
 // Every write of a worker about what it holds. The proof is the fence in the worker's in-flight hash.
 extension QueueModel {
     /// Takes a held operation away from its worker; nil = the fence is stale.
-    mutating func release(_ fence: Int64, of worker: String, id: OperationID?) -> (LaneElement, CancelIntent?)? {
+    ///
+    /// - Parameter isCompletion: its run has finished: then what its body has enqueued for that starts with its end, otherwise it goes here.
+    mutating func release(
+        _ fence: Int64,
+        of worker: String,
+        id: OperationID?,
+        isCompletion: Bool = false
+    ) -> (LaneElement, CancelIntent?)? {
         guard let element = workers[worker]?.inFlight[fence], id == nil || element.id == id else { return nil }
         workers[worker]?.inFlight[fence] = nil
         noteLeaving()
         if element.header.tracked { stopOfKey(element.id) }
+        if !isCompletion { endRun(of: element.id, isCompleted: false) }
         let order = workers[worker]?.cancelling.removeValue(forKey: fence)
         return (element, order)
     }
@@ -35,7 +43,9 @@ extension QueueModel {
     /// A completion is accepted although a cancel was requested: the work is done. A tracked operation that somebody removed
     /// meanwhile cannot exist, since what runs is not removed.
     mutating func complete(_ completion: Completion, worker: String) -> SettleOutcome {
-        guard let (element, _) = release(completion.fence, of: worker, id: completion.id) else {
+        guard
+            let (element, _) = release(completion.fence, of: worker, id: completion.id, isCompletion: true)
+        else {
             return completion.tracked ? repeated(completion.fence, completion.id, states: [.finished]) : .stale
         }
         guard element.header.tracked else {

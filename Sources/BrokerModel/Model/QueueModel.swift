@@ -205,6 +205,8 @@ struct StoredOperation {
     var limitKey: String?
     /// Of a group.
     var group: StoredGroup?
+    /// The group that ends with its run.
+    var runGroup: OperationID?
 
     init(record: OperationRecord) { self.record = record }
 }

@@ -88,6 +88,8 @@ package enum EnqueueOutcome: Sendable, Equatable {
     case unknownDependency(OperationID)
     /// It was not enqueued: this group takes no more members, or is none.
     case closedGroup(OperationID)
+    /// It was not enqueued: the run that it belongs to has ended, or its worker does not hold it any more.
+    case staleRun
 }
 
 extension NewOperation {

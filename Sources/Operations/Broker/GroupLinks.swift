@@ -55,10 +55,23 @@ package struct GroupCallback: Sendable, Equatable {
         }
     }
 
-    package var group: OperationID
+    package var group: DependencyName
     package var when: When
 
-    package init(_ when: When, of group: OperationID) { (self.when, self.group) = (when, group) }
+    package init(_ when: When, of group: OperationID) { self.init(when, of: DependencyName(group)) }
+
+    package init(_ when: When, of group: DependencyName) { (self.when, self.group) = (when, group) }
+}
+
+/// The run with which a group finishes, if it finishes.
+package struct RunClaim: Sendable, Equatable {
+    package var worker: WorkerID
+    package var fence: Int64
+    package var id: OperationID
+
+    package init(worker: WorkerID, fence: Int64, id: OperationID) {
+        (self.worker, self.fence, self.id) = (worker, fence, id)
+    }
 }
 
 /// What becomes of an operation when one ends that it needs, as the scripts keep it.

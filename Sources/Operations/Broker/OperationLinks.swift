@@ -13,6 +13,8 @@ package struct OperationLinks: Sendable, Equatable {
     package var groups: [OperationID] = []
     /// Queues with groups that wait for it already.
     package var tells: [String] = []
+    /// It is a group that finishes with a run.
+    package var run: RunClaim?
     /// What it is for a group, besides something that waits for it.
     package var callback: GroupCallback?
     /// What a change adds to a group.
@@ -41,6 +43,9 @@ package struct OperationLinks: Sendable, Equatable {
         (self.group, self.unique, after) = (group, unique, [])
     }
 
+    /// Of a group that ends with a run.
+    package init(run: RunClaim) { (self.run, after) = (run, []) }
+
     /// Of a callback of a group.
     package init(callback: GroupCallback) { (self.callback, after) = (callback, []) }
 
@@ -53,7 +58,7 @@ package struct OperationLinks: Sendable, Equatable {
 
     /// All that it needs, as the scripts keep it.
     package var kept: [(name: DependencyName, policy: NeedPolicy)] {
-        let callback = callback.map { [(DependencyName($0.group), $0.when.policy)] } ?? []
+        let callback = callback.map { [($0.group, $0.when.policy)] } ?? []
         return callback + members.map { ($0, .member) } + after.map { ($0.name, NeedPolicy($0.policy)) }
     }
 
@@ -68,18 +73,17 @@ package struct OperationLinks: Sendable, Equatable {
         if isOpen { lines.append("open 1") }
         if let group { lines.append("group \(group.ifAbandoned.rawValue) \(group.leaseMilliseconds)") }
         lines += groups.map { "member \($0)" } + tells.map { "tell \($0)" }
-        if let callback { lines.append("after \(callback.group) \(callback.when.policy.rawValue)") }
-        lines += members.map { name in
-            guard name.queue != nil else { return "after \(name) member" }
-            return "after \(name) member \((said[name]?.status ?? .unknown).rawValue) \(said[name]?.sequence ?? 0)"
-        }
-        lines += after.map { dependency in
-            let line = "after \(dependency.name) \(dependency.policy.rawValue)"
-            guard dependency.queue != nil else { return line }
-            let said = said[dependency.name]
-            return "\(line) \((said?.status ?? .unknown).rawValue) \(said?.sequence ?? 0)"
-        }
+        if let run { lines.append("run \(run.worker) \(run.fence) \(run.id)") }
+        if let callback { lines.append(line(callback.group, callback.when.policy)) }
+        lines += members.map { line($0, .member) } + after.map { line($0.name, NeedPolicy($0.policy)) }
         return Array(lines.joined(separator: "\n").utf8)
+    }
+
+    private func line(_ name: DependencyName, _ policy: NeedPolicy) -> String {
+        let line = "after \(name) \(policy.rawValue)"
+        guard name.queue != nil else { return line }
+        let said = said[name]
+        return "\(line) \((said?.status ?? .unknown).rawValue) \(said?.sequence ?? 0)"
     }
 }
 

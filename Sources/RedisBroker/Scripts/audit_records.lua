@@ -97,26 +97,40 @@ end
 -- Where they are many, the first are looked at.
 local NEEDS_AT_ONCE = 100
 local function check_needs(id, unmet)
-  local needs, found = call('HSCAN', needs_key(id), '0', 'COUNT', NEEDS_AT_ONCE)[2], 0
+  local needs, found, misses = call('HSCAN', needs_key(id), '0', 'COUNT', NEEDS_AT_ONCE)[2], 0, 0
   for i = 1, #needs, 2 do
     local policy, before = read_need(needs[i + 1])
+    if policy == 'member' and is_end(before) and before ~= 'f' then misses = misses + 1 end
     if not is_met(before, policy) then
       found = found + 1
       if needs[i] ~= OPEN then check_need(id, needs[i]) end
     end
   end
-  if #needs == 2 * call('HLEN', needs_key(id)) and found ~= unmet then
+  if #needs < 2 * call('HLEN', needs_key(id)) then return end
+  local counted = tonumber(call('HGET', extras_key(id), 'misses') or 0)
+  if misses ~= counted then
+    finding('counter', id, format('%d of its members did not finish, and its counter says %d', misses, counted),
+      'HSET ' .. quoted(extras_key(id)) .. ' misses ' .. format('%d', misses))
+  end
+  if found ~= unmet then
     finding('counter', id, format('it waits for %d operations, and its counter says %d', found, unmet),
       'HSET ' .. quoted(extras_key(id)) .. ' unmet ' .. format('%d', found))
   end
 end
 
+-- Of an open group it is noticed if its opener is silent.
+local function check_opener(id, group)
+  if find(group, ' 0$') or call('HEXISTS', needs_key(id), OPEN) == 0 or call('ZSCORE', ASKING, '+' .. id) then return end
+  finding('lost', id, 'it is an open group, and is never closed if its opener is silent', 'ZADD ' .. quoted(ASKING) .. ' 0 +' .. id)
+end
+
 -- What is blocked waits for an operator, its turn at a unique key, or what it depends on.
 local function check_blocked(id, head)
-  local about = call('HMGET', extras_key(id), 'turn', 'unique', 'heldAt', 'unmet')
+  local about = call('HMGET', extras_key(id), 'turn', 'unique', 'heldAt', 'unmet', 'group')
   local unmet = tonumber(about[4] or 0)
   if about[1] then check_turn(id, head, about[2] or '') end
   if about[4] then check_needs(id, unmet) end
+  if about[5] then check_opener(id, about[5]) end
   if not about[1] and not about[3] and unmet <= 0 then finding('lost', id, 'it is blocked, and waits for nothing: release it') end
 end
 

@@ -5,7 +5,8 @@
 -- ARGV[4…] groups as there; of linked operations, whose front has the flags 3, or 7 with a limit key, their links stand before each: lines
 --          "NAME VALUE"
 -- Output   one character per operation: 1 created, 0 one with this id exists, n one that it is to wait for is unknown, u another one has its unique
---          key, m too many wait for that key; behind a space each the ids of what is unknown or has a key; or an error, if anything is not valid
+--          key, m too many wait for that key, g a group takes no more members or has ended, x a run has ended; behind a space each the ids of what is
+--          unknown, has a key or takes none; or an error, if anything is not valid
 -- Events   r, s or b for each that was created, c for each that it supersedes, or whose dependency has failed
 -- include: base
 -- include: groups

@@ -80,7 +80,7 @@ extension ProducerBroker where Self: OperatorBroker {
                 case .taken(by: let id):
                     added.append(name(id))
                     removed.append(name(operations[place].id))
-                case .crowded, .unknownDependency, .closedGroup: removed.append(name(operations[place].id))
+                case .crowded, .unknownDependency, .closedGroup, .staleRun: removed.append(name(operations[place].id))
                 }
             }
             _ = try await change(DependencyName(group.id, queue: group.queue ?? queue), adding: added)

@@ -15,6 +15,7 @@ local CHECKS = {
   limitKey = function(value) return #value <= LIMIT_KEY_BYTES and not find(value, '[^%w._-]') end,
   open = function(value) return value == '1' end,
   group = function(value) return (find(value, '^close [1-9]%d*$') or find(value, '^cancel [1-9]%d*$')) and #value <= 17 end,
+  run = function(value) return find(value, '^%S+ %d+ %w+$') and #value <= 200 end,
   freshFor = function(value) return find(value, '^[1-9]%d*$') and #value <= 14 end,
 }
 
@@ -63,7 +64,7 @@ local function links_of(text)
     end
   end
   if links.open and not links.after then return nil end
-  if links.group and (links.limitKey or links.after) then return nil end
+  if (links.group or links.run) and (links.limitKey or links.after) then return nil end
   if not links.unique ~= not links.ifExists or not next(links) then return nil end
   return links
 end

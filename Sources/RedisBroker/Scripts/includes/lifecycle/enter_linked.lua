@@ -34,14 +34,15 @@ local function enter_place(id, header, due)
 end
 
 -- Returns an outcome, and the id that it is about: 1 created, 0 one with this id exists, n a dependency is unknown, u another one has its unique key, m
--- too many wait for the key, g a group takes no more members.
+-- too many wait for the key, g a group takes no more members or is at an end, x a run has ended.
 local function enter_linked(front, number, links, operation)
   local id = sent_id_of(operation)
   if call('EXISTS', record_key(id)) == 1 then return '0' end
   local needs, unknown = read_needs(links.after or {})
   if not needs then return 'n', unknown end
-  local closed = links.member and group_members().first_without_room(links.member)
+  local closed = links.member and group_members().first_without_room(links.member) or needs.needless
   if closed then return 'g', closed end
+  if links.run and not group_members().holds_run(links.run) then return 'x' end
   local place, other = 'start', nil
   -- What is cancelled at once takes the place of none.
   if links.unique and (yields(links.ifExists) or not needs.failed) then
@@ -53,12 +54,13 @@ local function enter_linked(front, number, links, operation)
   if place == 'many' then return 'm' end
   local due, deadline = due_of(front), expiry_of(front)
   local header = stamped(front, due, deadline) .. format('%011x', number) .. id
-  local waits = place == 'wait' or needs.unmet > 0 or links.open or links.group
+  local waits = place == 'wait' or needs.unmet > 0 or links.open or links.group or links.run
   create(id, header, waits and 'b' or due and 's' or 'r', links, sent_envelope_of(operation))
   if waits then enter_waiting(id, header, links, place) else enter_place(id, header, due) end
   if deadline then expire_at(id, deadline) end
-  if links.open or links.group then leave_open(id) end
+  if links.open or links.group or links.run then leave_open(id) end
   if links.group then group_members().open(id, links.group) end
+  if links.run then group_members().open_run(id, links.run) end
   for i = 1, links.member and #links.member or 0 do group_members().enter(id, header, links.member[i]) end
   if #needs > 0 then add_needs(id, needs) end
   return '1'

@@ -36,6 +36,16 @@ local function group_rules()
     finish(id, with_sequence(head, call('HINCRBY', META, 'sequence', 1)), 'f', failures_of(head))
   end
 
+  -- A run has ended for which its body has enqueued others: with a completion they start, otherwise they go.
+  function rules.end_run(id, group, is_completed)
+    call('HDEL', extras_key(id), 'runGroup')
+    local head = head_of(group)
+    if not head or state_of(head) ~= 'b' or call('HDEL', needs_key(group), OPEN) == 0 then return end
+    call('HINCRBY', extras_key(group), 'unmet', '-1')
+    if not is_completed then call('HSET', extras_key(group), 'cancelAt', NOW, 'cancelBy', 'run', 'cancelReason', 'the run has not finished') end
+    leave_blocked(group)
+  end
+
   function rules.note_death_callback(group, id)
     local before = call('HGET', extras_key(group), 'deathCallbacks')
     call('HSET', extras_key(group), 'deathCallbacks', before and before .. ' ' .. id or id)
@@ -82,3 +92,5 @@ local function group_rules()
 
   return rules
 end
+
+function end_run(id, group, is_completed) group_rules().end_run(id, group, is_completed) end

@@ -3,6 +3,7 @@
 -- include: size
 -- include: room
 -- include: limit_keys
+-- include: group_rules
 
 -- Removes the fence. Returns the element and its cancel request; nil = the fence is stale, or of another id.
 local function leave_inflight(worker, fence, id)
@@ -12,6 +13,8 @@ local function leave_inflight(worker, fence, id)
   call('HDEL', inflight, fence)
   note_leaving()
   if has_limit_key(element) then limits_of_keys().stop(id_of(element)) end
+  local group = is_linked(element) and call('HGET', extras_key(id_of(element)), 'runGroup')
+  if group then group_rules().end_run(id_of(element), group, false) end
   -- It may come back, into a queue that has forgotten how large it is.
   note_large(is_reference(element) and bytes_of_record(id_of(element)) or #element)
   local request = call('HGET', PREFIX .. 'cancelling:' .. worker, fence)

@@ -4,7 +4,7 @@
 
 -- Ended ones that something in this queue depends on: id, sequence, letter of the end, id, …
 local ended_dependencies
-local go_on
+local go_on, end_run
 
 local will_go_on = false
 
@@ -26,7 +26,8 @@ end
 -- It has ended, or is removed (m).
 local function end_links(id, header, state)
   if state == 'm' then call('UNLINK', needs_key(id)) end
-  local about = call('HMGET', extras_key(id), 'unique', 'dependents', 'turn', 'freshFor', 'dependentQueues')
+  local about = call('HMGET', extras_key(id), 'unique', 'dependents', 'turn', 'freshFor', 'dependentQueues', 'runGroup')
+  if about[6] then end_run(id, about[6], true) end
   if not about[1] and not about[2] and not about[5] then return end
   note_go_on()
   if about[1] then

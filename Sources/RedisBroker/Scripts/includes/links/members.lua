@@ -8,6 +8,7 @@
 -- include: leave_blocked
 -- include: outboxes
 -- include: remote
+-- include: set_linked
 local members_of_groups
 local function group_members()
   if members_of_groups then return members_of_groups end
@@ -22,7 +23,7 @@ local function group_members()
   -- Its opener is there.
   function members.renew(id, group)
     local lease = tonumber(string.match(group, '%d+$'))
-    if call('HEXISTS', needs_key(id), OPEN) == 1 then call('ZADD', ASKING, format('%d', now + lease), '+' .. id) end
+    if lease > 0 and call('HEXISTS', needs_key(id), OPEN) == 1 then call('ZADD', ASKING, format('%d', now + lease), '+' .. id) end
   end
 
   function members.open(id, group)
@@ -69,6 +70,20 @@ local function group_members()
     call('HINCRBY', extras_key(group), 'unmet', '1')
     call('HSET', extras_key(id), 'dependents', '1')
     call('ZADD', dependents_key(id), format('%.0f', sequence_of(header) - 1), group)
+  end
+
+  -- A group of a run has no members: it finishes with that run, and what its body has enqueued for then needs it. The worker holds the run.
+  function members.holds_run(run)
+    local worker, fence, id = string.match(run, '^(%S+) (%d+) (%w+)$')
+    local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
+    return element and id_of(element) == id and is_reference(element) and head_of(id) ~= nil
+  end
+
+  function members.open_run(id, run)
+    local parent = string.match(run, '%w+$')
+    call('HSET', extras_key(id), 'group', 'cancel 0')
+    call('HSET', extras_key(parent), 'runGroup', id)
+    set_linked(parent, head_of(parent))
   end
 
   -- It takes no more members, and ends when those that it has have ended. Returns whether it has.
