@@ -22,7 +22,7 @@ public struct OperationContext: Sendable {
     /// part of. They are the same in each attempt.
     public let headers: [String: String]
     private let validFence: Int64
-    let link: any OperationLink
+    package let link: any OperationLink
 
     package init(
         claimed: ClaimedOperation,
@@ -165,6 +165,8 @@ package protocol OperationLink: Sendable {
     func lastCheckpoint() async throws -> [UInt8]?
     /// How its dependencies ended.
     func inputs() async throws -> [DependencyInput]
+    /// With what the body enqueues; nil = it can enqueue nothing.
+    var producer: RunProducer? { get }
     /// The results of `once`; nil = the operation is not tracked.
     var onceResults: OnceResults? { get }
     var isTracked: Bool { get }
@@ -177,6 +179,7 @@ package protocol OperationLink: Sendable {
 extension OperationLink {
     package func whenForced(_ kill: @escaping @Sendable () -> Void) {}
     package func lastCheckpoint() async throws -> [UInt8]? { nil }
+    package var producer: RunProducer? { nil }
     package var onceResults: OnceResults? { nil }
     package func inputs() async throws -> [DependencyInput] { [] }
     package var isTracked: Bool { true }

@@ -149,7 +149,7 @@ extension ProducerBroker where Self: OperatorBroker {
         queue: String,
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome] {
-        guard operations.contains(where: { $0.links?.after.isEmpty == false }) else {
+        guard operations.contains(where: { $0.links?.needsOthers == true }) else {
             return try await enqueueAll(operations, queue: queue, progress: progress)
         }
         var operations = operations
@@ -170,11 +170,11 @@ extension ProducerBroker where Self: OperatorBroker {
 
     /// The same with what the queues of dependencies elsewhere say of these.
     private func linked(_ operations: [NewOperation], queue: String) async throws -> [NewOperation] {
-        let said = try await said(of: operations.flatMap { $0.links?.after ?? [] }, queue: queue)
+        let said = try await said(of: operations.flatMap { $0.links?.remoteNeeds ?? [] }, queue: queue)
         guard !said.isEmpty else { return operations }
         return operations.map { operation in
             var operation = operation
-            for dependency in operation.links?.after ?? [] where dependency.queue != nil {
+            for dependency in operation.links?.remoteNeeds ?? [] {
                 operation.links?.said[dependency.name] = said[dependency.name]
             }
             return operation
@@ -205,9 +205,19 @@ extension ProducerBroker where Self: OperatorBroker {
     }
 }
 
+extension OperationLinks {
+    fileprivate var needsOthers: Bool { !after.isEmpty || callback?.group.queue != nil }
+
+    fileprivate var remoteNeeds: [Dependency] {
+        let group = callback.map { [Dependency($0.group.id, queue: $0.group.queue)] } ?? []
+        return (group + after).filter { $0.queue != nil }
+    }
+}
+
 extension NewOperation {
     /// Names what it depends on as its queue does, each once; of two policies the last one counts.
     fileprivate mutating func nameDependencies(from queue: String) {
+        if links?.callback?.group.queue == queue { links?.callback?.group.queue = nil }
         guard let after = links?.after, after.contains(where: { $0.queue != nil }) else { return }
         var policies: [DependencyName: DependencyFailurePolicy] = [:]
         for dependency in after {

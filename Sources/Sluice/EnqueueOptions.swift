@@ -51,6 +51,10 @@ public struct EnqueueOptions: Sendable, Equatable {
     public var dependencies: [Dependency] = []
     /// See `group(_:)`; without any it is in no group.
     package var groups: [DependencyName] = []
+    /// See `withCompletion`.
+    package var isForCompletion = false
+    /// Of the group that ends with a run; see `OperationContext.enqueue`.
+    package var callback: GroupCallback?
 
     /// Combines options into one value.
     ///
@@ -78,6 +82,8 @@ public struct EnqueueOptions: Sendable, Equatable {
         limitKey = later.limitKey ?? limitKey
         dependencies += later.dependencies
         groups += later.groups
+        isForCompletion = isForCompletion || later.isForCompletion
+        callback = later.callback ?? callback
     }
 }
 
@@ -244,6 +250,12 @@ extension EnqueueOptions {
             throw OperationsError(.invalidOption, "an untracked operation cannot have a limit key: drop .untracked")
         }
         if let limitKey { try NameRule.check(limitKey, role: "limit key") }
+        let links = OperationLinks(
+            unique: try uniqueness?.claim(),
+            limitKey: limitKey,
+            after: try checkedDependencies(),
+            entering: try checkedGroups()
+        )
         return NewOperation(
             id: id ?? OperationID(),
             // Only a record can tell that an id is taken.
@@ -252,12 +264,7 @@ extension EnqueueOptions {
             delayMilliseconds: try delay(serverTime: serverTime),
             expiresMilliseconds: expires?.wholeMilliseconds ?? 0,
             envelope: envelope.encoded(),
-            links: OperationLinks(
-                unique: try uniqueness?.claim(),
-                limitKey: limitKey,
-                after: try checkedDependencies(),
-                entering: try checkedGroups()
-            )
+            links: try boundToRun(links)
         )
     }
 

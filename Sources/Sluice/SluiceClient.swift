@@ -62,6 +62,24 @@ public struct SluiceClient: Sendable {
         self.onClose = onClose
     }
 
+    /// A client of a worker's connection, for the bodies that it runs. Its `close` does nothing.
+    package init(
+        broker: any Broker,
+        namespace: String,
+        seal: (any EnvelopeSeal)?,
+        endpoint: RedisEndpoint,
+        logger: Logger
+    ) {
+        self.broker = broker
+        workerBroker = broker
+        self.namespace = namespace
+        self.seal = seal
+        buffer = nil
+        unserved = UnservedWatch(broker, namespace: namespace, patience: .seconds(5), logger: logger)
+        self.endpoint = endpoint
+        onClose = {}
+    }
+
     /// Closes the connection. Enqueued operations stay in Redis; later calls throw.
     ///
     /// A client with a buffer first waits until Redis has the buffered operations, at most `EnqueueBuffering.closeTimeout`. Operations that

@@ -186,7 +186,8 @@ public final class InMemorySluice: Sendable {
             seal: client.seal,
             logger: logger,
             discover: { [broker] in try await broker.queues() },
-            stored: { [broker] id, queue in try await broker.details([id], queue: queue).first??.stored }
+            stored: { [broker] id, queue in try await broker.details([id], queue: queue).first??.stored },
+            producer: client
         )
         let running = Task { try await worker.run() }
         do {
@@ -204,14 +205,23 @@ public final class InMemorySluice: Sendable {
     // MARK: State
 
     private func queuesWithWork() async throws -> [String] {
+        while try await deliverEnds() { try Task.checkCancellation() }
         var found: [String] = []
+        for queue in try await broker.queues() where try await hasWork(queue) { found.append(queue) }
+        return found
+    }
+
+    /// - Returns: whether an end has reached another queue, where it may have ended others.
+    private func deliverEnds() async throws -> Bool {
+        var hasCarried = false
         for queue in try await broker.queues() {
             // Of many dependents, some hear of an end by sweeps only.
             while try await broker.sweep(queue: queue).more { try Task.checkCancellation() }
-            if let error = await broker.carryEnds(of: queue) { throw error }
-            if try await hasWork(queue) { found.append(queue) }
+            let carried = await broker.carryEnds(of: queue)
+            if let error = carried.failure { throw error }
+            hasCarried = hasCarried || carried.count > 0
         }
-        return found
+        return hasCarried
     }
 
     private func isIdle(_ queues: [String]) async throws -> Bool {

@@ -76,7 +76,14 @@ public final class Worker: Service {
         } else {
             source = .broker(client.workerBroker)
         }
-        self.init(source, configuration: configuration, registry: registry, seal: client.seal, logger: logger)
+        self.init(
+            source,
+            configuration: configuration,
+            registry: registry,
+            seal: client.seal,
+            client: client,
+            logger: logger
+        )
     }
 
     /// - Parameters:
@@ -85,6 +92,7 @@ public final class Worker: Service {
     ///   - configuration: checked by `run()`.
     ///   - registry: what can be run here.
     ///   - seal: verifies and decrypts operations; nil = there are no keys.
+    ///   - client: what bodies enqueue with, where the source is a broker; else it is one of the worker's own connection.
     ///   - watchInterval: how often the settings of Redis are looked at.
     ///   - logger: gets the log lines of the worker.
     package init(
@@ -93,10 +101,12 @@ public final class Worker: Service {
         configuration: WorkerConfiguration,
         registry: OperationRegistry,
         seal: (any EnvelopeSeal)?,
+        client: SluiceClient? = nil,
         watchInterval: Duration = .seconds(60),
         logger: Logger
     ) {
         let broker: any WorkerBroker & MonitorBroker
+        var producer = client
         switch source {
         case .broker(let own):
             broker = own
@@ -107,6 +117,7 @@ public final class Worker: Service {
             let redis = RedisBroker(endpoint, configuration: names, logger: logger)
             broker = redis
             close = { redis.close() }
+            producer = SluiceClient(broker: redis, namespace: namespace, seal: seal, endpoint: endpoint, logger: logger)
             watch = ServerWatch(
                 endpoint: endpoint,
                 namespace: namespace,
@@ -125,7 +136,8 @@ public final class Worker: Service {
             logger: logger,
             discover: { try await broker.queues() },
             idleProbe: { try await Self.isIdle(broker, configuration.queues) },
-            stored: { id, queue in try await broker.details([id], queue: queue).first??.stored }
+            stored: { id, queue in try await broker.details([id], queue: queue).first??.stored },
+            producer: producer
         )
     }
 

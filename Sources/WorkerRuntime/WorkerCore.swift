@@ -54,6 +54,8 @@ final class WorkerCore: Sendable {
     let deadlines = DeadlineWatch()
     /// Whether tasks get a thread.
     let pool = PoolProbe()
+    /// The client with which bodies enqueue.
+    let producer: (any Sendable)?
     /// Ends the process.
     let exitNow: @Sendable (Int32) -> Void
     /// Asks the worker to stop.
@@ -67,12 +69,14 @@ final class WorkerCore: Sendable {
         seal: (any EnvelopeSeal)? = nil,
         logger: Logger,
         stored: StoredReader? = nil,
+        producer: (any Sendable)? = nil,
         exitNow: @escaping @Sendable (Int32) -> Void = { _exit($0) }
     ) {
         self.id = id
         self.exitNow = exitNow
         self.seal = seal
         self.stored = stored
+        self.producer = producer
         self.broker = broker
         self.registry = registry
         self.configuration = configuration
@@ -106,6 +110,7 @@ final class WorkerCore: Sendable {
             reportsWaiting: { [reporter] in reporter.reportsWaiting($0) },
             stored: { [stored] in try await stored?($0, name) },
             remember: { [broker, id] in try await broker.remember($0, worker: id, queue: name) },
+            producer: producer.map { ($0, id) },
             inputs: { [broker] in try await broker.inputs(of: $0, queue: name) },
             slotWish: { [self] sliceIsOver in queue.withLock { $0.slotWish(sliceIsOver: sliceIsOver) } },
             toldToEnd: { [deadlines, configuration] in

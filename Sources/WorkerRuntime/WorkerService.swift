@@ -31,6 +31,7 @@ package final class WorkerService: Service {
     ///   - discover: lists the queues of the namespace; needed for `QueueSelection.all`.
     ///   - idleProbe: true if nothing executes anywhere in the worker's queues; asked before a burst ends.
     ///   - stored: reads what earlier runs have stored; without it operations see only what their own run has.
+    ///   - producer: the client with which bodies enqueue; without it they cannot.
     ///   - exitNow: ends the process with a status, where a stuck operation leaves no other way.
     package init(
         id: WorkerID = WorkerID(),
@@ -42,6 +43,7 @@ package final class WorkerService: Service {
         discover: (@Sendable () async throws -> [String])? = nil,
         idleProbe: (@Sendable () async throws -> Bool)? = nil,
         stored: StoredReader? = nil,
+        producer: (any Sendable)? = nil,
         exitNow: @escaping @Sendable (Int32) -> Void = { _exit($0) }
     ) {
         core = WorkerCore(
@@ -52,6 +54,7 @@ package final class WorkerService: Service {
             seal: seal,
             logger: logger,
             stored: stored,
+            producer: producer,
             exitNow: exitNow
         )
         self.discover = discover
@@ -213,9 +216,15 @@ package final class WorkerService: Service {
 
     /// What has ended may let others start, here or in other queues: they hear of it, and all queues are asked once more.
     private func deliverEnds() async {
-        for name in core.queueNames {
-            while !Task.isCancelled, (try? await core.broker.sweep(queue: name))?.more == true {}
-            _ = await core.broker.carryEnds(of: name)
+        // An end may be that of what ends others without a run, as the last member of a group does.
+        var hasCarried = true
+        while hasCarried, !Task.isCancelled {
+            hasCarried = false
+            for name in core.queueNames {
+                while !Task.isCancelled, (try? await core.broker.sweep(queue: name))?.more == true {}
+                let carried = await core.broker.carryEnds(of: name)
+                hasCarried = hasCarried || carried.count > 0
+            }
         }
         core.change { queue, _ in
             for index in queue.walk() { queue.members[index].supply.wake() }

@@ -71,7 +71,7 @@ extension BrokerConformance {
                 } else {
                     _ = try await bench.fail(run, worker, .dead)
                 }
-                if let error = await bench.broker.carryEnds(of: bench.queue) { throw error }
+                if let error = await bench.broker.carryEnds(of: bench.queue).failure { throw error }
                 let state = try await there.detail(child.id)?.state
                 try bench.expect(state, isCompleted ? .ready : nil, "its state")
             }

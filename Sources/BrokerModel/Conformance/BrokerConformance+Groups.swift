@@ -277,7 +277,7 @@ extension BrokerConformance {
             for _ in 0..<2 {
                 try await bench.expectState(group, .blocked)
                 try await bench.advance(.seconds(300))
-                if let error = await bench.broker.carryEnds(of: bench.queue) { throw error }
+                if let error = await bench.broker.carryEnds(of: bench.queue).failure { throw error }
             }
             try await bench.expectState(group, .dead)
         },

@@ -84,6 +84,15 @@ extension MonitorBroker {
     package func absentNodes(of queues: [String]) async throws -> [AbsentNode] { [] }
     package func memory() async throws -> [ServerMemory] { [] }
 
+    /// Reads the details of any number of operations, in calls of bounded size.
+    package func allDetails(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
+        var all: [OperationDetail?] = []
+        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
+            all += try await details(Array(ids[start..<min(start + Defaults.batch, ids.count)]), queue: queue)
+        }
+        return all
+    }
+
     /// All that an operation depends on, or that depends on it, in the order of their names.
     package func edges(_ kind: DependencyEdges, of id: OperationID, queue: String) async throws -> [DependencyName] {
         try await edges(kind, of: id, limit: .max, queue: queue)

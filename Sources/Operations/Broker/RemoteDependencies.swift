@@ -123,45 +123,57 @@ package protocol RelayingBroker: LinkingBroker, GroupBroker {
     func ask(queue: String) async throws -> RemoteQuestions
 }
 
+/// What `carryEnds` has done.
+package struct CarriedEnds: Sendable {
+    /// How many ends others have heard of.
+    package var count = 0
+    /// What went wrong last; nil = nothing.
+    package var failure: (any Error)?
+}
+
 extension RelayingBroker {
     /// Carries the ends of a queue to others that have to hear of them, and asks others for what its operations wait for, as far as it is time to. What
     /// cannot be reached does not keep the rest from being carried.
-    ///
-    /// - Returns: what went wrong last; nil = nothing.
-    package func carryEnds(of queue: String) async -> (any Error)? {
-        var failure: (any Error)?
-        var away: Set<String> = []
+    package func carryEnds(of queue: String) async -> CarriedEnds {
+        var carried = CarriedEnds()
         do {
-            while let relay = try await relay(queue: queue) {
-                // Its turn is over, and no other queue is left.
-                if away.contains(relay.queue) { break }
-                do {
-                    try await resolve(relay.ends, of: queue, queue: relay.queue)
-                    _ = try await relayed(relay, queue: queue)
-                } catch {
-                    failure = error
-                    away.insert(relay.queue)
-                }
-                if Task.isCancelled { return failure }
-            }
+            try await relayEnds(of: queue, &carried)
             var questions: RemoteQuestions
             repeat {
                 questions = try await ask(queue: queue)
-                for group in questions.abandoned {
-                    do { try await end(group, queue: queue) } catch { failure = error }
-                }
-                for (source, names) in Dictionary(grouping: questions.names, by: \.queue) {
-                    guard let source else { continue }
-                    do {
-                        try await resolve(
-                            try await link(names.map(\.id), in: source, from: queue),
-                            of: source,
-                            queue: queue
-                        )
-                    } catch { failure = error }
-                }
+                await answer(questions, queue: queue, &carried)
             } while questions.more && !Task.isCancelled
-        } catch { failure = error }
-        return failure
+        } catch { carried.failure = error }
+        return carried
+    }
+
+    private func relayEnds(of queue: String, _ carried: inout CarriedEnds) async throws {
+        var away: Set<String> = []
+        while let relay = try await relay(queue: queue) {
+            // Its turn is over, and no other queue is left.
+            if away.contains(relay.queue) { break }
+            do {
+                try await resolve(relay.ends, of: queue, queue: relay.queue)
+                _ = try await relayed(relay, queue: queue)
+                carried.count += relay.ends.count
+            } catch {
+                carried.failure = error
+                away.insert(relay.queue)
+            }
+            if Task.isCancelled { return }
+        }
+    }
+
+    private func answer(_ questions: RemoteQuestions, queue: String, _ carried: inout CarriedEnds) async {
+        for group in questions.abandoned {
+            do { try await end(group, queue: queue) } catch { carried.failure = error }
+        }
+        for (source, names) in Dictionary(grouping: questions.names, by: \.queue) {
+            guard let source else { continue }
+            do {
+                let said = try await link(names.map(\.id), in: source, from: queue)
+                try await resolve(said, of: source, queue: queue)
+            } catch { carried.failure = error }
+        }
     }
 }

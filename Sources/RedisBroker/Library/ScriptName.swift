@@ -73,8 +73,9 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
 
     var entry: Entry {
         switch self {
-        case .enqueue: Entry("enqueue", { PackageResources.enqueue_lua }, .producer, .operator)
-        case .enqueueLinked: Entry("enqueue_linked", { PackageResources.enqueue_linked_lua }, .producer, .operator)
+        case .enqueue: Entry("enqueue", { PackageResources.enqueue_lua }, .producer, .worker, .operator)
+        case .enqueueLinked:
+            Entry("enqueue_linked", { PackageResources.enqueue_linked_lua }, .producer, .worker, .operator)
         case .claim: Entry("claim", { PackageResources.claim_lua }, .worker)
         case .complete: Entry("complete", { PackageResources.complete_lua }, .worker)
         case .fail: Entry("fail", { PackageResources.fail_lua }, .worker)
@@ -113,7 +114,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .pause: Entry("pause", { PackageResources.pause_lua }, .operator)
         case .setLimits: Entry("set_limits", { PackageResources.set_limits_lua }, .operator)
         case .steerWorker: Entry("steer_worker", { PackageResources.steer_worker_lua }, .operator)
-        case .awaitEnd: Entry("await_end", { PackageResources.await_end_lua }, .producer, .operator)
+        case .awaitEnd: Entry("await_end", { PackageResources.await_end_lua }, .producer, .worker, .operator)
         case .details: Entry("details", { PackageResources.details_lua }, .producer, .worker, .monitor, .operator)
         case .page: Entry("page", { PackageResources.page_lua }, .producer, .monitor, .operator)
         case .snapshot: Entry("snapshot", { PackageResources.snapshot_lua }, .producer, .worker, .monitor, .operator)

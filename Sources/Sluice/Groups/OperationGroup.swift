@@ -89,7 +89,8 @@ public struct OperationGroup: Sendable, DependencyConvertible {
         switch try await client.broker.closeGroup(id, by: SluiceClient.identity, queue: queue) {
         case .unknown: throw reference.notFound
         case .otherKind: throw isNone
-        default: break
+        // It is closed, or no group.
+        default: _ = try await progress()
         }
     }
 

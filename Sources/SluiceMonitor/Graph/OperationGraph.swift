@@ -150,15 +150,6 @@ extension MonitorBroker {
         }
         return all
     }
-
-    /// Reads the details of any number of operations, in calls of bounded size.
-    package func allDetails(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
-        var all: [OperationDetail?] = []
-        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
-            all += try await details(Array(ids[start..<min(start + Defaults.batch, ids.count)]), queue: queue)
-        }
-        return all
-    }
 }
 
 extension OperationDetail {

@@ -31,8 +31,9 @@ final class HeldOperation: OperationLink {
         var kill: (@Sendable () -> Void)?
         /// The last one of this run.
         var checkpoint: [UInt8]?
-        /// Made at the first use.
+        /// Made at the first use, as the next one.
         var onceResults: OnceResults?
+        var producer: RunProducer?
         var run: Run?
         /// Tells of the end, if nobody else has.
         var teller: (@Sendable (Settlement) -> Void)?
@@ -218,6 +219,16 @@ final class HeldOperation: OperationLink {
 
     func slotWish(sliceIsOver: Bool) -> SlotWish? { ties.slotWish(sliceIsOver) }
 
+    var producer: RunProducer? {
+        guard let (client, worker) = ties.producer else { return nil }
+        return state.withLock { state in
+            if let known = state.producer { return known }
+            let made = RunProducer(client: client, run: RunClaim(worker: worker, fence: fence, id: id))
+            state.producer = made
+            return made
+        }
+    }
+
     var onceResults: OnceResults? {
         guard claimed.header.tracked else { return nil }
         return state.withLock { state in
@@ -276,6 +287,8 @@ final class QueueTies: Sendable {
     let stored: @Sendable (OperationID) async throws -> StoredByRuns?
     /// Stores the result of an effect.
     let remember: @Sendable (EffectResult) async throws -> OnceResults.Stored
+    /// The client with which bodies enqueue, and this worker; nil = they cannot.
+    let producer: (client: any Sendable, worker: WorkerID)?
     /// Reads how the dependencies of an operation ended.
     let inputs: @Sendable (OperationID) async throws -> [DependencyInput]
     /// Who would rather have a slot of the worker; whether the time slice of its operation is over.
@@ -289,6 +302,7 @@ final class QueueTies: Sendable {
         reportsWaiting: @escaping @Sendable (HeldOperation) -> Void,
         stored: @escaping @Sendable (OperationID) async throws -> StoredByRuns?,
         remember: @escaping @Sendable (EffectResult) async throws -> OnceResults.Stored = { _ in .stale },
+        producer: (client: any Sendable, worker: WorkerID)? = nil,
         inputs: @escaping @Sendable (OperationID) async throws -> [DependencyInput] = { _ in [] },
         slotWish: @escaping @Sendable (Bool) -> SlotWish? = { _ in nil },
         toldToEnd: @escaping @Sendable (HeldOperation) -> Void = { _ in }
@@ -298,6 +312,7 @@ final class QueueTies: Sendable {
         self.reportsWaiting = reportsWaiting
         self.stored = stored
         self.remember = remember
+        self.producer = producer
         self.inputs = inputs
         self.slotWish = slotWish
         self.toldToEnd = toldToEnd

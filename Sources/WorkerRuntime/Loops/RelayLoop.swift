@@ -21,7 +21,7 @@ struct RelayLoop: Sendable {
         do {
             let own = Set(core.queueNames)
             guard let name = try await discover().filter({ !own.contains($0) }).randomElement() else { return }
-            if let error = await core.broker.carryEnds(of: name) { throw error }
+            if let error = await core.broker.carryEnds(of: name).failure { throw error }
         } catch {
             core.logger.debug("ends were not carried", metadata: ["error": "\(error)"])
         }

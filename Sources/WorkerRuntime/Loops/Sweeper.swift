@@ -81,7 +81,7 @@ struct Carrier: Sendable {
             await core.carries.signal.wait()
             try? await Task.sleep(for: .seconds(Double.random(in: Self.jitter)))
             for name in core.carries.take() where !Task.isCancelled {
-                guard let error = await core.broker.carryEnds(of: name) else { continue }
+                guard let error = await core.broker.carryEnds(of: name).failure else { continue }
                 // The next heartbeat asks again.
                 core.logger.info("ends were not carried", metadata: ["queue": "\(name)", "error": "\(error)"])
             }
