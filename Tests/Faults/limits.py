@@ -29,7 +29,7 @@ def overlaps(cluster, ids, limit):
     assert most > 0, "nothing ran"
 
 
-def break_workers(cluster, workers, count=4, queues=("default",)):
+def break_workers(cluster, workers, count=4, queues=("default",), verb="worker"):
     """Kills workers, and stops one for longer than its lease. There are equally many of each queue, behind each other."""
     for number in range(count):
         time.sleep(1)
@@ -40,7 +40,7 @@ def break_workers(cluster, workers, count=4, queues=("default",)):
             workers[index].send_signal(signal.SIGCONT)
         else:
             cluster.hit(workers[index])
-            workers[index] = cluster.worker(4, "-q", queues[index * len(queues) // len(workers)])
+            workers[index] = cluster.worker(4, "-q", queues[index * len(queues) // len(workers)], verb=verb)
 
 
 @scenario("serial", "workers of a serial queue are killed and stopped: never more than one runs with a valid fence")
@@ -211,3 +211,28 @@ def lost_relay(cluster):
     cluster.command("DEL", "{sluice/other}:outbox:default", "{sluice/other}:outboxes")
     cluster.drain(60)
     assert cluster.total("finished") == len(first + waiting), "not all have run"
+
+
+@scenario("children", "bodies enqueue others with their completion; workers are killed and stopped: those of the run that counted start, and no others")
+def children(cluster):
+    parents, queues = 100, ("default", "other")
+    started = cluster.folder / "started"
+    started.touch()
+    body = f'echo "$PARENT $PARENT_FENCE $SLUICE_OPERATION_ID" >> {started}'
+    for queue in queues:
+        args = {"argv": ["bash", "-c", body], "count": 3, "milliseconds": 200, "queue": queue}
+        line = json.dumps({"name": "bench.brood", "args": args}) + "\n"
+        cluster.run("enqueue", "--batch", "-", "--quiet", input=line * (parents // 2))
+    workers = [cluster.worker(4, "-q", queue, verb="test-worker") for queue in queues for _ in range(2)]
+    break_workers(cluster, workers, 6, queues, "test-worker")
+    # Each parent, the group of its run, and what it has enqueued.
+    until(lambda: cluster.total("finished") >= 5 * parents, "all parents and children end", 120)
+    assert cluster.total("recovered") > 0, "no run was lost: this proves nothing"
+    found = {}
+    for line in started.read_text().splitlines():
+        parent, fence, child = line.split()
+        found.setdefault(parent, {}).setdefault(fence, set()).add(child)
+    assert len(found) == parents, f"children of {len(found)} parents have run, there are {parents}"
+    wrong = [parent for parent, fences in found.items() if [len(children) for children in fences.values()] != [3]]
+    assert not wrong, f"{len(wrong)} parents have other children than the three of one run"
+    assert cluster.total("finished") == 5 * parents, "others have finished"

@@ -34,6 +34,7 @@ MUTANTS = {
     "no-turns": "unique-keys",
     "no-outbox": "dependencies",
     "no-ask": "lost-relay",
+    "no-run-end": "children",
     "heartbeat-on-pool": "threads",
     "no-schedule-takeover": "schedule",
 }

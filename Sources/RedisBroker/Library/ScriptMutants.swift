@@ -30,6 +30,8 @@
         case noOutbox = "no-outbox"
         /// What waits for operations of other queues never asks how they stand.
         case noAsk = "no-ask"
+        /// What a body has enqueued with its completion starts however its run ends.
+        case noRunEnd = "no-run-end"
         /// A worker that watches for schedules is never replaced.
         case noScheduleTakeover = "no-schedule-takeover"
         /// The heartbeat is a task like those of bodies. No script is changed: `Heartbeat` does it.
@@ -72,6 +74,13 @@
                 ]
             case .noOutbox: [("call('ZADD', OUTBOX, outbox_score(sequence, state), dependency)", "")]
             case .noAsk: [("call('ZRANGEBYSCORE', ASKING, '-inf', NOW, 'LIMIT', '0', format('%d', AT_ONCE))", "{}")]
+            case .noRunEnd:
+                [
+                    (
+                        "group_rules().end_run(id_of(element), group, false)",
+                        "group_rules().end_run(id_of(element), group, true)"
+                    )
+                ]
             case .noScheduleTakeover:
                 [
                     (
