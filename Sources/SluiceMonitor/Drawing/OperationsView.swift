@@ -88,7 +88,7 @@ extension MonitorView {
         let about = detail.cancel != nil && detail.state == .executing ? "cancelling" : detail.about
         return [
             [Span(ShortID.text(header.id, length: idLength, style: style))], [Span(style.mark(header.priority))],
-            [Span(SafeText.line(envelope?.name ?? "?"))], [Span(SafeText.line(detail.queue))],
+            [Span(SafeText.line(detail.title(model.view)))], [Span(SafeText.line(detail.queue))],
             [Span("\(detail.record.attempt)/\(envelope.map { "\($0.maxAttempts)" } ?? "–")")], [when(detail)],
             [Span(SafeText.line(about), detail.state == .dead ? .dead : .plain)],
         ]
@@ -113,6 +113,8 @@ extension OperationDetail {
             errors.last?.failure.sentence ?? ""
         case .cancelled: cancel?.reason ?? ""
         case .ready where isUnhandled: "waits for a worker that knows its name"
+        case .blocked where isGroup:
+            GroupProgress(self).map { "\($0.ended) of \($0.total) members, \($0.isOpen ? "open" : "closed")" } ?? ""
         case .scheduled, .blocked, .ready, .finished, .expired: ""
         }
     }
