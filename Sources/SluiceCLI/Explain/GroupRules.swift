@@ -1,4 +1,5 @@
 import Operations
+import SluiceMonitor
 import TerminalText
 
 extension WaitRule {
@@ -43,7 +44,10 @@ extension Situation {
 
     /// The first members that have not ended.
     fileprivate var openMembers: [WaitReason.Fact] {
-        let facts = waitingFor.prefix(5).map { WaitReason.Fact("member", "\($0.dependency.name), \($0.text)") }
+        let facts = waitingFor.prefix(SituationReader.neededRead).map { need in
+            let name = needed[need.dependency.name].map { " \($0.title(view))" } ?? ""
+            return WaitReason.Fact("member", "\(need.dependency.name)\(name), \(stateText(of: need))")
+        }
         let others = detail.links.waitCount - facts.count
         return others > 0 ? facts + [.init("others", QuantityText.grouped(others))] : facts
     }
@@ -122,15 +126,5 @@ extension OperationDetail {
     fileprivate var groupText: String {
         let place = state == .blocked ? links.isOpen ? "open" : "closed" : state.rawValue
         return "\(place), \(membersText)"
-    }
-
-    /// `7 of 10 members have ended, 1 of these has not finished`; empty for what is no group.
-    var membersText: String {
-        guard let progress = GroupProgress(self) else { return "" }
-        let ended =
-            "\(QuantityText.grouped(progress.ended)) of \(links.members) \(progress.ended == 1 ? "has" : "have") ended"
-        guard progress.failed > 0 else { return ended }
-        let failed = QuantityText.grouped(progress.failed)
-        return "\(ended), \(failed) of these \(progress.failed == 1 ? "has" : "have") not finished"
     }
 }

@@ -59,14 +59,25 @@ extension Situation {
 
     private func isGroup(_ need: OperationNeeds.Need) -> Bool { needed[need.dependency.name]?.isGroup ?? false }
 
-    /// `executing`, `group nightly, blocked`
+    /// `executing`, `group nightly, blocked (hold)`
     fileprivate func text(of need: OperationNeeds.Need) -> String {
-        guard let detail = needed[need.dependency.name], detail.isGroup else { return need.text }
-        return "\(detail.title(view)), \(need.text)"
+        let text = need.text(state: stateText(of: need))
+        guard let detail = needed[need.dependency.name], detail.isGroup else { return text }
+        return "\(detail.title(view)), \(text)"
+    }
+
+    /// The state of a dependency. Of one in another queue, what that says now, until an end of it was heard.
+    func stateText(of need: OperationNeeds.Need) -> String {
+        guard need.state == nil, !need.hasHeard, let detail = needed[need.dependency.name] else {
+            return need.stateText
+        }
+        return detail.state.rawValue
     }
 }
 
 extension OperationNeeds.Need {
     /// `executing`, `dead (hold)`
-    var text: String { policy.word.map { "\(stateText) (\($0))" } ?? stateText }
+    var text: String { text(state: stateText) }
+
+    fileprivate func text(state: String) -> String { policy.word.map { "\(state) (\($0))" } ?? state }
 }

@@ -102,12 +102,10 @@ struct SituationReader {
         }
     }
 
-    /// The first operations that it waits for. Not of a group, which says enough of its members itself.
+    /// The first operations that it waits for.
     private func needed(by detail: OperationDetail) async throws -> [DependencyName: OperationDetail] {
         let unmet = detail.links.needs.filter { !$0.isMet }.prefix(Self.neededRead).map(\.dependency.name)
-        guard !detail.isGroup, detail.state == .blocked || detail.state == .cancelled, !unmet.isEmpty else {
-            return [:]
-        }
+        guard detail.state == .blocked || detail.state == .cancelled, !unmet.isEmpty else { return [:] }
         var needed: [DependencyName: OperationDetail] = [:]
         for (queue, names) in Dictionary(grouping: unmet, by: \.queue) {
             let details = try await client.broker.details(names.map(\.id), queue: queue ?? detail.queue)

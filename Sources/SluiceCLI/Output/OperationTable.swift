@@ -63,6 +63,7 @@ struct OperationTable {
     }
 
     private func about(_ detail: OperationDetail) -> String {
+        if let group = GroupProgress(detail) { return group.shortText }
         switch detail.state {
         case .executing:
             if detail.cancel != nil { return "cancelling" }

@@ -132,7 +132,7 @@ struct DetailText {
         var third = "attempt \(detail.record.attempt)/\(envelope?.maxAttempts ?? 0)  delivery \(header.delivery)"
         if detail.record.fence > 0 { third += "  fence \(detail.record.fence)" }
         if detail.state == .executing { third += "  on \(worker(detail))" }
-        if detail.isGroup { third = detail.links.isOpen ? "open: members can be added" : "closed" }
+        if detail.isGroup { third = detail.links.isOpen ? "open: its opener has not closed it" : "closed" }
         return [[Span(second)], [Span(third)]]
     }
 
@@ -152,13 +152,10 @@ struct DetailText {
         ]
     }
 
-    /// `███████░░░  7 of 10 members have ended, 1 not finished`
+    /// `███████░░░  7 of 10 members have ended`
     private func progress(of group: GroupProgress) -> [Span] {
-        let bar = QuantityText.bar(group.fraction, width: max(5, min(50, width - 46)), ascii: style.usesASCII)
-        let (ended, total) = (QuantityText.grouped(group.ended), QuantityText.grouped(group.total))
-        let text = Span("  \(ended) of \(total) members \(group.ended == 1 ? "has" : "have") ended")
-        guard group.failed > 0 else { return [Span(bar, .executing), text] }
-        return [Span(bar, .executing), text, Span(", \(QuantityText.grouped(group.failed)) not finished", .dead)]
+        let bar = QuantityText.bar(group.fraction, width: max(5, min(50, width - 60)), ascii: style.usesASCII)
+        return [Span(bar, .executing), Span("  \(group.sentence)", group.failed > 0 ? .dead : .plain)]
     }
 
     private func times(_ detail: OperationDetail) -> [[Span]] {

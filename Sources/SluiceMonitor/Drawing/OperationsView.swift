@@ -107,14 +107,13 @@ extension MonitorView {
 extension OperationDetail {
     /// Progress, last error or reason of a cancel, not escaped for a terminal.
     fileprivate var about: String {
-        switch state {
+        if let group = GroupProgress(self) { return group.shortText }
+        return switch state {
         case .executing: progress.map { "\(QuantityText.percent($0.fraction)) \($0.message)" } ?? ""
         case .retrying, .dead:
             errors.last?.failure.sentence ?? ""
         case .cancelled: cancel?.reason ?? ""
         case .ready where isUnhandled: "waits for a worker that knows its name"
-        case .blocked where isGroup:
-            GroupProgress(self).map { "\($0.ended) of \($0.total) members, \($0.isOpen ? "open" : "closed")" } ?? ""
         case .scheduled, .blocked, .ready, .finished, .expired: ""
         }
     }

@@ -51,11 +51,17 @@ extension CommandLineTests {
                 "\(lines)"
             )
             #expect(lines.last == "  try:  sluice group close \(group.id)")
-            let ids = try await members(7, of: group)
+            let there = try await members(2, of: group, queue: "images")
+            lines = try await sluice.lines("explain", "\(group.id)")
+            #expect(
+                there.allSatisfy { id in lines.contains { $0.hasSuffix("member: images/\(id) noop, ready") } },
+                "\(lines)"
+            )
+            let ids = try await members(5, of: group)
             lines = try await sluice.lines("explain", "\(group.id)")
             #expect(lines[0] == start + "it is open: its opener has not closed it (and 1 more reason)")
             #expect(lines.contains { $0.hasSuffix("7 of 7 members have not ended") }, "\(lines)")
-            #expect(ids.filter { id in lines.contains { $0.hasSuffix("member: \(id), ready") } }.count == 5, "\(lines)")
+            #expect(ids.allSatisfy { id in lines.contains { $0.hasSuffix("member: \(id) noop, ready") } }, "\(lines)")
             #expect(lines.contains { $0.hasSuffix("others: 2") }, "\(lines)")
             try await group.close()
             #expect(try await reasons(group.id).compactMap { $0["code"]?.stringValue } == ["members"])
