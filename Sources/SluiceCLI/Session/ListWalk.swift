@@ -19,8 +19,6 @@ struct ListWalk: Sendable {
     /// Whether to count the operations of the places even if all of them match.
     var countsAll = false
 
-    /// So many members of a group are read by their ids. Of a larger one, the places are searched.
-    private static let namesRead = 20_000
     /// The cursor of a list of members.
     private static let membersCursor = "members"
 
@@ -61,7 +59,7 @@ struct ListWalk: Sendable {
         if query.filtersRows || countsAll {
             (now, result.total) = try await client.broker.extent(of: query, in: queues)
         }
-        if let members = query.members, members.count <= min(Self.namesRead, scanLimit) {
+        if let members = query.membersToRead(limit: scanLimit) {
             try await list(members, queues, from: start, now: now, into: &result, show)
             return result
         }

@@ -54,6 +54,18 @@ extension MonitorBroker {
     }
 }
 
+extension OperationQuery {
+    /// So many members of groups are read by their ids at most. Of more, the places are searched.
+    private static let mostRead = 20_000
+
+    /// Operations that are to be read by their ids instead of a search; nil = there are none, or too many.
+    ///
+    /// - Parameter limit: how many may be read.
+    package func membersToRead(limit: Int = .max) -> Set<DependencyName>? {
+        members.flatMap { $0.count <= min(Self.mostRead, limit) ? $0 : nil }
+    }
+}
+
 /// A query names a group that is not there.
 package struct UnknownGroup: Error, CustomStringConvertible {
     /// As it is written.

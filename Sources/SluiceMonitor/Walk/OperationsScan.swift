@@ -84,7 +84,7 @@ struct OperationsScan: Sendable {
     /// With a filter, a page examines so many times as many at most until it is full.
     private static let patience = 10
     private static let leastOfAPlace = 5
-    /// So many members of a group are read by their ids, all at each read. Of a larger one, the places are searched.
+    /// So many members of a group are read by their ids, all at each read.
     private static let namesRead = 1_000
 
     private struct Part: Sendable {
@@ -109,7 +109,7 @@ struct OperationsScan: Sendable {
             return reading
         }
         let meant = Set(query.queues(of: known))
-        if let members = query.members, members.count <= Self.namesRead {
+        if let members = query.membersToRead(limit: Self.namesRead) {
             return try await read(request, query, members, queues: known.filter(meant.contains))
         }
         let queues = snapshot.queues.filter { meant.contains($0.queue) }

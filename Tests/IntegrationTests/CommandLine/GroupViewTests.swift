@@ -197,8 +197,9 @@ extension CommandLineTests {
                 try await sluice.lines("release", "-w", "group:\(group.id) queue:images", "-y", "-o", "id") == there
             )
             #expect(Set(try await sluice.lines("explain", "-w", "group:\(group.id)", "-o", "id")) == all)
-            let cancelled = try await sluice.lines("cancel", "-w", "group:\(group.id) -name:fail", "-y", "-o", "id")
-            #expect(Set(cancelled) == Set(here + there))
+            let cancelled = try await sluice("cancel", "-w", "group:\(group.id) -name:fail", "-y", "-o", "id")
+            #expect(Set(cancelled.output.split(separator: "\n").map(String.init)) == Set(here + there))
+            #expect(cancelled.errors.contains("3 match; 3 cancelled; scanned 4 of 4"), "\(cancelled.errors)")
             try await work("default,ends,images")
             #expect(try await sluice.state(other) == "finished")
             #expect(try await sluice.json("errors", "group:\(group.id)")["groups"]?[0]?["count"] == 1)
