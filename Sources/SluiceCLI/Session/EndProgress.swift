@@ -8,32 +8,21 @@ package struct EndProgress: Sendable {
     /// Details of the operations that have not ended, or of the first of many.
     package var open: [OperationDetail]
     package var rate: EndRate
-    /// The keys that read the names of groups.
-    private let view: PayloadView
 
-    package init(
-        ended: Int,
-        total: Int,
-        open: [OperationDetail],
-        rate: EndRate = EndRate(),
-        view: PayloadView = PayloadView()
-    ) {
+    package init(ended: Int, total: Int, open: [OperationDetail], rate: EndRate = EndRate()) {
         self.ended = ended
         self.total = total
         self.open = open
         self.rate = rate
-        self.view = view
     }
 
     /// `►  70% ███████░░░ 140/200 · 12/s · ETA 5s · 3 executing, 57 ready · encode.part7: "pass 2"`. What has ended of a group counts as a part.
     package func line(_ style: Style) -> String {
         let executing = open.filter { $0.state == .executing }
-        let groups = open.compactMap { detail in GroupProgress(detail).map { (detail, $0) } }.filter {
-            !$1.state.isTerminal
-        }
+        let groups = open.compactMap { GroupProgress($0) }.filter { !$0.state.isTerminal }
         let begun =
             executing.reduce(0.0) { $0 + min(1, max(0, $1.progress?.fraction ?? 0)) }
-            + groups.reduce(0.0) { $0 + $1.1.fraction }
+            + groups.reduce(0.0) { $0 + $1.fraction }
         let fraction = total == 0 ? 0 : (Double(ended) + begun) / Double(total)
         let percent = QuantityText.percent(fraction).padded(toWidth: 5, alignment: .right)
         let counts = "\(QuantityText.grouped(ended))/\(QuantityText.grouped(total))"
@@ -44,9 +33,9 @@ package struct EndProgress: Sendable {
         if let perSecond = rate.perSecond { parts += [Self.text(perSecond)] + eta }
         // Counts of only some operations would look like counts of all.
         if ended + open.count >= total { parts += states }
-        if let (group, progress) = groups.first {
-            let count = "\(QuantityText.grouped(progress.ended))/\(QuantityText.grouped(progress.total))"
-            parts.append("\(SafeText.line(group.title(view))) \(count)")
+        if !groups.isEmpty {
+            let (ended, members) = groups.reduce((0, 0)) { ($0.0 + $1.ended, $0.1 + $1.total) }
+            parts.append("\(QuantityText.grouped(ended))/\(QuantityText.grouped(members)) members")
         }
         if let running = executing.first(where: { !($0.progress?.message ?? "").isEmpty }) {
             parts.append(

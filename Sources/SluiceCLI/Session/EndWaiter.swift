@@ -5,16 +5,13 @@ import Sluice
 package struct EndWaiter: Sendable {
     package let client: SluiceClient
     package let console: Console
-    /// The keys that read the names of groups.
-    private let view: PayloadView
 
     /// The most open operations to read for the progress line.
     private static let shownOperations = 50
 
-    package init(_ client: SluiceClient, console: Console, view: PayloadView = PayloadView()) {
+    package init(_ client: SluiceClient, console: Console) {
         self.client = client
         self.console = console
-        self.view = view
     }
 
     /// Waits for all operations, or for one of them.
@@ -65,8 +62,7 @@ package struct EndWaiter: Sendable {
             let (ended, open) = counts.read(openLimit: Self.shownOperations)
             rate.add(ended: ended, at: .now - start)
             guard let details = try? await read(open).compactMap({ $0 }), !Task.isCancelled else { continue }
-            let line = EndProgress(ended: ended, total: counts.total, open: details, rate: rate, view: view)
-                .line(console.errors)
+            let line = EndProgress(ended: ended, total: counts.total, open: details, rate: rate).line(console.errors)
             if console.isErrorTerminal {
                 console.showStatus(line)
             } else if line != last {

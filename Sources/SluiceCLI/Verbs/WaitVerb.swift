@@ -72,7 +72,7 @@ package struct WaitVerb: Verb {
             )
             return StartReport(details, any: any).print(invocation)
         }
-        let waiter = EndWaiter(client, console: invocation.console, view: invocation.view)
+        let waiter = EndWaiter(client, console: invocation.console)
         let start = ContinuousClock.now
         let details = try await waiter.wait(for: locations, timeout: timeout, any: any).compactMap { $0 }
         return EndReport(details, any: any, timeout: timeout, time: .now - start, view: invocation.view)

@@ -219,7 +219,10 @@ extension CommandLineTests {
             let none = try await sluice("list", "group:\(OperationID())")
             #expect(none.code == 3 && none.errors.contains("no operation"), "\(none)")
             let other = try await sluice("cancel", "-w", "group:\(plain)", "-y")
-            #expect(other.code == 64 && other.errors.contains("noop \(plain) in queue default is no group"), "\(other)")
+            #expect(
+                other.code == 3 && other.errors.contains("operation \(plain) in queue default is no group"),
+                "\(other)"
+            )
             #expect(try await sluice("list", "group:nightly*").code == 64)
             #expect(try await sluice.state(plain) == "ready")
             let standing = try await sluice("cancel", "-w", "group:\(plain)", "--until", "10m", "-y")

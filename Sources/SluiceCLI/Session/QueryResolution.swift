@@ -13,9 +13,9 @@ extension OperationQuery {
             let group = try await Locator(client).details([try IDReference(parsing: text)])[0]
             guard group.isGroup else {
                 throw CLIError(
-                    .usage,
-                    "\(group.envelope.name) \(group.id) in queue \(group.queue) is no group",
-                    fix: "\(Program.name) list name:\(GroupTerms.name)"
+                    .notFound,
+                    "operation \(group.id) in queue \(group.queue) is no group",
+                    fix: "\(Program.name) group ls"
                 )
             }
             return try await client.broker.members(of: group.id, queue: group.queue)
