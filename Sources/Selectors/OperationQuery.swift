@@ -7,7 +7,7 @@ import TerminalText
 /// field is searched for in all texts of an operation.
 package struct OperationQuery: Sendable, Equatable {
     package enum Field: String, CaseIterable, Sendable {
-        case state, queue, name, tag, limit, priority, worker, age, id, unique, schedule, args, error, text
+        case state, queue, name, tag, group, limit, priority, worker, age, id, unique, schedule, args, error, text
     }
 
     package struct Term: Sendable, Equatable {
@@ -40,6 +40,10 @@ package struct OperationQuery: Sendable, Equatable {
         case ages([AgeRange])
         /// The value at a path in the arguments.
         case arguments(path: [String], [TextPattern])
+        /// Groups as they are written, `[QUEUE/]ID`. Until they are resolved, nothing matches.
+        case groups([String])
+        /// The members of the groups, each with its queue.
+        case members(Set<DependencyName>)
     }
 
     /// Ages above one bound and below another, in milliseconds.
@@ -105,6 +109,7 @@ extension OperationQuery.Term {
         case .priority: return (field, .priorities(Set(try word.values.map(priorities).joined())))
         case .age: return (field, .ages(try word.values.map(age)))
         case .args: return (field, .arguments(path: Array(parts.dropFirst()), word.values))
+        case .group: return (field, .groups(try word.values.map(group)))
         case .error, .text: return (field, .texts(word.values.map { $0.lowercased() }))
         case .queue, .name, .tag, .limit, .worker, .id, .unique, .schedule: return (field, .texts(word.values))
         }
@@ -139,6 +144,14 @@ extension OperationQuery.Term {
         throw QueryError(
             "unknown state \(OperationsError.quoted(value.text))\(near)",
             fix: states.joined(separator: ", ")
+        )
+    }
+
+    private static func group(_ value: TextPattern) throws(QueryError) -> String {
+        if let text = value.exactText { return text }
+        throw QueryError(
+            "group: takes ids, not patterns: \(OperationsError.quoted(value.text))",
+            fix: "group:ID or group:QUEUE/ID"
         )
     }
 

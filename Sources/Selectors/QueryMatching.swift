@@ -56,6 +56,37 @@ extension OperationQuery {
     }
 }
 
+// MARK: - Groups
+
+extension OperationQuery {
+    /// Replaces the groups that the query names by their members.
+    ///
+    /// - Parameter members: called once for each group, as it is written.
+    package mutating func resolveGroups(_ members: (String) async throws -> Set<DependencyName>) async throws {
+        var known: [String: Set<DependencyName>] = [:]
+        for index in terms.indices {
+            guard case .groups(let groups) = terms[index].condition else { continue }
+            var all: Set<DependencyName> = []
+            for group in groups {
+                let found = if let found = known[group] { found } else { try await members(group) }
+                known[group] = found
+                all.formUnion(found)
+            }
+            terms[index].condition = .members(all)
+        }
+    }
+
+    /// Operations among which are all that match; nil = they must be searched for.
+    package var members: Set<DependencyName>? {
+        var members: Set<DependencyName>?
+        for term in terms where !term.isNegated {
+            guard case .members(let names) = term.condition else { continue }
+            members = members?.intersection(names) ?? names
+        }
+        return members
+    }
+}
+
 // MARK: - Operations
 
 /// Whether an operation matches a query.
@@ -73,6 +104,7 @@ extension OperationQuery {
     ///   - view: the keys that read arguments, and what is hidden in them. What is hidden matches as `***`.
     package func match(_ detail: OperationDetail, now: Int64, view: PayloadView = PayloadView()) -> QueryMatch {
         for term in terms {
+            if case .groups = term.condition { return .no }
             if let holds = term.holds(detail, now: now), holds == term.isNegated { return .no }
         }
         guard terms.contains(where: \.readsEnvelope) else { return .yes }
@@ -155,6 +187,7 @@ extension OperationQuery.Term {
         case (.unique, _): detail.uniqueKey.map(matches) ?? false
         case (.id, .texts(let values)): values.contains { $0.isID(detail.record.header.id) }
         case (.error, .texts(let values)): detail.lastError.map { $0.contains(oneOf: values) } ?? false
+        case (_, .members(let names)): names.contains(DependencyName(detail.id, queue: detail.queue))
         case (_, .states(let states)): states.contains(detail.state)
         case (_, .priorities(let priorities)): priorities.contains(detail.record.header.priority)
         case (_, .ages(let ranges)): ranges.contains { $0.contains(now - detail.since) }

@@ -98,6 +98,29 @@ struct OperationQueryTests {
         #expect(sentences == ["there is no queue \"mial\"; did you mean \"mail\"?"])
     }
 
+    @Test("A group stands for its members; until these are known, nothing matches")
+    func groups() async throws {
+        let member = DependencyName(Self.id, queue: "mail")
+        let other = DependencyName(Self.id, queue: "video")
+        func resolved(_ text: String) async throws -> OperationQuery {
+            var query = try OperationQuery(parsing: text)
+            try await query.resolveGroups { $0 == "mail/A" ? [member] : [other] }
+            return query
+        }
+        for (text, isMatch) in [
+            ("group:mail/A", true), ("group:B", false), ("group:B,mail/A", true), ("-group:mail/A", false),
+            ("-group:B", true), ("group:mail/A group:B", false), ("group:mail/A state:ready", false),
+        ] {
+            #expect(try await resolved(text).matches(detail(), now: Self.now) == isMatch, "\(text)")
+            #expect(try !matches(text, detail()), "\(text)")
+        }
+        #expect(try await resolved("group:mail/A,B").members == [member, other])
+        #expect(try await resolved("group:mail/A group:B").members == [])
+        #expect(try await resolved("-group:mail/A").members == nil)
+        #expect(throws: QueryError.self) { try OperationQuery(parsing: "group:A*") }
+        #expect(throws: QueryError.self) { try OperationQuery(parsing: "group:") }
+    }
+
     @Test("Escapes in stored JSON do not hide a value")
     func escapes() throws {
         #expect(try matches("args.user:Ann", detail(arguments: #"{"user":"\u0041nn"}"#)))

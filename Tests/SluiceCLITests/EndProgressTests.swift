@@ -43,6 +43,16 @@ struct EndProgressTests {
         #expect(line(0, of: 0, []) == "►   0% ░░░░░░░░░░ 0/0")
     }
 
+    @Test("What has ended of a group counts as a part of it, and members are counted")
+    func groups() {
+        var group = detail(.blocked)
+        group.record.envelope = OperationEnvelope(name: "sluice.group", arguments: Array(#"{"name":"nightly"}"#.utf8))
+            .encoded()
+        group.links.group = GroupTerms(ifAbandoned: .close, leaseMilliseconds: 1)
+        (group.links.needCount, group.links.unmetCount, group.links.isOpen) = (10, 8, true)
+        #expect(line(0, of: 1, [group]) == "►  30% ███░░░░░░░ 0/1 · 1 blocked · 3/10 members")
+    }
+
     @Test("The rate is that of the last half minute, and with it the time that is left")
     func rates() {
         var rate = EndRate()

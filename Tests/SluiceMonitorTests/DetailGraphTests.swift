@@ -178,6 +178,43 @@ struct DetailGraphTests {
             )
         )
     }
+
+    @Test("The facts of a group have a bar and its members, and say whether it is open")
+    func group() {
+        var reading = reading(nil)
+        var group = detail(8, GroupTerms.name, .blocked)
+        let arguments = Array(#"{"name":"nightly"}"#.utf8)
+        group.record.envelope = OperationEnvelope(name: GroupTerms.name, arguments: arguments).encoded()
+        group.links.group = GroupTerms(ifAbandoned: .close, leaseMilliseconds: 60_000)
+        group.links.needs = [
+            .init(DependencyName(id(1)), .member, isMet: false, state: .executing, hasHeard: false),
+            .init(DependencyName(id(2)), .member, isMet: true, state: .dead, hasHeard: true),
+        ]
+        (group.links.needCount, group.links.unmetCount, group.links.missCount) = (12, 10, 1)
+        group.links.isOpen = true
+        reading.detail = group
+        #expect(
+            lines(with: reading).contains(
+                """
+                  group nightly  ⊘ blocked
+                 [i]nfo  [a]ttempts 0  [l]ogs  [g]raph  [t]imeline  [r]aw
+                 queue video  priority normal
+                 open: its opener has not closed it
+                 ████░░░░░░░░░░░░░░  3 of 12 members have ended, 1 of these has not finished
+                 enqueued 12:01:11
+                 members  ► …000001  ✗ …000002  10 more  (3 of 12 done)
+                """
+            )
+        )
+        let callback = NeedPolicy.success
+        reading.detail = detail(8, "report", .blocked)
+        reading.detail?.links.needs = [
+            .init(DependencyName(id(1)), callback, isMet: false, state: .blocked, hasHeard: false)
+        ]
+        reading.detail?.links.needCount = 1
+        reading.detail?.links.unmetCount = 1
+        #expect(lines(with: reading).contains("needs  ⊘ …000001 on success  (0 of 1 done)"))
+    }
 }
 
 // MARK: - What is drawn

@@ -1,3 +1,4 @@
+import BrokerModel
 import Operations
 import TerminalText
 
@@ -142,4 +143,19 @@ extension MonitorModel {
 
     /// Takes keys in; characters stand for themselves.
     mutating func type(_ text: String) -> [MonitorCommand] { text.flatMap { handle(.character($0)) } }
+}
+
+extension InMemoryBroker {
+    /// Open groups of these names.
+    func openGroups(_ names: [String], queue: String) async throws -> [OperationID] {
+        let groups = names.map { name in
+            let arguments = (["name": .string(name)] as JSONValue).serializedBytes()
+            return NewOperation(
+                envelope: OperationEnvelope(name: GroupTerms.name, arguments: arguments).encoded(),
+                links: OperationLinks(group: GroupTerms(ifAbandoned: .close, leaseMilliseconds: 60_000))
+            )
+        }
+        _ = try await enqueue(groups, queue: queue)
+        return groups.map(\.id)
+    }
 }

@@ -16,6 +16,10 @@ struct MonitorFetcherTests {
                 if case .read(let snapshot, _) = $0.0 { (snapshot, $0.1) } else { nil }
             }
         }
+        var groups: [[GroupRow]] {
+            entries.withLock { $0 }.compactMap { if case .groups(let rows) = $0.0 { rows } else { nil } }
+        }
+
         var schedules: [[ScheduleRow]] {
             entries.withLock { $0 }.compactMap { if case .schedules(let rows) = $0.0 { rows } else { nil } }
         }
@@ -116,6 +120,21 @@ struct MonitorFetcherTests {
         fetcher.look(at: .init(interval: .seconds(60), showsSchedules: true))
         await fetcher.runOnce { log.add($0) }
         #expect(log.schedules.map { $0.map(\.stored.id) } == [["soon", "late"]])
+    }
+
+    @Test("Groups that have not ended are read while they are on the screen")
+    func groups() async throws {
+        let broker = InMemoryBroker()
+        let ids = try await broker.openGroups(["nightly", "weekly", "ended"], queue: "a")
+        _ = try await broker.enqueue([operation()], queue: "b")
+        _ = try await broker.closeGroup(ids[2], by: "ann", queue: "a")
+        let fetcher = MonitorFetcher(broker, origin: .now, interval: .seconds(60))
+        let log = Log()
+        await fetcher.runOnce { log.add($0) }
+        #expect(log.groups.isEmpty)
+        fetcher.look(at: .init(interval: .seconds(60), showsSchedules: true))
+        await fetcher.runOnce { log.add($0) }
+        #expect(log.groups.map { Set($0.map(\.name)) } == [["nightly", "weekly"]])
     }
 
     @Test("A stream of snapshots ends when its closure returns false, and its first failure is thrown")

@@ -138,6 +138,47 @@ struct MonitorViewTests {
         #expect(model.grid(60, 15).text.contains("LOST in the last 24 h"))
     }
 
+    @Test("Below the queues stand the groups that have not ended: how many members have, and how many failed")
+    func groups() throws {
+        func group(_ number: Int, _ name: String, _ ended: Int, of total: Int, failed: Int = 0, isOpen: Bool = false)
+            throws
+            -> GroupRow
+        {
+            let envelope = OperationEnvelope(name: GroupTerms.name, arguments: Array("{\"name\":\"\(name)\"}".utf8))
+            let header = OperationHeader(id: id(number))
+            let record = OperationRecord(
+                header: header,
+                state: .blocked,
+                enqueuedAt: noon - 60_000,
+                envelope: envelope.encoded()
+            )
+            var detail = OperationDetail(queue: "mail", record: record, state: .blocked)
+            detail.links.group = GroupTerms(ifAbandoned: .close, leaseMilliseconds: 60_000)
+            (detail.links.needCount, detail.links.unmetCount) = (total, total - ended + (isOpen ? 1 : 0))
+            (detail.links.missCount, detail.links.isOpen) = (failed, isOpen)
+            return try #require(GroupRow(detail, view: PayloadView()))
+        }
+        var model = shopModel()
+        _ = model.type("3")
+        model.ingest([
+            try group(0x1A, "nightly", 1_200, of: 2_400, failed: 2),
+            try group(0x2A, "im\\u001bport", 0, of: 3, isOpen: true),
+        ])
+        let grid = model.grid(80, 24)
+        let first = (0..<24).first { grid.text(row: $0).hasPrefix(" GROUPS") } ?? 0
+        #expect(
+            (first...(first + 3)).map { grid.text(row: $0) }.joined(separator: "\n") == """
+                 GROUPS, the newest first
+                 GROUP      ID      QUEUE    STATE      ENDED                  FAILED    AGE
+                 nightly    …00000T mail     closed     █████░░░░░ 1,200/2,400      2     1m
+                 im\\x1bport …00001A mail     open       ░░░░░░░░░░ 0/3              0     1m
+                """
+        )
+        model.ingest(try (0..<30).map { try group($0, "part \($0)", 0, of: 1) })
+        #expect(model.grid(80, 24).text.contains("… 25 more: sluice list name:sluice.group"))
+        for (width, height) in [(1, 1), (30, 4), (60, 15), (79, 24), (130, 35)] { _ = model.grid(width, height) }
+    }
+
     @Test("Below the queues stand their schedules, the next first: when each runs, or why it does not")
     func schedules() {
         var model = shopModel()

@@ -296,7 +296,38 @@ struct OperationsScreenTests {
         reading = try await scan.run(request)
         #expect(reading.scanned == 450 && reading.operations.count == 1, "one page looks further for what is rare")
         request.filter = try OperationQuery(parsing: "queue:mial")
-        #expect(try await scan.run(request).unknownQueues.first?.contains("did you mean") == true)
+        #expect(try await scan.run(request).unknown.first?.contains("did you mean") == true)
+    }
+
+    @Test("A filter with a group reads its members; an unknown one is named, and changes nothing")
+    func members() async throws {
+        let broker = InMemoryBroker()
+        let group = try await broker.openGroups(["nightly"], queue: "mail")[0]
+        let news = (0..<3).map { NewOperation(envelope: OperationEnvelope(name: $0 == 0 ? "other" : "job").encoded()) }
+        _ = try await broker.enqueue(news, queue: "mail")
+        let members = news.dropFirst().map { DependencyName($0.id) }
+        _ = try await broker.change(
+            NeedsChange(group, added: OperationLinks(members: members)),
+            by: "ann",
+            queue: "mail"
+        )
+        let snapshot = try await broker.namespaceSnapshot(executingRows: 0) { .zero }
+        let scan = OperationsScan(broker: broker, snapshot: snapshot, view: PayloadView())
+        var request = OperationsRequest(state: nil, filter: try OperationQuery(parsing: "group:\(group)"))
+        let reading = try await scan.run(request)
+        #expect(Set(reading.operations.map(\.id)) == Set(members.map(\.id)) && reading.scanned == 2)
+        let query = try OperationQuery(parsing: "group:mail/\(group)")
+        #expect(
+            try await BulkRun(broker: broker, change: BulkChange(.cancel, .matching(query)), view: PayloadView()).plan()
+                .possible == 2
+        )
+        let unknown = try OperationQuery(parsing: "group:\(OperationID())")
+        request.filter = unknown
+        #expect(try await scan.run(request).unknown.first?.hasPrefix("there is no group") == true)
+        await #expect(throws: UnknownGroup.self) {
+            try await BulkRun(broker: broker, change: BulkChange(.cancel, .matching(unknown)), view: PayloadView())
+                .plan()
+        }
     }
 
     @Test("The rows of all queues are read while the screen is shown, and not otherwise")

@@ -99,6 +99,16 @@ package enum NeedPolicy: String, Sendable, CaseIterable {
         }
     }
 
+    /// What is said of an edge besides that there is one; nil = nothing.
+    package var word: String? {
+        switch self {
+        case .cancel, .member: nil
+        case .run, .hold: rawValue
+        case .success: "on success"
+        case .death: "on first death"
+        }
+    }
+
     /// Whether a dependency that ended, as finished or otherwise, does not hold up any more what needs it.
     package func isMet(byEnd isFinished: Bool) -> Bool {
         switch self {

@@ -60,8 +60,10 @@ package struct OperationNeeds: Sendable, Equatable {
     /// Some of its dependencies: those that it waits for first, then in the order of their names.
     package var needs: [Need] = []
     package var needCount = 0
-    /// How many of them it waits for.
+    /// How many of them it waits for. One more while it is open.
     package var unmetCount = 0
+    /// How many of them it waits for.
+    package var waitCount: Int { max(0, unmetCount - (isOpen ? 1 : 0)) }
     /// Some of what depends on it.
     package var dependents: [OperationID] = []
     package var dependentCount = 0

@@ -107,36 +107,6 @@ public struct OperationGroup: Sendable, DependencyConvertible {
     }
 }
 
-/// How far a group is.
-public struct GroupProgress: Sendable, Equatable {
-    /// How many members it has.
-    public var total: Int
-    /// How many of them have ended, however.
-    public var ended: Int
-    /// How many of these have not finished: dead, cancelled, expired or removed.
-    public var failed: Int
-    /// Whether its opener may add more.
-    public var isOpen: Bool
-    /// The state of the group: `blocked` until it has ended.
-    public var state: OperationState
-
-    /// How many members have finished.
-    public var finished: Int { ended - failed }
-    /// Ended ones of all, 0 to 1; 0 as long as there are none.
-    public var fraction: Double { total == 0 ? 0 : Double(ended) / Double(total) }
-
-    /// nil = it is no group.
-    package init?(_ detail: OperationDetail) {
-        let links = detail.links
-        guard links.group != nil else { return nil }
-        total = links.needCount
-        ended = links.needCount - max(0, links.unmetCount - (links.isOpen ? 1 : 0))
-        failed = max(0, links.missCount)
-        isOpen = links.isOpen
-        state = detail.state
-    }
-}
-
 extension EnqueueOptions {
     /// Makes the operation a member of a group, in whatever queue that is kept. The group does not end before it.
     ///

@@ -7,14 +7,16 @@ struct Explanation: Sendable {
     let situation: Situation
     let reasons: [(code: String, reason: WaitReason)]
 
-    init(_ situation: Situation, rules: [WaitRule] = WaitRule.all) {
+    init(_ situation: Situation) {
         self.situation = situation
+        let rules = situation.detail.isGroup ? WaitRule.ofGroups : WaitRule.all
         reasons = rules.compactMap { rule in rule.find(situation).map { (rule.code, $0) } }
     }
 
     /// One sentence with the first reason.
     var sentence: String {
-        let subject = "\(situation.name) in queue \(situation.queue) is \(situation.state.rawValue)"
+        let title = situation.detail.title(situation.view)
+        let subject = "\(title) in queue \(situation.queue) is \(situation.state.rawValue)"
         guard let first = reasons.first else {
             return subject + ": nothing holds it back, the next free slot takes it"
         }

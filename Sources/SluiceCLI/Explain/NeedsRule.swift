@@ -6,6 +6,7 @@ extension WaitRule {
     static let needs = WaitRule(code: "needs") { situation in
         let links = situation.detail.links
         guard situation.state == .blocked, links.unmetCount > 0 else { return nil }
+        if let group = NeededGroup(situation) { return group.reason }
         let unmet = links.needs.filter { !$0.isMet }
         if links.isOpen, unmet.isEmpty {
             return WaitReason(
@@ -13,8 +14,10 @@ extension WaitRule {
                 fix: ["release", situation.id]
             )
         }
-        let waits = links.unmetCount - (links.isOpen ? 1 : 0)
-        var facts = unmet.prefix(5).map { WaitReason.Fact("needs", "\($0.dependency.name), \($0.text)") }
+        let waits = links.waitCount
+        var facts = unmet.prefix(SituationReader.neededRead).map {
+            WaitReason.Fact("needs", "\($0.dependency.name), \(situation.text(of: $0))")
+        }
         if waits > facts.count { facts.append(.init("others", QuantityText.grouped(waits - facts.count))) }
         if links.isOpen { facts.append(.init("open", "its producer has not said all that it waits for")) }
         let stuck = unmet.first { $0.isStuck }
@@ -27,7 +30,7 @@ extension WaitRule {
             "\(text), of which \(stuck.dependency.name) \(isGone ? "is gone" : "is \(stuck.text)")",
             facts,
             fix: !isGone
-                ? ["retry", "\(stuck.dependency.name)"]
+                ? situation.retry(of: stuck)
                 // What also waits for its turn at a key cannot be released.
                 : [situation.detail.waitsForTurn ? "cancel" : "release", situation.id]
         )
@@ -35,20 +38,46 @@ extension WaitRule {
 }
 
 extension Situation {
-    /// What runs again what has ended, or shows its result.
-    var wayBack: [String] {
+    /// What runs again what has ended, or shows its result; nil = nothing does.
+    var wayBack: [String]? {
+        if detail.isGroup { return state == .dead ? OperationNeeds.retryOfMembers(DependencyName(detail.id)) : nil }
         if state == .finished { return ["result", id] }
         guard detail.cancel?.by == "dependency", let failed = detail.links.needs.first(where: { $0.isStuck }) else {
             return ["retry", id]
         }
         // A retry would wait for what is gone; a new operation waits for nothing.
-        return failed.state == nil ? ["rerun", id] : ["retry", "\(failed.dependency.name)", "--tree"]
+        guard failed.state != nil else { return ["rerun", id] }
+        // It waits then until members of the group were tried again.
+        return isGroup(failed) ? ["retry", id] : retry(of: failed) + ["--tree"]
+    }
+
+    /// What lets a dependency go on that has not finished.
+    fileprivate func retry(of need: OperationNeeds.Need) -> [String] {
+        let name = need.dependency.name
+        return isGroup(need) ? OperationNeeds.retryOfMembers(name) : ["retry", "\(name)"]
+    }
+
+    private func isGroup(_ need: OperationNeeds.Need) -> Bool { needed[need.dependency.name]?.isGroup ?? false }
+
+    /// `executing`, `group nightly, blocked (hold)`
+    fileprivate func text(of need: OperationNeeds.Need) -> String {
+        let text = need.text(state: stateText(of: need))
+        guard let detail = needed[need.dependency.name], detail.isGroup else { return text }
+        return "\(detail.title(view)), \(text)"
+    }
+
+    /// The state of a dependency. Of one in another queue, what that says now, until an end of it was heard.
+    func stateText(of need: OperationNeeds.Need) -> String {
+        guard need.state == nil, !need.hasHeard, let detail = needed[need.dependency.name] else {
+            return need.stateText
+        }
+        return detail.state.rawValue
     }
 }
 
 extension OperationNeeds.Need {
     /// `executing`, `dead (hold)`
-    var text: String {
-        dependency.policy == .cancel ? stateText : "\(stateText) (\(dependency.policy.rawValue))"
-    }
+    var text: String { text(state: stateText) }
+
+    fileprivate func text(state: String) -> String { policy.word.map { "\(state) (\($0))" } ?? state }
 }

@@ -16,6 +16,10 @@ struct Situation: Sendable {
     var standing: StandingCancel?
     /// What holds back those of its limit key; nil unless it is ready and has one.
     var limitKey: LimitKeyState?
+    /// Some of the operations that it waits for, by the names that it has for them.
+    var needed: [DependencyName: OperationDetail] = [:]
+    /// The keys that read arguments.
+    var view = PayloadView()
 
     /// A worker of the queue whose lease has not ended.
     struct LiveWorker: Sendable {
@@ -53,6 +57,8 @@ struct SituationReader {
     static let pause: Duration = .seconds(1)
     /// Running operations that are read: those that hold the places of a limited queue.
     private static let rows = 20
+    /// Of the operations that one waits for, so many are read.
+    static let neededRead = 5
     let client: SluiceClient
     var view = PayloadView()
 
@@ -76,6 +82,8 @@ struct SituationReader {
             guard let key = detail.limitKey else { continue }
             keys[detail.id] = try await client.broker.limitKey(key, queue: detail.queue)
         }
+        var needed: [OperationID: [DependencyName: OperationDetail]] = [:]
+        for detail in details { needed[detail.id] = try await self.needed(by: detail) }
         let measured = Set(details.filter { backlogs[$0.id] != nil }.map(\.queue))
         let second = try await secondSnapshots(measured.filter { first[$0].map { !$0.liveWorkers.isEmpty } ?? false })
         return details.compactMap { detail in
@@ -87,9 +95,23 @@ struct SituationReader {
                 startsPerSecond: second[detail.queue].flatMap { Self.starts(from: before, to: $0) },
                 memory: memory,
                 standing: standing[detail.queue].flatMap { living(of: $0, matching: detail) },
-                limitKey: keys[detail.id]
+                limitKey: keys[detail.id],
+                needed: needed[detail.id] ?? [:],
+                view: view
             )
         }
+    }
+
+    /// The first operations that it waits for.
+    private func needed(by detail: OperationDetail) async throws -> [DependencyName: OperationDetail] {
+        let unmet = detail.links.needs.filter { !$0.isMet }.prefix(Self.neededRead).map(\.dependency.name)
+        guard detail.state == .blocked || detail.state == .cancelled, !unmet.isEmpty else { return [:] }
+        var needed: [DependencyName: OperationDetail] = [:]
+        for (queue, names) in Dictionary(grouping: unmet, by: \.queue) {
+            let details = try await client.broker.details(names.map(\.id), queue: queue ?? detail.queue)
+            for (name, detail) in zip(names, details) { needed[name] = detail }
+        }
+        return needed
     }
 
     private func living(of standing: StandingCancels, matching detail: OperationDetail) -> StandingCancel? {

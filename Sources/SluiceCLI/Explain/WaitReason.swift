@@ -53,6 +53,7 @@ extension WaitRule {
         var facts: [WaitReason.Fact] = []
         if let error = detail.errors.last { facts.append(.init("error", error.failure.sentence)) }
         if let cancel = detail.cancel { facts.append(.init("cancel", situation.text(of: cancel))) }
+        facts += situation.failedMembers
         return WaitReason(
             "it has ended: \(situation.state.rawValue) \(situation.ago(detail.record.endedAt))",
             facts,
@@ -63,7 +64,8 @@ extension WaitRule {
     static let queueCancelled = WaitRule(code: "queueCancelled") { situation in
         guard situation.isCancelledWithQueue else { return nil }
         let cancel = situation.detail.cancel.map { " " + situation.text(of: $0) } ?? ""
-        return WaitReason("the whole queue was cancelled\(cancel)", fix: ["retry", situation.id])
+        let fix = situation.detail.isGroup ? nil : ["retry", situation.id]
+        return WaitReason("the whole queue was cancelled\(cancel)", fix: fix)
     }
 
     static let held = WaitRule(code: "held") { situation in

@@ -7,21 +7,25 @@ import TerminalText
 struct GraphDrawing {
     private let graph: OperationGraph
     private let detail: OperationDetail
+    /// The keys that read the names of groups.
+    private let view: PayloadView
 
-    init(_ graph: OperationGraph, of detail: OperationDetail) { (self.graph, self.detail) = (graph, detail) }
+    init(_ graph: OperationGraph, of detail: OperationDetail, view: PayloadView) {
+        (self.graph, self.detail, self.view) = (graph, detail, view)
+    }
 }
 
 // MARK: - Tree
 
 extension GraphDrawing {
     func lines(_ style: Style) -> [String] {
-        let tree = GraphTree(graph, subject: detail.name, style: style)
+        let tree = GraphTree(graph, subject: detail.name, style: style, view: view)
         return [summary] + tree.rows.map { row in row.spans.reduce(row.branch) { $0 + style.paint($1.text, $1.role) } }
     }
 
     /// `graph of 7QK2MX merge   10 operations: 5 finished, 1 executing, 4 blocked   critical path 4m10s over 3`
     private var summary: String {
-        let name = SafeText.line(detail.envelope.name)
+        let name = SafeText.line(detail.title(view))
         return (["graph of \(detail.id) \(name)"] + graph.summary).joined(separator: "   ")
     }
 }
@@ -35,13 +39,13 @@ extension GraphDrawing {
         for id in graph.order {
             guard let node = graph.nodes[id] else { continue }
             let label =
-                "\(Self.quoted(node.detail.envelope.name))\\n\(place(node))…\(id.id.description.suffix(6)) \(node.detail.state.rawValue)"
+                "\(Self.quoted(node.detail.title(view)))\\n\(place(node))…\(id.id.description.suffix(6)) \(node.detail.state.rawValue)"
             lines.append("  \"\(text(id))\" [label=\"\(label)\"];")
         }
         for (from, to, policy) in edges {
             lines.append(
                 "  \"\(text(from))\" -> \"\(text(to))\""
-                    + (policy == .cancel ? ";" : " [label=\"\(policy?.rawValue ?? "")\"];")
+                    + (policy?.word.map { " [label=\"\($0)\"];" } ?? ";")
             )
         }
         return lines + ["}"]
@@ -51,7 +55,7 @@ extension GraphDrawing {
     var table: Table {
         var table = Table(["ID", "NEEDS", "POLICY"].map { TableColumn($0) })
         for (from, to, policy) in edges {
-            table.append([text(to), text(from), policy?.rawValue ?? ""].map { TableCell($0) })
+            table.append([text(to), text(from), policy.map(Self.word) ?? ""].map { TableCell($0) })
         }
         return table
     }
@@ -84,23 +88,27 @@ extension GraphDrawing {
         ]
     }
 
-    private func edge(from: DependencyName, to: DependencyName, policy: DependencyFailurePolicy?) -> JSONValue {
+    private static func word(_ policy: NeedPolicy) -> String {
+        policy.word ?? (policy == .cancel ? policy.rawValue : "")
+    }
+
+    private func edge(from: DependencyName, to: DependencyName, policy: NeedPolicy?) -> JSONValue {
         [
             "from": .string(from.id.description), "fromQueue": JSONValue(from.queue),
             "to": .string(to.id.description), "toQueue": JSONValue(to.queue),
-            "onFailure": JSONValue(policy?.rawValue),
+            "onFailure": policy == .member ? .null : JSONValue(policy?.shown.rawValue),
         ]
     }
 
     /// nil = the policy was not read, because the operation depends on many.
-    private var edges: [(from: DependencyName, to: DependencyName, policy: DependencyFailurePolicy?)] {
-        graph.order.flatMap { id -> [(DependencyName, DependencyName, DependencyFailurePolicy?)] in
+    private var edges: [(from: DependencyName, to: DependencyName, policy: NeedPolicy?)] {
+        graph.order.flatMap { id -> [(DependencyName, DependencyName, NeedPolicy?)] in
             guard let node = graph.nodes[id] else { return [] }
             return node.needs.map { dependency in
                 let need = node.detail.links.needs.first {
                     $0.dependency.id == dependency.id && ($0.dependency.queue ?? node.detail.queue) == dependency.queue
                 }
-                return (dependency, id, need?.dependency.policy)
+                return (dependency, id, need?.policy)
             }
         }
     }

@@ -29,7 +29,7 @@ struct OperationTable {
             table.append([
                 TableCell(ShortID.text(detail.id, length: length, style: style)),
                 TableCell("\(detail.state.mark(ascii: style.usesASCII)) \(detail.state.rawValue)", detail.state.role),
-                TableCell(style.mark(detail.record.header.priority)), TableCell(detail.envelope.name),
+                TableCell(style.mark(detail.record.header.priority)), TableCell(detail.title(invocation.view)),
                 TableCell(detail.queue), TableCell(tries(detail)), TableCell(when(detail)), TableCell(about(detail)),
                 TableCell(ArgumentsText.line(detail.reading(invocation.view))),
             ])
@@ -63,6 +63,7 @@ struct OperationTable {
     }
 
     private func about(_ detail: OperationDetail) -> String {
+        if let group = GroupProgress(detail) { return group.shortText }
         switch detail.state {
         case .executing:
             if detail.cancel != nil { return "cancelling" }

@@ -16,10 +16,13 @@ package struct EndProgress: Sendable {
         self.rate = rate
     }
 
-    /// `►  70% ███████░░░ 140/200 · 12/s · ETA 5s · 3 executing, 57 ready · encode.part7: "pass 2"`
+    /// `►  70% ███████░░░ 140/200 · 12/s · ETA 5s · 3 executing, 57 ready · encode.part7: "pass 2"`. What has ended of a group counts as a part.
     package func line(_ style: Style) -> String {
         let executing = open.filter { $0.state == .executing }
-        let begun = executing.reduce(0.0) { $0 + min(1, max(0, $1.progress?.fraction ?? 0)) }
+        let groups = open.compactMap { GroupProgress($0) }.filter { !$0.state.isTerminal }
+        let begun =
+            executing.reduce(0.0) { $0 + min(1, max(0, $1.progress?.fraction ?? 0)) }
+            + groups.reduce(0.0) { $0 + $1.fraction }
         let fraction = total == 0 ? 0 : (Double(ended) + begun) / Double(total)
         let percent = QuantityText.percent(fraction).padded(toWidth: 5, alignment: .right)
         let counts = "\(QuantityText.grouped(ended))/\(QuantityText.grouped(total))"
@@ -30,6 +33,10 @@ package struct EndProgress: Sendable {
         if let perSecond = rate.perSecond { parts += [Self.text(perSecond)] + eta }
         // Counts of only some operations would look like counts of all.
         if ended + open.count >= total { parts += states }
+        if !groups.isEmpty {
+            let (ended, members) = groups.reduce((0, 0)) { ($0.0 + $1.ended, $0.1 + $1.total) }
+            parts.append("\(QuantityText.grouped(ended))/\(QuantityText.grouped(members)) members")
+        }
         if let running = executing.first(where: { !($0.progress?.message ?? "").isEmpty }) {
             parts.append(
                 "\(SafeText.line(running.envelope.name)): \"\(SafeText.line(running.progress?.message ?? ""))\""

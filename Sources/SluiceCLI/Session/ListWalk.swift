@@ -19,6 +19,9 @@ struct ListWalk: Sendable {
     /// Whether to count the operations of the places even if all of them match.
     var countsAll = false
 
+    /// The cursor of a list of members.
+    private static let membersCursor = "members"
+
     struct Result: Sendable {
         var found = 0
         var scanned = 0
@@ -56,6 +59,10 @@ struct ListWalk: Sendable {
         if query.filtersRows || countsAll {
             (now, result.total) = try await client.broker.extent(of: query, in: queues)
         }
+        if let members = query.membersToRead(limit: scanLimit) {
+            try await list(members, queues, from: start, now: now, into: &result, show)
+            return result
+        }
         let places = query.states.flatMap { state in
             queues.map { Position(state: state, queue: $0, cursor: nil, skip: 0) }
         }
@@ -71,6 +78,30 @@ struct ListWalk: Sendable {
         }
         try await walk([start] + places[(index + 1)...], now: now, into: &result, show)
         return result
+    }
+
+    /// Shows those of these operations that match, without a search.
+    private func list(
+        _ members: Set<DependencyName>,
+        _ queues: [String],
+        from start: Position?,
+        now: Int64,
+        into result: inout Result,
+        _ show: ([OperationDetail]) -> Void
+    ) async throws {
+        let all = try await client.broker.matches(of: query, among: members, queues: queues, now: now, view: view)
+        let skipped = start?.cursor == Self.membersCursor ? start?.skip ?? 0 : 0
+        let found = Array(all.found.dropFirst(skipped).prefix(limit))
+        (result.found, result.scanned, result.unread) = (found.count, all.scanned, all.unread)
+        result.total = all.scanned
+        if !found.isEmpty { show(found) }
+        guard let last = found.last, skipped + found.count < all.found.count else { return }
+        result.next = Position(
+            state: last.state,
+            queue: last.queue,
+            cursor: Self.membersCursor,
+            skip: skipped + found.count
+        )
     }
 
     private func walk(

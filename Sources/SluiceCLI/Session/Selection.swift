@@ -31,7 +31,7 @@ package struct Selection: ParsableArguments {
         try OperationQuery(typed: query, tags: tag)
     }
 
-    /// The query of -w and -t, with ids in place of names of workers.
+    /// The query of -w and -t, with what it names in Redis resolved.
     ///
     /// - Parameter states: the states to search if the query names none.
     func query(in states: [OperationState], _ client: SluiceClient) async throws -> OperationQuery {
@@ -39,7 +39,7 @@ package struct Selection: ParsableArguments {
         if !query.terms.contains(where: { $0.field == .state }) {
             query.terms.append(.states(states))
         }
-        try await query.resolveWorkers(client)
+        try await query.resolve(client)
         return query
     }
 }

@@ -82,9 +82,7 @@ struct WorkerLookup: Sendable {
 }
 
 extension OperationQuery {
-    /// Replaces names of workers in the query by ids.
-    ///
-    /// - Throws: `CLIError` if a value names no worker, or several.
+    /// Replaces names of workers in the query by ids; see `resolve`.
     mutating func resolveWorkers(_ client: SluiceClient) async throws {
         guard terms.contains(where: { $0.field == .worker }) else { return }
         let lookup = try await WorkerLookup(client.snapshot(executingRows: 0), client)

@@ -44,7 +44,7 @@ package struct ErrorsVerb: Verb {
         var query = try OperationQuery(typed: query, tags: tag)
         if !query.terms.contains(where: { $0.field == .state }) { query.terms.append(.states([.dead, .retrying])) }
         let client = try await invocation.connect()
-        try await query.resolveWorkers(client)
+        try await query.resolve(client)
         var walk = ListWalk(
             client: client,
             query: query,

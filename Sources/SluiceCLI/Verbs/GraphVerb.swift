@@ -54,13 +54,14 @@ package struct GraphVerb: Verb {
 
     private func show(_ graph: OperationGraph, of detail: OperationDetail, _ invocation: Invocation) {
         let console = invocation.console
-        guard !dot else { return console.print(GraphDrawing(graph, of: detail).dot) }
+        let drawing = GraphDrawing(graph, of: detail, view: invocation.view)
+        guard !dot else { return console.print(drawing.dot) }
         switch invocation.format {
-        case .json, .jsonl: console.print(GraphDrawing(graph, of: detail).json, invocation.format)
+        case .json, .jsonl: console.print(drawing.json, invocation.format)
         case .id: console.print(graph.order.map { $0.queue == detail.queue ? $0.id.description : $0.description })
         case .csv:
-            console.print(GraphDrawing(graph, of: detail).table, .csv, showsHeader: invocation.options.showsHeader)
-        case .table, .wide: console.print(GraphDrawing(graph, of: detail).lines(console.output))
+            console.print(drawing.table, .csv, showsHeader: invocation.options.showsHeader)
+        case .table, .wide: console.print(drawing.lines(console.output))
         }
     }
 }

@@ -18,12 +18,15 @@ package struct ListVerb: Verb {
                   \(Program.name) list -t nightly
                   \(Program.name) list args.user.id:42 'age:<1h' 'priority:>=high'
                   \(Program.name) list state:dead,retrying 'error:"timed out"'
+                  \(Program.name) list group:7QK2MX state:dead
                   \(Program.name) list -o id state:executing tag:nightly | \(Program.name) cancel -
 
                 Fields of a query:
                   state, queue, name, tag   compared as they are: 'tag:v1*' also finds v10-prod, -t 'v1*' finds only the tag v1*
                   priority                  veryLow, low, normal, high or veryHigh, also with >= > <= <: 'priority:>=high'
                   age                       since the start, the end, or else the enqueue: 'age:>10m', 'age:<2h'
+                  group                     a group that it is a member of: the id, the end of it, or QUEUE/ID
+                  unique, limit             the unique key or the limit key that it has
                   schedule                  the schedule that has enqueued it
                   worker                    a worker's name, its id or the end of its id
                   id                        an id, its last 6 or more characters, or its beginning: 'id:01J9*'
@@ -69,7 +72,7 @@ package struct ListVerb: Verb {
         var query = try parsed()
         let start = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
         let client = try await invocation.connect()
-        try await query.resolveWorkers(client)
+        try await query.resolve(client)
         let isPaged = invocation.console.isOutputTerminal
         let walk = ListWalk(
             client: client,

@@ -36,11 +36,34 @@ package struct ShowVerb: Verb {
         case .table, .wide:
             var cards: [[String]] = []
             for detail in details {
-                cards.append(OperationCard(detail, invocation, note: try await unhandledNote(detail, client)).lines)
+                let note = try await unhandledNote(detail, client)
+                let groups = try await groups(of: detail, client)
+                cards.append(OperationCard(detail, invocation, note: note, groups: groups).lines)
             }
             console.print(Array(cards.joined(separator: [""])))
         }
         return .done
+    }
+
+    /// The groups among the first operations that depend on it: those that it is in.
+    private func groups(of detail: OperationDetail, _ client: SluiceClient) async throws -> [OperationDetail] {
+        let links = detail.links
+        var names = links.dependents.map { DependencyName($0) }
+        if !links.dependentQueues.isEmpty {
+            names = try await client.broker.edges(
+                .dependents,
+                of: detail.id,
+                limit: OperationNeeds.shown,
+                queue: detail.queue
+            )
+        }
+        var groups: [OperationDetail] = []
+        for (queue, names) in Dictionary(grouping: names, by: { $0.queue ?? detail.queue }).sorted(by: {
+            $0.key < $1.key
+        }) {
+            groups += try await client.broker.details(names.map(\.id), queue: queue).compactMap { $0 }.filter(\.isGroup)
+        }
+        return groups
     }
 
     /// Why it waits although it is ready.
@@ -59,10 +82,13 @@ struct OperationCard {
     private let reading: EnvelopeReading
     /// Why it waits although it is ready.
     private let note: String?
+    /// The groups that it is in.
+    private let groups: [OperationDetail]
     private var envelope: OperationEnvelope { reading.envelope }
 
-    init(_ detail: OperationDetail, _ invocation: Invocation, note: String? = nil) {
+    init(_ detail: OperationDetail, _ invocation: Invocation, note: String? = nil, groups: [OperationDetail] = []) {
         self.note = note
+        self.groups = groups
         self.detail = detail
         self.invocation = invocation
         reading = detail.reading(invocation.view)
@@ -71,16 +97,23 @@ struct OperationCard {
     var lines: [String] {
         let style = invocation.console.output
         let head =
-            "\(detail.id)  \(SafeText.line(envelope.name))  \(style.mark(detail.state)) \(style.word(detail.state))"
+            "\(detail.id)  \(SafeText.line(title))  \(style.mark(detail.state)) \(style.word(detail.state))"
         return [head] + facts.map { "  " + $0.name.padded(toWidth: 11) + SafeText.line($0.text) }
     }
 
+    private var title: String { detail.title(invocation.view) }
+
     private var facts: [(name: String, text: String)] {
         let record = detail.record
-        var facts: [(name: String, text: String)] = [
-            ("queue", detail.queue), ("priority", record.header.priority.rawValue),
-            ("attempt", "\(record.attempt) of \(envelope.maxAttempts), delivery \(record.header.delivery)"),
-        ]
+        var facts: [(name: String, text: String)] = [("queue", detail.queue)]
+        if detail.isGroup {
+            facts += group
+        } else {
+            facts += [
+                ("priority", record.header.priority.rawValue),
+                ("attempt", "\(record.attempt) of \(envelope.maxAttempts), delivery \(record.header.delivery)"),
+            ]
+        }
         if let note { facts.append(("waits", note)) }
         if let worker = detail.worker { facts.append(("worker", worker)) }
         if let key = detail.limitKey {
@@ -155,19 +188,38 @@ struct OperationCard {
         return facts
     }
 
+    /// How far it is, and what becomes of it if its opener dies.
+    private var group: [(name: String, text: String)] {
+        let links = detail.links
+        let place = links.isOpen ? "open" : "closed"
+        let terms = links.isOpen ? links.group.map { "; \($0.text)" } ?? "" : ""
+        return [("group", place + terms), ("members", detail.membersText)]
+    }
+
     private var links: [(name: String, text: String)] {
         let links = detail.links
         var facts = links.needs.map { need in
-            (name: need.isMet ? "needed" : "needs", text: "\(need.dependency.name) \(need.text)")
+            let name = need.policy == .member ? "member" : need.isMet ? "needed" : "needs"
+            return (name: name, text: "\(need.dependency.name) \(need.text)")
         }
-        if links.needCount > facts.count { facts.append(("needs", "\(links.needCount - facts.count) more")) }
+        if links.needCount > facts.count {
+            let more = QuantityText.grouped(links.needCount - facts.count)
+            facts.append((detail.isGroup ? "member" : "needs", "\(more) more"))
+        }
+        facts += groups.map { group in
+            let name = DependencyName(group.id, queue: group.queue == detail.queue ? nil : group.queue)
+            return ("in group", "\(name) \(group.groupName(invocation.view) ?? "")")
+        }
         if !links.dependentQueues.isEmpty {
             facts.append(("needed in", "queue \(links.dependentQueues.joined(separator: ", "))"))
         }
-        guard links.dependentCount > 0 else { return facts }
-        let shown = links.dependents.prefix(5).map(\.description).joined(separator: ", ")
-        let more = links.dependentCount > 5 ? " and \(QuantityText.grouped(links.dependentCount - 5)) more" : ""
-        return facts + [("needed by", shown + more)]
+        let inGroups = Set(groups.filter { $0.queue == detail.queue }.map(\.id))
+        let others = links.dependents.filter { !inGroups.contains($0) }
+        let count = links.dependentCount - inGroups.count
+        guard count > 0 else { return facts }
+        let shown = others.prefix(5)
+        let more = count > shown.count ? " and \(QuantityText.grouped(count - shown.count)) more" : ""
+        return facts + [("needed by", shown.map(\.description).joined(separator: ", ") + more)]
     }
 
     private var hold: [(name: String, text: String)] {

@@ -75,7 +75,8 @@ package struct WaitVerb: Verb {
         let waiter = EndWaiter(client, console: invocation.console)
         let start = ContinuousClock.now
         let details = try await waiter.wait(for: locations, timeout: timeout, any: any).compactMap { $0 }
-        return EndReport(details, any: any, timeout: timeout, time: .now - start).print(invocation)
+        return EndReport(details, any: any, timeout: timeout, time: .now - start, view: invocation.view)
+            .print(invocation)
     }
 
     /// - Returns: the operations, and a note if the scan limit was reached; nil = these are all.
@@ -98,9 +99,18 @@ package struct EndReport: Sendable {
     package let timeout: Duration?
     /// How long the wait took; nil = not measured.
     package let time: Duration?
+    /// The keys that read the names of groups.
+    private let view: PayloadView
 
-    package init(_ details: [OperationDetail], any: Bool = false, timeout: Duration? = nil, time: Duration? = nil) {
+    package init(
+        _ details: [OperationDetail],
+        any: Bool = false,
+        timeout: Duration? = nil,
+        time: Duration? = nil,
+        view: PayloadView = PayloadView()
+    ) {
         self.time = time
+        self.view = view
         self.details = details
         self.any = any
         self.timeout = timeout
@@ -144,7 +154,7 @@ package struct EndReport: Sendable {
         guard status != .done else { return nil }
         let problems = details.filter { $0.state != .finished && (!any || $0.state.isTerminal) }
         let lines =
-            problems.prefix(10).map(Self.line) + (problems.count > 10 ? ["… and \(problems.count - 10) more"] : [])
+            problems.prefix(10).map(line) + (problems.count > 10 ? ["… and \(problems.count - 10) more"] : [])
         let first = problems.first.map { "\(Program.name) show \($0.id)" }
         guard details.count > 1 else { return CLIError(status, lines.first ?? "nothing ended in time", fix: first) }
         return CLIError(status, summary, notes: lines, fix: first)
@@ -155,7 +165,7 @@ package struct EndReport: Sendable {
         let ended = details.count { $0.state.isTerminal }
         let counts = Dictionary(grouping: details, by: \.state).mapValues(\.count)
         let order: [OperationState] = [
-            .finished, .dead, .cancelled, .expired, .executing, .retrying, .ready, .scheduled,
+            .finished, .dead, .cancelled, .expired, .executing, .retrying, .ready, .scheduled, .blocked,
         ]
         let parts = order.compactMap { state in counts[state].map { "\(QuantityText.grouped($0)) \(state.rawValue)" } }
         let time = time.map { " in \(DurationText.precise($0))" } ?? ""
@@ -163,9 +173,10 @@ package struct EndReport: Sendable {
         return "\(numbers) ended\(time): " + parts.joined(separator: ", ")
     }
 
-    private static func line(_ detail: OperationDetail) -> String {
-        let name = "\(detail.envelope.name) \(detail.id)"
+    private func line(_ detail: OperationDetail) -> String {
+        let name = "\(detail.title(view)) \(detail.id)"
         switch detail.state {
+        case .dead where detail.isGroup: return "\(name) is dead: \(detail.membersText)"
         case .dead:
             let runs = "after \(detail.record.attempt) attempt" + (detail.record.attempt == 1 ? "" : "s")
             return "\(name) is dead \(runs): \(detail.errors.last?.failure.sentence ?? "no error stored")"
@@ -173,7 +184,9 @@ package struct EndReport: Sendable {
             let reason = detail.cancel.map { $0.reason.isEmpty ? "" : ": " + $0.reason } ?? ""
             return "\(name) was cancelled\(reason)"
         case .expired: return "\(name) expired before a worker could start it"
-        default: return "\(name) is still \(detail.state.rawValue)"
+        default:
+            let members = detail.isGroup ? ": \(detail.membersText)" : ""
+            return "\(name) is still \(detail.state.rawValue)\(members)"
         }
     }
 }

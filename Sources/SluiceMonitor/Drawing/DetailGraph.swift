@@ -15,6 +15,7 @@ extension DetailText {
             graph,
             subject: DependencyName(pane.address.id, queue: pane.address.queue),
             style: style,
+            view: view,
             idLength: idLength
         )
         var lines = graph.summary.map { [Span($0)] }
@@ -44,9 +45,11 @@ extension DetailText {
         var lines: [[Span]] = []
         if links.needCount > 0 {
             let needs = links.needs.filter { !$0.isMet } + links.needs.filter(\.isMet)
-            let done = QuantityText.grouped(links.needCount - links.unmetCount)
+            let done = QuantityText.grouped(links.needCount - links.waitCount)
             let end = "(\(done) of \(QuantityText.grouped(links.needCount)) done)"
-            lines.append(row("needs", needs.map { text($0, length) }, of: links.needCount, end: end))
+            lines.append(
+                row(detail.isGroup ? "members" : "needs", needs.map { text($0, length) }, of: links.needCount, end: end)
+            )
         }
         if links.dependentCount > 0 {
             let ids = links.dependents.map { [Span(ShortID.text($0, length: length, style: style))] }
@@ -63,7 +66,7 @@ extension DetailText {
     private func text(_ need: OperationNeeds.Need, _ length: Int) -> [Span] {
         let place = need.dependency.queue.map { "\($0)/" } ?? ""
         let id = place + ShortID.text(need.dependency.id, length: length, style: style)
-        let policy = need.dependency.policy == .cancel ? "" : " \(need.dependency.policy.rawValue)"
+        let policy = need.policy.word.map { " \($0)" } ?? ""
         guard let state = need.state else { return [Span("\(id) \(need.stateText)\(policy)", .dim)] }
         return [Span(state.mark(ascii: style.usesASCII), state.role), Span(" \(id)\(policy)")]
     }

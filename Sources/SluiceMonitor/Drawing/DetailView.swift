@@ -3,8 +3,8 @@ import Operations
 import TerminalText
 
 extension OperationDetail {
-    /// The name in its envelope, not escaped for a terminal.
-    var displayName: String { (try? OperationEnvelope(record.envelope))?.name ?? "?" }
+    /// Its name, not escaped for a terminal.
+    var displayName: String { title() }
 }
 
 extension MonitorView {
@@ -114,9 +114,8 @@ struct DetailText {
     }
 
     private func title(_ detail: OperationDetail) -> [Span] {
-        let envelope = try? OperationEnvelope(detail.record.envelope)
         var first = [
-            Span(detail.id.description, .heading), Span("  \(SafeText.line(envelope?.name ?? "?"))  "),
+            Span(detail.id.description, .heading), Span("  \(SafeText.line(detail.title(view)))  "),
             Span("\(detail.state.mark(ascii: style.usesASCII)) \(detail.state.rawValue)", detail.state.role),
         ]
         if detail.isUnhandled { first.append(Span("  unhandled: it waits for a worker that knows its name", .warning)) }
@@ -133,6 +132,7 @@ struct DetailText {
         var third = "attempt \(detail.record.attempt)/\(envelope?.maxAttempts ?? 0)  delivery \(header.delivery)"
         if detail.record.fence > 0 { third += "  fence \(detail.record.fence)" }
         if detail.state == .executing { third += "  on \(worker(detail))" }
+        if detail.isGroup { third = detail.links.isOpen ? "open: its opener has not closed it" : "closed" }
         return [[Span(second)], [Span(third)]]
     }
 
@@ -141,6 +141,7 @@ struct DetailText {
     }
 
     private func progress(_ detail: OperationDetail) -> [[Span]] {
+        if let group = GroupProgress(detail) { return [progress(of: group)] }
         guard let progress = detail.progress else { return [] }
         let bar = QuantityText.bar(progress.fraction, width: max(5, min(50, width - 30)), ascii: style.usesASCII)
         return [
@@ -149,6 +150,12 @@ struct DetailText {
                 Span("  \(QuantityText.percent(progress.fraction))  \(SafeText.line(progress.message))"),
             ]
         ]
+    }
+
+    /// `███████░░░  7 of 10 members have ended`
+    private func progress(of group: GroupProgress) -> [Span] {
+        let bar = QuantityText.bar(group.fraction, width: max(5, min(50, width - 60)), ascii: style.usesASCII)
+        return [Span(bar, .executing), Span("  \(group.sentence)", group.failed > 0 ? .dead : .plain)]
     }
 
     private func times(_ detail: OperationDetail) -> [[Span]] {

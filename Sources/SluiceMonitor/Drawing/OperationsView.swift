@@ -88,7 +88,7 @@ extension MonitorView {
         let about = detail.cancel != nil && detail.state == .executing ? "cancelling" : detail.about
         return [
             [Span(ShortID.text(header.id, length: idLength, style: style))], [Span(style.mark(header.priority))],
-            [Span(SafeText.line(envelope?.name ?? "?"))], [Span(SafeText.line(detail.queue))],
+            [Span(SafeText.line(detail.title(model.view)))], [Span(SafeText.line(detail.queue))],
             [Span("\(detail.record.attempt)/\(envelope.map { "\($0.maxAttempts)" } ?? "–")")], [when(detail)],
             [Span(SafeText.line(about), detail.state == .dead ? .dead : .plain)],
         ]
@@ -107,7 +107,8 @@ extension MonitorView {
 extension OperationDetail {
     /// Progress, last error or reason of a cancel, not escaped for a terminal.
     fileprivate var about: String {
-        switch state {
+        if let group = GroupProgress(self) { return group.shortText }
+        return switch state {
         case .executing: progress.map { "\(QuantityText.percent($0.fraction)) \($0.message)" } ?? ""
         case .retrying, .dead:
             errors.last?.failure.sentence ?? ""

@@ -6,15 +6,23 @@ extension MonitorView {
         let top = drawTop(on: &grid)
         let space = size.height - top - 2
         let queues = max(1, model.board?.queues.count ?? 0)
-        let schedules = linesBelow(model.schedules.count, above: queues, space: space)
-        queueScreenList.draw(on: &grid, headerAt: top, rowsFrom: top + 1, lines: space - schedules, style: style)
+        // Each with its heading and its header.
+        let wanted = (schedules: lines(model.schedules.count), groups: lines(min(model.groups.count, Self.mostGroups)))
+        let lower = linesBelow(max(0, wanted.schedules + wanted.groups - 2), above: queues, space: space)
+        let groups = min(wanted.groups, max(lower - wanted.schedules, lower / 2))
+        let schedules = min(wanted.schedules, lower - groups)
+        queueScreenList.draw(on: &grid, headerAt: top, rowsFrom: top + 1, lines: space - lower, style: style)
         if let board = model.board, board.queues.isEmpty { drawNothing("no queues yet", y: top + 1, on: &grid) }
+        let below = top + 1 + min(queues, space - lower)
+        if groups > 2 { drawGroups(on: &grid, y: below, lines: groups) }
         guard schedules > 2 else { return }
-        let below = top + 1 + min(queues, space - schedules)
+        let last = below + groups
         let shown = schedules - 2 < model.schedules.count ? " (\(schedules - 2) of \(model.schedules.count))" : ""
-        grid.put("SCHEDULES, the next first" + shown, x: 1, y: below, look: Look(.heading))
-        scheduleList.draw(on: &grid, headerAt: below + 1, rowsFrom: below + 2, lines: schedules - 2, style: style)
+        grid.put("SCHEDULES, the next first" + shown, x: 1, y: last, look: Look(.heading))
+        scheduleList.draw(on: &grid, headerAt: last + 1, rowsFrom: last + 2, lines: schedules - 2, style: style)
     }
+
+    private func lines(_ rows: Int) -> Int { rows == 0 ? 0 : rows + 2 }
 
     private var scheduleList: ScreenList {
         var list = ScreenList(columns: [

@@ -23,6 +23,7 @@ package struct GraphTree {
     private let graph: OperationGraph
     private let subject: DependencyName
     private let style: Style
+    private let view: PayloadView
     private let idLength: Int
     private var shown: Set<DependencyName> = []
     /// On a way from a root to the subject, what follows each operation; nil = the root.
@@ -30,14 +31,17 @@ package struct GraphTree {
 
     /// - Parameters:
     ///   - subject: is marked, and drawn however many siblings it has.
+    ///   - view: the keys that read the names of groups.
     ///   - idLength: the number of characters of ids, counted from their ends.
     package init(
         _ graph: OperationGraph,
         subject: DependencyName,
         style: Style,
+        view: PayloadView = PayloadView(),
         idLength: Int = OperationID.characterCount
     ) {
         (self.graph, self.subject, self.style, self.idLength) = (graph, subject, style, idLength)
+        self.view = view
         findWay()
         draw()
     }
@@ -95,18 +99,19 @@ package struct GraphTree {
     private var between: String { style.usesASCII ? "|- " : "├─ " }
     private var last: String { style.usesASCII ? "`- " : "└─ " }
 
-    /// `► 7QK2MX merge  executing  2.1s  ◀`; what is in another queue has that before its id.
+    /// `► 7QK2MX merge  executing  2.1s  ◀`; what is in another queue has that before its id, and a group the number of its ended members.
     private func spans(_ node: OperationGraph.Node, isRepeated: Bool) -> [Span] {
         let state = node.detail.state
         let place = node.detail.queue == subject.queue ? "" : "\(node.detail.queue)/"
         let id = place + ShortID.text(node.detail.id, length: idLength, style: style)
         let time = node.runTime(now: graph.time)
         var end = time > 0 ? "  \(DurationText.precise(.milliseconds(time)))" : ""
+        if let group = GroupProgress(node.detail) { end += "  \(group.ended)/\(group.total)" }
         if node.name == subject { end += style.usesASCII ? "  <" : "  ◀" }
         if isRepeated { end += style.usesASCII ? "  ^" : "  ↑" }
         return [
             Span(state.mark(ascii: style.usesASCII), state.role),
-            Span(" \(id) \(SafeText.line(node.detail.envelope.name))  "), Span(state.rawValue, state.role), Span(end),
+            Span(" \(id) \(SafeText.line(node.detail.title(view)))  "), Span(state.rawValue, state.role), Span(end),
         ]
     }
 

@@ -84,6 +84,8 @@ package struct MonitorModel: Sendable {
     private(set) var lost: [LostSummary] = []
     /// The schedules, for the queues' screen.
     private(set) var schedules: [ScheduleRow] = []
+    /// The groups that have not ended, for the queues' screen.
+    private(set) var groups: [GroupRow] = []
     /// The newest data, if other data is shown.
     private var held: Board?
     var selection = Selection()
@@ -156,12 +158,17 @@ extension MonitorModel {
         if !isFrozen { self.schedules = schedules }
     }
 
+    /// Takes the groups.
+    package mutating func ingest(_ groups: [GroupRow]) {
+        if !isFrozen { self.groups = groups }
+    }
+
     /// Takes the rows of the operations' screen. While the screen is frozen, only rows of another list are shown.
     package mutating func ingest(_ reading: OperationsReading) {
         guard !isFrozen || operations.rows == nil || reading.request.pages != operations.reading?.request.pages
         else { return }
         operations.update(reading)
-        if let unknown = reading.unknownQueues.first { notice = Notice(unknown, .warning) }
+        if let unknown = reading.unknown.first { notice = Notice(unknown, .warning) }
         if screen == .operations { selection.settle(among: items) }
     }
 

@@ -51,6 +51,15 @@ package enum OperationJSON {
             "hold": detail.hold.map { $0.json } ?? .null,
             "unhandled": .bool(detail.isUnhandled),
             "key": JSONValue(detail.limitKey),
+            "group": group(detail, view),
+        ]
+    }
+
+    private static func group(_ detail: OperationDetail, _ view: PayloadView) -> JSONValue {
+        guard let progress = GroupProgress(detail) else { return .null }
+        return [
+            "name": JSONValue(detail.groupName(view)), "open": .bool(progress.isOpen),
+            "members": .number(progress.total), "ended": .number(progress.ended), "failed": .number(progress.failed),
         ]
     }
 

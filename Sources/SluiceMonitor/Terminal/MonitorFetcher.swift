@@ -3,8 +3,8 @@ import Synchronization
 
 /// Reads the data of the monitor repeatedly, in another task than the one that handles keys.
 ///
-/// One pass: 1. read all queues; 2. read the operation on the detail screen, the rows of the operations' screen, the schedules on the queues'
-/// screen, or the lost workers on the workers' screen; 3. listen to the events of the current queues; 4. sleep until the next read is due. Events only bring the next read forward.
+/// One pass: 1. read all queues; 2. read the operation on the detail screen, the rows of the operations' screen, the schedules and the groups on the
+/// queues' screen, or the lost workers on the workers' screen; 3. listen to the events of the current queues; 4. sleep until the next read is due. Events only bring the next read forward.
 final class MonitorFetcher: Sendable {
     /// A result of a pass.
     enum Outcome: Sendable {
@@ -13,6 +13,8 @@ final class MonitorFetcher: Sendable {
         case lost([LostSummary])
         /// The schedules of the queues.
         case schedules([ScheduleRow])
+        /// The groups that have not ended.
+        case groups([GroupRow])
         /// The rows of the operations' screen.
         case listed(OperationsReading)
         case failed(String, retryAt: Duration)
@@ -35,7 +37,7 @@ final class MonitorFetcher: Sendable {
         var showsGraph = false
         /// Whether the screen shows lost workers.
         var showsLost = false
-        /// Whether the screen shows schedules.
+        /// Whether the screen shows schedules and groups.
         var showsSchedules = false
         /// What the operations' screen shows; nil = another screen is shown.
         var listed: OperationsRequest?
@@ -50,6 +52,8 @@ final class MonitorFetcher: Sendable {
     private static let logLines = 1_000
     private static let lostRows = 20
     private static let scheduleQueues = 20
+    private static let groupQueues = 20
+    private static let groupsInterval = Duration.seconds(5)
     private static let graphOperations = 200
     /// Figures change with heartbeats only.
     private static let figuresInterval = Duration.seconds(5)
@@ -68,6 +72,8 @@ final class MonitorFetcher: Sendable {
     private let log = Mutex(EventLog())
     /// When the figures are read next.
     private let figuresAt = Mutex(ContinuousClock.now)
+    /// When the groups are read next.
+    private let groupsAt = Mutex(ContinuousClock.now)
 
     init(
         _ inspection: any MonitorBroker,
@@ -116,6 +122,11 @@ final class MonitorFetcher: Sendable {
             }
             if focus.showsSchedules {
                 deliver(.schedules(try await inspection.scheduleRows(of: snapshot, queues: Self.scheduleQueues)))
+                if groupsAt.withLock({ $0 <= start }) {
+                    groupsAt.withLock { $0 = start + Self.groupsInterval }
+                    let groups = try await inspection.groupRows(of: snapshot, queues: Self.groupQueues, view: view)
+                    deliver(.groups(groups))
+                }
             }
             if let request = focus.listed {
                 let scan = OperationsScan(broker: inspection, snapshot: snapshot, view: view)

@@ -165,6 +165,7 @@ extension MonitorSession {
             model.notice = Notice("changes show only at each interval: \(SafeText.line(reason))", .warning)
         case .lost(let workers): model.ingest(workers)
         case .schedules(let schedules): model.ingest(schedules)
+        case .groups(let groups): model.ingest(groups)
         case .listed(let reading): model.ingest(reading)
         case .figures(let figures): model.ingest(figures)
         case .events(let reading, let instant): model.ingest(reading, at: instant)

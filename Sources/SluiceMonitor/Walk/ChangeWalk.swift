@@ -72,6 +72,10 @@ package struct ChangeWalk: Sendable {
         queues = places.map { ($0.queue, $0.sequence) }
         now = snapshot.time ?? 0
         let states = query.states
+        if let members = query.membersToRead() {
+            total = members.count { meant.contains($0.queue ?? "") }
+            return
+        }
         total = places.reduce(0) { sum, queue in states.reduce(sum) { $0 + (queue.counts[$1] ?? 0) } }
     }
 
@@ -147,6 +151,9 @@ package struct ChangeWalk: Sendable {
         before: Result,
         _ body: (String, [OperationDetail]) async throws -> Void
     ) async throws {
+        if let members = query.membersToRead() {
+            return try await pass(queue, among: members, &handled, &result, before: before, body)
+        }
         // Those that do not match. Each that matches is found once in all passes.
         var others = 0
         var unread = 0
@@ -189,6 +196,32 @@ package struct ChangeWalk: Sendable {
             } while cursor != nil
         }
         result.examined(others, since: before)
+    }
+
+    /// The same for operations that are read by their ids.
+    private func pass(
+        _ queue: (name: String, sequence: Int64),
+        among names: Set<DependencyName>,
+        _ handled: inout SequenceSet,
+        _ result: inout Result,
+        before: Result,
+        _ body: (String, [OperationDetail]) async throws -> Void
+    ) async throws {
+        let all = try await broker.matches(of: query, among: names, queues: [queue.name], now: now, view: view)
+        result.scanned = max(result.scanned, before.scanned + all.scanned)
+        result.unread = max(result.unread, before.unread + all.unread)
+        let found = all.found.filter { operation in
+            let header = operation.record.header
+            return header.sequence <= queue.sequence && !handled.contains(header.sequence)
+        }
+        for start in stride(from: 0, to: found.count, by: Defaults.batch) {
+            result.isStopped = stop(result)
+            if result.isStopped { return }
+            let chunk = Array(found[start..<min(start + Defaults.batch, found.count)])
+            for operation in chunk { handled.insert(operation.record.header.sequence) }
+            result.found += chunk.count
+            try await body(queue.name, chunk)
+        }
     }
 }
 

@@ -42,8 +42,8 @@ package struct OperationsReading: Sendable {
     package var unread = 0
     /// Whether there are more to examine.
     package var hasMore: Bool
-    /// Sentences about queues of the filter that do not exist.
-    package var unknownQueues: [String] = []
+    /// Sentences about queues and groups of the filter that do not exist.
+    package var unknown: [String] = []
 
     package init(
         _ request: OperationsRequest,
@@ -84,6 +84,8 @@ struct OperationsScan: Sendable {
     /// With a filter, a page examines so many times as many at most until it is full.
     private static let patience = 10
     private static let leastOfAPlace = 5
+    /// So many members of a group are read by their ids, all at each read.
+    private static let namesRead = 1_000
 
     private struct Part: Sendable {
         var found: [OperationDetail] = []
@@ -98,9 +100,18 @@ struct OperationsScan: Sendable {
     let view: PayloadView
 
     func run(_ request: OperationsRequest) async throws -> OperationsReading {
-        let query = request.query.resolvingWorkers(WorkerSummary.merge(snapshot.queues))
+        let named = request.query.resolvingWorkers(WorkerSummary.merge(snapshot.queues))
         let known = snapshot.queues.map(\.queue)
+        let query: OperationQuery
+        do { query = try await broker.resolvingGroups(of: named, queues: known) } catch let error as UnknownGroup {
+            var reading = OperationsReading(request, [])
+            reading.unknown = [error.description]
+            return reading
+        }
         let meant = Set(query.queues(of: known))
+        if let members = query.membersToRead(limit: Self.namesRead) {
+            return try await read(request, query, members, queues: known.filter(meant.contains))
+        }
         let queues = snapshot.queues.filter { meant.contains($0.queue) }
         let places = query.states.flatMap { state in
             queues.filter { ($0.counts[state] ?? 0) > 0 }.map { (state: state, queue: $0) }
@@ -124,7 +135,21 @@ struct OperationsScan: Sendable {
             hasMore: parts.contains(where: \.hasMore)
         )
         reading.unread = parts.reduce(0) { $0 + $1.unread }
-        reading.unknownQueues = query.unknownQueues(of: known)
+        reading.unknown = query.unknownQueues(of: known)
+        return reading
+    }
+
+    /// Reads the members of groups, without a search.
+    private func read(
+        _ request: OperationsRequest,
+        _ query: OperationQuery,
+        _ members: Set<DependencyName>,
+        queues: [String]
+    ) async throws -> OperationsReading {
+        let now = snapshot.time ?? 0
+        let all = try await broker.matches(of: query, among: members, queues: queues, now: now, view: view)
+        var reading = OperationsReading(request, all.found, scanned: all.scanned, total: all.scanned)
+        reading.unread = all.unread
         return reading
     }
 
