@@ -48,6 +48,23 @@ struct BatchFileTests {
         #expect(requests[2].operation.delayMilliseconds == 600_000)
     }
 
+    @Test("A line may name its groups, one or several, instead of those of the command line")
+    func groups() async throws {
+        let requests = try await read(
+            """
+            {"name":"noop"}
+            {"name":"noop","group":"mail/7QK2MX"}
+            {"name":"noop","group":["nightly","01J9ZM2QW3N8B5T4D7K6R1XYPE"]}
+            """,
+            try flags("--group", "weekly")
+        )
+        #expect(
+            requests.map { $0.groups.map(\.shown) } == [
+                ["weekly"], ["mail/7QK2MX"], ["nightly", "01J9ZM2QW3N8B5T4D7K6R1XYPE"],
+            ]
+        )
+    }
+
     @Test("The last line needs no newline, and lines may end with CR LF")
     func lineEnds() async throws {
         #expect(try await read("{\"name\":\"noop\"}\r\n{\"name\":\"noop\"}", try flags()).count == 2)

@@ -7,7 +7,7 @@ import TerminalText
 struct BatchLineReader: Sendable {
     private static let fields = [
         "name", "args", "queue", "priority", "in", "at", "tags", "headers", "id", "expires", "attempts", "runTimeout",
-        "track", "unique", "ifExists", "freshFor", "key", "after",
+        "track", "unique", "ifExists", "freshFor", "key", "after", "group",
     ]
     /// The depth of the arguments plus the line's own object.
     private static let depth = Defaults.jsonDepth + 1
@@ -125,6 +125,7 @@ extension BatchLineReader {
         case "freshFor": settings.freshFor = try DurationText.parse(text(key, value))
         case "key": settings.key = try text(key, value)
         case "after": settings.after = try dependencies(key, value)
+        case "group": settings.groups = try groups(key, value)
         case "attempts":
             guard let number = value.intValue else { throw wrong(key, value, "a whole number") }
             settings.attempts = number
@@ -153,6 +154,11 @@ extension BatchLineReader {
 private func dependencies(_ key: String, _ value: JSONValue) throws -> [Dependency] {
     guard let list = value.arrayValue else { return try Dependency.list(typed: text(key, value)) }
     return try list.map { try Dependency(typed: text(key, $0)) }
+}
+
+/// A text as of `--group`, or a list of such.
+private func groups(_ key: String, _ value: JSONValue) throws -> [IDReference] {
+    try (value.arrayValue ?? [value]).map { try IDReference(parsing: text(key, $0)) }
 }
 
 private func text(_ key: String, _ value: JSONValue) throws -> String {

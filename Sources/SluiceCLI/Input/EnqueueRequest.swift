@@ -10,6 +10,9 @@ package struct EnqueueRequest: Sendable, Equatable {
     package var startsAt: Int64?
     /// Whether the producer has chosen its id.
     package var isNamed = false
+    /// The groups that it enters, before they are found.
+    package var groups: [IDReference] = []
+    package var callback: CallbackRequest?
     /// The line in a batch.
     package var line = 0
 

@@ -22,6 +22,10 @@ package struct EnqueueSettings: Sendable {
     var freshFor: Duration?
     var key: String?
     var after: [Dependency] = []
+    /// The groups that it enters.
+    var groups: [IDReference] = []
+    /// Of which group it is a callback: one at most.
+    var callbacks: [CallbackRequest] = []
     /// Whether the command waits for its end.
     var isAwaited = false
 
@@ -50,6 +54,7 @@ package struct EnqueueSettings: Sendable {
         guard after.isEmpty || !noTrack else {
             throw .usage("an operation that waits for others is always tracked", fix: "drop --no-track")
         }
+        try checkGroups()
         if case .debounce = ifExists, delay != nil || at != nil {
             throw .usage("debounce says when the operation may start", fix: "drop --in and --at")
         }
@@ -65,7 +70,9 @@ package struct EnqueueSettings: Sendable {
             name: name,
             operation: try options.operation(name: name, arguments: arguments, serverTime: nil),
             startsAt: at,
-            isNamed: id != nil
+            isNamed: id != nil,
+            groups: groups,
+            callback: callbacks.first
         )
     }
 
