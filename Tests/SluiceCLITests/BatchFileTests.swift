@@ -65,6 +65,23 @@ struct BatchFileTests {
         )
     }
 
+    @Test("A line may be a callback of a group, and its queue is then that of the group")
+    func callbacks() async throws {
+        let requests = try await read(
+            """
+            {"name":"noop","onSuccess":"nightly"}
+            {"name":"noop","onEnd":"nightly","queue":"reports"}
+            {"name":"noop","onFirstDeath":"nightly"}
+            """,
+            try flags("-q", "mail")
+        )
+        #expect(requests.map(\.callback?.when) == [.success, .end, .firstDeath])
+        #expect(requests.map(\.givenQueue) == [nil, "reports", nil])
+        await #expect(throws: CLIError.self) {
+            try await read(#"{"name":"noop","onEnd":"nightly","group":"weekly"}"#, try flags())
+        }
+    }
+
     @Test("The last line needs no newline, and lines may end with CR LF")
     func lineEnds() async throws {
         #expect(try await read("{\"name\":\"noop\"}\r\n{\"name\":\"noop\"}", try flags()).count == 2)

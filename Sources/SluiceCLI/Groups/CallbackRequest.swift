@@ -4,8 +4,6 @@ import Operations
 package struct CallbackRequest: Sendable, Equatable {
     package var when: GroupCallback.When
     package var group: IDReference
-    /// The queue of the command line, which must be that of the group; nil = none is given.
-    package var queue: String?
 
     /// The option that says so.
     package var option: String {

@@ -50,7 +50,10 @@ struct GroupLookup: Sendable {
         guard !references.isEmpty else { return }
         let found = Dictionary(uniqueKeysWithValues: zip(references, try await find(references)))
         for index in requests.indices {
-            try requests[index].enter(found)
+            do throws(CLIError) { try requests[index].enter(found) } catch {
+                guard requests[index].line > 0 else { throw error }
+                throw CLIError(error.status, "line \(requests[index].line): \(error.message)", fix: error.fix)
+            }
         }
     }
 }
@@ -67,7 +70,7 @@ extension EnqueueRequest {
             operation.links?.entering = names
         }
         guard let callback, let group = found[callback.group] else { return }
-        if let queue = callback.queue, queue != group.queue {
+        if let queue = givenQueue, queue != group.queue {
             throw .usage(
                 "\(callback.option) enqueues into the queue of the group, \(group.queue), and not into \(queue)",
                 fix: "drop -q"

@@ -3,7 +3,7 @@ import Operations
 import Sluice
 import TerminalText
 
-package struct GroupAddVerb: Verb {
+package struct GroupAddVerb: GroupVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "add",
@@ -19,8 +19,8 @@ package struct GroupAddVerb: Verb {
         )
     }
 
-    @OptionGroup var target: GroupTarget
-    @OptionGroup var targets: Targets
+    @OptionGroup package var target: GroupTarget
+    @OptionGroup package var targets: Targets
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -31,14 +31,15 @@ package struct GroupAddVerb: Verb {
         throw CLIError.usage("nothing to add", fix: "\(Program.name) group add \(target.group) ID..")
     }
 
-    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+    package func perform(
+        _ group: GroupSummary,
+        _ client: SluiceClient,
+        _ invocation: Invocation
+    ) async throws -> ExitStatus {
         let references = try targets.references()
         guard !references.isEmpty else {
             throw CLIError.usage("no ids on stdin; nothing was added", fix: "\(Program.name) list -o id")
         }
-        let client = try await invocation.connect()
-        let group = try await target.find(client)
         try await add(try await members(references, client), to: group, client)
         let after = try await target.find(client)
         let count = QuantityText.grouped(after.progress.total)
@@ -64,7 +65,7 @@ package struct GroupAddVerb: Verb {
     }
 }
 
-package struct GroupCloseVerb: Verb {
+package struct GroupCloseVerb: GroupVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "close",
@@ -78,17 +79,16 @@ package struct GroupCloseVerb: Verb {
         )
     }
 
-    @OptionGroup var target: GroupTarget
+    @OptionGroup package var target: GroupTarget
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
 
-    package func check() throws { try target.check() }
-
-    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
-        let client = try await invocation.connect()
-        let group = try await target.find(client)
+    package func perform(
+        _ group: GroupSummary,
+        _ client: SluiceClient,
+        _ invocation: Invocation
+    ) async throws -> ExitStatus {
         try await client.group(group.id, queue: group.queue).close()
         let after = try await target.find(client)
         let text = group.progress.isOpen ? "closed" : "was closed before"
@@ -99,7 +99,7 @@ package struct GroupCloseVerb: Verb {
     }
 }
 
-package struct GroupCancelVerb: Verb {
+package struct GroupCancelVerb: GroupVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "cancel",
@@ -116,7 +116,7 @@ package struct GroupCancelVerb: Verb {
         )
     }
 
-    @OptionGroup var target: GroupTarget
+    @OptionGroup package var target: GroupTarget
     @Option(help: "Store this reason with the group and its members.") var reason = ""
     @Flag(help: ArgumentHelp("Wait until the group has ended (--wait=10s; 30s).", valueName: "duration"))
     var wait = false
@@ -127,12 +127,11 @@ package struct GroupCancelVerb: Verb {
 
     package init() {}
 
-    package func check() throws { try target.check() }
-
-    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
-        let client = try await invocation.connect()
-        let group = try await target.find(client)
+    package func perform(
+        _ group: GroupSummary,
+        _ client: SluiceClient,
+        _ invocation: Invocation
+    ) async throws -> ExitStatus {
         var consent = consent
         let open = group.progress.total - group.progress.ended
         if open > 0, !consent.dryRun {

@@ -4,7 +4,7 @@ import SluiceMonitor
 import TerminalText
 
 /// A group, and how far it is.
-struct GroupSummary: Sendable {
+package struct GroupSummary: Sendable {
     let detail: OperationDetail
     let progress: GroupProgress
     let terms: GroupTerms

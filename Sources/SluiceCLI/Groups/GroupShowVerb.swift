@@ -4,7 +4,7 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-package struct GroupShowVerb: Verb {
+package struct GroupShowVerb: GroupVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
@@ -19,16 +19,18 @@ package struct GroupShowVerb: Verb {
         )
     }
 
-    @OptionGroup var target: GroupTarget
+    @OptionGroup package var target: GroupTarget
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
 
-    package func check() throws { try target.check() }
+    package static var isChange: Bool { false }
 
-    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let client = try await invocation.connect()
-        let group = try await target.find(client)
+    package func perform(
+        _ group: GroupSummary,
+        _ client: SluiceClient,
+        _ invocation: Invocation
+    ) async throws -> ExitStatus {
         let console = invocation.console
         switch invocation.format {
         case .json, .jsonl:

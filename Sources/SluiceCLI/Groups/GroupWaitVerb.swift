@@ -3,7 +3,7 @@ import Operations
 import Sluice
 import TerminalText
 
-package struct GroupWaitVerb: Verb {
+package struct GroupWaitVerb: GroupVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "wait",
@@ -19,18 +19,20 @@ package struct GroupWaitVerb: Verb {
         )
     }
 
-    @OptionGroup var target: GroupTarget
+    @OptionGroup package var target: GroupTarget
     @Option(help: "Wait at most this long, for example 5m (no limit).", transform: DurationText.parse)
     var timeout: Duration?
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
 
-    package func check() throws { try target.check() }
+    package static var isChange: Bool { false }
 
-    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let client = try await invocation.connect()
-        let group = try await target.find(client)
+    package func perform(
+        _ group: GroupSummary,
+        _ client: SluiceClient,
+        _ invocation: Invocation
+    ) async throws -> ExitStatus {
         let location = Location(queue: group.queue, id: group.id)
         let begun = ContinuousClock.now
         let ended = try await wait(for: location, client, invocation.console)

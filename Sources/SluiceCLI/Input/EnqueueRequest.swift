@@ -12,7 +12,10 @@ package struct EnqueueRequest: Sendable, Equatable {
     package var isNamed = false
     /// The groups that it enters, before they are found.
     package var groups: [IDReference] = []
+    /// It is a callback of this group, and enqueued into its queue.
     package var callback: CallbackRequest?
+    /// The queue that was named for it; nil = it has the default one.
+    package var givenQueue: String?
     /// The line in a batch.
     package var line = 0
 

@@ -6,6 +6,8 @@ import TerminalText
 /// The options of one enqueue, from the command line or a line of a batch.
 package struct EnqueueSettings: Sendable {
     var queue: String
+    /// The queue, if the command line or the line of the batch names one.
+    var givenQueue: String?
     var priority: OperationPriority
     var delay: Duration?
     /// The start in milliseconds since 1970.
@@ -72,7 +74,8 @@ package struct EnqueueSettings: Sendable {
             startsAt: at,
             isNamed: id != nil,
             groups: groups,
-            callback: callbacks.first
+            callback: callbacks.first,
+            givenQueue: givenQueue
         )
     }
 

@@ -87,6 +87,7 @@ package struct EnqueueFlags: ParsableArguments {
     package var settings: EnqueueSettings {
         EnqueueSettings(
             queue: queue ?? Defaults.queue,
+            givenQueue: queue,
             priority: priority,
             delay: delay,
             at: at,
@@ -103,7 +104,7 @@ package struct EnqueueFlags: ParsableArguments {
             key: key,
             after: after.flatMap { $0 },
             groups: groups.group,
-            callbacks: groups.callbacks(queue: queue)
+            callbacks: groups.callbacks
         )
     }
 }

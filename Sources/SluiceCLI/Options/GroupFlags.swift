@@ -31,12 +31,11 @@ package struct GroupFlags: ParsableArguments {
 
     package init() {}
 
-    /// - Parameter queue: the queue of the command line, if there is one.
-    func callbacks(queue: String?) -> [CallbackRequest] {
+    var callbacks: [CallbackRequest] {
         [
-            onSuccess.map { CallbackRequest(when: .success, group: $0, queue: queue) },
-            onEnd.map { CallbackRequest(when: .end, group: $0, queue: queue) },
-            onFirstDeath.map { CallbackRequest(when: .firstDeath, group: $0, queue: queue) },
+            onSuccess.map { CallbackRequest(when: .success, group: $0) },
+            onEnd.map { CallbackRequest(when: .end, group: $0) },
+            onFirstDeath.map { CallbackRequest(when: .firstDeath, group: $0) },
         ].compactMap { $0 }
     }
 }

@@ -43,7 +43,8 @@ package struct EnqueueVerb: Verb {
                 blocked until its time, and is removed if that cannot come any more. Groups: \(Program.name) group --help
                 If --durability is not reached in time, that is a warning and not a failure: the operation is stored.
                 --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, headers, id, expires, \
-                attempts, runTimeout, track, unique, ifExists, freshFor, key, after, group. All lines of a file are checked before the first operation is sent.
+                attempts, runTimeout, track, unique, ifExists, freshFor, key, after, group, \
+                onSuccess, onEnd, onFirstDeath. All lines of a file are checked before the first operation is sent.
                 """
         )
     }

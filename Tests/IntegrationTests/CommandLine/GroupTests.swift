@@ -144,6 +144,19 @@ extension CommandLineTests {
                 "--quiet"
             )
             #expect(try await sluice.json("group", "show", group)["total"] == 5)
+            let callbacks = [
+                #"{"name":"noop","onEnd":"\#(group)"}"#, #"{"name":"noop","onSuccess":"\#(group)","id":"last"}"#,
+            ]
+            let more = try folder.file("callbacks", callbacks.joined(separator: "\n"))
+            try await sluice.lines("enqueue", "--batch", more, "-q", "mail", "--quiet")
+            #expect(try await sluice.json("show", "last")["queue"] == "default")
+            #expect(try await sluice.json("show", "last")["state"] == "blocked")
+            let wrong = try folder.file(
+                "wrong",
+                lines[0] + "\n" + #"{"name":"noop","queue":"mail","onEnd":"\#(group)"}"#
+            )
+            let elsewhere = try await sluice("enqueue", "--batch", wrong)
+            #expect(elsewhere.code == 64 && elsewhere.errors.contains("line 2: --on-end"), "\(elsewhere.errors)")
             try await sluice.lines("group", "cancel", group, "-y", "--quiet")
             let mixed = try folder.file("mixed", lines[0] + "\n" + #"{"name":"noop","queue":"q1"}"#)
             let refused = try await sluice("enqueue", "--batch", mixed)
