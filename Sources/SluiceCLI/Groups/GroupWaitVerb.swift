@@ -34,9 +34,8 @@ package struct GroupWaitVerb: GroupVerb {
         _ invocation: Invocation
     ) async throws -> ExitStatus {
         let location = Location(queue: group.queue, id: group.id)
-        let begun = ContinuousClock.now
         let ended = try await wait(for: location, client, invocation.console)
-        let text = Self.text(ended, ContinuousClock.now - begun, invocation.view)
+        let text = text(ended, invocation.view)
         let status = ExitStatus.ofEnds([ended.detail.state])
         if invocation.format.isJSON || status != .timedOut {
             invocation.print(ended, line: "\(ended.id) \(ended.detail.state.rawValue)")
@@ -83,8 +82,8 @@ package struct GroupWaitVerb: GroupVerb {
         return parts.joined(separator: style.usesASCII ? " - " : " · ")
     }
 
-    /// `group nightly is dead after 14m: 18 of 20 members have finished`
-    private static func text(_ group: GroupSummary, _ time: Duration, _ view: PayloadView) -> String {
+    /// `group nightly is dead: 18 of 20 members have finished`
+    private func text(_ group: GroupSummary, _ view: PayloadView) -> String {
         let (state, progress) = (group.detail.state, group.progress)
         let verb =
             switch state {
@@ -92,9 +91,11 @@ package struct GroupWaitVerb: GroupVerb {
             case .dead: "is dead"
             case .cancelled: "was cancelled"
             case .expired: "has expired"
-            default: progress.isOpen ? "is still open" : "has not ended"
+            default:
+                (progress.isOpen ? "is still open" : "has not ended")
+                    + " after \(DurationText.precise(timeout ?? .zero))"
             }
         let members = "\(QuantityText.grouped(progress.finished)) of \(QuantityText.grouped(progress.total)) members"
-        return "group \(group.name(view)) \(verb) after \(DurationText.precise(time)): \(members) have finished"
+        return "group \(group.name(view)) \(verb): \(members) have finished"
     }
 }
