@@ -182,6 +182,8 @@ extension CommandLineTests {
                 let text = "is a group: \(verb[0]) its members: sluice \(verb[0]) -w group:\(group)"
                 #expect(outcome.code == 5 && outcome.errors.contains(text), "\(outcome.errors)")
             }
+            let depending = try await sluice("depend", group, "--after", plain)
+            #expect(depending.code == 5 && depending.errors.contains("try:  sluice group add \(group)"), "\(depending)")
             let unknown = try await sluice("group", "add", group, plain, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
             #expect(unknown.code == 3 && unknown.errors.contains("01ARZ3NDEKTSV4RRFFQ69G5FAV"), "\(unknown.errors)")
             let waiting = try await sluice.enqueue("noop", "--after", group)
