@@ -48,6 +48,40 @@ struct BatchFileTests {
         #expect(requests[2].operation.delayMilliseconds == 600_000)
     }
 
+    @Test("A line may name its groups, one or several, instead of those of the command line")
+    func groups() async throws {
+        let requests = try await read(
+            """
+            {"name":"noop"}
+            {"name":"noop","group":"mail/7QK2MX"}
+            {"name":"noop","group":["nightly","01J9ZM2QW3N8B5T4D7K6R1XYPE"]}
+            """,
+            try flags("--group", "weekly")
+        )
+        #expect(
+            requests.map { $0.groups.map(\.shown) } == [
+                ["weekly"], ["mail/7QK2MX"], ["nightly", "01J9ZM2QW3N8B5T4D7K6R1XYPE"],
+            ]
+        )
+    }
+
+    @Test("A line may be a callback of a group, and its queue is then that of the group")
+    func callbacks() async throws {
+        let requests = try await read(
+            """
+            {"name":"noop","onSuccess":"nightly"}
+            {"name":"noop","onEnd":"nightly","queue":"reports"}
+            {"name":"noop","onFirstDeath":"nightly"}
+            """,
+            try flags("-q", "mail")
+        )
+        #expect(requests.map(\.callback?.when) == [.success, .end, .firstDeath])
+        #expect(requests.map(\.givenQueue) == [nil, "reports", nil])
+        await #expect(throws: CLIError.self) {
+            try await read(#"{"name":"noop","onEnd":"nightly","group":"weekly"}"#, try flags())
+        }
+    }
+
     @Test("The last line needs no newline, and lines may end with CR LF")
     func lineEnds() async throws {
         #expect(try await read("{\"name\":\"noop\"}\r\n{\"name\":\"noop\"}", try flags()).count == 2)

@@ -43,6 +43,8 @@ struct CompleterTests {
             (["schedule", "show", "n"], .schedules, ""), (["schedule", "rm", "a", "n"], .schedules, ""),
             (["schedule", "pause", ""], .schedules, ""), (["schedule", "resume", ""], .schedules, ""),
             (["schedule", "run", ""], .schedules, ""), (["schedule", "preview", ""], .schedules, ""),
+            (["group", "show", ""], .groups, ""), (["group", "add", "a", ""], .ids, ""),
+            (["enqueue", "noop", "--group", "0"], .groups, ""), (["enqueue", "--on-end=0"], .groups, "--on-end="),
             (["list", "schedule:n"], .schedules, "schedule:"),
             (["queue", "pause", ""], .queues, ""), (["list", "--tag=v"], .tags, "--tag="),
         ] {

@@ -40,6 +40,12 @@ package enum TestUsers {
             "complete",
             nil:
             return .monitor
+        case "group":
+            switch words.dropFirst().first {
+            case "ls", "list", "show": return .monitor
+            case "cancel": return .operator
+            default: return .producer
+            }
         case "queue", "workers": return ["ls", "list", "show"].contains(words.dropFirst().first) ? .monitor : .operator
         default: return .operator
         }

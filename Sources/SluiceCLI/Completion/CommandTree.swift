@@ -22,9 +22,13 @@ struct CommandTree: Sendable {
     var positionals: [String]
 
     /// Reads the description of a command and those below it.
-    init(_ root: any ParsableCommand.Type) {
-        let parsed = try? JSONValue(parsing: root._dumpHelp())
-        self.init(parsed?["command"] ?? [:])
+    init(_ root: any ParsableCommand.Type) { self.init(Self.description(of: root)) }
+
+    /// What ArgumentParser says of a command and those below it; an empty object if that cannot be read.
+    static func description(of root: any ParsableCommand.Type) -> JSONValue {
+        // Each command has the global options, so this is larger than what is read from elsewhere may be.
+        let limits = JSONLimits(maximumBytes: 1 << 24)
+        return (try? JSONValue(parsing: Array(root._dumpHelp().utf8), limits: limits)["command"]) ?? [:]
     }
 
     private init(_ command: JSONValue) {

@@ -4,7 +4,7 @@ import Selectors
 /// Finds what may stand at the cursor of a command line.
 struct Completer: Sendable {
     /// Values that are known only to Redis.
-    enum Dynamic: Sendable { case queues, tags, workers, names, ids, schedules }
+    enum Dynamic: Sendable { case queues, tags, workers, names, ids, schedules, groups }
 
     struct Candidate: Sendable, Equatable {
         var text: String
@@ -83,6 +83,7 @@ struct Completer: Sendable {
         if option.names.contains("--tag") || option.names.contains("--tags") {
             return Proposal(dynamic: (.tags, start))
         }
+        if option.valueName == "group" { return Proposal(dynamic: (.groups, before)) }
         if option.names.contains("--where"), before.isEmpty { return query(current) }
         if option.valueName.contains("file") || option.valueName == "path" { return Proposal(takesFiles: true) }
         return Proposal()
@@ -94,6 +95,7 @@ struct Completer: Sendable {
         case "query": query(current)
         case "queue", "queues": Proposal(dynamic: (.queues, ""))
         case "schedule": Proposal(dynamic: (.schedules, ""))
+        case "group": Proposal(dynamic: (.groups, ""))
         case "worker": Proposal(dynamic: (.workers, ""))
         case "name k=v": Proposal(dynamic: (.names, ""))
         case "shell": Proposal(candidates: CompletionScript.allCases.map { Candidate(text: $0.rawValue) })

@@ -49,6 +49,11 @@ struct CompletionValues: Sendable {
             return unique(try await handled + operations(client).map(\.envelope.name))
         case .tags: return unique(try await operations(client).flatMap(\.envelope.tags))
         case .schedules: return unique(try await client.schedules.all().map(\.id))
+        case .groups:
+            return try await operations(client).compactMap { GroupSummary($0) }.filter { !$0.detail.state.isTerminal }
+                .map {
+                    Completer.Candidate(text: $0.id.description, note: "\($0.stateText) \($0.name(PayloadView()))")
+                }
         case .ids:
             return try await operations(client).map {
                 Completer.Candidate(text: $0.id.description, note: "\($0.state.rawValue) \($0.envelope.name)")

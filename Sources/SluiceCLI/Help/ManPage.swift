@@ -11,8 +11,7 @@ struct ManPage: Sendable {
 
     /// The pages of the program and all its commands.
     static func all(of root: any ParsableCommand.Type) -> [ManPage] {
-        guard let parsed = try? JSONValue(parsing: root._dumpHelp()), let command = parsed["command"] else { return [] }
-        return pages(command, below: [])
+        pages(CommandTree.description(of: root), below: [])
     }
 
     private static func pages(_ command: JSONValue, below words: [String]) -> [ManPage] {

@@ -7,7 +7,7 @@ import TerminalText
 struct BatchLineReader: Sendable {
     private static let fields = [
         "name", "args", "queue", "priority", "in", "at", "tags", "headers", "id", "expires", "attempts", "runTimeout",
-        "track", "unique", "ifExists", "freshFor", "key", "after",
+        "track", "unique", "ifExists", "freshFor", "key", "after", "group", "onSuccess", "onEnd", "onFirstDeath",
     ]
     /// The depth of the arguments plus the line's own object.
     private static let depth = Defaults.jsonDepth + 1
@@ -16,7 +16,7 @@ struct BatchLineReader: Sendable {
 
     init(defaults: EnqueueSettings) {
         var defaults = defaults
-        defaults.id = nil
+        (defaults.id, defaults.givenQueue) = (nil, nil)
         self.defaults = defaults
     }
 
@@ -113,7 +113,9 @@ extension BatchLineReader {
 
     private static func apply(_ key: String, _ value: JSONValue, to settings: inout EnqueueSettings) throws {
         switch key {
-        case "queue": settings.queue = try text(key, value)
+        case "queue":
+            settings.queue = try text(key, value)
+            settings.givenQueue = settings.queue
         case "priority": settings.priority = try OperationPriority(typed: text(key, value))
         case "in": settings.delay = try DurationText.parse(text(key, value))
         case "at": settings.at = try TimeText.parse(text(key, value))
@@ -125,6 +127,10 @@ extension BatchLineReader {
         case "freshFor": settings.freshFor = try DurationText.parse(text(key, value))
         case "key": settings.key = try text(key, value)
         case "after": settings.after = try dependencies(key, value)
+        case "group": settings.groups = try (value.arrayValue ?? [value]).map { try group(key, $0) }
+        case "onSuccess": settings.callbacks.append(.init(when: .success, group: try group(key, value)))
+        case "onEnd": settings.callbacks.append(.init(when: .end, group: try group(key, value)))
+        case "onFirstDeath": settings.callbacks.append(.init(when: .firstDeath, group: try group(key, value)))
         case "attempts":
             guard let number = value.intValue else { throw wrong(key, value, "a whole number") }
             settings.attempts = number
@@ -153,6 +159,10 @@ extension BatchLineReader {
 private func dependencies(_ key: String, _ value: JSONValue) throws -> [Dependency] {
     guard let list = value.arrayValue else { return try Dependency.list(typed: text(key, value)) }
     return try list.map { try Dependency(typed: text(key, $0)) }
+}
+
+private func group(_ key: String, _ value: JSONValue) throws -> IDReference {
+    try IDReference(parsing: text(key, value))
 }
 
 private func text(_ key: String, _ value: JSONValue) throws -> String {

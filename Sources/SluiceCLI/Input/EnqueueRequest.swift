@@ -10,6 +10,12 @@ package struct EnqueueRequest: Sendable, Equatable {
     package var startsAt: Int64?
     /// Whether the producer has chosen its id.
     package var isNamed = false
+    /// The groups that it enters, before they are found.
+    package var groups: [IDReference] = []
+    /// It is a callback of this group, and enqueued into its queue.
+    package var callback: CallbackRequest?
+    /// The queue that was named for it; nil = it has the default one.
+    package var givenQueue: String?
     /// The line in a batch.
     package var line = 0
 

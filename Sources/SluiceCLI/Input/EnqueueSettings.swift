@@ -6,6 +6,8 @@ import TerminalText
 /// The options of one enqueue, from the command line or a line of a batch.
 package struct EnqueueSettings: Sendable {
     var queue: String
+    /// The queue, if the command line or the line of the batch names one.
+    var givenQueue: String?
     var priority: OperationPriority
     var delay: Duration?
     /// The start in milliseconds since 1970.
@@ -22,6 +24,10 @@ package struct EnqueueSettings: Sendable {
     var freshFor: Duration?
     var key: String?
     var after: [Dependency] = []
+    /// The groups that it enters.
+    var groups: [IDReference] = []
+    /// Of which group it is a callback: one at most.
+    var callbacks: [CallbackRequest] = []
     /// Whether the command waits for its end.
     var isAwaited = false
 
@@ -50,6 +56,7 @@ package struct EnqueueSettings: Sendable {
         guard after.isEmpty || !noTrack else {
             throw .usage("an operation that waits for others is always tracked", fix: "drop --no-track")
         }
+        try checkGroups()
         if case .debounce = ifExists, delay != nil || at != nil {
             throw .usage("debounce says when the operation may start", fix: "drop --in and --at")
         }
@@ -65,7 +72,10 @@ package struct EnqueueSettings: Sendable {
             name: name,
             operation: try options.operation(name: name, arguments: arguments, serverTime: nil),
             startsAt: at,
-            isNamed: id != nil
+            isNamed: id != nil,
+            groups: groups,
+            callback: callbacks.first,
+            givenQueue: givenQueue
         )
     }
 

@@ -7,7 +7,7 @@ import TerminalText
 /// The options of an enqueue, and the defaults for the lines of a batch.
 package struct EnqueueFlags: ParsableArguments {
     @Option(name: .shortAndLong, help: "Enqueue into this queue (default).")
-    var queue = Defaults.queue
+    var queue: String?
     @Option(
         name: .shortAndLong,
         help: "Set the priority: veryLow, low, normal, high or veryHigh.",
@@ -69,6 +69,7 @@ package struct EnqueueFlags: ParsableArguments {
         transform: { try Dependency.list(typed: $0) }
     )
     var after: [[Dependency]] = []
+    @OptionGroup var groups: GroupFlags
     @Flag(help: "Keep no record unless the operation fails or is cancelled: faster.")
     var noTrack = false
     @Option(
@@ -85,7 +86,8 @@ package struct EnqueueFlags: ParsableArguments {
     /// The options as plain values, because property wrappers cost time at each access.
     package var settings: EnqueueSettings {
         EnqueueSettings(
-            queue: queue,
+            queue: queue ?? Defaults.queue,
+            givenQueue: queue,
             priority: priority,
             delay: delay,
             at: at,
@@ -100,7 +102,9 @@ package struct EnqueueFlags: ParsableArguments {
             ifExists: ifExists,
             freshFor: freshFor,
             key: key,
-            after: after.flatMap { $0 }
+            after: after.flatMap { $0 },
+            groups: groups.group,
+            callbacks: groups.callbacks
         )
     }
 }

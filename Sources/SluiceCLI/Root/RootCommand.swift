@@ -33,8 +33,9 @@ package struct RootCommand: Verb {
                 ErrorsVerb.self,
                 StatsVerb.self,
                 TopGroup.self, RetryVerb.self, RerunVerb.self, EditVerb.self, HoldVerb.self, ReleaseVerb.self,
-                RemoveVerb.self, QueueGroup.self, ScheduleGroup.self, WorkersGroup.self, EventsVerb.self, StatVerb.self,
-                MonitorVerb.self,
+                RemoveVerb.self, QueueGroup.self, GroupGroup.self, ScheduleGroup.self, WorkersGroup.self,
+                EventsVerb.self,
+                StatVerb.self, MonitorVerb.self,
                 DoctorVerb.self, RedisGroup.self, ConfigGroup.self, ManVerb.self, CompletionsVerb.self,
                 CompleteVerb.self,
             ] + added

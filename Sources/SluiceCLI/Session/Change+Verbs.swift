@@ -54,12 +54,28 @@ extension Change {
             allowed: Set(kind.allowed),
             needsRecord: true
         ) { ids, queue in
-            zip(ids, try await apply(client, ids, queue)).map { id, outcome in
-                row(Location(queue: queue, id: id), outcome, kind)
+            let outcomes = try await apply(client, ids, queue)
+            let groups = try await refusedGroups(zip(ids, outcomes), queue, client)
+            return zip(ids, outcomes).map { id, outcome in
+                var row = row(Location(queue: queue, id: id), outcome, kind)
+                if groups.contains(id) { row.text = GroupSummary.refusal(of: kind.verb, id) }
+                return row
             }
         }
         guard selection.isQuery else { return try await change.run(try await expand(references, client), consent) }
         return try await change.run(selection, in: kind.searched, consent)
+    }
+
+    /// Those that were refused and are groups, which never run.
+    private static func refusedGroups(
+        _ changes: some Sequence<(OperationID, ChangeResult)>,
+        _ queue: String,
+        _ client: SluiceClient
+    ) async throws -> Set<OperationID> {
+        let refused = changes.compactMap { id, result in if case .refused = result { id } else { nil } }
+        guard !refused.isEmpty else { return [] }
+        let details = try await client.broker.allDetails(refused, queue: queue)
+        return Set(details.compactMap { $0 }.filter { $0.links.group != nil }.map(\.id))
     }
 
     private static func row(

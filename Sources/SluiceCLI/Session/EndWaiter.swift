@@ -51,24 +51,13 @@ package struct EndWaiter: Sendable {
         return targets.map { found[$0] }
     }
 
-    /// Shows progress: on a terminal in one changing line, elsewhere as a line every ten seconds if something changed.
     private func report(_ counts: EndCounts) async {
-        guard !console.quiet else { return }
-        let interval: Duration = console.isErrorTerminal ? .milliseconds(300) : .seconds(10)
-        let start = ContinuousClock.now
         var rate = EndRate()
-        var last = ""
-        while (try? await Task.sleep(for: interval)) != nil {
+        await ProgressReport(console).show { time in
             let (ended, open) = counts.read(openLimit: Self.shownOperations)
-            rate.add(ended: ended, at: .now - start)
-            guard let details = try? await read(open).compactMap({ $0 }), !Task.isCancelled else { continue }
-            let line = EndProgress(ended: ended, total: counts.total, open: details, rate: rate).line(console.errors)
-            if console.isErrorTerminal {
-                console.showStatus(line)
-            } else if line != last {
-                console.note(line)
-            }
-            last = line
+            rate.add(ended: ended, at: time)
+            guard let details = try? await read(open).compactMap({ $0 }) else { return nil }
+            return EndProgress(ended: ended, total: counts.total, open: details, rate: rate).line(console.errors)
         }
     }
 }

@@ -24,6 +24,7 @@ struct BatchEnqueue: Sendable {
             return .done
         }
         let client = try await invocation.connect()
+        try await GroupLookup(client: client).complete(&requests)
         let queues = Set(kinds(of: requests, atMost: .max) { $0.queue == $1.queue }.map(\.queue)).sorted()
         if verb.strict { for queue in queues { try await QueueCheck(client).requireUsed(queue) } }
         try await resolve(&requests, errors, client)

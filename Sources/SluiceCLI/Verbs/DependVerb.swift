@@ -72,6 +72,13 @@ package struct DependVerb: Verb {
         try invocation.requireWritable()
         let client = try await invocation.connect()
         let detail = try await Locator(client).details([try IDReference(parsing: id)])[0]
+        guard detail.links.group == nil else {
+            throw CLIError(
+                .refused,
+                "\(detail.id) is a group: it waits for its members only",
+                fix: "\(Program.name) group add \(detail.id) ID.."
+            )
+        }
         let lookup = DependencyLookup(client: client)
         let reference = OperationReference(id: detail.id, queue: detail.queue, isNew: false, client: client)
         try await client.change(

@@ -190,6 +190,9 @@ private struct Editing: Sendable {
     }
 
     private func edit(_ detail: OperationDetail, _ now: Int64) throws -> OperationEdit {
+        guard detail.links.group == nil else {
+            throw OperationsError(.refused, GroupSummary.refusal(of: "edit", detail.id))
+        }
         guard detail.state.isWaiting else { return OperationEdit(detail.record) }
         var wanted = wanted
         if let editor {

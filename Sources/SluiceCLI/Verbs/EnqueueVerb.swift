@@ -24,6 +24,8 @@ package struct EnqueueVerb: Verb {
                   find . -name '*.png' -printf 'optipng "%p"\\n' | \(Program.name) enqueue --lines -
                   \(Program.name) enqueue sync account:=7 --unique 'sync 7' --if-exists replace
                   \(Program.name) enqueue import file=a.csv -q imports --key acme --header tenant=acme
+                  \(Program.name) enqueue sync page:=1 --group $group
+                  \(Program.name) enqueue report --on-success $group
                   id=$(\(Program.name) enqueue sleep seconds:=60 --in 10m -o id)
                   \(Program.name) enqueue cleanup --after $id:run
                   \(Program.name) enqueue --batch operations.jsonl
@@ -37,9 +39,12 @@ package struct EnqueueVerb: Verb {
                 --lines reads one command a line. Spaces separate words; '…', "…" and \\ quote as in a shell; $, *, |, > and ; have no \
                 special meaning (for those: sh -c '…'). Empty lines and lines that begin with # are skipped. --cwd, --env and --stdin \
                 apply to each command.
+                --on-success, --on-end and --on-first-death make the operation a callback of a group: it is enqueued into the group's queue, is \
+                blocked until its time, and is removed if that cannot come any more. Groups: \(Program.name) group --help
                 If --durability is not reached in time, that is a warning and not a failure: the operation is stored.
                 --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, headers, id, expires, \
-                attempts, runTimeout, track, unique, ifExists, freshFor, key, after. All lines of a file are checked before the first operation is sent.
+                attempts, runTimeout, track, unique, ifExists, freshFor, key, after, group, \
+                onSuccess, onEnd, onFirstDeath. All lines of a file are checked before the first operation is sent.
                 """
         )
     }
@@ -90,6 +95,12 @@ package struct EnqueueVerb: Verb {
             throw CLIError.usage("--id names one operation", fix: "use --batch with an \"id\" in each line")
         }
         try how.headers.check()
+        if hasFile, let callback = settings.callbacks.first {
+            throw CLIError.usage(
+                "\(callback.option) is about one operation",
+                fix: "enqueue it without --batch and --lines"
+            )
+        }
         try surroundings.check(hasProgram: isProgram && args == nil)
         try settings.check()
     }
@@ -106,16 +117,18 @@ package struct EnqueueVerb: Verb {
         if let file = batch ?? surroundings.lines {
             return try await BatchEnqueue(verb: self, invocation: invocation).run(file)
         }
-        let request = try singleRequest()
+        var request = try singleRequest()
         try request.check(sealedBy: invocation.seal)
         let losesInput = isProgram && surroundings.input == nil
         let hasWarned = losesInput && UnreadInput.warn(invocation.console)
         guard !dryRun else { return dry(request, invocation) }
         let client = try await invocation.connect()
-        if strict { try await QueueCheck(client).requireUsed(request.queue) }
         var requests = [request]
+        try await GroupLookup(client: client).complete(&requests)
+        if strict { try await QueueCheck(client).requireUsed(requests[0].queue) }
         try await DependencyLookup(client: client).complete(&requests)
-        let new = try requests[0].resolved(serverTime: try await request.serverTime(client))
+        request = requests[0]
+        let new = try request.resolved(serverTime: try await request.serverTime(client))
         let reference = try await client.enqueue([new], queue: request.queue, durability: how.durability)[0]
         invocation.console.account("\(reference.id) is enqueued in queue \(request.queue)")
         // The writer of the pipe may be slower than this command, so stdin is checked again.

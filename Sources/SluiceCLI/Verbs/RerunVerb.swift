@@ -113,6 +113,9 @@ private struct Rerun: Sendable {
 
     private func operation(_ detail: OperationDetail) throws -> NewOperation {
         let header = detail.record.header
+        guard detail.links.group == nil else {
+            throw OperationsError(.refused, GroupSummary.refusal(of: "rerun", header.id))
+        }
         var envelope = try client.verifiedEnvelope(detail)
         envelope.arguments = try arguments(envelope.arguments)
         envelope.rerunOf = header.id

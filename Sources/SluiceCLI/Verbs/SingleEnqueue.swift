@@ -40,14 +40,14 @@ struct SingleEnqueue: Sendable {
     private func announce(_ reference: OperationReference, _ name: String, waits: Bool) {
         let console = invocation.console
         if invocation.format.isJSON {
-            if !waits { console.print(json(reference, name), invocation.format) }
+            if !waits { console.print(Self.json(reference, name), invocation.format) }
             return
         }
         if verb.follow { return console.note(reference.id.description) }
         console.print(reference.id.description)
     }
 
-    private func json(_ reference: OperationReference, _ name: String) -> JSONValue {
+    static func json(_ reference: OperationReference, _ name: String) -> JSONValue {
         var fields: [(String, JSONValue)] = [
             ("v", 1),
             ("id", .string(reference.id.description)),

@@ -11,7 +11,10 @@ extension CommandLineTests {
         func values() async throws {
             let id = try await sluice.enqueue("noop", "-q", "mail", "-t", "vip")
             try await sluice.lines("schedule", "add", "nightly", "noop", "--every", "1h", "-q", "reports")
+            let group = try #require(try await sluice.lines("group", "open", "weekly").first)
             for (words, wanted) in [
+                (["group", "close", ""], "\(group)\topen weekly"),
+                (["enqueue", "noop", "--group", String(group.prefix(12))], "\(group)\topen weekly"),
                 (["schedule", "show", "n"], "nightly"), (["cancel", "--queue", "m"], "mail"),
                 (["list", "tag:"], "tag:vip"), (["enqueue", "no"], "noop"),
                 (["show", String(id.prefix(10))], "\(id)\tready noop"),

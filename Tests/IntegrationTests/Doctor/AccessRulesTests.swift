@@ -55,7 +55,17 @@ extension CommandLineTests {
             let id = String(running.split(separator: "\n")[0])
             #expect(try await sluice(.monitor, "monitor", "--once").contains("sleep"))
             let waiting = try await sluice(.producer, "enqueue", "unknown-name", "--quiet", "-o", "id")
+            let group = String(try await sluice(.producer, "group", "open", "nightly").dropLast())
+            for queue in ["default", "mail"] {
+                try await sluice(.producer, "enqueue", "noop", "--group", group, "-q", queue, "--quiet")
+            }
+            let member = try await sluice(.producer, "enqueue", "noop", "--in", "1h", "-q", "mail", "--quiet")
+            try await sluice(.producer, "enqueue", "noop", "--on-end", group, "--quiet")
+            try await sluice(.producer, "group", "add", group, String(member.dropLast()))
+            try await sluice(.producer, "group", "close", group)
+            try await sluice(.producer, "group", "wait", group, "--timeout", "1ms", code: 4)
             let reading = [
+                ["group", "ls"], ["group", "show", group],
                 ["stats"], ["list"], ["workers", "ls"], ["queue", "ls"], ["show", id], ["logs", id], ["explain", id],
                 ["stats", "--since", "1h"], ["top", "names", "--compare", "24h"], ["top", "queues"],
                 ["explain", String(waiting.split(separator: "\n")[0])],
@@ -64,6 +74,7 @@ extension CommandLineTests {
                 let outcome = await (try start(.monitor, arguments)).outcome()
                 #expect(outcome.code == 0, "\(arguments): \(outcome.errors)")
             }
+            try await sluice(.operator, "group", "cancel", group, "-y")
             try await sluice(.operator, "cancel", id, "--wait=20s")
             try await sluice(.operator, "cancel", "-t", "stopped", "--until", "10m", "-y")
             let caught = try await sluice(.producer, "enqueue", "noop", "-t", "stopped", "--wait", "-o", "id", code: 2)

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Operations
+import Selectors
+import Sluice
+import TerminalText
+
+package struct GroupListVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ls",
+            abstract: "List groups that have not ended, with the progress of each.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) group ls
+                  \(Program.name) group ls -q imports -a
+                """,
+            aliases: ["list"]
+        )
+    }
+
+    @Option(name: .shortAndLong, help: "List those of this queue.") var queue: String?
+    @Flag(name: .shortAndLong, help: "Also list those that have ended and are still kept.") var all = false
+    @OptionGroup var scanLimit: ScanLimit
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws {
+        if let queue { try NameRule.check(queue, role: "queue") }
+        try scanLimit.check()
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        let client = try await invocation.connect()
+        if let queue { try await client.knownQueue(queue) }
+        let walk = ListWalk(
+            client: client,
+            query: try query(),
+            view: invocation.view,
+            limit: .max,
+            scanLimit: scanLimit.count ?? ScanLimit.builtIn,
+            leavesOutAbsent: true
+        )
+        var groups: [GroupSummary] = []
+        let result = try await walk.run(from: nil) { groups += $0.compactMap { GroupSummary($0) } }
+        print(groups, invocation)
+        let console = invocation.console
+        console.warn(result.absent)
+        if result.isCutShort, let coverage = result.coverage { console.note("\(coverage); more with --scan-limit") }
+        return .done
+    }
+
+    private func query() throws(CLIError) -> OperationQuery {
+        let states: [OperationState] = [.blocked] + (all ? OperationState.allCases.filter(\.isTerminal) : [])
+        let words = ["state:" + states.map(\.rawValue).joined(separator: ","), "name:\(GroupTerms.name)"]
+        return try OperationQuery(typed: words + (queue.map { ["queue:\($0)"] } ?? []))
+    }
+
+    private func print(_ groups: [GroupSummary], _ invocation: Invocation) {
+        let console = invocation.console
+        let objects = { groups.map { GroupJSON.object($0, invocation.view) } }
+        switch invocation.format {
+        case .json: console.print(["v": 1, "groups": .array(objects())], .json)
+        case .jsonl: console.print(objects().map { $0.serialized() })
+        case .id: console.print(groups.map(\.id.description))
+        case .table, .wide, .csv:
+            guard !groups.isEmpty || invocation.format == .csv else {
+                return console.note("no \(all ? "" : "open ")groups; open one: \(Program.name) group open NAME")
+            }
+            GroupTable(groups: groups, invocation: invocation).print()
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import Operations
+import Sluice
+
+/// Names a group on the command line.
+package struct GroupTarget: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "Id of the group, last characters of the id, text of --id, or QUEUE/ID.",
+            valueName: "group"
+        )
+    )
+    var group: String
+
+    package init() {}
+
+    func check() throws(CLIError) { _ = try IDReference(parsing: group) }
+
+    /// The group, with its details.
+    ///
+    /// - Throws: `CLIError` with `.notFound` if it is not there, or is no group; `.usage` if several operations have this name.
+    func find(_ client: SluiceClient) async throws -> GroupSummary {
+        try await GroupLookup(client: client).find([try IDReference(parsing: group)])[0]
+    }
+}
+
+/// Finds groups, and the groups of operations to enqueue.
+struct GroupLookup: Sendable {
+    let client: SluiceClient
+
+    /// The groups of these names, in order.
+    func find(_ references: [IDReference]) async throws -> [GroupSummary] {
+        try await Locator(client).details(references).map { detail throws(CLIError) in
+            guard let summary = GroupSummary(detail) else {
+                throw CLIError(
+                    .notFound,
+                    "operation \(detail.id) in queue \(detail.queue) is no group",
+                    fix: "\(Program.name) group ls"
+                )
+            }
+            return summary
+        }
+    }
+
+    /// Lets the operations enter their groups, or be callbacks of them, which are enqueued into their group's queue.
+    ///
+    /// - Throws: `CLIError` for a group that is not there, is none, or has ended and is to get a callback.
+    func complete(_ requests: inout [EnqueueRequest]) async throws {
+        let references = Array(Set(requests.flatMap { $0.groups + ($0.callback.map { [$0.group] } ?? []) }))
+        guard !references.isEmpty else { return }
+        let found = Dictionary(uniqueKeysWithValues: zip(references, try await find(references)))
+        for index in requests.indices {
+            do throws(CLIError) { try requests[index].enter(found) } catch {
+                guard requests[index].line > 0 else { throw error }
+                throw CLIError(error.status, "line \(requests[index].line): \(error.message)", fix: error.fix)
+            }
+        }
+    }
+}
+
+extension EnqueueRequest {
+    fileprivate mutating func enter(_ found: [IDReference: GroupSummary]) throws(CLIError) {
+        var names: [DependencyName] = []
+        for case let group? in groups.map({ found[$0] }) {
+            let name = DependencyName(group.id, queue: group.queue)
+            if !names.contains(name) { names.append(name) }
+        }
+        if !names.isEmpty {
+            if operation.links == nil { operation.links = OperationLinks(entering: names) }
+            operation.links?.entering = names
+        }
+        guard let callback, let group = found[callback.group] else { return }
+        if let queue = givenQueue, queue != group.queue {
+            throw .usage(
+                "\(callback.option) enqueues into the queue of the group, \(group.queue), and not into \(queue)",
+                fix: "drop -q"
+            )
+        }
+        guard !group.detail.state.isTerminal else {
+            throw CLIError(
+                .refused,
+                "group \(group.id) has ended, \(group.detail.state.rawValue): nothing was enqueued",
+                fix: "to run it now drop \(callback.option)"
+            )
+        }
+        queue = group.queue
+        operation.links = OperationLinks(callback: GroupCallback(callback.when, of: group.id))
+    }
+}

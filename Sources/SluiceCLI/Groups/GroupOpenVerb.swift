@@ -1,0 +1,95 @@
+import ArgumentParser
+import Operations
+import Sluice
+import TerminalText
+
+package struct GroupOpenVerb: Verb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "open",
+            abstract: "Open a group, and print its id.",
+            discussion: """
+                EXAMPLES
+                  id=$(\(Program.name) group open nightly)
+                  \(Program.name) group open import -q imports --id import-2026-01-31 -t import
+                  \(Program.name) group open part --group $id
+                  \(Program.name) group open nightly --lease 5m --if-abandoned cancel
+
+                Called again with the same --id it prints the same group, which stays as it is. An open group to which nothing is added for the \
+                time of --lease, and which is not closed, is closed or cancelled by a worker of its queue, as --if-abandoned says. \
+                Its members may be in any queues.
+                """
+        )
+    }
+
+    @Argument(help: "What people see: 1 to 128 letters, digits, '.', '_' or '-'.") var name: String
+    @Option(name: .shortAndLong, help: "Keep the group in this queue (default).") var queue = Defaults.queue
+    @Option(help: ArgumentHelp("Set the id, or any text: the same text is the same group.", valueName: "key"))
+    var id: String?
+    @Option(name: [.short, .customLong("tag")], help: "Add a tag; may be repeated.") var tag: [String] = []
+    @Option(help: ArgumentHelp("Let it be a member of this group; may be repeated.", valueName: "group"))
+    var group: [String] = []
+    @Option(help: "Expire if it has not ended within this time, for example 2h.", transform: DurationText.parse)
+    var expires: Duration?
+    @Option(
+        help: ArgumentHelp(
+            "What a worker does with it after --lease: close (default) or cancel.",
+            valueName: "close|cancel"
+        )
+    )
+    var ifAbandoned: AbandonedGroupPolicy = .close
+    @Option(
+        help: "How long nothing may be added before it counts as abandoned, 1s to 7d (1h).",
+        transform: DurationText.parse
+    )
+    var lease: Duration = .seconds(3600)
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package func check() throws {
+        try NameRule.check(name, role: "group")
+        try NameRule.check(queue, role: "queue")
+        guard id != "" else { throw CLIError.usage("--id is empty", fix: "--id nightly-2026-01-31") }
+        for text in group { _ = try IDReference(parsing: text) }
+    }
+
+    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+        try invocation.requireWritable()
+        let client = try await invocation.connect()
+        var options = EnqueueOptions(.queue(queue))
+        options.tags = tag
+        options.expires = expires
+        options.groups = try await outer(client)
+        let id = id.map { OperationID(key: $0) } ?? OperationID()
+        let group = try await client.openGroup(name, id: id, options, ifAbandoned, lease: lease)
+        if !group.isNew { try await note(group, invocation) }
+        let console = invocation.console
+        if invocation.format.isJSON {
+            console.print(SingleEnqueue.json(group.reference, name), invocation.format)
+        } else {
+            console.print(group.id.description)
+        }
+        return .done
+    }
+
+    private func outer(_ client: SluiceClient) async throws -> [DependencyName] {
+        let references = try group.map { text throws(CLIError) in try IDReference(parsing: text) }
+        guard !references.isEmpty else { return [] }
+        return try await GroupLookup(client: client).find(references).map { DependencyName($0.id, queue: $0.queue) }
+    }
+
+    /// - Throws: `.refused` if what has the id is no group.
+    private func note(_ group: OperationGroup, _ invocation: Invocation) async throws {
+        guard let summary = GroupSummary(try await group.reference.detail()) else {
+            throw CLIError(
+                .refused,
+                "operation \(group.id) in queue \(group.queue) exists already and is no group",
+                fix: "use another --id"
+            )
+        }
+        invocation.console.note("\(group.id) exists already, \(summary.stateText); nothing was changed")
+    }
+}
+
+extension AbandonedGroupPolicy: ExpressibleByArgument {}

@@ -1,0 +1,127 @@
+import Operations
+import Sluice
+import SluiceMonitor
+import TerminalText
+
+/// A group, and how far it is.
+package struct GroupSummary: Sendable {
+    let detail: OperationDetail
+    let progress: GroupProgress
+    let terms: GroupTerms
+
+    var id: OperationID { detail.id }
+    var queue: String { detail.queue }
+
+    /// nil = it is no group.
+    init?(_ detail: OperationDetail) {
+        guard let progress = GroupProgress(detail), let terms = detail.links.group else { return nil }
+        (self.detail, self.progress, self.terms) = (detail, progress, terms)
+    }
+
+    /// The name with which it was opened; "sluice.group" if that is encrypted and there is no key.
+    func name(_ view: PayloadView) -> String {
+        let reading = detail.reading(view)
+        guard reading.hiddenArguments == nil, let value = try? JSONValue(parsing: reading.envelope.arguments),
+            let name = value["name"]?.stringValue
+        else { return GroupTerms.name }
+        return name
+    }
+
+    /// `open`, `cancelling`, `blocked`, `finished`.
+    var stateText: String {
+        if detail.state.isTerminal { return detail.state.rawValue }
+        if detail.cancel != nil { return "cancelling" }
+        return progress.isOpen ? "open" : "closed"
+    }
+
+    /// `███████░░░ 14/20`
+    func bar(_ style: Style) -> String {
+        let bar = QuantityText.bar(progress.fraction, ascii: style.usesASCII)
+        return "\(bar) \(QuantityText.grouped(progress.ended))/\(QuantityText.grouped(progress.total))"
+    }
+
+    /// What runs its failed members again.
+    var retry: String { Self.command("retry", id) }
+
+    /// Why a verb does nothing with a group, as a message that follows its id.
+    static func refusal(of verb: String, _ id: OperationID) -> String {
+        "is a group: \(verb) its members: \(command(verb, id))"
+    }
+
+    private static func command(_ verb: String, _ id: OperationID) -> String {
+        "\(Program.name) \(verb) -w group:\(id)"
+    }
+}
+
+/// A group as JSON: `docs/schema/group.json`.
+enum GroupJSON {
+    static func object(_ group: GroupSummary, _ view: PayloadView) -> JSONValue {
+        .object(JSONObject(fields(group, view)))
+    }
+
+    static func fields(_ group: GroupSummary, _ view: PayloadView) -> [(String, JSONValue)] {
+        let (detail, progress) = (group.detail, group.progress)
+        return [
+            ("v", 1),
+            ("id", .string(group.id.description)),
+            ("queue", .string(group.queue)),
+            ("name", .string(group.name(view))),
+            ("state", .string(detail.state.rawValue)),
+            ("isOpen", .bool(progress.isOpen)),
+            ("total", .number(progress.total)),
+            ("ended", .number(progress.ended)),
+            ("finished", .number(progress.finished)),
+            ("failed", .number(progress.failed)),
+            ("fraction", JSONValue(progress.fraction)),
+            ("ifAbandoned", .string(group.terms.ifAbandoned.rawValue)),
+            ("leaseSeconds", JSONValue(Double(group.terms.leaseMilliseconds) / 1000)),
+            ("tags", .array(detail.envelope.tags.map { .string($0) })),
+            ("openedAt", OperationJSON.time(detail.record.enqueuedAt)),
+            ("expiresAt", OperationJSON.time(detail.record.header.expiresAt)),
+            ("endedAt", OperationJSON.time(detail.record.endedAt)),
+            ("cancel", OperationJSON.cancel(detail.cancel)),
+        ]
+    }
+}
+
+/// A table of groups.
+struct GroupTable {
+    let groups: [GroupSummary]
+    let invocation: Invocation
+
+    func print() {
+        let (console, style) = (invocation.console, invocation.console.output)
+        let length = console.isOutputTerminal ? ShortID.length(for: groups.map(\.id)) : .max
+        var table = Table([
+            TableColumn("ID", minimumWidth: min(length, OperationID.characterCount) + 1),
+            TableColumn("NAME", minimumWidth: 8), TableColumn("QUEUE", dropPriority: 2), TableColumn("STATE"),
+            TableColumn("MEMBERS", minimumWidth: 14), TableColumn("FAILED", dropPriority: 1),
+            TableColumn("OPENED", dropPriority: 3),
+        ])
+        for group in groups {
+            let time = TimeText.format(
+                group.detail.record.enqueuedAt,
+                invocation.settings.time.content,
+                now: invocation.localNow
+            )
+            table.append([
+                TableCell(ShortID.text(group.id, length: length, style: style)), TableCell(group.name(invocation.view)),
+                TableCell(group.queue), TableCell(group.stateText, group.detail.state.role),
+                TableCell(group.bar(style)), TableCell(QuantityText.grouped(group.progress.failed)), TableCell(time),
+            ])
+        }
+        console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
+    }
+}
+
+extension Invocation {
+    /// Prints a group after a change: as JSON, or as a line.
+    func print(_ group: GroupSummary, line: String) {
+        switch format {
+        case .json, .jsonl: console.print(GroupJSON.object(group, view), format)
+        case .id: console.print(group.id.description)
+        case .csv: GroupTable(groups: [group], invocation: self).print()
+        case .table, .wide: console.print(line)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import Operations
+import Sluice
+import SluiceMonitor
+import TerminalText
+
+package struct GroupShowVerb: GroupVerb {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "show",
+            abstract: "Show a group: how far it is, and which members have not finished.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) group show nightly-2026-01-31
+                  \(Program.name) group show 7QK2MX -o json
+
+                Of large groups 10,000 members are counted by their states; the totals are those of all members.
+                """
+        )
+    }
+
+    @OptionGroup package var target: GroupTarget
+    @OptionGroup package var global: GlobalOptions
+
+    package init() {}
+
+    package static var isChange: Bool { false }
+
+    package func perform(
+        _ group: GroupSummary,
+        _ client: SluiceClient,
+        _ invocation: Invocation
+    ) async throws -> ExitStatus {
+        let console = invocation.console
+        switch invocation.format {
+        case .json, .jsonl:
+            let states = try await MemberStates(of: group, client)
+            let fields = GroupJSON.fields(group, invocation.view) + states.json
+            console.print(.object(JSONObject(fields)), invocation.format)
+        case .id: console.print(group.id.description)
+        case .csv: GroupTable(groups: [group], invocation: invocation).print()
+        case .table, .wide:
+            let states = try await MemberStates(of: group, client)
+            console.print(lines(group, states, invocation).map { SafeText.line($0) })
+        }
+        return .done
+    }
+
+    private func lines(_ group: GroupSummary, _ states: MemberStates, _ invocation: Invocation) -> [String] {
+        let (detail, progress, style) = (group.detail, group.progress, invocation.console.output)
+        func time(_ milliseconds: Int64) -> String {
+            TimeText.format(milliseconds, invocation.settings.time.content, now: invocation.localNow)
+        }
+        let mark = detail.state.mark(ascii: style.usesASCII)
+        let open = detail.state.isTerminal ? "" : progress.isOpen ? ", open" : ", closed"
+        var lines = ["\(mark) group \(group.name(invocation.view)) \(detail.state.rawValue)\(open)"]
+        lines.append("  id         \(group.id)")
+        lines.append("  queue      \(group.queue)")
+        if !detail.envelope.tags.isEmpty { lines.append("  tags       \(detail.envelope.tags.joined(separator: " "))") }
+        let percent = progress.total == 0 ? "" : " \(QuantityText.percent(progress.fraction))"
+        lines.append("  ended      \(group.bar(style))\(percent)" + Self.failed(progress))
+        if states.read > 0 {
+            let part = states.read < progress.total ? " (of \(QuantityText.grouped(states.read)) that were read)" : ""
+            lines.append("  members    \(states.text)\(part)")
+        }
+        lines.append("  opened     \(time(detail.record.enqueuedAt))")
+        if detail.record.endedAt > 0, detail.state.isTerminal {
+            lines.append("  ended at   \(time(detail.record.endedAt))")
+        }
+        if let cancel = detail.cancel {
+            let reason = cancel.reason.isEmpty ? "" : ": \(cancel.reason)"
+            lines.append("  cancelled  \(time(cancel.requestedAt)) by \(cancel.by)\(reason)")
+        }
+        if progress.isOpen, !detail.state.isTerminal { lines.append("  lease      \(Self.lease(group.terms))") }
+        return lines + failures(group, states)
+    }
+
+    private static func failed(_ progress: GroupProgress) -> String {
+        progress.failed == 0 ? "" : ", \(QuantityText.grouped(progress.failed)) failed"
+    }
+
+    private static func lease(_ terms: GroupTerms) -> String {
+        let time = DurationText.short(.milliseconds(terms.leaseMilliseconds))
+        let participle = terms.ifAbandoned == .close ? "closed" : "cancelled"
+        return "\(participle) if nothing is added for \(time)"
+    }
+
+    private func failures(_ group: GroupSummary, _ states: MemberStates) -> [String] {
+        guard !states.failed.isEmpty else { return [] }
+        var lines = ["not finished"]
+        for member in states.failed {
+            let place = member.queue == group.queue ? "" : "\(member.queue)/"
+            let reason = MemberStates.reason(member)
+            lines.append(
+                "  \(place)\(member.id) \(member.envelope.name) \(member.state.rawValue)\(reason.isEmpty ? "" : ": \(reason)")"
+            )
+        }
+        let more = group.progress.failed - states.failed.count
+        if more > 0 { lines.append("  … and \(QuantityText.grouped(more)) more") }
+        // What was cancelled with its group is not to be run again because of a hint.
+        guard states.failed.contains(where: { $0.state == .dead }) else { return lines }
+        return lines + ["  try:  \(Program.name) errors group:\(group.id)", "        \(group.retry)"]
+    }
+}

@@ -1,0 +1,80 @@
+import Operations
+import Sluice
+import SluiceMonitor
+import TerminalText
+
+/// What has become of the members of a group.
+struct MemberStates: Sendable {
+    /// Most members that are read.
+    static let mostRead = 10_000
+    /// Most failed members that are shown.
+    static let shown = 10
+
+    private(set) var counts: [OperationState: Int] = [:]
+    /// Those without a record: they were removed, or are not enqueued yet.
+    private(set) var gone = 0
+    /// The first that have not finished: dead ones, then others.
+    private(set) var failed: [OperationDetail] = []
+    var read: Int { counts.values.reduce(gone, +) }
+
+    private static let failedStates: [OperationState] = [.dead, .expired, .cancelled]
+
+    /// Reads the members of a group, each in its queue.
+    init(of group: GroupSummary, _ client: SluiceClient) async throws {
+        let names = try await client.broker.edges(.needs, of: group.id, limit: Self.mostRead, queue: group.queue)
+        for (queue, members) in Dictionary(grouping: names, by: { $0.queue ?? group.queue }).sorted(by: {
+            $0.key < $1.key
+        }) {
+            for detail in try await client.broker.allDetails(members.map(\.id), queue: queue) { add(detail) }
+        }
+        failed.sort { Self.rank($0) < Self.rank($1) }
+        failed = Array(failed.prefix(Self.shown))
+    }
+
+    private static func rank(_ detail: OperationDetail) -> (Int, OperationID) {
+        (failedStates.firstIndex(of: detail.state) ?? failedStates.count, detail.id)
+    }
+
+    private mutating func add(_ detail: OperationDetail?) {
+        guard let detail else { return gone += 1 }
+        counts[detail.state, default: 0] += 1
+        if Self.failedStates.contains(detail.state) { failed.append(detail) }
+    }
+
+    /// `14 finished, 3 executing, 2 dead, 1 gone`
+    var text: String {
+        let order: [OperationState] = [
+            .executing, .retrying, .ready, .scheduled, .blocked, .finished, .dead, .cancelled, .expired,
+        ]
+        let texts = order.compactMap { state in counts[state].map { "\(QuantityText.grouped($0)) \(state.rawValue)" } }
+        return (texts + (gone > 0 ? ["\(QuantityText.grouped(gone)) gone"] : [])).joined(separator: ", ")
+    }
+
+    var json: [(String, JSONValue)] {
+        let states = OperationState.allCases.map { ($0.rawValue, JSONValue.number(counts[$0] ?? 0)) }
+        return [
+            ("read", .number(read)), ("states", .object(JSONObject(states + [("gone", .number(gone))]))),
+            (
+                "failedMembers",
+                .array(
+                    failed.map { detail in
+                        [
+                            "id": .string(detail.id.description), "queue": .string(detail.queue),
+                            "name": .string(detail.envelope.name), "state": .string(detail.state.rawValue),
+                            "message": .string(Self.reason(detail)),
+                        ]
+                    }
+                )
+            ),
+        ]
+    }
+
+    /// Why a member has not finished.
+    static func reason(_ detail: OperationDetail) -> String {
+        switch detail.state {
+        case .dead: detail.errors.last?.failure.sentence ?? "no error stored"
+        case .cancelled: detail.cancel?.reason ?? ""
+        default: ""
+        }
+    }
+}
