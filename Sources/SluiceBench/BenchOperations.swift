@@ -10,7 +10,7 @@ enum BenchOperations {
     static let wait = "bench.wait"
     /// Enqueues `count` programs with its completion, in `queue`, and takes `milliseconds`. Each finds the parent and its fence in its environment.
     static let brood = "bench.brood"
-    /// Takes `milliseconds` and adds `count` of its kind, of which each adds one less, to its groups.
+    /// Takes `milliseconds` and adds `count` of its kind, of which each adds one less, to its groups, in `queue`; these add theirs in its own.
     static let crawl = "bench.crawl"
 
     @Sendable
@@ -55,7 +55,10 @@ extension BenchOperations {
             for number in 0..<count {
                 try await context.enqueue(
                     name: crawl,
-                    arguments: ["count": JSONValue(count - 1), "milliseconds": JSONValue(pause)],
+                    arguments: [
+                        "count": JSONValue(count - 1), "milliseconds": JSONValue(pause),
+                        "queue": .string(context.queue),
+                    ],
                     .queue(arguments["queue"]?.stringValue ?? context.queue),
                     .id(OperationID(key: "\(context.id) \(number)")),
                     .group(group)

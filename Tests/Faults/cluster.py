@@ -166,6 +166,16 @@ class Cluster:
             raise RuntimeError(f"sluice {' '.join(arguments)}: {done.returncode}\n{done.stderr}")
         return done
 
+    def start(self, *arguments, input):
+        """A program that may be killed while it runs."""
+        process = subprocess.Popen(
+            [self.binary, *arguments], env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self.workers.append(process)
+        process.stdin.write(input.encode())
+        process.stdin.close()
+        return process
+
     def cancel(self, *ids, check=True):
         """Cancels, and waits until what runs has stopped."""
         return self.run("cancel", *ids, f"--wait={min(60, patience):.0f}s", check=check, timeout=120)

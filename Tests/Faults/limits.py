@@ -5,7 +5,7 @@ import threading
 import time
 
 from cluster import LEASE, until
-from registry import scenario
+from registry import scenario, seconds
 
 
 def overlaps(cluster, ids, limit):
@@ -236,3 +236,49 @@ def children(cluster):
     wrong = [parent for parent, fences in found.items() if [len(children) for children in fences.values()] != [3]]
     assert not wrong, f"{len(wrong)} parents have other children than the three of one run"
     assert cluster.total("finished") == 5 * parents, "others have finished"
+
+
+@scenario(
+    "groups",
+    "a group grows over two queues while it runs; workers, its opener and Redis are killed: each callback starts once, behind all members",
+    redis=("--appendonly", "yes", "--appendfsync", "always"),
+)
+def groups(cluster):
+    queues, roots = ("default", "other"), 2
+    # A root adds six, each of these five, and so on.
+    members = roots * 1957
+    workers = [cluster.worker(8, "-q", queue, verb="test-worker") for queue in queues for _ in range(2)]
+    opening = ("group", "open", "nightly", "--id", "nightly", "--lease", "4s", "--if-abandoned", "close", "-o", "id", "--quiet")
+    group = cluster.run(*opening).stdout.strip()
+    whens = "".join(json.dumps({"name": "exec", "args": {"argv": cluster.ledger.argv()}, "id": when, when: group}) + "\n" for when in ("onSuccess", "onEnd"))
+    callbacks = cluster.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=whens).stdout.split()
+    args = {"count": 6, "milliseconds": 50, "queue": "other"}
+    lines = "".join(json.dumps({"name": "bench.crawl", "args": args, "group": group, "id": f"root-{n}"}) + "\n" for n in range(roots))
+    opener = cluster.start("enqueue", "--batch", "-", "--quiet", input=lines)
+    time.sleep(cluster.random.random() / 10)
+    cluster.hit(opener)
+    # Its successor does the same once more, and is gone before it closes the group.
+    assert cluster.run(*opening).stdout.strip() == group, "another group"
+    again = cluster.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=whens).stdout.split()
+    assert again == callbacks, "other callbacks"
+    cluster.run("enqueue", "--batch", "-", "--quiet", input=lines)
+    cluster.ids += callbacks
+    for number in range(6):
+        time.sleep(1)
+        if number == 2:
+            cluster.kill_redis()
+            time.sleep(0.5)
+            cluster.start_redis()
+        index = cluster.random.randrange(len(workers))
+        cluster.hit(workers[index])
+        workers[index] = cluster.worker(8, "-q", queues[index // 2], verb="test-worker")
+    shown = lambda: json.loads(cluster.run("group", "show", group, "-o", "json").stdout)
+    until(lambda: shown()["state"] == "finished", "the group finishes", 120)
+    assert cluster.total("recovered") > 0, "no run was lost: this proves nothing"
+    assert shown()["total"] == members, f"{shown()['total']} members, there are {members}"
+    until(lambda: len(cluster.ledger.by_id("end")) == 2, "both callbacks end", 60)
+    records = cluster.records(callbacks)
+    rows = cluster.run("list", f"group:{group}", "-o", "jsonl", "--quiet").stdout.splitlines()
+    last = max(seconds(json.loads(row)["endedAt"]) for row in rows)
+    early = [id for id in callbacks if seconds(records[id]["startedAt"]) < last]
+    assert len(rows) == members and not early, f"{len(early)} callbacks have started before the last of {len(rows)} members had ended"

@@ -35,6 +35,7 @@ MUTANTS = {
     "no-outbox": "dependencies",
     "no-ask": "lost-relay",
     "no-run-end": "children",
+    "no-silence": "groups",
     "heartbeat-on-pool": "threads",
     "no-schedule-takeover": "schedule",
 }

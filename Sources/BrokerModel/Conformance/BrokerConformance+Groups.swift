@@ -2,7 +2,7 @@ import Operations
 
 // Groups end when their members have.
 extension BrokerConformance {
-    static let grouping: [ConformanceCheck] = groupEnds + groupCallbacks + groupRefusals + remoteGroups
+    static let grouping: [ConformanceCheck] = groupEnds + manyMembers + groupCallbacks + groupRefusals + remoteGroups
 
     private static let groupEnds: [ConformanceCheck] = [
         ConformanceCheck("A group is blocked while it is open or members have not ended, finishes then, and never runs")
@@ -140,6 +140,40 @@ extension BrokerConformance {
             _ = try await bench.fail(running, worker, .cancelled)
             try await bench.expectState(group, .cancelled)
             try bench.expect(try await bench.existing(group).cancel?.reason, "wrong", "why")
+        },
+    ]
+
+    private static let manyMembers: [ConformanceCheck] = [
+        ConformanceCheck("An open group with many members is shown as open, with as many as it has") { bench in
+            let group = try await bench.group()
+            for _ in 0..<13 { _ = try await bench.members(50, of: group) }
+            let shown = try await bench.existing(group).links
+            try bench.expect(shown.isOpen && shown.needCount == 650 && shown.unmetCount == 651, true, "\(shown)")
+            try await bench.close(group)
+            let closed = try await bench.existing(group).links
+            try bench.expect(
+                !closed.isOpen && closed.needCount == 650 && closed.unmetCount == 650,
+                true,
+                "it is closed"
+            )
+        },
+        ConformanceCheck("What leaves a dead group counts no more: if the others have finished, it has") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let members = try await bench.members(2, of: group)
+            try await bench.close(group)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            _ = try await bench.fail(try await bench.claimOne(worker), worker, .dead)
+            try await bench.expectState(group, .dead)
+            let change = NeedsChange(group, removed: [DependencyName(members[1])])
+            _ = try await bench.broker.change(change, by: "ann", queue: bench.queue)
+            try await bench.expectState(group, .finished)
+            let late = NewOperation(
+                envelope: BrokerBench.envelope(),
+                links: OperationLinks(callback: GroupCallback(.firstDeath, of: group))
+            )
+            let outcomes = try await bench.broker.enqueue([late], queue: bench.queue)
+            try bench.expect(outcomes, [.closedGroup(group)], "a callback that comes late")
         },
     ]
 

@@ -79,7 +79,10 @@ struct NeedsReading {
 
     /// A callback of a group that has ended in a way in which it is not needed.
     var needless: OperationID? {
-        needs.last { $0.need.policy == .success && !$0.need.isMet && $0.need.end.map { $0 != .dead } ?? false }?.name.id
+        needs.last { _, need, _ in
+            guard let end = need.end, !need.isMet else { return false }
+            return need.policy == .death || need.policy == .success && end != .dead
+        }?.name.id
     }
 }
 
@@ -394,8 +397,8 @@ extension QueueModel {
         if stored.group != nil, isAdding, !takesMembers(id) {
             return .refused(stored.cancel == nil ? state : .cancelled)
         }
-        let isOpenedAgain = stored.group != nil && state == .dead && isAdding
-        guard isOpenedAgain || [.ready, .scheduled, .blocked].contains(state) else { return .refused(state) }
+        let isDeadGroup = stored.group != nil && state == .dead && (isAdding || !change.removed.isEmpty)
+        guard isDeadGroup || [.ready, .scheduled, .blocked].contains(state) else { return .refused(state) }
         guard stored.hold == nil else { return .held }
         guard change.part == nil || open.contains(id) else { return .notOpen }
         let known = needs[id] ?? [:]
@@ -420,6 +423,7 @@ extension QueueModel {
         if needs[id]?.isEmpty ?? false { needs[id] = nil }
         if change.part == .last { open.remove(id) }
         leaveBlocked(id)
+        if stored.group != nil, !change.removed.isEmpty { endGroupAgain(id) }
         effects.change = QueueChange(.depend, by: by, count: 1)
         return .done(added: reading.needs.map(\.name).filter { !changed.contains($0) })
     }

@@ -32,6 +32,8 @@
         case noAsk = "no-ask"
         /// What a body has enqueued with its completion starts however its run ends.
         case noRunEnd = "no-run-end"
+        /// What has opened a group may be gone without notice.
+        case noSilence = "no-silence"
         /// A worker that watches for schedules is never replaced.
         case noScheduleTakeover = "no-schedule-takeover"
         /// The heartbeat is a task like those of bodies. No script is changed: `Heartbeat` does it.
@@ -81,6 +83,7 @@
                         "group_rules().end_run(id_of(element), group, true)"
                     )
                 ]
+            case .noSilence: [("reply[#reply + 1] = if_abandoned .. ' ' .. id", "")]
             case .noScheduleTakeover:
                 [
                     (

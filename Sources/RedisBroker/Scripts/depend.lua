@@ -28,7 +28,7 @@ local function depend(after)
   local group = members.group_of(id, head)
   if members_of(after) ~= (group and #after / 2 or 0) then return 'g' end
   if group and #after > 0 and not members.may_enter(id, head) then return call('HEXISTS', extras_key(id), 'cancelAt') == 1 and 'c' or state end
-  if not (group and state == 'd' and #after > 0) and state ~= 'r' and state ~= 's' and state ~= 'b' then return state end
+  if not (group and state == 'd' and (#after > 0 or #ARGV > 4)) and state ~= 'r' and state ~= 's' and state ~= 'b' then return state end
   if state == 'b' and call('HEXISTS', extras_key(id), 'heldAt') == 1 then return 'h' end
   local is_open = call('HEXISTS', needs_key(id), OPEN) == 1
   if ARGV[4] ~= '' and not is_open then return 'o' end
@@ -42,7 +42,9 @@ local function depend(after)
   end
   local gone = {}
   for i = 5, #ARGV do gone[i - 4] = ARGV[i] end
-  return '1' .. change_needs(id, needs, changed, gone, ARGV[4] == 'last')
+  local names = change_needs(id, needs, changed, gone, ARGV[4] == 'last')
+  if group and #gone > 0 then group_rules().end_again(id) end
+  return '1' .. names
 end
 
 call('HDEL', META, '')

@@ -39,7 +39,7 @@ local function read_needs(after)
     if not is_met(need.state, policy) then
       needs.unmet = needs.unmet + 1
       if policy == 'cancel' and is_end(need.state) then needs.failed = needs.failed or need end
-      if policy == 'success' and is_end(need.state) and need.state ~= 'd' then needs.needless = id_of_name(name) end
+      if is_end(need.state) and (policy == 'death' or policy == 'success' and need.state ~= 'd') then needs.needless = id_of_name(name) end
     end
   end
   return needs

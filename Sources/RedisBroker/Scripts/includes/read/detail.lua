@@ -32,8 +32,11 @@ local function add_needs_shown(id, extras)
   local scan, needs = call('HSCAN', needs_key(id), '0', 'COUNT', 500)[2], {}
   for i = 1, #scan, 2 do
     local policy, ended = read_need(scan[i + 1])
-    needs[#needs + 1] = (is_met(ended, policy) and '1 ' or '0 ') .. scan[i] .. ' ' .. scan[i + 1]
+    if scan[i] ~= OPEN then needs[#needs + 1] = (is_met(ended, policy) and '1 ' or '0 ') .. scan[i] .. ' ' .. scan[i + 1] end
   end
+  -- A scan of many may leave it out.
+  local open = call('HGET', needs_key(id), OPEN)
+  if open then needs[#needs + 1] = '0 ' .. OPEN .. ' ' .. open end
   read = read + 40 * #needs
   table.sort(needs)
   for i = 1, min(#needs, SHOWN_LINKS) do
