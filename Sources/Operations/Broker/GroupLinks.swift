@@ -23,6 +23,9 @@ package struct GroupTerms: Sendable, Equatable {
         (self.ifAbandoned, self.leaseMilliseconds) = (ifAbandoned, leaseMilliseconds)
     }
 
+    /// It is the group of a run, which ends with that: people have not opened it.
+    package var isOfRun: Bool { leaseMilliseconds == 0 }
+
     /// Reads what the scripts keep, "close 60000".
     package init?(stored: String) {
         let words = stored.split(separator: " ")

@@ -50,7 +50,8 @@ struct CompletionValues: Sendable {
         case .tags: return unique(try await operations(client).flatMap(\.envelope.tags))
         case .schedules: return unique(try await client.schedules.all().map(\.id))
         case .groups:
-            return try await operations(client).compactMap { GroupSummary($0) }.filter { !$0.detail.state.isTerminal }
+            return try await operations(client).compactMap { GroupSummary($0) }
+                .filter { !$0.detail.state.isTerminal && !$0.terms.isOfRun }
                 .map {
                     Completer.Candidate(text: $0.id.description, note: "\($0.stateText) \($0.name(PayloadView()))")
                 }

@@ -9,6 +9,11 @@ extension WaitRule {
     static let groupOpen = WaitRule(code: "groupOpen") { situation in
         let detail = situation.detail
         guard situation.state == .blocked, detail.cancel == nil, detail.links.isOpen else { return nil }
+        if detail.links.group?.isOfRun == true {
+            return WaitReason(
+                "it ends with the run of its parent, and what that has enqueued .withCompletion starts then"
+            )
+        }
         return WaitReason(
             "it is open: its opener has not closed it",
             detail.links.group.map { [.init("if abandoned", $0.text)] } ?? [],
@@ -116,6 +121,7 @@ extension OperationNeeds {
 extension GroupTerms {
     /// `it is closed after 1h without a sign of its opener`
     var text: String {
+        if isOfRun { return "it ends with the run of its parent" }
         let lease = DurationText.precise(.milliseconds(leaseMilliseconds))
         return "it is \(ifAbandoned == .close ? "closed" : "cancelled") after \(lease) without a sign of its opener"
     }

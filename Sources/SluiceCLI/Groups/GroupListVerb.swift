@@ -42,7 +42,9 @@ package struct GroupListVerb: Verb {
             leavesOutAbsent: true
         )
         var groups: [GroupSummary] = []
-        let result = try await walk.run(from: nil) { groups += $0.compactMap { GroupSummary($0) } }
+        let result = try await walk.run(from: nil) {
+            groups += $0.compactMap { GroupSummary($0) }.filter { !$0.terms.isOfRun }
+        }
         print(groups, invocation)
         let console = invocation.console
         console.warn(result.absent)

@@ -12,9 +12,9 @@ package struct GroupRow: Sendable, Equatable {
     /// It ends as cancelled when its members have ended.
     package var isCancelled: Bool
 
-    /// nil = the operation is no group.
+    /// nil = the operation is no group, or the group of a run.
     package init?(_ detail: OperationDetail, view: PayloadView) {
-        guard let progress = GroupProgress(detail) else { return nil }
+        guard let progress = GroupProgress(detail), detail.links.group?.isOfRun == false else { return nil }
         (queue, id, self.progress) = (detail.queue, detail.id, progress)
         name = detail.groupName(view) ?? "?"
         openedAt = detail.record.enqueuedAt
