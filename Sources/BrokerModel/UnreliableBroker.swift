@@ -11,7 +11,7 @@ package final class UnreliableBroker<Base: WorkerBroker>: WorkerBroker {
         case requestedCancels, standingCancels
         case dueSchedules
         case fire
-        case link, relay, resolve, relayed, ask, change, cancel, edges
+        case link, relay, resolve, relayed, ask, cancel, edges
     }
 
     package let base: Base
@@ -139,10 +139,6 @@ extension UnreliableBroker {
 
     package func ask(queue: String) async throws -> RemoteQuestions {
         try await attempt(.ask) { try await base.ask(queue: queue) }
-    }
-
-    package func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome {
-        try await attempt(.change) { try await base.change(change, by: by, queue: queue) }
     }
 
     package func cancel(

@@ -70,7 +70,9 @@ extension RedisBroker {
         questions.more = reply.first?.int == 1
         for text in reply.dropFirst().compactMap(\.string) {
             if let name = DependencyName(text) { questions.names.append(name) }
-            if let group = AbandonedGroup(text) { questions.abandoned.append(group) }
+            if text.hasPrefix("cancel "), let id = OperationID(String(text.dropFirst(7))) {
+                questions.cancelled.append(id)
+            }
         }
         return questions
     }

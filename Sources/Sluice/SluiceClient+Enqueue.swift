@@ -245,6 +245,12 @@ extension EnqueueOutcome {
                 "the operation to wait for, \(name), is not there: it never was, was removed, was untracked, or its time is over",
                 id: operation.id
             )
+        case .closedGroup(let id) where operation.links?.callback?.group.id == id:
+            throw OperationsError(
+                .refused,
+                "group \(id) has ended, or is none: what is to start with it would never do so",
+                id: operation.id
+            )
         case .closedGroup(let id):
             throw OperationsError(
                 .refused,

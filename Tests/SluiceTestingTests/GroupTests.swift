@@ -163,6 +163,28 @@ struct GroupTests {
         await #expect(throws: OperationsError.self) { try await client.enqueue(Crawl(), .withCompletion) }
     }
 
+    @Test("A repeated enqueue leaves members where they are, and what waits for a group is no member of it")
+    func repeated() async throws {
+        let open = try await client.openGroup("open", .id(OperationID(key: "open")))
+        let closed = try await client.openGroup("closed")
+        let id = OperationID(key: "member")
+        let both: [EnqueueOptions] = [.group(open), .group(closed), .queue("inner"), .id(id)]
+        try await client.enqueue(Crawl(), EnqueueOptions(both))
+        try await closed.cancel()
+        // Its end has not been carried to the groups.
+        try await client.enqueue(Crawl(), EnqueueOptions(both))
+        #expect(try await open.progress().total == 1)
+        #expect(try await client.openGroup("open", .id(OperationID(key: "open"))).isNew == false)
+        let later = try await client.enqueue(Crawl(), .after(open))
+        await #expect(throws: OperationsError.self) { try await client.enqueue(Crawl(), .group(open), .after(open)) }
+        await #expect(throws: OperationsError.self) { try await client.enqueue(Crawl(), .group(open), .id(later.id)) }
+        #expect(try await open.progress().total == 1)
+        await #expect(throws: OperationsError.self) {
+            try await client.enqueue(Crawl(), .group(open), .after(OperationID()), .queue("inner"))
+        }
+        #expect(try await open.progress().total == 1)
+    }
+
     @Test("Children start with the completion of their run; those of a failed run go", arguments: ["default", "inner"])
     func children(queue: String) async throws {
         try await sluice.run(Parent(failures: 1, childQueue: queue))

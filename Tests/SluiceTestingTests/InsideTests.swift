@@ -132,8 +132,65 @@ private struct Synchronize: DistributedOperation {
     }
 }
 
+private struct Notify: DistributedOperation {
+    static let name = "notify"
+    let text: String
+
+    func main(_ context: OperationContext) async throws { Books.shared.note(text) }
+}
+
+private struct Thumbnail: DistributedOperation {
+    static let name = "document.thumbnail"
+    let path: String
+    let page: Int
+
+    func main(_ context: OperationContext) async throws {
+        Books.shared.note("\(path) \(page) of \(context.headers["tenant"] ?? "-")")
+    }
+}
+
+private struct Document: Sendable { let pageCount: Int }
+
+/// Fails at its first attempt, behind what it has enqueued.
+private struct Convert: DistributedOperation {
+    static let name = "document.convert"
+    static let retryPolicy = RetryPolicy(attempts: 2)
+    let path: String
+
+    func main(_ context: OperationContext) async throws {
+        let document = try await load(path)
+        try await context.enqueue(Notify(text: "converting \(path)"))
+        let pages = (1...document.pageCount).map { Thumbnail(path: path, page: $0) }
+        try await context.enqueue(pages, .queue("images"), .withCompletion)
+        try await convert(document)
+    }
+
+    private func load(_ path: String) async throws -> Document { Document(pageCount: 3) }
+
+    private func convert(_ document: Document) async throws {
+        let count = Books.shared.all.count { $0 == "convert \(path)" }
+        Books.shared.note("convert \(path)")
+        if count == 0 { throw Busy() }
+    }
+}
+
 @Suite("Inside an operation", .timeLimit(.minutes(5)))
 struct InsideTests {
+    @Test("What a body enqueues with its completion starts once, with its headers, although the first attempt fails")
+    func children() async throws {
+        let sluice = InMemorySluice {
+            $0.register(Convert.self)
+            $0.register(Thumbnail.self)
+            $0.register(Notify.self)
+        }
+        try await sluice.run(Convert(path: "a.pdf"), .headers(["tenant": "acme"]))
+        try await sluice.drain()
+        let notes = Books.shared.all.filter { $0.contains("a.pdf") }.sorted()
+        let pages = (1...3).map { "a.pdf \($0) of acme" }
+        let twice = ["convert a.pdf", "convert a.pdf", "converting a.pdf", "converting a.pdf"]
+        #expect(notes == pages + twice, "\(notes)")
+    }
+
     @Test("A body that snoozes runs again when the clock is there, in the same attempt; the local queue does the same")
     func snooze() async throws {
         let sluice = InMemorySluice { $0.register(FetchExport.self) }

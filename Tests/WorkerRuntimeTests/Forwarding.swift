@@ -67,10 +67,6 @@ extension Forwarding {
         try await base.relayed(relay, queue: queue)
     }
 
-    package func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome {
-        try await base.change(change, by: by, queue: queue)
-    }
-
     package func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome] {
         try await base.cancel(ids, request: request, queue: queue)
     }

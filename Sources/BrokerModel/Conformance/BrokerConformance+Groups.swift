@@ -2,7 +2,8 @@ import Operations
 
 // Groups end when their members have.
 extension BrokerConformance {
-    static let grouping: [ConformanceCheck] = groupEnds + manyMembers + groupCallbacks + groupRefusals + remoteGroups
+    static let grouping: [ConformanceCheck] =
+        groupEnds + manyMembers + membersAnew + groupCallbacks + groupRefusals + remoteGroups
 
     private static let groupEnds: [ConformanceCheck] = [
         ConformanceCheck("A group is blocked while it is open or members have not ended, finishes then, and never runs")
@@ -57,7 +58,7 @@ extension BrokerConformance {
             try await bench.expectState(group, .dead)
             try bench.expect(try await bench.existing(group).links.missCount, 1, "one has not finished")
             _ = try await bench.broker.retry([members[1]], by: "ann", queue: bench.queue)
-            try await bench.expectState(group, .dead)
+            try await bench.expectState(group, .blocked)
             _ = try await bench.complete(try await bench.claimOne(worker), worker)
             try await bench.expectState(group, .finished)
             try await bench.expectState(last, .ready)
@@ -70,6 +71,7 @@ extension BrokerConformance {
             _ = try await bench.fail(try await bench.claimOne(worker), worker, .dead)
             try await bench.expectState(group, .dead)
             _ = try await bench.broker.retry([member], by: "ann", queue: bench.queue)
+            try await bench.expectState(group, .blocked)
             let running = try await bench.claimOne(worker)
             let child = try await bench.members(1, of: group)[0]
             try await bench.expectState(group, .blocked)
@@ -254,26 +256,142 @@ extension BrokerConformance {
             let retried = try await bench.broker.retry([group], by: "ann", queue: bench.queue)
             try bench.expect(retried, [.refused(.dead)], "a retry")
         },
-        ConformanceCheck("An open group whose opener is silent for its lease is named until it is closed") { bench in
+        ConformanceCheck("An open group whose opener is silent for its lease is closed, or cancelled with its members")
+        {
+            bench in
+            let worker = try bench.worker()
             let closing = try await bench.group()
             let cancelling = try await bench.group(.cancel)
-            try await bench.advance(.seconds(50))
+            let member = try await bench.members(1, of: cancelling)[0]
+            for _ in 0..<11 { try await bench.pass(seconds: 5, worker) }
             let renewal = NeedsChange(closing, part: .part)
             _ = try await bench.broker.change(renewal, by: "ann", queue: bench.queue)
-            try await bench.advance(.seconds(11))
+            for _ in 0..<2 { try await bench.pass(seconds: 5, worker) }
             try bench.expect(
-                try await bench.broker.ask(queue: bench.queue).abandoned,
-                [AbandonedGroup(cancelling, .cancel)],
-                "who is silent"
+                try await bench.broker.ask(queue: bench.queue).cancelled,
+                [cancelling],
+                "what is cancelled"
             )
-            try await bench.advance(.seconds(50))
-            let silent = try await bench.broker.ask(queue: bench.queue).abandoned
-            try bench.expect(Set(silent.map(\.id)), [closing, cancelling], "who is silent")
-            for group in silent { try await bench.broker.end(group, queue: bench.queue) }
+            try await bench.expectState(closing, .blocked)
+            for _ in 0..<10 { try await bench.pass(seconds: 5, worker) }
+            // Whoever asked before has died: it is named again.
+            if let error = await bench.broker.carryEnds(of: bench.queue).failure { throw error }
             try await bench.expectState(closing, .finished)
+            try await bench.expectState(member, .cancelled)
             try await bench.expectState(cancelling, .cancelled)
-            try await bench.advance(.seconds(20))
-            try bench.expect(try await bench.broker.ask(queue: bench.queue).abandoned, [], "who is silent")
+            for _ in 0..<3 { try await bench.pass(seconds: 5, worker) }
+            try bench.expect(try await bench.broker.ask(queue: bench.queue).cancelled, [], "what is cancelled")
+        },
+        ConformanceCheck("After an outage an opener has the time of another lease") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group(.cancel)
+            try await bench.pass(seconds: 5, worker)
+            try await bench.pass(seconds: 120, worker)
+            try bench.expect(try await bench.broker.ask(queue: bench.queue).cancelled, [], "what is cancelled")
+            try await bench.expectState(group, .blocked)
+            _ = try await bench.broker.change(NeedsChange(group, part: .part), by: "ann", queue: bench.queue)
+            try await bench.close(group)
+            try await bench.expectState(group, .finished)
+        },
+    ]
+
+    private static let membersAnew: [ConformanceCheck] = [
+        ConformanceCheck(
+            "A member that was removed may be enqueued anew: it counts once, and its end is that of the group"
+        ) {
+            bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let member = try await bench.members(1, of: group)[0]
+            // More than hear of its end at once: the group may not have heard.
+            for _ in 0..<60 { _ = try await bench.dependent(on: [Dependency(member, onFailure: .hold)]) }
+            for round in 1...2 {
+                _ = try await bench.broker.remove([member], by: "ann", queue: bench.queue)
+                if round == 2 { while try await bench.broker.sweep(queue: bench.queue).more {} }
+                let again = NewOperation(
+                    id: member,
+                    envelope: BrokerBench.envelope(),
+                    links: OperationLinks(groups: [group])
+                )
+                try bench.expect(try await bench.broker.enqueue([again], queue: bench.queue), [.created], "again")
+                let shown = try await bench.existing(group).links
+                try bench.expect([shown.needCount, shown.unmetCount, shown.missCount], [1, 2, 0], "what it counts")
+            }
+            try await bench.close(group)
+            while try await bench.broker.sweep(queue: bench.queue).more {}
+            try await bench.expectState(group, .blocked)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            while try await bench.broker.sweep(queue: bench.queue).more {}
+            try await bench.expectState(group, .finished)
+        },
+        ConformanceCheck("A member of another queue that was removed is waited for when it is announced anew") {
+            bench in
+            let there = BrokerBench(bench.broker, queue: BrokerBench.otherQueue) { try await bench.advance($0) }
+            let worker = try there.worker()
+            let group = try await bench.group()
+            let member = NewOperation(envelope: BrokerBench.envelope(), links: OperationLinks(tells: [bench.queue]))
+            let name = DependencyName(member.id, queue: there.queue)
+            for round in 1...2 {
+                let change = NeedsChange(group, added: OperationLinks(members: [name]))
+                _ = try await bench.broker.change(change, by: "ann", queue: bench.queue)
+                _ = try await bench.broker.enqueue([member], queue: there.queue)
+                guard round == 1 else { break }
+                _ = try await bench.broker.remove([member.id], by: "ann", queue: there.queue)
+                if let error = await bench.broker.carryEnds(of: there.queue).failure { throw error }
+                try bench.expect(try await bench.existing(group).links.missCount, 1, "it was removed")
+            }
+            try await bench.close(group)
+            try await bench.expectState(group, .blocked)
+            _ = try await there.complete(try await there.claimOne(worker), worker)
+            if let error = await bench.broker.carryEnds(of: there.queue).failure { throw error }
+            try await bench.expectState(group, .finished)
+        },
+        ConformanceCheck("A group waits again for a member that is tried again, also if it has not ended") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let callbacks = try await bench.callbacks(of: group)
+            let members = try await bench.members(2, of: group)
+            try await bench.close(group)
+            let running = try await bench.claim(worker, 9).operations
+            _ = try await bench.fail(running[0], worker, .dead)
+            _ = try await bench.broker.retry([members[0]], by: "ann", queue: bench.queue)
+            _ = try await bench.complete(running[1], worker)
+            try await bench.expectState(group, .blocked)
+            try await bench.expectState(callbacks.end, .blocked)
+            for again in try await bench.claim(worker, 9).operations { _ = try await bench.complete(again, worker) }
+            try await bench.expectState(group, .finished)
+            try await bench.expectState(callbacks.end, .ready)
+        },
+        ConformanceCheck("What is a member already stays one, also of a group that takes no more") { bench in
+            let group = try await bench.group()
+            let member = try await bench.members(1, of: group)[0]
+            let worker = try bench.worker()
+            _ = try await bench.claimOne(worker)
+            let request = CancelRequest(reason: "", by: "ann")
+            _ = try await bench.broker.cancelWithMembers([group], request: request, queue: bench.queue)
+            let change = NeedsChange(group, added: OperationLinks(members: [DependencyName(member)]))
+            let outcome = try await bench.broker.change(change, by: "ann", queue: bench.queue)
+            try bench.expect(outcome, .done(added: []), "it is one")
+        },
+        ConformanceCheck("A callback of the first death that comes later starts at once; of many, some are refused") {
+            bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            _ = try await bench.members(1, of: group)
+            func callback() -> NewOperation {
+                NewOperation(
+                    envelope: BrokerBench.envelope(),
+                    links: OperationLinks(callback: GroupCallback(.firstDeath, of: group))
+                )
+            }
+            for number in 1...9 {
+                let outcomes = try await bench.broker.enqueue([callback()], queue: bench.queue)
+                try bench.expect(outcomes, [number <= 8 ? .created : .closedGroup(group)], "callback \(number)")
+            }
+            _ = try await bench.fail(try await bench.claimOne(worker), worker, .dead)
+            let late = callback()
+            _ = try await bench.broker.enqueue([late], queue: bench.queue)
+            try await bench.expectState(late.id, .ready)
         },
     ]
 
@@ -365,6 +483,12 @@ extension BrokerBench {
         let outcome = try await broker.closeGroup(group, by: "ann", queue: queue)
         if isOpen { try expect(outcome, .done(added: []), "it is closed") }
         return outcome
+    }
+
+    /// Time passes, and a worker's heartbeat notices.
+    fileprivate func pass(seconds: Int, _ worker: WorkerID) async throws {
+        try await advance(.seconds(seconds))
+        try beat(worker)
     }
 
     fileprivate func callbacks(

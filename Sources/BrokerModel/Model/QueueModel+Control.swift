@@ -170,6 +170,7 @@ extension QueueModel {
             return .refused(state)
         }
         makeReady(id)
+        if state.isTerminal { waitForRetry(of: id) }
         return .done
     }
 

@@ -15,7 +15,10 @@ extension QueueModel {
             if let group = groupWithoutRoom(operation.links?.groups ?? []) ?? needs.needless {
                 return .closedGroup(group)
             }
-            if let run = operation.links?.run, !holds(run) { return .staleRun }
+            if let run = operation.links?.run {
+                guard holds(run) else { return .staleRun }
+                if let known = operations[run.id]?.runGroup { return .taken(by: known) }
+            }
             var waitsForTurn = false
             if let unique = operation.links?.unique, unique.yields || needs.failed == nil {
                 switch claimKey(unique, for: operation.id) {

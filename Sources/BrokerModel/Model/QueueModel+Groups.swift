@@ -7,11 +7,14 @@ struct StoredGroup {
     var misses = 0
     /// What starts when the first member is dead.
     var deathCallbacks: [OperationID] = []
+    /// A member was dead.
+    var hasDeath = false
 }
 
 // A group never runs. It is blocked as long as it is open or members of it have not ended, and then it ends by itself.
 extension QueueModel {
-    static let abandonedAgain: Int64 = 10_000
+    static let lookAgain: Int64 = 10_000
+    static let deathCallbacks = 8
 
     func takesMembers(_ id: OperationID) -> Bool {
         guard let stored = operations[id], stored.group != nil, stored.cancel == nil else { return false }
@@ -20,7 +23,10 @@ extension QueueModel {
 
     /// The first of these groups that takes no more members.
     func groupWithoutRoom(_ ids: [OperationID]) -> OperationID? {
-        ids.first { !takesMembers($0) || needs[$0]?.count ?? 0 > GroupTerms.mostMembers - Defaults.batch }
+        ids.first { id in
+            let isFull = (needs[id]?.count ?? 0) + (open.contains(id) ? 1 : 0) >= GroupTerms.mostMembers
+            return !takesMembers(id) || isFull
+        }
     }
 
     mutating func renewGroup(_ id: OperationID) {
@@ -28,14 +34,43 @@ extension QueueModel {
         openGroups.insert(id, score: now + terms.leaseMilliseconds)
     }
 
-    /// A new operation becomes a member.
+    /// A new operation becomes a member. One of its id may have been one.
     mutating func enter(_ id: OperationID, group: OperationID) {
         openGroupAgain(group)
         renewGroup(group)
-        needs[group, default: [:]][DependencyName(id)] = Need(policy: .member, end: nil)
+        waitAgain(group, for: id)
+        note(group: group, of: id)
         dependencies.insert(id)
         let sequence = operations[id]?.record.header.sequence ?? 0
         dependents[DependencyName(id), default: ScoredSet()].insert(group, score: sequence - 1)
+    }
+
+    /// A need of a group is met no more: its member is there anew, or is tried again.
+    private mutating func waitAgain(_ group: OperationID, for id: OperationID) {
+        let before = needs[group]?[DependencyName(id)]
+        needs[group, default: [:]][DependencyName(id)] = Need(policy: .member, end: nil)
+        if let end = before?.end { noteMemberEnd(of: group, before: end, .finished) }
+    }
+
+    /// It is tried again: its groups of this queue wait for it again.
+    mutating func waitForRetry(of id: OperationID) {
+        for group in operations[id]?.groups ?? [] {
+            guard let need = needs[group]?[DependencyName(id)], need.policy == .member, need.end != nil,
+                takesMembers(group)
+            else { continue }
+            openGroupAgain(group)
+            waitAgain(group, for: id)
+        }
+    }
+
+    mutating func note(group: OperationID, of id: OperationID) {
+        guard operations[id]?.groups.contains(group) == false else { return }
+        operations[id]?.groups.append(group)
+    }
+
+    mutating func noteDeathCallback(_ id: OperationID, of group: OperationID) {
+        guard operations[group]?.group?.deathCallbacks.contains(id) == false else { return }
+        operations[group]?.group?.deathCallbacks.append(id)
     }
 
     /// It has ended as dead, and is blocked again.
@@ -89,6 +124,7 @@ extension QueueModel {
     }
 
     private mutating func startDeathCallbacks(of group: OperationID) {
+        operations[group]?.group?.hasDeath = true
         let callbacks = operations[group]?.group?.deathCallbacks ?? []
         operations[group]?.group?.deathCallbacks = []
         for id in callbacks where needs[id]?.removeValue(forKey: DependencyName(group)) != nil {
@@ -140,20 +176,48 @@ extension QueueModel {
         leaveBlocked(group)
     }
 
-    /// - Returns: whether it has ended.
+    /// - Returns: whether it has ended. Until then workers see to it that its members are cancelled.
     mutating func cancelGroup(_ id: OperationID, _ intent: CancelIntent) -> Bool {
         if operations[id]?.cancel == nil { operations[id]?.cancel = intent }
         open.remove(id)
         leaveBlocked(id)
-        return operations[id]?.record.state != .blocked
+        guard operations[id]?.record.state == .blocked else { return true }
+        openGroups.insert(id, score: now + Self.lookAgain)
+        return false
     }
 
-    mutating func lookAtOpener(of id: OperationID, _ questions: inout RemoteQuestions) {
-        guard open.contains(id), let terms = operations[id]?.group?.terms else {
+    /// It is open, and its opener has said nothing for the time that it has set; or it was cancelled, and members have not ended.
+    mutating func lookAtGroup(_ id: OperationID, _ questions: inout RemoteQuestions) {
+        guard let stored = operations[id], let terms = stored.group?.terms,
+            effectiveState(of: stored.record) == .blocked
+        else {
             openGroups.remove(id)
             return
         }
-        questions.abandoned.append(AbandonedGroup(id, terms.ifAbandoned))
-        openGroups.insert(id, score: now + Self.abandonedAgain)
+        if open.contains(id) {
+            guard !isOutage(lease: terms.leaseMilliseconds) else {
+                openGroups.insert(id, score: now + Self.lookAgain)
+                return
+            }
+            switch terms.ifAbandoned {
+            case .cancel:
+                _ = cancelGroup(id, CancelIntent(at: now, by: "worker", reason: "its opener was silent"))
+            case .close:
+                open.remove(id)
+                leaveBlocked(id)
+            }
+        }
+        guard operations[id]?.cancel != nil, operations[id]?.record.state == .blocked else {
+            openGroups.remove(id)
+            return
+        }
+        questions.cancelled.append(id)
+        openGroups.insert(id, score: now + Self.lookAgain)
+    }
+
+    /// After an outage an opener has the time of another lease. Only a beat notices that there was one.
+    private func isOutage(lease: Int64) -> Bool {
+        let seen = lastSeen ?? now
+        return leaseFloor + lease >= now || now < seen || longestGap.map { now - seen > $0 } ?? false
     }
 }

@@ -5,10 +5,12 @@ struct Need: Equatable {
     var policy: NeedPolicy
     /// The last end of it that the operation has heard of.
     var end: DependencyEnd?
+    /// Of a callback: its group has had the death of a member before.
+    var isSeen = false
 
     /// Whether it does not hold up the operation any more.
     var isMet: Bool {
-        guard let end else { return false }
+        guard let end, !isSeen else { return isSeen }
         return policy.isMet(byEnd: end == .finished)
     }
 
@@ -66,6 +68,8 @@ struct NeedsReading {
     /// Of each need the sequence that its dependency had at the last end of which the operation has heard.
     var needs: [(name: DependencyName, need: Need, heard: Int64)] = []
     var unknown: OperationID?
+    /// What it is for a group is not needed any more, or the operation is no group.
+    var needless: OperationID?
 
     var isMet: Bool { needs.allSatisfy { $0.need.isMet } }
 
@@ -75,14 +79,6 @@ struct NeedsReading {
             if let end = need.end { return (name, end) }
         }
         return nil
-    }
-
-    /// A callback of a group that has ended in a way in which it is not needed.
-    var needless: OperationID? {
-        needs.last { _, need, _ in
-            guard let end = need.end, !need.isMet else { return false }
-            return need.policy == .death || need.policy == .success && end != .dead
-        }?.name.id
     }
 }
 
@@ -107,9 +103,18 @@ extension QueueModel {
                 reading.unknown = name.id
                 return reading
             }
+            if isNeedless(name, need) { reading.needless = name.id }
             reading.needs.append((name, need, heard))
         }
         return reading
+    }
+
+    private func isNeedless(_ name: DependencyName, _ need: Need) -> Bool {
+        if need.policy == .death {
+            guard let group = operations[name.id]?.group, need.end == nil else { return true }
+            return group.deathCallbacks.count >= Self.deathCallbacks
+        }
+        return need.policy == .success && need.end != nil && need.end != .finished && need.end != .dead
     }
 
     private mutating func readNeed(
@@ -120,14 +125,17 @@ extension QueueModel {
         guard name.queue == nil else { return readRemoteNeed(name, policy, said) }
         guard let record = operations[name.id]?.record else { return nil }
         let end = DependencyEnd(effectiveState(of: record))
-        return (Need(policy: policy, end: end), end == nil ? record.header.sequence - 1 : record.header.sequence)
+        let isSeen = policy == .death && operations[name.id]?.group?.hasDeath == true
+        let need = Need(policy: policy, end: end, isSeen: isSeen)
+        return (need, end == nil ? record.header.sequence - 1 : record.header.sequence)
     }
 
     mutating func addNeeds(_ id: OperationID, _ new: NeedsReading) {
         guard !new.needs.isEmpty else { return }
         for (name, need, heard) in new.needs {
             needs[id, default: [:]][name] = need
-            if need.policy == .death { operations[name.id]?.group?.deathCallbacks.append(id) }
+            if need.policy == .death, !need.isSeen { noteDeathCallback(id, of: name.id) }
+            if need.policy == .member, name.queue == nil { note(group: id, of: name.id) }
             dependents[name, default: ScoredSet()].insert(id, score: heard)
             if name.queue == nil {
                 dependencies.insert(name.id)
@@ -330,7 +338,7 @@ extension QueueModel {
             OperationNeeds.Need(
                 dependency,
                 need.policy,
-                isMet: need.isMet,
+                isMet: need.isMet && need.policy != .death,
                 state: state(of: dependency),
                 hasHeard: need.end != nil
             )
@@ -389,26 +397,22 @@ extension QueueModel {
         let id = change.id
         guard let stored = operations[id] else { return .unknown }
         let state = effectiveState(of: stored.record)
-        let isAdding = change.added.map { $0.dependencyCount > 0 } ?? false
+        let isGroup = stored.group != nil
         let members = change.added?.members.count ?? 0
-        guard isAdding && stored.group != nil ? members == change.added?.dependencyCount : members == 0 else {
-            return .otherKind
-        }
-        if stored.group != nil, isAdding, !takesMembers(id) {
-            return .refused(stored.cancel == nil ? state : .cancelled)
-        }
-        let isDeadGroup = stored.group != nil && state == .dead && (isAdding || !change.removed.isEmpty)
+        let others = change.added?.after.count ?? 0
+        guard change.added?.callback == nil, isGroup ? others == 0 : members == 0 else { return .otherKind }
+        let known = needs[id] ?? [:]
+        let added = missing(of: change.added, known)
+        let count = added?.dependencyCount ?? 0
+        if isGroup, count > 0, !takesMembers(id) { return .refused(stored.cancel == nil ? state : .cancelled) }
+        if isGroup, members > 0, count == 0 { return .done(added: []) }
+        let isDeadGroup = isGroup && state == .dead && (count > 0 || !change.removed.isEmpty)
         guard isDeadGroup || [.ready, .scheduled, .blocked].contains(state) else { return .refused(state) }
         guard stored.hold == nil else { return .held }
         guard change.part == nil || open.contains(id) else { return .notOpen }
-        let known = needs[id] ?? [:]
-        var added = change.added
-        added?.after.removeAll { known[$0.name]?.policy == NeedPolicy($0.policy) }
-        added?.members.removeAll { known[$0]?.policy == .member }
         let changed = Set((added?.kept ?? []).map(\.name).filter { known[$0] != nil })
-        let count = known.count - changed.count + (added?.dependencyCount ?? 0)
-        let most = stored.group == nil ? OperationLinks.mostDependencies : GroupTerms.mostMembers
-        guard count <= most else { return .tooMany }
+        let most = isGroup ? GroupTerms.mostMembers : OperationLinks.mostDependencies
+        guard known.count - changed.count + count <= most else { return .tooMany }
         let reading = readNeeds(added)
         if let unknown = reading.unknown { return .unknownDependency(unknown) }
         if stored.group != nil {
@@ -424,8 +428,16 @@ extension QueueModel {
         if change.part == .last { open.remove(id) }
         leaveBlocked(id)
         if stored.group != nil, !change.removed.isEmpty { endGroupAgain(id) }
-        effects.change = QueueChange(.depend, by: by, count: 1)
+        if stored.group == nil { effects.change = QueueChange(.depend, by: by, count: 1) }
         return .done(added: reading.needs.map(\.name).filter { !changed.contains($0) })
+    }
+
+    /// What is not there yet, or with another policy. A member that did not finish may be there anew.
+    private func missing(of added: OperationLinks?, _ known: [DependencyName: Need]) -> OperationLinks? {
+        var missing = added
+        missing?.after.removeAll { known[$0.name]?.policy == NeedPolicy($0.policy) }
+        missing?.members.removeAll { known[$0].map { $0.end == nil || $0.end == .finished } ?? false }
+        return missing
     }
 
     private mutating func removeNeed(_ name: DependencyName, of id: OperationID) {

@@ -84,6 +84,10 @@ extension QueueModel {
         guard said.status != .unknown || policy == .member else { return nil }
         let (last, end, isNew) = hear(of: name, said)
         if isNew, let end { noteEnded(name, last, end) }
+        // Of what was removed before, the end is not that of what comes.
+        if said.status == .unknown, end != .finished {
+            return (Need(policy: policy, end: nil), end == nil || end == .removed ? last : last - 1)
+        }
         let isEnd = DependencyEnd(said.status) != nil
         if let end, isEnd || last >= said.sequence { return (Need(policy: policy, end: end), last) }
         return (Need(policy: policy, end: nil), max(said.sequence - 1, last))
@@ -121,7 +125,7 @@ extension QueueModel {
         var questions = RemoteQuestions()
         for (_, text) in lookedAt(until: now, limit: Self.askedAtOnce) {
             if let group = text.first == "+" ? OperationID(String(text.dropFirst())) : nil {
-                lookAtOpener(of: group, &questions)
+                lookAtGroup(group, &questions)
             } else if let name = DependencyName(text) {
                 if let pause = look(at: name, &questions) {
                     asking.insert(name, score: now + pause)

@@ -207,6 +207,8 @@ struct StoredOperation {
     var group: StoredGroup?
     /// The group that ends with its run.
     var runGroup: OperationID?
+    /// Of its queue.
+    var groups: [OperationID] = []
 
     init(record: OperationRecord) { self.record = record }
 }

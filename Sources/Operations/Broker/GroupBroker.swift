@@ -6,27 +6,12 @@ package protocol OperationCancelling: Sendable {
     func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome]
 }
 
-/// What closes and cancels groups.
-package protocol GroupBroker: NeedsChanging, OperationCancelling, EdgeReading {}
-
 extension NeedsChanging {
     /// Closes a group: it ends when the members that it has have ended. One that is closed already stays so.
     package func closeGroup(_ id: OperationID, by: String, queue: String) async throws -> NeedsOutcome {
         try await change(NeedsChange(id, part: .last), by: by, queue: queue)
     }
 
-}
-
-extension GroupBroker {
-    /// What becomes of a group whose opener says nothing.
-    package func end(_ group: AbandonedGroup, queue: String) async throws {
-        switch group.policy {
-        case .close: _ = try await closeGroup(group.id, by: "worker", queue: queue)
-        case .cancel:
-            let request = CancelRequest(reason: "its opener was silent", by: "worker")
-            _ = try await cancelWithMembers([group.id], request: request, queue: queue)
-        }
-    }
 }
 
 extension OperationCancelling where Self: EdgeReading {
@@ -42,6 +27,9 @@ extension OperationCancelling where Self: EdgeReading {
         let outcomes = try await cancel(ids, request: request, queue: queue)
         var groups = zip(ids, outcomes).filter { $1 == .group }.map { DependencyName($0.0, queue: queue) }
         var seen = Set(groups)
+        // Also what was announced to its group and is about to be enqueued.
+        var request = request
+        request.storesIntent = true
         while let group = groups.popLast() {
             let home = group.queue ?? queue
             let members = try await edges(.needs, of: group.id, limit: .max, queue: home)

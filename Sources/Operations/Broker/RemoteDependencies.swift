@@ -63,29 +63,12 @@ package struct Relay: Sendable, Equatable {
     package init(queue: String, ends: [RemoteState]) { (self.queue, self.ends) = (queue, ends) }
 }
 
-/// An open group whose opener says nothing.
-package struct AbandonedGroup: Sendable, Equatable {
-    package var id: OperationID
-    package var policy: AbandonedGroupPolicy
-
-    package init(_ id: OperationID, _ policy: AbandonedGroupPolicy) { (self.id, self.policy) = (id, policy) }
-
-    /// Reads "close ID".
-    package init?(_ text: String) {
-        let words = text.split(separator: " ")
-        guard words.count == 2, let policy = AbandonedGroupPolicy(rawValue: String(words[0])),
-            let id = OperationID(String(words[1]))
-        else { return nil }
-        self.init(id, policy)
-    }
-}
-
 /// What a look at operations in other queues has shown.
 package struct RemoteQuestions: Sendable, Equatable {
     /// Those whose queues have to be asked, each with its queue.
     package var names: [DependencyName] = []
-    /// Open groups whose openers are silent.
-    package var abandoned: [AbandonedGroup] = []
+    /// Groups whose members are to be cancelled.
+    package var cancelled: [OperationID] = []
     /// More are to be looked at now.
     package var more = false
 
@@ -105,7 +88,7 @@ package protocol LinkingBroker: Sendable {
 }
 
 /// Carries ends from queue to queue. Each step may be repeated, and may be the last that its caller does: another one goes on.
-package protocol RelayingBroker: LinkingBroker, GroupBroker {
+package protocol RelayingBroker: LinkingBroker, OperationCancelling, EdgeReading {
     /// Takes ends of which another queue has to hear, for a second.
     ///
     /// - Returns: nil = there are none, or others have taken them.
@@ -165,8 +148,11 @@ extension RelayingBroker {
     }
 
     private func answer(_ questions: RemoteQuestions, queue: String, _ carried: inout CarriedEnds) async {
-        for group in questions.abandoned {
-            do { try await end(group, queue: queue) } catch { carried.failure = error }
+        if !questions.cancelled.isEmpty {
+            let request = CancelRequest(reason: "its group was cancelled", by: "worker")
+            do { _ = try await cancelWithMembers(questions.cancelled, request: request, queue: queue) } catch {
+                carried.failure = error
+            }
         }
         for (source, names) in Dictionary(grouping: questions.names, by: \.queue) {
             guard let source else { continue }

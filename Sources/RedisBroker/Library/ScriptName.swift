@@ -83,7 +83,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .report: Entry("report", { PackageResources.report_lua }, .worker)
         case .remember: Entry("remember", { PackageResources.remember_lua }, .worker)
         case .inputs: Entry("inputs", { PackageResources.inputs_lua }, .worker)
-        case .depend: Entry("depend", { PackageResources.depend_lua }, .producer, .worker, .operator)
+        case .depend: Entry("depend", { PackageResources.depend_lua }, .producer, .operator)
         case .link: Entry("link", { PackageResources.link_lua }, .producer, .worker, .operator)
         case .relay: Entry("relay", { PackageResources.relay_lua }, .worker)
         case .relayed: Entry("relayed", { PackageResources.relayed_lua }, .worker)

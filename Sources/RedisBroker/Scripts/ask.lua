@@ -2,15 +2,18 @@
 -- nothing depends on any more is forgotten.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
--- Output   1 if more are to be looked at now, then QUEUE/ID of each to ask for, and of each open group whose opener is silent "close ID" or "cancel ID"
--- Events   none
+-- Output   1 if more are to be looked at now, then QUEUE/ID of each to ask for, and "cancel ID" of each group whose members are to be cancelled
+-- Events   those of open groups whose openers are silent
 -- include: base
 -- include: record
 -- include: remote
+-- include: finish
+-- include: members
+-- include: flush
 local AT_ONCE = 50
 local DEPENDENTS = 20
 local SECOND_ASK, NEXT_ASK, IDLE = 60000, 300000, 3600000
-local ABANDONED_AGAIN = 10000
+local LOOK_AGAIN = 10000
 local reply = { 0 }
 
 -- Of the first dependents: how many are left, and whether one waits for it.
@@ -44,12 +47,30 @@ local function look_at(name)
   return about[2] and NEXT_ASK or SECOND_ASK
 end
 
--- A group that is open: its opener has said nothing for the time that it has set.
+-- After an outage an opener has the time of another lease. Only a beat notices that there was one.
+local function is_outage(lease)
+  local m = call('HMGET', META, 'leaseFloor', 'lastSeen', 'longestGap')
+  local seen = tonumber(m[2] or now)
+  return tonumber(m[1] or 0) + lease >= now or now < seen or (m[3] and now - seen > tonumber(m[3]))
+end
+
+-- A group that is open, and its opener has said nothing for the time that it has set; or that was cancelled, and members have not ended.
 local function look_at_group(id)
-  local if_abandoned = string.match(call('HGET', extras_key(id), 'group') or '', '^%a+')
-  if not if_abandoned or call('HEXISTS', needs_key(id), OPEN) == 0 then return nil end
-  reply[#reply + 1] = if_abandoned .. ' ' .. id
-  return ABANDONED_AGAIN
+  local head = head_of(id)
+  local group = head and state_of(head) == 'b' and group_members().group_of(id, head)
+  if not group then return nil end
+  local if_abandoned, lease = string.match(group, '^(%a+) (%d+)$')
+  if call('HEXISTS', needs_key(id), OPEN) == 1 then
+    if is_outage(tonumber(lease)) then return LOOK_AGAIN end
+    if if_abandoned == 'cancel' then
+      group_members().cancel(id, 'worker', 'its opener was silent')
+    else
+      group_members().close(id)
+    end
+  end
+  if call('HEXISTS', extras_key(id), 'cancelAt') == 0 or state_of(head_of(id)) ~= 'b' then return nil end
+  reply[#reply + 1] = 'cancel ' .. id
+  return LOOK_AGAIN
 end
 
 call('HDEL', META, '')
@@ -65,4 +86,5 @@ for i = 1, #names do
   end
 end
 reply[1] = #call('ZRANGEBYSCORE', ASKING, '-inf', NOW, 'LIMIT', '0', '1')
+flush()
 return reply

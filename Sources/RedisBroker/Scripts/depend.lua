@@ -5,7 +5,7 @@
 -- ARGV[5…] names of what it waits for no more, at most 500
 -- Output   1 and behind it, with a blank before each, the names that are new; 0 unknown, the letter of the state that forbids it, h it is held, o it is not
 --          open, n and the id of an unknown dependency, m too many, g it is a group and these are no members, or the other way round, or an error
--- Events   b if it is blocked now, r, s or c if it is that no more, with the change
+-- Events   b if it is blocked now, r, s or c if it is that no more, with the change; of a group those of its end, and no change
 -- include: base
 -- include: links
 -- include: change_needs
@@ -13,11 +13,26 @@
 -- include: finish
 -- include: flush
 local by, id = ARGV[1], ARGV[2]
+-- Members come by the thousands, and no operator has changed anything.
+local is_of_group = false
 
 local function parsed()
   if ARGV[3] == '' then return {} end
   local links = links_of(ARGV[3])
   return links and links.after and not links.unique and not links.limitKey and links.after
+end
+
+local function kind_of(after)
+  local members, others = 0, 0
+  for i = 2, #after, 2 do
+    if after[i] == 'member' then
+      members = members + 1
+    elseif after[i] == 'cancel' or after[i] == 'run' or after[i] == 'hold' then
+      others = others + 1
+    end
+  end
+  if members + others < #after / 2 or (members > 0 and others > 0) then return nil end
+  return members > 0 and 'members' or others > 0 and 'others' or 'none'
 end
 
 local function depend(after)
@@ -26,13 +41,16 @@ local function depend(after)
   local state = state_of(head)
   local members = group_members()
   local group = members.group_of(id, head)
-  if members_of(after) ~= (group and #after / 2 or 0) then return 'g' end
-  if group and #after > 0 and not members.may_enter(id, head) then return call('HEXISTS', extras_key(id), 'cancelAt') == 1 and 'c' or state end
-  if not (group and state == 'd' and (#after > 0 or #ARGV > 4)) and state ~= 'r' and state ~= 's' and state ~= 'b' then return state end
+  is_of_group = group ~= nil
+  if kind_of(after) ~= (#after == 0 and 'none' or group and 'members' or 'others') then return 'g' end
+  local missing, changed = names_missing(id, after)
+  if group and #missing > 0 and not members.may_enter(id, head) then return call('HEXISTS', extras_key(id), 'cancelAt') == 1 and 'c' or state end
+  local is_known = group and #after > 0 and #missing == 0
+  if is_known then return '1' end
+  if not (group and state == 'd' and (#missing > 0 or #ARGV > 4)) and state ~= 'r' and state ~= 's' and state ~= 'b' then return state end
   if state == 'b' and call('HEXISTS', extras_key(id), 'heldAt') == 1 then return 'h' end
   local is_open = call('HEXISTS', needs_key(id), OPEN) == 1
   if ARGV[4] ~= '' and not is_open then return 'o' end
-  local missing, changed = names_missing(id, after)
   if call('HLEN', needs_key(id)) - (is_open and 1 or 0) - #changed + #missing / 2 > (group and members.IN_ALL or NEEDS_IN_ALL) then return 'm' end
   local needs, unknown = read_needs(missing)
   if not needs then return 'n' .. unknown end
@@ -51,6 +69,6 @@ call('HDEL', META, '')
 local after = parsed()
 if not after or #ARGV - 4 > BATCH then return redis.error_reply('ERR sluice: argument 3 is not what an operation depends on (lines of a name and a value), or more than 500 names are to go') end
 local outcome = depend(after)
-if find(outcome, '^1') then note_change('depend', by, 1, '') end
+if find(outcome, '^1') and not is_of_group then note_change('depend', by, 1, '') end
 flush()
 return outcome

@@ -12,6 +12,8 @@
 -- include: claim_key
 -- include: outboxes
 -- include: remote
+-- include: members
+-- include: finish
 -- include: flush
 -- A removing command comes first: an operator's retry must work when Redis is full.
 call('HDEL', META, '')
@@ -68,6 +70,7 @@ local function retry(id)
     -- The end that dependents have not heard of is none any more.
     if is_linked(head) then take_back_end(id) end
     make_ready(id, head, '000')
+    if is_linked(head) then group_members().wait_for_retry(id) end
     add('reopened', 1)
   elseif state == 's' or state == 't' then
     leave_waiting(id, head)

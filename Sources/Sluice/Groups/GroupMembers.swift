@@ -14,6 +14,20 @@ extension EnqueueOptions {
             if let queue = name.queue { try NameRule.check(queue, role: "queue") }
             names.append(name)
         }
+        guard !isForCompletion else {
+            throw OperationsError(
+                .invalidOption,
+                "what starts with a completion cannot be in a group: it would count as removed after each run that fails; enqueue it at once, or let it wait in a group of its own"
+            )
+        }
+        if let dependency = dependencies.first(where: {
+            names.contains(DependencyName($0.id, queue: $0.queue ?? queueName))
+        }) {
+            throw OperationsError(
+                .invalidOption,
+                "the operation is to wait for group \(dependency.id) and to be a member of it, which would wait for this one"
+            )
+        }
         guard names.count <= GroupTerms.mostGroups else {
             throw OperationsError(
                 .invalidOption,
@@ -38,70 +52,127 @@ extension ProducerBroker where Self: OperatorBroker {
             return try await enqueueWaiting(operations, queue: queue, progress: progress)
         }
         let sorted = operations.map { $0.entering(from: queue) }
-        let closed = try await announce(sorted, queue: queue)
-        let places = sorted.indices.filter { closed[$0] == nil }
-        var outcomes = sorted.indices.map { EnqueueOutcome.closedGroup(closed[$0] ?? sorted[$0].id) }
+        var announced = AnnouncedMembers()
         do {
+            try await announce(sorted, queue: queue, &announced)
+            let places = sorted.indices.filter { announced.closed[$0] == nil }
+            var outcomes = sorted.indices.map { EnqueueOutcome.closedGroup(announced.closed[$0] ?? sorted[$0].id) }
             let made = try await enqueueWaiting(places.map { sorted[$0] }, queue: queue, progress: progress)
             for (place, outcome) in zip(places, made) { outcomes[place] = outcome }
-        } catch let error as OperationsError where error.code != .unavailable {
-            // Nothing, or a part: what is there stays a member, and the rest is asked for until it counts as removed.
+            try await settle(sorted, outcomes, announced, queue: queue)
+            return outcomes
+        } catch {
+            // Where it is not known what became of the enqueue, the groups ask for their members.
+            guard let error = error as? OperationsError, ![.unavailable, .outcomeUnknown].contains(error.code) else {
+                throw error
+            }
+            for (group, names) in announced.new { try? await remove(names, from: group) }
             throw error
         }
-        try await settle(sorted, outcomes, queue: queue)
-        return outcomes
     }
 
     /// Groups of other queues hear of their new members.
-    ///
-    /// - Returns: by the places of operations that cannot be enqueued, the group that takes no more.
-    private func announce(_ operations: [NewOperation], queue: String) async throws -> [Int: OperationID] {
-        var closed: [Int: OperationID] = [:]
+    private func announce(
+        _ operations: [NewOperation],
+        queue: String,
+        _ announced: inout AnnouncedMembers
+    ) async throws {
         for (group, places) in operations.placesByGroup({ $0.links?.entering.filter { $0.queue != nil } ?? [] }) {
             let names = places.map { DependencyName(operations[$0].id, queue: queue) }
-            guard try await change(group, adding: names) else {
-                for place in places { closed[place] = group.id }
-                continue
-            }
+            if try await add(names, to: group, note: { announced.new[group, default: []] += $0 }) { continue }
+            for place in places { announced.closed[place] = group.id }
         }
-        return closed
     }
 
     /// What was there before enters its groups as well, and what was not enqueued leaves them.
-    private func settle(_ operations: [NewOperation], _ outcomes: [EnqueueOutcome], queue: String) async throws {
+    private func settle(
+        _ operations: [NewOperation],
+        _ outcomes: [EnqueueOutcome],
+        _ announced: AnnouncedMembers,
+        queue: String
+    ) async throws {
         for (group, places) in operations.placesByGroup({ $0.links?.entering ?? [] }) {
+            let home = DependencyName(group.id, queue: group.queue ?? queue)
             let isElsewhere = group.queue != nil
-            func name(_ id: OperationID) -> DependencyName { DependencyName(id, queue: isElsewhere ? queue : nil) }
+            let new = Set(announced.new[group] ?? [])
             var (added, removed): ([DependencyName], [DependencyName]) = ([], [])
             for place in places {
+                let own = DependencyName(operations[place].id, queue: isElsewhere ? queue : nil)
                 switch outcomes[place] {
                 case .created: continue
-                case .exists: added.append(name(operations[place].id))
+                case .exists: added.append(own)
                 case .taken(by: let id):
-                    added.append(name(id))
-                    removed.append(name(operations[place].id))
-                case .crowded, .unknownDependency, .closedGroup, .staleRun: removed.append(name(operations[place].id))
+                    added.append(DependencyName(id, queue: own.queue))
+                    removed.append(own)
+                case .crowded, .unknownDependency, .closedGroup, .staleRun: removed.append(own)
                 }
             }
-            _ = try await change(DependencyName(group.id, queue: group.queue ?? queue), adding: added)
-            guard isElsewhere else { continue }
-            for part in removed.parts {
-                let change = NeedsChange(group.id, removed: part)
-                _ = try await self.change(change, by: "producer", queue: group.queue ?? queue)
+            if let id = try await first(of: added.map(\.id), queue: queue, thatWaitsFor: home) {
+                try? await remove(added.filter(new.contains), from: home)
+                throw OperationsError(
+                    .invalidOption,
+                    "operation \(id) is there and waits for group \(group.id), which would wait for it",
+                    id: id
+                )
             }
+            guard try await add(added, to: home, note: { _ in }) else {
+                throw OperationsError(
+                    .refused,
+                    "group \(group.id) takes no more members: \(added[0].id) is there, and is no member of it",
+                    id: added[0].id
+                )
+            }
+            try await remove(removed.filter(new.contains), from: home)
         }
     }
 
-    /// - Returns: whether the group takes members.
-    private func change(_ group: DependencyName, adding names: [DependencyName]) async throws -> Bool {
+    private func first(
+        of ids: [OperationID],
+        queue: String,
+        thatWaitsFor group: DependencyName
+    ) async throws -> OperationID? {
+        func isGroup(_ name: DependencyName) -> Bool { name.id == group.id && (name.queue ?? queue) == group.queue }
+        for detail in try await allDetails(ids, queue: queue).compactMap({ $0 }) {
+            let links = detail.links
+            if links.needs.contains(where: { isGroup($0.dependency.name) }) { return detail.id }
+            guard links.needCount > links.needs.count else { continue }
+            if try await edges(.needs, of: detail.id, queue: queue).contains(where: isGroup) { return detail.id }
+        }
+        return nil
+    }
+
+    /// - Parameters:
+    ///   - group: with its queue.
+    ///   - note: is called with those that were no members before.
+    /// - Returns: whether all are members now.
+    private func add(
+        _ names: [DependencyName],
+        to group: DependencyName,
+        note: ([DependencyName]) -> Void
+    ) async throws -> Bool {
         for part in names.parts {
             let change = NeedsChange(group.id, added: OperationLinks(members: part))
-            guard case .done = try await self.change(change, by: "producer", queue: group.queue ?? "") else {
-                return false
+            switch try await self.change(change, by: "producer", queue: group.queue ?? "") {
+            case .done(let new): note(new)
+            default: return false
             }
         }
         return true
     }
+
+    private func remove(_ names: [DependencyName], from group: DependencyName) async throws {
+        for part in names.parts {
+            _ = try await change(NeedsChange(group.id, removed: part), by: "producer", queue: group.queue ?? "")
+        }
+    }
+}
+
+/// What groups of other queues have heard before an enqueue.
+private struct AnnouncedMembers {
+    /// By group, those that were no members before.
+    var new: [DependencyName: [DependencyName]] = [:]
+    /// By the places of operations that are not to be enqueued, the group that takes no more.
+    var closed: [Int: OperationID] = [:]
 }
 
 extension [DependencyName] {

@@ -13,7 +13,7 @@ public struct OperationGroup: Sendable, DependencyConvertible {
     public var id: OperationID { reference.id }
     /// The queue in which it is kept. Its members may be in any queues.
     public var queue: String { reference.queue }
-    /// False if a group with this id or unique key was there before.
+    /// False if a group with this id was there before.
     public var isNew: Bool { reference.isNew }
     /// The group as something to wait for, with the policy `cancel`.
     public var dependency: Dependency { reference.dependency }

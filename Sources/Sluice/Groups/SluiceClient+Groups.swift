@@ -132,7 +132,10 @@ extension SluiceClient {
         try NameRule.check(name, role: "group")
         try options.checkForGroup()
         guard lease >= .seconds(1), lease.wholeMilliseconds <= GroupTerms.longestLease else {
-            throw OperationsError(.invalidOption, "the lease of a group is \(lease): use 1 second to 7 days")
+            throw OperationsError(
+                .invalidOption,
+                "the lease of a group is \(lease.wholeMilliseconds / 1000) s: use 1 second to 7 days"
+            )
         }
         var options = options
         options.id = id
@@ -146,8 +149,17 @@ extension SluiceClient {
         )
         links.entering = new.links?.entering ?? []
         new.links = links
-        let references = try await enqueue([new] + callbacks, queue: options.queueName, durability: .none)
-        return OperationGroup(references[0])
+        let group = OperationGroup(try await enqueue([new], queue: options.queueName, durability: .none)[0])
+        if !group.isNew {
+            let state = try await group.progress().state
+            guard state == .blocked || state == .dead else {
+                throw OperationsError(.refused, "group \(group.id) is \(state.rawValue): give another id", id: group.id)
+            }
+            // What was to start with its end may have.
+            if state == .dead { return group }
+        }
+        if !callbacks.isEmpty { _ = try await enqueue(callbacks, queue: options.queueName, durability: .none) }
+        return group
     }
 
     private func callback(

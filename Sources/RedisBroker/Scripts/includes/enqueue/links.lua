@@ -34,7 +34,7 @@ local function add_after(links, value)
   if is_remote(name) ~= (said ~= nil) or (not said and rest ~= '') then return false end
   links.after = links.after or {}
   local after = links.after
-  if after[name] or #after == 2 * NEEDS then return false end
+  if after[name] or #after == 2 * NEEDS or (policy == 'death' and said) then return false end
   after[#after + 1], after[#after + 2], after[name] = name, policy, said or true
   return true
 end
@@ -44,6 +44,9 @@ local function add_to(links, name, value)
   local GROUPS = 8
   local list = links[name] or {}
   links[name] = list
+  for i = 1, #list do
+    if list[i] == value then return false end
+  end
   list[#list + 1] = value
   if name == 'tell' then return is_queue_name(value) and #list <= GROUPS end
   return #value == 26 and not find(value, '%W') and #list <= GROUPS
@@ -64,6 +67,9 @@ local function links_of(text)
     end
   end
   if links.open and not links.after then return nil end
+  for i = 1, links.after and links.member and #links.member or 0 do
+    if links.after[links.member[i]] then return nil end
+  end
   if (links.group or links.run) and (links.limitKey or links.after) then return nil end
   if not links.unique ~= not links.ifExists or not next(links) then return nil end
   return links

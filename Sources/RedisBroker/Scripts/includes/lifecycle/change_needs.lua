@@ -11,9 +11,11 @@ local function names_missing(id, after)
   local missing, changed = {}, {}
   for i = 1, #after, 2 do
     local name = after[i]
-    local policy = read_need(call('HGET', needs_key(id), name))
-    if policy and policy ~= after[i + 1] then changed[#changed + 1], changed[name] = name, true end
-    if policy ~= after[i + 1] then
+    local policy, before = read_need(call('HGET', needs_key(id), name))
+    -- A member that did not finish may be there anew.
+    local is_same = policy == after[i + 1] and not (policy == 'member' and is_end(before) and before ~= 'f')
+    if policy and not is_same then changed[#changed + 1], changed[name] = name, true end
+    if not is_same then
       missing[#missing + 1], missing[#missing + 2], missing[name] = name, after[i + 1], after[name]
     end
   end

@@ -42,7 +42,11 @@ local function enter_linked(front, number, links, operation)
   if not needs then return 'n', unknown end
   local closed = links.member and group_members().first_without_room(links.member) or needs.needless
   if closed then return 'g', closed end
-  if links.run and not group_members().holds_run(links.run) then return 'x' end
+  if links.run then
+    local is_held, known = group_members().holds_run(links.run)
+    if known then return 'u', known end
+    if not is_held then return 'x' end
+  end
   local place, other = 'start', nil
   -- What is cancelled at once takes the place of none.
   if links.unique and (yields(links.ifExists) or not needs.failed) then

@@ -46,12 +46,17 @@ local function group_rules()
     leave_blocked(group)
   end
 
-  function rules.note_death_callback(group, id)
-    local before = call('HGET', extras_key(group), 'deathCallbacks')
-    call('HSET', extras_key(group), 'deathCallbacks', before and before .. ' ' .. id or id)
+  local function add_word(key, field, word)
+    local words = call('HGET', key, field)
+    if words and find(words, word, 1, true) then return end
+    call('HSET', key, field, words and words .. ' ' .. word or word)
   end
 
+  function rules.note_group(id, group) add_word(extras_key(id), 'groups', group) end
+  function rules.note_death_callback(group, id) add_word(extras_key(group), 'deathCallbacks', id) end
+
   local function start_death_callbacks(group)
+    call('HSET', extras_key(group), 'deathSeen', '1')
     local ids = call('HGET', extras_key(group), 'deathCallbacks')
     if not ids then return end
     call('HDEL', extras_key(group), 'deathCallbacks')

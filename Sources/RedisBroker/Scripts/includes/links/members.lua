@@ -1,6 +1,7 @@
 -- Groups. A group is an operation that never runs: it is blocked as long as it is open or members of it have not ended, and then it ends by itself, see
 -- group_rules.lua. Its members are its needs, with the policy `member`. In its extras: `group`, what becomes of it if its opener is silent and for how long
--- that may be ("close 60000"), `misses`, how many members have ended otherwise than finished, and `deathCallbacks`.
+-- that may be ("close 60000"), `misses`, how many members have ended otherwise than finished, `deathCallbacks`, and `deathSeen`. A
+-- member has its groups of the same queue in the field `groups`.
 -- What only calls with groups need is made by one function, and not with each run of the script.
 -- include: add_needs
 -- include: enter_queue
@@ -12,10 +13,10 @@
 local members_of_groups
 local function group_members()
   if members_of_groups then return members_of_groups end
-  local members = { IN_ALL = 100000 }
+  local members, CANCEL_AGAIN = { IN_ALL = 100000 }, 10000
   members_of_groups = members
-  -- Groups that this call has found to have room for what it may bring.
-  local roomy = {}
+  -- Of groups that this call has found: how many they still take. And those that it has opened again and renewed.
+  local room, is_renewed = {}, {}
 
   -- Its settings; nil = it is none.
   function members.group_of(id, head) return is_linked(head) and call('HGET', extras_key(id), 'group') or nil end
@@ -41,10 +42,10 @@ local function group_members()
   function members.first_without_room(ids)
     for i = 1, #ids do
       local id = ids[i]
-      local head = not roomy[id] and head_of(id)
+      local head = not room[id] and head_of(id)
       local takes = head and members.group_of(id, head) and members.may_enter(id, head)
-      roomy[id] = roomy[id] or (takes and call('HLEN', needs_key(id)) <= members.IN_ALL - BATCH)
-      if not roomy[id] then return id end
+      if takes then room[id] = members.IN_ALL - call('HLEN', needs_key(id)) end
+      if (room[id] or 0) <= 0 then return id end
     end
   end
 
@@ -58,24 +59,53 @@ local function group_members()
     add('reopened', 1)
   end
 
-  -- A new operation of this queue becomes a member.
+  -- A need of a group is met no more: its member is there anew, or is tried again.
+  local function wait_again(group, id, before)
+    call('HSET', needs_key(group), id, need_of('member', '-'))
+    if before == '-' then return end
+    call('HINCRBY', extras_key(group), 'unmet', '1')
+    group_rules().note_member_end(group, before, 'f')
+  end
+
+  -- A new operation of this queue becomes a member. One of its id may have been one.
   function members.enter(id, header, group)
-    if roomy[group] ~= 'renewed' then
+    if not is_renewed[group] then
       local head = head_of(group)
       members.open_again(group, head)
       members.renew(group, members.group_of(group, head))
-      roomy[group] = 'renewed'
+      is_renewed[group] = true
     end
-    call('HSET', needs_key(group), id, need_of('member', '-'))
-    call('HINCRBY', extras_key(group), 'unmet', '1')
+    room[group] = room[group] - 1
+    local policy, before = read_need(call('HGET', needs_key(group), id))
+    wait_again(group, id, policy and before or 'f')
+    group_rules().note_group(id, group)
     call('HSET', extras_key(id), 'dependents', '1')
     call('ZADD', dependents_key(id), format('%.0f', sequence_of(header) - 1), group)
+  end
+
+  -- It is tried again: its groups of this queue wait for it again.
+  function members.wait_for_retry(id)
+    for group in string.gmatch(call('HGET', extras_key(id), 'groups') or '', '%w+') do
+      local head, policy, before = head_of(group), read_need(call('HGET', needs_key(group), id))
+      if head and policy == 'member' and is_end(before) and members.may_enter(group, head) then
+        members.open_again(group, head)
+        wait_again(group, id, before)
+      end
+    end
+  end
+
+  function members.close(id)
+    if call('HDEL', needs_key(id), OPEN) == 0 then return end
+    call('HINCRBY', extras_key(id), 'unmet', '-1')
+    leave_blocked(id)
   end
 
   -- A group of a run has no members: it finishes with that run, and what its body has enqueued for then needs it. The worker holds the run.
   function members.holds_run(run)
     local worker, fence, id = string.match(run, '^(%S+) (%d+) (%w+)$')
     local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
+    local known = element and call('HGET', extras_key(id), 'runGroup')
+    if known then return true, known end
     return element and id_of(element) == id and is_reference(element) and head_of(id) ~= nil
   end
 
@@ -86,12 +116,14 @@ local function group_members()
     set_linked(parent, head_of(parent))
   end
 
-  -- It takes no more members, and ends when those that it has have ended. Returns whether it has.
+  -- It takes no more members, and ends when those that it has have ended. Returns whether it has; until then workers see to it that they are cancelled.
   function members.cancel(id, by, reason)
     if call('HEXISTS', extras_key(id), 'cancelAt') == 0 then note_requester(id, by, reason) end
-    if call('HDEL', needs_key(id), OPEN) == 1 then call('HINCRBY', extras_key(id), 'unmet', '-1') end
+    members.close(id)
     leave_blocked(id)
-    return state_of(head_of(id)) ~= 'b'
+    if state_of(head_of(id)) ~= 'b' then return true end
+    call('ZADD', ASKING, format('%d', now + CANCEL_AGAIN), '+' .. id)
+    return false
   end
 
   return members

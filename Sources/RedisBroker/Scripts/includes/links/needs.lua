@@ -32,9 +32,12 @@ end
 
 local function is_end(state) return find(ENDS, state, 1, true) ~= nil end
 
+-- A group has had the death of a member.
+local SEEN = '!'
+
 -- Whether a dependency in this state does not hold up any more what depends on it with this policy.
 local function is_met(state, policy)
-  if policy == 'death' then return false end
+  if policy == 'death' then return state == SEEN end
   return state == 'f' or ((policy == 'run' or policy == 'member') and is_end(state))
 end
 local function need_of(policy, state) return policy .. ' ' .. (is_end(state) and state or '-') end
