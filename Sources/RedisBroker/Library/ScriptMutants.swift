@@ -83,7 +83,7 @@
                         "group_rules().end_run(id_of(element), group, true)"
                     )
                 ]
-            case .noSilence: [("reply[#reply + 1] = if_abandoned .. ' ' .. id", "")]
+            case .noSilence: [("if is_outage(tonumber(lease)) then", "if true then")]
             case .noScheduleTakeover:
                 [
                     (
