@@ -83,7 +83,7 @@
                         "group_rules().end_run(id_of(element), group, true)"
                     )
                 ]
-            case .noSilence: [("if is_outage(tonumber(lease)) then", "if true then")]
+            case .noSilence: [("call('ZADD', ASKING, format('%d', now + lease), '+' .. id)", "")]
             case .noScheduleTakeover:
                 [
                     (
