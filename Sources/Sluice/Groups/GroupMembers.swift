@@ -53,21 +53,29 @@ extension ProducerBroker where Self: OperatorBroker {
         }
         let sorted = operations.map { $0.entering(from: queue) }
         var announced = AnnouncedMembers()
+        var outcomes = sorted.map { EnqueueOutcome.closedGroup($0.id) }
         do {
             try await announce(sorted, queue: queue, &announced)
             let places = sorted.indices.filter { announced.closed[$0] == nil }
-            var outcomes = sorted.indices.map { EnqueueOutcome.closedGroup(announced.closed[$0] ?? sorted[$0].id) }
             let made = try await enqueueWaiting(places.map { sorted[$0] }, queue: queue, progress: progress)
             for (place, outcome) in zip(places, made) { outcomes[place] = outcome }
-            try await settle(sorted, outcomes, announced, queue: queue)
-            return outcomes
         } catch {
-            // Where it is not known what became of the enqueue, the groups ask for their members.
-            guard let error = error as? OperationsError, ![.unavailable, .outcomeUnknown].contains(error.code) else {
-                throw error
-            }
-            for (group, names) in announced.new { try? await remove(names, from: group) }
+            await takeBack(announced, queue: queue, after: error)
             throw error
+        }
+        for (place, group) in announced.closed { outcomes[place] = .closedGroup(group) }
+        try await settle(sorted, outcomes, announced, queue: queue)
+        return outcomes
+    }
+
+    /// An enqueue has thrown: what is not there leaves the groups that have heard of it. Where that cannot be known, these ask for it.
+    private func takeBack(_ announced: AnnouncedMembers, queue: String, after error: any Error) async {
+        let code = (error as? OperationsError)?.code
+        guard let code, ![.unavailable, .outcomeUnknown].contains(code) else { return }
+        for (group, names) in announced.new {
+            let details = (try? await allDetails(names.map(\.id), queue: queue)) ?? []
+            let missing = zip(names, details).filter { $1 == nil }.map(\.0)
+            try? await remove(missing, from: group)
         }
     }
 
