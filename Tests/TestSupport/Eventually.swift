@@ -10,7 +10,7 @@ package struct NotInTime: Error, CustomStringConvertible {
 /// - Throws: ``NotInTime`` when it did not hold within the time, else what the condition throws.
 package func eventually(
     _ what: String = "the condition",
-    within limit: Duration = .seconds(60),
+    within limit: Duration = .seconds(180),
     file: StaticString = #fileID,
     line: UInt = #line,
     _ condition: () async throws -> Bool
@@ -21,11 +21,11 @@ package func eventually(
 }
 
 /// How long a test waits for a first answer that is not what it is about. A busy machine may take many seconds.
-package let patience: Duration = .seconds(60)
+package let patience: Duration = .seconds(180)
 
 /// The same for `#expect`: whether the condition came true within the time.
 package func comesTrue(
-    within limit: Duration = .seconds(60),
+    within limit: Duration = .seconds(180),
     _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
     let end = ContinuousClock.now + limit
@@ -38,7 +38,7 @@ package func comesTrue(
 }
 
 /// The same where a thread may be blocked.
-package func comesTrueBlocking(within limit: Duration = .seconds(60), _ condition: () throws -> Bool) rethrows -> Bool {
+package func comesTrueBlocking(within limit: Duration = .seconds(180), _ condition: () throws -> Bool) rethrows -> Bool {
     let end = ContinuousClock.now + limit
     var pace = Pace()
     while try !condition() {
