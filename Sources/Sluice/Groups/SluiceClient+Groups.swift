@@ -151,7 +151,13 @@ extension SluiceClient {
         new.links = links
         let group = OperationGroup(try await enqueue([new], queue: options.queueName, durability: .none)[0])
         if !group.isNew {
-            let state = try await group.progress().state
+            guard let state = GroupProgress(try await group.reference.detail())?.state else {
+                throw OperationsError(
+                    .refused,
+                    "operation \(group.id) in queue \(group.queue) exists already and is no group: give another id",
+                    id: group.id
+                )
+            }
             guard state == .blocked || state == .dead else {
                 throw OperationsError(.refused, "group \(group.id) is \(state.rawValue): give another id", id: group.id)
             }

@@ -79,16 +79,9 @@ package struct GroupOpenVerb: Verb {
         return try await GroupLookup(client: client).find(references).map { DependencyName($0.id, queue: $0.queue) }
     }
 
-    /// - Throws: `.refused` if what has the id is no group.
     private func note(_ group: OperationGroup, _ invocation: Invocation) async throws {
-        guard let summary = GroupSummary(try await group.reference.detail()) else {
-            throw CLIError(
-                .refused,
-                "operation \(group.id) in queue \(group.queue) exists already and is no group",
-                fix: "use another --id"
-            )
-        }
-        invocation.console.note("\(group.id) exists already, \(summary.stateText); nothing was changed")
+        let state = GroupSummary(try await group.reference.detail())?.stateText ?? "gone"
+        invocation.console.note("\(group.id) exists already, \(state); nothing was changed")
     }
 }
 
