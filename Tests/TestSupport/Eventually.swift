@@ -38,7 +38,8 @@ package func comesTrue(
 }
 
 /// The same where a thread may be blocked.
-package func comesTrueBlocking(within limit: Duration = .seconds(180), _ condition: () throws -> Bool) rethrows -> Bool {
+package func comesTrueBlocking(within limit: Duration = .seconds(180), _ condition: () throws -> Bool) rethrows -> Bool
+{
     let end = ContinuousClock.now + limit
     var pace = Pace()
     while try !condition() {
