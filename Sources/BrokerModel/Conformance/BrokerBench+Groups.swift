@@ -1,0 +1,51 @@
+import Operations
+
+extension BrokerBench {
+    /// An open group.
+    func group(
+        _ ifAbandoned: AbandonedGroupPolicy = .close,
+        in outer: OperationID? = nil
+    ) async throws -> OperationID {
+        var links = OperationLinks(group: GroupTerms(ifAbandoned: ifAbandoned, leaseMilliseconds: 60_000))
+        links.groups = outer.map { [$0] } ?? []
+        let group = NewOperation(envelope: BrokerBench.envelope(), links: links)
+        try expect(try await broker.enqueue([group], queue: queue), [.created], "the group")
+        return group.id
+    }
+
+    func members(_ count: Int, of group: OperationID) async throws -> [OperationID] {
+        let members = (0..<count).map { _ in
+            NewOperation(envelope: BrokerBench.envelope(), links: OperationLinks(groups: [group]))
+        }
+        let outcomes = try await broker.enqueue(members, queue: queue)
+        try expect(outcomes, Array(repeating: .created, count: count), "the members")
+        return members.map(\.id)
+    }
+
+    /// - Parameter isOpen: then it has to be closed.
+    @discardableResult
+    func close(_ group: OperationID, isOpen: Bool = true) async throws -> NeedsOutcome {
+        let outcome = try await broker.closeGroup(group, by: "ann", queue: queue)
+        if isOpen { try expect(outcome, .done(added: []), "it is closed") }
+        return outcome
+    }
+
+    /// Time passes, and a worker's heartbeat notices.
+    func pass(seconds: Int, _ worker: WorkerID) async throws {
+        try await advance(.seconds(seconds))
+        try beat(worker)
+    }
+
+    func callbacks(
+        of group: OperationID
+    ) async throws -> (success: OperationID, end: OperationID, firstDeath: OperationID) {
+        let all = GroupCallback.When.allCases.map { when in
+            NewOperation(
+                envelope: BrokerBench.envelope(),
+                links: OperationLinks(callback: GroupCallback(when, of: group))
+            )
+        }
+        try expect(try await broker.enqueue(all, queue: queue), [.created, .created, .created], "the callbacks")
+        return (all[0].id, all[1].id, all[2].id)
+    }
+}

@@ -1,0 +1,179 @@
+import Operations
+
+// Groups and what is around them: their callbacks, what they refuse, and members in other queues.
+extension BrokerConformance {
+    static let groupCallbacks: [ConformanceCheck] = [
+        ConformanceCheck("Callbacks start once at their time; what is not needed is removed") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let callbacks = try await bench.callbacks(of: group)
+            _ = try await bench.members(1, of: group)
+            try await bench.close(group)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            try await bench.expectState(group, .finished)
+            try await bench.expectState(callbacks.success, .ready)
+            try await bench.expectState(callbacks.end, .ready)
+            try bench.expect(try await bench.detail(callbacks.firstDeath) == nil, true, "no member is dead")
+        },
+        ConformanceCheck("The first death starts its callback at once; success waits for a retry") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let callbacks = try await bench.callbacks(of: group)
+            let members = try await bench.members(2, of: group)
+            try await bench.close(group)
+            let running = try await bench.claim(worker, 9).operations
+            _ = try await bench.fail(running[0], worker, .dead)
+            try await bench.expectState(callbacks.firstDeath, .ready)
+            try await bench.expectState(callbacks.end, .blocked)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            _ = try await bench.fail(running[1], worker, .dead)
+            try await bench.expectState(callbacks.firstDeath, .finished)
+            try await bench.expectState(callbacks.end, .ready)
+            try await bench.expectState(callbacks.success, .blocked)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            _ = try await bench.broker.retry(members, by: "ann", queue: bench.queue)
+            for again in try await bench.claim(worker, 9).operations { _ = try await bench.complete(again, worker) }
+            try await bench.expectState(callbacks.success, .ready)
+            try await bench.expectState(callbacks.end, .finished)
+        },
+        ConformanceCheck("With a cancelled group, the callback of its success is removed") { bench in
+            let group = try await bench.group()
+            let callbacks = try await bench.callbacks(of: group)
+            let request = CancelRequest(reason: "", by: "ann")
+            _ = try await bench.broker.cancelWithMembers([group], request: request, queue: bench.queue)
+            try await bench.expectState(group, .cancelled)
+            try bench.expect(try await bench.detail(callbacks.success) == nil, true, "it has not finished")
+            try bench.expect(try await bench.detail(callbacks.firstDeath) == nil, true, "no member is dead")
+            try await bench.expectState(callbacks.end, .ready)
+        },
+    ]
+
+    static let groupRefusals: [ConformanceCheck] = [
+        ConformanceCheck("What has finished, is unknown or no group takes no members; a group waits for members only") {
+            bench in
+            let (group, plain) = (try await bench.group(), try await bench.enqueue()[0])
+            try await bench.close(group)
+            for closed in [group, plain, OperationID()] {
+                let new = NewOperation(envelope: BrokerBench.envelope(), links: OperationLinks(groups: [closed]))
+                let outcomes = try await bench.broker.enqueue([new], queue: bench.queue)
+                try bench.expect(outcomes, [.closedGroup(closed)], "the outcome")
+            }
+            let open = try await bench.group()
+            let wrong = [
+                NeedsChange(open, added: OperationLinks(after: [Dependency(plain)])),
+                NeedsChange(plain, added: OperationLinks(members: [DependencyName(open)])),
+            ]
+            for change in wrong {
+                let outcome = try await bench.broker.change(change, by: "ann", queue: bench.queue)
+                try bench.expect(outcome, .otherKind, "the outcome")
+            }
+        },
+        ConformanceCheck("A group is neither released nor tried again") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            _ = try await bench.members(1, of: group)
+            let released = try await bench.broker.release([group], by: "ann", queue: bench.queue)
+            try bench.expect(released, [.refused(.blocked)], "a release")
+            try await bench.close(group)
+            _ = try await bench.fail(try await bench.claimOne(worker), worker, .dead)
+            let retried = try await bench.broker.retry([group], by: "ann", queue: bench.queue)
+            try bench.expect(retried, [.refused(.dead)], "a retry")
+        },
+        ConformanceCheck("An open group whose opener is silent for its lease is closed, or cancelled with its members")
+        {
+            bench in
+            let worker = try bench.worker()
+            let closing = try await bench.group()
+            let cancelling = try await bench.group(.cancel)
+            let member = try await bench.members(1, of: cancelling)[0]
+            for _ in 0..<11 { try await bench.pass(seconds: 5, worker) }
+            let renewal = NeedsChange(closing, part: .part)
+            _ = try await bench.broker.change(renewal, by: "ann", queue: bench.queue)
+            for _ in 0..<2 { try await bench.pass(seconds: 5, worker) }
+            try bench.expect(
+                try await bench.broker.ask(queue: bench.queue).cancelled,
+                [cancelling],
+                "what is cancelled"
+            )
+            try await bench.expectState(closing, .blocked)
+            for _ in 0..<10 { try await bench.pass(seconds: 5, worker) }
+            // The one that asked before has died: it is named again.
+            if let error = await bench.broker.carryEnds(of: bench.queue).failure { throw error }
+            try await bench.expectState(closing, .finished)
+            try await bench.expectState(member, .cancelled)
+            try await bench.expectState(cancelling, .cancelled)
+            for _ in 0..<3 { try await bench.pass(seconds: 5, worker) }
+            try bench.expect(try await bench.broker.ask(queue: bench.queue).cancelled, [], "what is cancelled")
+        },
+        ConformanceCheck("After an outage an opener has the time of another lease") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group(.cancel)
+            try await bench.pass(seconds: 5, worker)
+            try await bench.pass(seconds: 120, worker)
+            try bench.expect(try await bench.broker.ask(queue: bench.queue).cancelled, [], "what is cancelled")
+            try await bench.expectState(group, .blocked)
+            _ = try await bench.broker.change(NeedsChange(group, part: .part), by: "ann", queue: bench.queue)
+            try await bench.close(group)
+            try await bench.expectState(group, .finished)
+        },
+    ]
+
+    static let remoteGroups: [ConformanceCheck] = [
+        ConformanceCheck("A group waits for members of another queue before they are enqueued, and hears of their ends")
+        {
+            bench in
+            let other = BrokerBench.otherQueue
+            let there = BrokerBench(bench.broker, queue: other) { try await bench.advance($0) }
+            let worker = try there.worker()
+            let group = try await bench.group()
+            let member = NewOperation(envelope: BrokerBench.envelope(), links: OperationLinks(tells: [bench.queue]))
+            let name = DependencyName(member.id, queue: other)
+            let change = NeedsChange(group, added: OperationLinks(members: [name]))
+            let outcome = try await bench.broker.change(change, by: "ann", queue: bench.queue)
+            try bench.expect(outcome, .done(added: [name]), "the outcome")
+            try await bench.close(group)
+            try await bench.expectState(group, .blocked)
+            _ = try await bench.broker.enqueue([member], queue: other)
+            _ = try await there.fail(try await there.claimOne(worker), worker, .dead)
+            _ = await bench.broker.carryEnds(of: other)
+            try await bench.expectState(group, .dead)
+            _ = try await bench.broker.retry([member.id], by: "ann", queue: other)
+            _ = try await there.complete(try await there.claimOne(worker), worker)
+            _ = await bench.broker.carryEnds(of: other)
+            try await bench.expectState(group, .finished)
+        },
+        ConformanceCheck("A member whose producer died before its enqueue counts as removed after 10 minutes") {
+            bench in
+            let group = try await bench.group()
+            let name = DependencyName(OperationID(), queue: BrokerBench.otherQueue)
+            let change = NeedsChange(group, added: OperationLinks(members: [name]))
+            _ = try await bench.broker.change(change, by: "ann", queue: bench.queue)
+            try await bench.close(group)
+            for _ in 0..<2 {
+                try await bench.expectState(group, .blocked)
+                try await bench.advance(.seconds(300))
+                if let error = await bench.broker.carryEnds(of: bench.queue).failure { throw error }
+            }
+            try await bench.expectState(group, .dead)
+        },
+        ConformanceCheck("A cancel of a group reaches its members in other queues, and groups in it") { bench in
+            let other = BrokerBench.otherQueue
+            let there = BrokerBench(bench.broker, queue: other) { try await bench.advance($0) }
+            let group = try await bench.group()
+            let inner = try await bench.group(in: group)
+            let nested = try await bench.members(1, of: inner)[0]
+            let member = try await there.enqueue()[0]
+            let said = try await bench.broker.link([member], in: other, from: bench.queue)
+            var links = OperationLinks(members: [DependencyName(member, queue: other)])
+            links.said[DependencyName(member, queue: other)] = said[0]
+            _ = try await bench.broker.change(NeedsChange(group, added: links), by: "ann", queue: bench.queue)
+            let request = CancelRequest(reason: "", by: "ann")
+            _ = try await bench.broker.cancelWithMembers([group], request: request, queue: bench.queue)
+            try await there.expectState(member, .cancelled)
+            try await bench.expectState(nested, .cancelled)
+            try await bench.expectState(inner, .cancelled)
+            _ = await bench.broker.carryEnds(of: other)
+            try await bench.expectState(group, .cancelled)
+        },
+    ]
+}
