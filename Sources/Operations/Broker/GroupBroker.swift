@@ -16,7 +16,7 @@ extension NeedsChanging {
 
 extension OperationCancelling where Self: EdgeReading {
     /// Cancels operations, and of groups all members, in whatever queues they are. A group takes no more members before its members are read,
-    /// so none is missed; a call that breaks off leaves a group that ends as cancelled, and the same call goes on with it.
+    /// so none is missed; if a call breaks off, workers that look at the group's queue go on with it.
     ///
     /// - Returns: one outcome for each operation, in order.
     package func cancelWithMembers(

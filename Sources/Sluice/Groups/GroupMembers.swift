@@ -20,14 +20,6 @@ extension EnqueueOptions {
                 "what starts with a completion cannot be in a group: it would count as removed after each run that fails; enqueue it at once, or let it wait in a group of its own"
             )
         }
-        if let dependency = dependencies.first(where: {
-            names.contains(DependencyName($0.id, queue: $0.queue ?? queueName))
-        }) {
-            throw OperationsError(
-                .invalidOption,
-                "the operation is to wait for group \(dependency.id) and to be a member of it, which would wait for this one"
-            )
-        }
         guard names.count <= GroupTerms.mostGroups else {
             throw OperationsError(
                 .invalidOption,
@@ -51,7 +43,7 @@ extension ProducerBroker where Self: OperatorBroker {
         guard operations.contains(where: { $0.links?.entering.isEmpty == false }) else {
             return try await enqueueWaiting(operations, queue: queue, progress: progress)
         }
-        let sorted = operations.map { $0.entering(from: queue) }
+        let sorted = try operations.map { operation throws(OperationsError) in try operation.entering(from: queue) }
         var announced = AnnouncedMembers()
         var outcomes = sorted.map { EnqueueOutcome.closedGroup($0.id) }
         do {
@@ -205,9 +197,19 @@ extension [NewOperation] {
 
 extension NewOperation {
     /// With its groups as its queue calls them.
-    fileprivate func entering(from queue: String) -> NewOperation {
+    ///
+    /// - Throws: `.invalidOption` if it is to wait for one of them, which would wait for it.
+    fileprivate func entering(from queue: String) throws(OperationsError) -> NewOperation {
         var operation = self
         let names = (links?.entering ?? []).map { DependencyName($0.id, queue: $0.queue == queue ? nil : $0.queue) }
+        let needed = (links?.after ?? []).map { DependencyName($0.id, queue: $0.queue == queue ? nil : $0.queue) }
+        if let group = names.first(where: needed.contains) {
+            throw OperationsError(
+                .invalidOption,
+                "the operation is to wait for group \(group) and to be a member of it, which would wait for this one",
+                id: id
+            )
+        }
         operation.links?.entering = names
         operation.links?.groups = names.filter { $0.queue == nil }.map(\.id)
         operation.links?.tells = Set(names.compactMap(\.queue)).sorted()

@@ -98,7 +98,7 @@ public struct OperationGroup: Sendable, DependencyConvertible {
     ///
     /// - Parameter reason: for people, kept with the group and its members.
     /// - Returns: what the cancel did.
-    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached. A part of the members may be cancelled then; call it again.
+    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached. A part of the members may be cancelled then; workers go on with it.
     @discardableResult
     public func cancel(reason: String = "") async throws -> CancelResult { try await reference.cancel(reason: reason) }
 

@@ -186,6 +186,8 @@ extension CommandLineTests {
             #expect(depending.code == 5 && depending.errors.contains("try:  sluice group add \(group)"), "\(depending)")
             let unknown = try await sluice("group", "add", group, plain, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
             #expect(unknown.code == 3 && unknown.errors.contains("01ARZ3NDEKTSV4RRFFQ69G5FAV"), "\(unknown.errors)")
+            let both = try await sluice("enqueue", "noop", "--after", group, "--group", group)
+            #expect(both.code == 64 && both.errors.contains("to be a member of it"), "\(both)")
             let waiting = try await sluice.enqueue("noop", "--after", group)
             let cycle = try await sluice("group", "add", group, waiting)
             #expect(cycle.code == 64 && cycle.errors.contains("\(waiting) waits for group"), "\(cycle.errors)")
