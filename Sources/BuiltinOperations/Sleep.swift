@@ -11,6 +11,7 @@ extension OperationHandler {
         }
         let start = ContinuousClock.now
         let end = start + .seconds(seconds)
+        if seconds > 1 { context.progress(0) }
         while ContinuousClock.now < end {
             try await Task.sleep(until: min(end, .now + .seconds(1)), clock: .continuous)
             let part = (ContinuousClock.now - start).inSeconds / seconds

@@ -171,7 +171,7 @@ struct SentinelTests {
         try await link.send(RedisCommand("SET", "k", "1")).expectSuccess()
         try await group.failOver()
         let next = try group.master()
-        try await eventually("the link leads to the new master", within: .seconds(20)) {
+        try await eventually("the link leads to the new master") {
             (try? await port(link, tls: tls)) == next.options.port
         }
         #expect(try await link.send(RedisCommand("GET", "k")).string == "1")

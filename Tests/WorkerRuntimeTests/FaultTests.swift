@@ -36,7 +36,7 @@ struct FaultTests {
         for number in 0..<60 { ids.append(try await harness.broker.put("count", tracked: number % 3 != 0)) }
         let failing = try await harness.broker.put("fail", retry: RetryPolicy(attempts: 3, base: .milliseconds(5)))
         #expect(
-            try await comesTrue(within: .seconds(30)) {
+            try await comesTrue {
                 let totals = try await harness.broker.snapshot(queue: "default", executingRows: 0).totals
                 return totals["finished"] == 60 && totals["dead"] == 1
             }

@@ -106,8 +106,14 @@ struct CommandLine: Sendable {
     func state(_ id: String) async throws -> String { try await detail(id)?.state.rawValue ?? "none" }
 
     /// Waits until an operation is in a state.
-    func reaches(_ state: String, _ id: String, within limit: Duration = .seconds(60)) async throws {
-        try await eventually("\(id) is \(state)", within: limit) { try await self.state(id) == state }
+    func reaches(_ state: String, _ id: String) async throws {
+        try await eventually("\(id) is \(state)") { try await self.state(id) == state }
+    }
+
+    /// Waits until the body of a `sleep` of more than a second has begun. It is `executing` earlier: from when it is claimed. A worker that is
+    /// stopped in between gives it back.
+    func begins(_ id: String) async throws {
+        try await eventually("\(id) has begun") { try await detail(id)?.progress != nil }
     }
 
     /// Operations in a state, over all queues.

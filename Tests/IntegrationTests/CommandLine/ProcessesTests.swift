@@ -37,7 +37,7 @@ extension CommandLineTests {
         func killed() async throws {
             let supervisor = try await start()
             let id = try await sluice.enqueue("sleep", "seconds:=2")
-            try await sluice.reaches("executing", id)
+            try await sluice.begins(id)
             let killed = Int64(Date().timeIntervalSince1970 * 1000)
             #expect(kill(try await process(of: id), SIGKILL) == 0)
             try await sluice.reaches("finished", id)
@@ -99,7 +99,7 @@ extension CommandLineTests {
         func signals() async throws {
             let supervisor = try await start("--drain-timeout", "5m")
             let ids = try await [sluice.enqueue("sleep", "seconds:=600"), sluice.enqueue("sleep", "seconds:=600")]
-            for id in ids { try await sluice.reaches("executing", id) }
+            for id in ids { try await sluice.begins(id) }
             supervisor.send(SIGTERM)
             try await eventually("both drain") { supervisor.errors.matches(of: /draining, up to/).count == 2 }
             supervisor.send(SIGTERM)
@@ -116,7 +116,7 @@ extension CommandLineTests {
         func supervisorKilled() async throws {
             let supervisor = try await start()
             let id = try await sluice.enqueue("sleep", "seconds:=2")
-            try await sluice.reaches("executing", id)
+            try await sluice.begins(id)
             supervisor.send(SIGKILL)
             #expect(await supervisor.outcome().code == 137)
             try await sluice.reaches("finished", id)

@@ -15,7 +15,7 @@ extension CommandLineTests {
         func drains(_ number: Int32) async throws {
             let worker = try await sluice.worker("-c", "1")
             let running = try await sluice.enqueue("sleep", "seconds:=2")
-            try await sluice.reaches("executing", running)
+            try await sluice.begins(running)
             worker.send(number)
             let outcome = await worker.outcome()
             #expect(outcome.code == 0, "\(outcome.errors)")
@@ -27,7 +27,7 @@ extension CommandLineTests {
             let worker = try await sluice.worker("-c", "2", "--drain-timeout", "10m")
             let short = try await sluice.enqueue("sleep", "seconds:=2")
             let long = try await sluice.enqueue("sleep", "seconds:=600")
-            for id in [short, long] { try await sluice.reaches("executing", id) }
+            for id in [short, long] { try await sluice.begins(id) }
             worker.send(SIGHUP)
             try await eventually("it drains") { worker.errors.contains("draining, up to 10m") }
             for _ in 0..<3 { worker.send(SIGHUP) }
@@ -72,7 +72,7 @@ extension CommandLineTests {
         func supervisor(_ number: Int32) async throws {
             let supervisor = try sluice.start(["worker", "-v", "--processes", "2", "-c", "1"])
             let ids = try await [sluice.enqueue("sleep", "seconds:=2"), sluice.enqueue("sleep", "seconds:=2")]
-            for id in ids { try await sluice.reaches("executing", id) }
+            for id in ids { try await sluice.begins(id) }
             supervisor.send(number)
             let outcome = await supervisor.outcome()
             #expect(outcome.code == 0, "\(outcome.errors)")
@@ -159,7 +159,7 @@ private struct FirstProcess {
 
     /// Waits until it does something with a signal.
     func handles(_ number: Int32) async throws {
-        try await eventually("a handler for signal \(number)", within: .seconds(20)) {
+        try await eventually("a handler for signal \(number)") {
             guard let pid, let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else {
                 return false
             }

@@ -72,8 +72,8 @@ extension CommandLineTests {
         @Test("stop: the worker drains and ends with 0, and one of the same name starts as usual")
         func stop() async throws {
             let worker = try await start("w1", "--drain-timeout", "60s")
-            let running = try await sluice.enqueue("sleep", "seconds:=1")
-            try await sluice.reaches("executing", running)
+            let running = try await sluice.enqueue("sleep", "seconds:=2")
+            try await sluice.begins(running)
             try await sluice.lines("workers", "stop", "w1")
             #expect(await worker.outcome().code == 0)
             #expect(try await sluice.state(running) == "finished")

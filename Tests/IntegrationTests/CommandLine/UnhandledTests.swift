@@ -84,7 +84,7 @@ extension CommandLineTests {
             let knowing = try await sluice.worker("-c", "1", "--lease", "10m", "--handler", "job=\(try writer(file))")
             let ignorant = try await sluice.worker("-c", "4", "--lease", "10m")
             _ = try await enqueue(0..<60)
-            try await eventually("all have run", within: .seconds(120)) {
+            try await eventually("all have run") {
                 try await snapshot().totals["finished"] == 60
             }
             #expect(try await snapshot().totals["started"] == 60)

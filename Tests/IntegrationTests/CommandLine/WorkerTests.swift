@@ -31,7 +31,7 @@ extension CommandLineTests {
             }
             let first = try start("first")
             let id = try await sluice.enqueue("sleep", "seconds:=600")
-            try await sluice.reaches("executing", id)
+            try await sluice.begins(id)
             first.send(SIGKILL)
             _ = await first.outcome()
             func states() async throws -> [String: String] {
@@ -75,7 +75,7 @@ extension CommandLineTests {
             let worker = try await sluice.worker("-c", "1")
             let running = try await sluice.enqueue("sleep", "seconds:=6")
             let waiting = try await sluice.enqueue("noop")
-            try await sluice.reaches("executing", running)
+            try await sluice.begins(running)
             worker.send(SIGTERM)
             let outcome = await worker.outcome()
             #expect(outcome.code == 0, "\(outcome.errors)")
@@ -93,7 +93,7 @@ extension CommandLineTests {
         func secondSignal() async throws {
             let worker = try await sluice.worker()
             let id = try await sluice.enqueue("sleep", "seconds:=600")
-            try await sluice.reaches("executing", id)
+            try await sluice.begins(id)
             worker.send(SIGTERM)
             try await eventually("it drains") { worker.errors.contains("draining, up to 30s") }
             let started = ContinuousClock.now
@@ -110,7 +110,7 @@ extension CommandLineTests {
         func drainTimeout() async throws {
             let worker = try await sluice.worker("--drain-timeout", "200ms")
             let id = try await sluice.enqueue("sleep", "seconds:=600")
-            try await sluice.reaches("executing", id)
+            try await sluice.begins(id)
             worker.send(SIGINT)
             #expect(await worker.outcome().code == 0)
             let record = try await sluice.json("show", id)
@@ -122,7 +122,7 @@ extension CommandLineTests {
         func crash() async throws {
             let first = try await sluice.worker("--lease", "3s")
             let ids = try await [sluice.enqueue("sleep", "seconds:=8"), sluice.enqueue("sleep", "seconds:=8")]
-            for id in ids { try await sluice.reaches("executing", id) }
+            for id in ids { try await sluice.begins(id) }
             let second = try await sluice.worker("--lease", "3s")
             first.send(SIGKILL)
             #expect(await first.outcome().code == 137)
@@ -147,7 +147,7 @@ extension CommandLineTests {
         func stopped() async throws {
             let first = try await sluice.worker("--lease", "2s")
             let id = try await sluice.enqueue("sleep", "seconds:=5")
-            try await sluice.reaches("executing", id)
+            try await sluice.begins(id)
             first.send(SIGSTOP)
             let second = try await sluice.worker("--lease", "2s")
             try await eventually("it is recovered") {
@@ -174,7 +174,7 @@ extension CommandLineTests {
             let sluice = CommandLine(server.endpoint)
             let worker = try await sluice.worker("--lease", "3s")
             let running = try await sluice.enqueue("sleep", "seconds:=6")
-            try await sluice.reaches("executing", running)
+            try await sluice.begins(running)
             server.crash()
             #expect(try await sluice("stats", "--connect-timeout", "300ms").code == 69)
             try server.restart()

@@ -164,7 +164,7 @@ struct ClusterTests {
         for queue in alive.prefix(3) {
             try await installation.succeed("enqueue", "noop", "-q", queue, "--wait", "--quiet")
         }
-        try await installation.awaitState("finished", of: "\(alive[0])/\(long)", within: .seconds(60))
+        try await installation.awaitState("finished", of: "\(alive[0])/\(long)")
         let shown = try await installation.show("\(alive[0])/\(long)")
         #expect(shown.delivery == 1 && shown.attempt == 1 && shown.errors.isEmpty)
         #expect(!worker.errors.contains("lease"), "\(worker.errors)")

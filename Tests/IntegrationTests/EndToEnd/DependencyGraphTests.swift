@@ -33,7 +33,7 @@ struct DependencyGraphTests {
         let stopped = workers.removeFirst()
         stopped.send(SIGSTOP)
         try ledger.open("last")
-        try await installation.awaitState("finished", of: last, within: .seconds(120))
+        try await installation.awaitState("finished", of: last)
         stopped.send(SIGCONT)
 
         let ids = [first] + middle + [last]
@@ -67,7 +67,7 @@ struct DependencyGraphTests {
         try await eventually("some have ended") { try await installation.counts()["finished"] ?? 0 > 50 }
         workers.removeFirst().send(SIGKILL)
         let ended = expected.count { $0 != .blocked }
-        try await eventually("all have ended that can", within: .seconds(120)) {
+        try await eventually("all have ended that can") {
             let counts = try await installation.counts()
             return counts["blocked"] == expected.count - ended
                 && ["finished", "dead", "cancelled"].reduce(0) { $0 + (counts[$1] ?? 0) } == ended

@@ -128,7 +128,7 @@ final class Installation: Sendable {
         try JSONDecoder().decode(Stats.self, from: Data(try await succeed("stats", "-o", "json").utf8))
     }
 
-    func awaitState(_ state: String, of id: String, within limit: Duration = .seconds(60)) async throws {
+    func awaitState(_ state: String, of id: String, within limit: Duration = patience) async throws {
         try await eventually("\(id) is \(state)", within: limit) { try await show(id).state == state }
     }
 
@@ -137,7 +137,7 @@ final class Installation: Sendable {
         try await eventually("\(id) is unhandled") { try await show(id).unhandled }
     }
 
-    func awaitStates(_ state: String, of ids: [String], within limit: Duration = .seconds(60)) async throws {
+    func awaitStates(_ state: String, of ids: [String], within limit: Duration = patience) async throws {
         try await eventually("\(ids.count) operations are \(state)", within: limit) {
             try await show(ids).allSatisfy { $0.state == state }
         }

@@ -31,7 +31,7 @@ struct SerialQueueTests {
         second.send(SIGSTOP)
         try await eventually("others go on") { try ledger.starts().count > 2 }
         try ledger.open("all")
-        try await installation.awaitStates("finished", of: ids + [gated], within: .seconds(120))
+        try await installation.awaitStates("finished", of: ids + [gated])
         second.send(SIGCONT)
         try await eventually("its log says so") { second.errors.contains("no longer owns the operation") }
 
