@@ -48,6 +48,7 @@ class Cluster:
         self.redis = None
         self.workers = []
         self.others = []
+        self.replica_link = None
         self.ids = []
         self.faults = 0
         self.clock = None
@@ -70,9 +71,9 @@ class Cluster:
         until(lambda: self._answers(), "redis-server answers", 60)
 
     @staticmethod
-    def _server(path, folder, *options, environment=None):
+    def _server(path, folder, *options, port=0, environment=None):
         return subprocess.Popen(
-            ["redis-server", "--port", "0", "--unixsocket", path, "--dir", str(folder), "--save", "", *options],
+            ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--unixsocket", path, "--dir", str(folder), "--save", "", *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=environment,
@@ -96,11 +97,14 @@ class Cluster:
 
     def is_replicated(self):
         """The replica has everything."""
+        return self._has_all(self.socket, self.replica_socket)
+
+    def _has_all(self, master, replica):
         try:
-            there = self.command("INFO", "replication", at=self.replica_socket)
+            there = self.command("INFO", "replication", at=replica)
         except (OSError, RuntimeError):
             return False
-        here = self.command("INFO", "replication")
+        here = self.command("INFO", "replication", at=master)
         return "master_link_status:up" in there and _field(here, "master_repl_offset") == _field(there, "slave_repl_offset")
 
     def fail_over(self):
@@ -181,8 +185,12 @@ class Cluster:
         return self.run("cancel", *ids, f"--wait={min(60, patience):.0f}s", check=check, timeout=120)
 
     def enqueue(self, count, body=":", name="exec", args=None, **fields):
-        line = json.dumps({"name": name, "args": args or {"argv": self.ledger.argv(body)}, **fields}) + "\n"
-        ids = self.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=line * count).stdout.split()
+        return self.enqueue_each([{"name": name, "args": args or {"argv": self.ledger.argv(body)}, **fields}] * count)
+
+    def enqueue_each(self, lines):
+        """The same for lines of a batch that differ."""
+        input = "".join(json.dumps(line) + "\n" for line in lines)
+        ids = self.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=input).stdout.split()
         self.ids += ids
         return ids
 
@@ -228,7 +236,7 @@ class Cluster:
             server.kill()
             server.wait()
         self.proxy.close()
-        if self.others:
+        if self.replica_link:
             self.replica_link.close()
 
 

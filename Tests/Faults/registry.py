@@ -6,7 +6,7 @@ A scenario raises, or leaves operations that the ledger and the records do not e
 import datetime
 import threading
 
-from cluster import LEASE, until
+from cluster import LEASE, Cluster, until
 
 SCENARIOS = {}
 
@@ -19,13 +19,13 @@ class TooSlow(Exception):
     """The machine was frozen, so the run says nothing. The scenario is run again."""
 
 
-def scenario(code, what, bound=None, redis=(), may_return=False, loses=False, clock=False):
+def scenario(code, what, bound=None, redis=(), may_return=False, loses=False, clock=False, place=Cluster):
     """bound: limit of a recovery in seconds; may_return: operations are given back, so that a delivery may start again under another fence;
-    loses: Redis itself forgets what it acknowledged; clock: Redis reads its time from a file."""
+    loses: Redis itself forgets what it acknowledged; clock: Redis reads its time from a file; place: the servers."""
 
     def register(function):
         function.code, function.what, function.bound, function.redis = code, what, bound, redis
-        function.may_return, function.loses, function.clock = may_return, loses, clock
+        function.may_return, function.loses, function.clock, function.place = may_return, loses, clock, place
         SCENARIOS[code] = function
         return function
 

@@ -16,29 +16,31 @@ from cluster import LEASE
 import scenarios  # noqa: F401 (each of these adds its own)
 import crowds  # noqa: F401
 import limits  # noqa: F401
+import nodes  # noqa: F401
 import servers  # noqa: F401
 from ledger import findings
 from registry import SCENARIOS, Skipped, TooSlow
 
-# Each breaks one rule (see ScriptMutants.swift) and must make this scenario fail.
-MUTANTS = {
-    "no-in-flight": "kill",
-    "no-fence": "late",
-    "cancel-by-message-only": "pubsub",
-    "no-sweeper": "kill",
-    "no-reconcile": "swallow",
-    "no-delivery-count": "poison",
-    "no-places": "serial",
-    "no-key-places": "limit-keys",
-    "no-key-rate": "key-rate",
-    "no-turns": "unique-keys",
-    "no-outbox": "dependencies",
-    "no-ask": "lost-relay",
-    "no-run-end": "children",
-    "no-silence": "groups",
-    "heartbeat-on-pool": "threads",
-    "no-schedule-takeover": "schedule",
-}
+# Each breaks one rule (see ScriptMutants.swift) and must make the scenario fail.
+MUTANTS = [
+    ("no-in-flight", "kill"),
+    ("no-fence", "late"),
+    ("cancel-by-message-only", "pubsub"),
+    ("no-sweeper", "kill"),
+    ("no-reconcile", "swallow"),
+    ("no-delivery-count", "poison"),
+    ("no-places", "serial"),
+    ("no-key-places", "limit-keys"),
+    ("no-key-rate", "key-rate"),
+    ("no-turns", "unique-keys"),
+    ("no-outbox", "dependencies"),
+    ("no-ask", "lost-relay"),
+    ("no-ask", "relay-failover"),
+    ("no-run-end", "children"),
+    ("no-silence", "groups"),
+    ("heartbeat-on-pool", "threads"),
+    ("no-schedule-takeover", "schedule"),
+]
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -113,7 +115,7 @@ def controls(options):
     """The harness itself under test. A control that stays green proves nothing, and fails."""
     cluster.patience = 15
     green = []
-    for mutant, code in MUTANTS.items():
+    for mutant, code in MUTANTS:
         print(f"{mutant:24} must break {code} …", end="", flush=True)
         row = {"operations": 0, "starts": 0, "faults": 0, "recoveries": []}
         wrong = once(SCENARIOS[code], options, 0, row, mutant)
@@ -128,7 +130,7 @@ def once(scenario, options, number, row, mutant=None):
     library = clock_library() if scenario.clock else None
     folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-faults."))
     wrong, recoveries = [], []
-    under_test = cluster.Cluster(options.binary, folder / "c", *scenario.redis, mutant=mutant, clock=library)
+    under_test = scenario.place(options.binary, folder / "c", *scenario.redis, mutant=mutant, clock=library)
     under_test.random = random.Random(f"{options.seed} {scenario.code} {number}")
     under_test.is_long = options.long
     under_test.storm_seconds = 360 if options.long else 40

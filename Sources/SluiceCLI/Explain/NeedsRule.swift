@@ -22,6 +22,13 @@ extension WaitRule {
         if links.isOpen { facts.append(.init("open", "its producer has not said all that it waits for")) }
         let stuck = unmet.first { $0.isStuck }
         let text = "it waits for \(QuantityText.grouped(waits)) \(waits == 1 ? "operation" : "operations")"
+        if stuck == nil, let lost = unmet.prefix(SituationReader.neededRead).first(where: situation.isLost) {
+            return WaitReason(
+                "\(text), of which \(lost.dependency.name) is not in its queue; after 10 minutes that counts as its removal",
+                facts,
+                fix: situation.wayWithout
+            )
+        }
         guard let stuck else {
             return WaitReason(text, facts, fix: unmet.first.map { ["explain", "\($0.dependency.name)"] })
         }
@@ -31,8 +38,7 @@ extension WaitRule {
             facts,
             fix: !isGone
                 ? situation.retry(of: stuck)
-                // What also waits for its turn at a key cannot be released.
-                : [situation.detail.waitsForTurn ? "cancel" : "release", situation.id]
+                : situation.wayWithout
         )
     }
 }
@@ -51,6 +57,14 @@ extension Situation {
         return isGroup(failed) ? ["retry", id] : retry(of: failed) + ["--tree"]
     }
 
+    /// What ends the wait for what never comes. What also waits for its turn at a key cannot be released.
+    fileprivate var wayWithout: [String] { [detail.waitsForTurn ? "cancel" : "release", id] }
+
+    /// Its queue has no such operation, and this one has heard of no end of it: that server has lost it in a failover.
+    fileprivate func isLost(_ need: OperationNeeds.Need) -> Bool {
+        need.dependency.queue != nil && need.state == nil && !need.hasHeard && needed[need.dependency.name] == nil
+    }
+
     /// What lets a dependency go on that has not finished.
     fileprivate func retry(of need: OperationNeeds.Need) -> [String] {
         let name = need.dependency.name
@@ -66,8 +80,9 @@ extension Situation {
         return "\(detail.title(view)), \(text)"
     }
 
-    /// The state of a dependency. Of one in another queue, what that says now, until an end of it was heard.
+    /// The state of a dependency, one of the first that were read. Of one in another queue, what that says now, until an end of it was heard.
     func stateText(of need: OperationNeeds.Need) -> String {
+        if isLost(need) { return "not there" }
         guard need.state == nil, !need.hasHeard, let detail = needed[need.dependency.name] else {
             return need.stateText
         }
