@@ -30,7 +30,7 @@ PORTS, PORTS_OF_A_LANE = 20_000, 2_500
 # Faults without a bound in seconds, or with a wide one. The others need a machine that does nothing else (scripts/faults runs all).
 FAULTS = (
     "none,after-effect,reset,swallow,cut,overlap,redis-kill,redis-late,readonly,full,rolling,scripts,"
-    "threads,stuck,many,processes,durability,failover,late-replica,evict,clock,serial,limit-keys,key-rate,unique-keys,unique-race,replace,dependencies,relay,lost-relay,children,groups,schedule"
+    "threads,stuck,many,processes,durability,failover,late-replica,evict,clock,serial,limit-keys,key-rate,unique-keys,unique-race,replace,dependencies,relay,lost-relay,relay-failover,children,groups,schedule"
 )
 
 

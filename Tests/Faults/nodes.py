@@ -1,5 +1,5 @@
 """Scenarios with queues on several servers: nodes of a Redis Cluster, two of which have replicas."""
-import json
+import os
 import random
 import socket
 
@@ -90,9 +90,10 @@ class Node:
 
 
 def free_port():
-    """Its nodes talk to each other on a port that is 10,000 higher."""
+    """One of the range in SLUICE_TEST_PORTS, FIRST-LAST. Nodes talk to each other on the port that is 10,000 higher."""
+    first, last = map(int, os.environ.get("SLUICE_TEST_PORTS", "25000-27499").split("-"))
     while True:
-        port = random.randrange(20_000, 32_000)
+        port = random.randint(first, last)
         with socket.socket() as one, socket.socket() as other:
             try:
                 one.bind(("127.0.0.1", port))
