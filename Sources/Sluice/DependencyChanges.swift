@@ -45,9 +45,6 @@ extension OperationHandle {
 }
 
 extension SluiceClient {
-    /// So many operations are looked at, at most, to see whether one would wait for itself.
-    private static let mostLookedAt = 20_000
-
     /// Changes what an operation waits for. An edge is written first and looked at then: of two that would close a cycle from two sides at once, at
     /// least one sees it, and takes its edge back.
     package func change(
@@ -65,7 +62,8 @@ extension SluiceClient {
         var new: [DependencyName] = []
         do {
             try await apply(reference, added, removed.map(name)) { new += $0 }
-            guard let other = try await first(of: new, thatWaitsFor: reference) else { return }
+            let own = DependencyName(reference.id, queue: reference.queue)
+            guard let other = try await broker.first(of: new, thatWaitsFor: own) else { return }
             throw OperationsError(
                 .invalidOption,
                 "\(other) waits for operation \(reference.id) already, or for what waits for it",
@@ -130,62 +128,5 @@ extension SluiceClient {
                 id: id
             )
         }
-    }
-
-    /// - Returns: one of these that waits for the operation, directly or not.
-    /// - Throws: `.refused` if there are too many operations to look at.
-    func first(
-        of names: [DependencyName],
-        thatWaitsFor reference: OperationReference
-    ) async throws -> DependencyName? {
-        let target = DependencyName(reference.id, queue: reference.queue)
-        /// By which of the names each was found.
-        var origins: [DependencyName: DependencyName] = [:]
-        for name in names { origins[DependencyName(name.id, queue: name.queue ?? reference.queue)] = name }
-        var layer = Array(origins.keys)
-        while !layer.isEmpty {
-            if let origin = origins[target] { return origin }
-            guard origins.count <= Self.mostLookedAt else {
-                throw OperationsError(
-                    .refused,
-                    "more than 20,000 operations are before operation \(reference.id) then: whether it would wait for itself cannot be seen",
-                    id: reference.id
-                )
-            }
-            var next: [DependencyName] = []
-            for (queue, names) in Dictionary(grouping: layer, by: \.queue) {
-                guard let queue else { continue }
-                for (name, needs) in try await unmetNeeds(of: names.map(\.id), queue: queue) {
-                    for need in needs where origins[need] == nil {
-                        origins[need] = origins[name]
-                        next.append(need)
-                    }
-                }
-            }
-            layer = next
-        }
-        return nil
-    }
-
-    /// What these wait for, or would if they were tried again; with queues.
-    private func unmetNeeds(
-        of ids: [OperationID],
-        queue: String
-    ) async throws -> [(name: DependencyName, needs: [DependencyName])] {
-        var found: [(name: DependencyName, needs: [DependencyName])] = []
-        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
-            let part = Array(ids[start..<min(start + Defaults.batch, ids.count)])
-            for detail in try await broker.details(part, queue: queue).compactMap({ $0 })
-            where detail.state != .finished && detail.links.unmetCount > 0 {
-                let links = detail.links
-                let needs =
-                    links.needCount <= links.needs.count
-                    ? links.needs.filter { !$0.isMet }.map(\.dependency.name)
-                    : try await broker.edges(.needs, of: detail.id, queue: queue)
-                let name = DependencyName(detail.id, queue: queue)
-                found.append((name, needs.map { DependencyName($0.id, queue: $0.queue ?? queue) }))
-            }
-        }
-        return found
     }
 }

@@ -44,6 +44,7 @@ extension ProducerBroker where Self: OperatorBroker {
             return try await enqueueWaiting(operations, queue: queue, progress: progress)
         }
         let sorted = try operations.map { operation throws(OperationsError) in try operation.entering(from: queue) }
+        try await refuseCycles(sorted, queue: queue)
         var announced = AnnouncedMembers()
         var outcomes = sorted.map { EnqueueOutcome.closedGroup($0.id) }
         do {
@@ -58,6 +59,24 @@ extension ProducerBroker where Self: OperatorBroker {
         for (place, group) in announced.closed { outcomes[place] = .closedGroup(group) }
         try await settle(sorted, outcomes, announced, queue: queue)
         return outcomes
+    }
+
+    /// - Throws: `.invalidOption` if a new member would wait for something that waits for its group.
+    private func refuseCycles(_ operations: [NewOperation], queue: String) async throws {
+        for (group, places) in operations.placesByGroup({ $0.links?.entering ?? [] }) {
+            let home = DependencyName(group.id, queue: group.queue ?? queue)
+            let needed = operations.needed(by: places).map { DependencyName($0.id, queue: $0.queue ?? queue) }
+            do {
+                guard let name = try await first(of: needed, thatWaitsFor: home) else { continue }
+                throw OperationsError(
+                    .invalidOption,
+                    "the operation is to be a member of group \(group.id) and to wait for operation \(name), which waits for that group",
+                    id: name.id
+                )
+            } catch let error as OperationsError where error.code == .refused {
+                // There are too many to look at.
+            }
+        }
     }
 
     /// An enqueue has thrown: what is not there leaves the groups that have heard of it. Where that cannot be known, these ask for it.
@@ -107,12 +126,12 @@ extension ProducerBroker where Self: OperatorBroker {
                 case .crowded, .unknownDependency, .closedGroup, .staleRun: removed.append(own)
                 }
             }
-            if let id = try await first(of: added.map(\.id), queue: queue, thatWaitsFor: home) {
+            if let name = try await first(of: added, thatWaitsFor: home) {
                 try? await remove(added.filter(new.contains), from: home)
                 throw OperationsError(
                     .invalidOption,
-                    "operation \(id) is there and waits for group \(group.id), which would wait for it",
-                    id: id
+                    "operation \(name.id) is there and waits for group \(group.id), which would wait for it",
+                    id: name.id
                 )
             }
             guard try await add(added, to: home, note: { _ in }) else {
@@ -124,21 +143,6 @@ extension ProducerBroker where Self: OperatorBroker {
             }
             try await remove(removed.filter(new.contains), from: home)
         }
-    }
-
-    private func first(
-        of ids: [OperationID],
-        queue: String,
-        thatWaitsFor group: DependencyName
-    ) async throws -> OperationID? {
-        func isGroup(_ name: DependencyName) -> Bool { name.id == group.id && (name.queue ?? queue) == group.queue }
-        for detail in try await allDetails(ids, queue: queue).compactMap({ $0 }) {
-            let links = detail.links
-            if links.needs.contains(where: { isGroup($0.dependency.name) }) { return detail.id }
-            guard links.needCount > links.needs.count else { continue }
-            if try await edges(.needs, of: detail.id, queue: queue).contains(where: isGroup) { return detail.id }
-        }
-        return nil
     }
 
     /// - Parameters:
@@ -192,6 +196,25 @@ extension [NewOperation] {
             for group in groups(operation) { places[group, default: []].append(place) }
         }
         return places.sorted { $0.key < $1.key }
+    }
+}
+
+extension [NewOperation] {
+    /// What the operations at these places wait for that is not among all of these, directly or by others of these.
+    fileprivate func needed(by places: [Int]) -> [DependencyName] {
+        guard contains(where: { $0.links?.after.isEmpty == false }) else { return [] }
+        let own = Dictionary(enumerated().map { ($1.id, $0) }) { first, _ in first }
+        var (seen, line, needed) = (Set(places), places, Set<DependencyName>())
+        while let place = line.popLast() {
+            for dependency in self[place].links?.after ?? [] {
+                if dependency.queue == nil, let other = own[dependency.id] {
+                    if seen.insert(other).inserted { line.append(other) }
+                } else {
+                    needed.insert(DependencyName(dependency.id, queue: dependency.queue))
+                }
+            }
+        }
+        return needed.sorted()
     }
 }
 

@@ -215,7 +215,8 @@ extension SluiceClient {
     /// - Throws: `.invalidOption` if one of the new members waits for the group, which takes all of them out again.
     private func refuseCycle(of members: [DependencyName], in group: OperationGroup) async throws {
         do {
-            guard let other = try await first(of: members, thatWaitsFor: group.reference) else { return }
+            let own = DependencyName(group.id, queue: group.queue)
+            guard let other = try await broker.first(of: members, thatWaitsFor: own) else { return }
             throw OperationsError(.invalidOption, "operation \(other) waits for group \(group.id)", id: group.id)
         } catch {
             _ = try? await broker.change(

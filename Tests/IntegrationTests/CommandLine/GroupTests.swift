@@ -186,11 +186,33 @@ extension CommandLineTests {
             #expect(depending.code == 5 && depending.errors.contains("try:  sluice group add \(group)"), "\(depending)")
             let unknown = try await sluice("group", "add", group, plain, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
             #expect(unknown.code == 3 && unknown.errors.contains("01ARZ3NDEKTSV4RRFFQ69G5FAV"), "\(unknown.errors)")
-            let both = try await sluice("enqueue", "noop", "--after", group, "--group", group)
-            #expect(both.code == 64 && both.errors.contains("to be a member of it"), "\(both)")
+            #expect(try await sluice.json("group", "show", group)["total"] == 1)
+        }
+
+        @Test("No member may wait for its group: not directly, not behind others of its batch or of another queue")
+        func cycles() async throws {
+            let group = try await open()
             let waiting = try await sluice.enqueue("noop", "--after", group)
-            let cycle = try await sluice("group", "add", group, waiting)
-            #expect(cycle.code == 64 && cycle.errors.contains("\(waiting) waits for group"), "\(cycle.errors)")
+            let behind = try await sluice.enqueue("noop", "-q", "mail", "--after", "default/\(waiting)")
+            let folder = try TemporaryDirectory()
+            let lines = [
+                #"{"name":"noop","id":"a","after":["\#(waiting)"]}"#,
+                #"{"name":"noop","id":"b","after":["a"],"group":"\#(group)"}"#,
+            ]
+            let batch = try folder.file("batch.jsonl", lines.joined(separator: "\n"))
+            for (arguments, text) in [
+                (["enqueue", "noop", "--after", group, "--group", group], "to be a member of it"),
+                (["enqueue", "noop", "--after", "mail/\(behind)", "--group", group], "which waits for that group"),
+                (["enqueue", "--batch", batch], "which waits for that group"),
+                (["group", "add", group, waiting], "\(waiting) waits for group"),
+                (["group", "add", group, "mail/\(behind)"], "\(behind) waits for group"),
+            ] {
+                let refused = await (try sluice.start(arguments)).outcome()
+                #expect(refused.code == 64 && refused.errors.contains(text), "\(arguments): \(refused.errors)")
+            }
+            #expect(try await sluice.json("group", "show", group)["total"] == 0)
+            let free = try await sluice.enqueue("noop")
+            try await sluice.lines("enqueue", "noop", "--after", free, "--group", group, "--quiet")
             #expect(try await sluice.json("group", "show", group)["total"] == 1)
         }
     }
