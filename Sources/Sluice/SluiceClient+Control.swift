@@ -124,7 +124,8 @@ extension SluiceClient {
         return try await broker.setLimits(limits, by: Self.identity, queue: queue)
     }
 
-    /// Makes dead, cancelled and expired operations ready with fresh attempts, and retrying or scheduled ones ready at once.
+    /// Makes dead, cancelled and expired operations ready with fresh attempts, and retrying or scheduled ones ready at once. Of a group that has not
+    /// ended well, and not been cancelled, it does so with all members that have ended without finishing, also of groups in it.
     ///
     /// - Parameters:
     ///   - ids: their ids.
@@ -132,9 +133,10 @@ extension SluiceClient {
     /// - Returns: what became of each, in order.
     @discardableResult
     public func retry(_ ids: [OperationID], queue: String = Defaults.queue) async throws -> [ChangeResult] {
-        try await inBatches(ids, queue: queue) { try await broker.retry($0, by: Self.identity, queue: queue) }.map(
-            ChangeResult.init
-        )
+        try await inBatches(ids, queue: queue) {
+            try await broker.retryWithMembers($0, by: Self.identity, queue: queue)
+        }
+        .map(ChangeResult.init)
     }
 
     /// Holds ready, scheduled and retrying operations: they are blocked, and none of them starts until it is released. An expiry goes on

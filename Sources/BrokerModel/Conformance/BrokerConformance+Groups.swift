@@ -93,6 +93,25 @@ extension BrokerConformance {
             try await bench.expectState(inner, .finished)
             try await bench.expectState(outer, .finished)
         },
+        ConformanceCheck("A member that is tried again opens all groups that it is in, also those around its own") {
+            bench in
+            let worker = try bench.worker()
+            let outermost = try await bench.group()
+            let outer = try await bench.group(in: outermost)
+            let inner = try await bench.group(in: outer)
+            let last = try await bench.dependent(on: [Dependency(outermost, onFailure: .hold)])
+            let member = try await bench.members(1, of: inner)[0]
+            let groups = [inner, outer, outermost]
+            for group in groups { try await bench.close(group) }
+            _ = try await bench.fail(try await bench.claimOne(worker), worker, .dead)
+            for group in groups { try await bench.expectState(group, .dead) }
+            _ = try await bench.broker.retry([member], by: "ann", queue: bench.queue)
+            for group in groups { try await bench.expectState(group, .blocked) }
+            try bench.expect(try await bench.existing(outer).links.missCount, 0, "none has failed now")
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            for group in groups { try await bench.expectState(group, .finished) }
+            try await bench.expectState(last, .ready)
+        },
         ConformanceCheck(
             "What was enqueued before can be a member, and a removed member counts as one that has not finished"
         ) {

@@ -15,6 +15,7 @@ struct StoredGroup {
 extension QueueModel {
     static let lookAgain: Int64 = 10_000
     static let deathCallbacks = 8
+    static let climbs = 200
 
     func takesMembers(_ id: OperationID) -> Bool {
         guard let stored = operations[id], stored.group != nil, stored.cancel == nil else { return false }
@@ -52,7 +53,7 @@ extension QueueModel {
         if let end = before?.end { noteMemberEnd(of: group, before: end, .finished) }
     }
 
-    /// It is tried again: its groups of this queue wait for it again.
+    /// It is tried again, or open again: its groups of this queue wait for it again.
     mutating func waitForRetry(of id: OperationID) {
         for group in operations[id]?.groups ?? [] {
             guard let need = needs[group]?[DependencyName(id)], need.policy == .member, need.end != nil,
@@ -73,7 +74,7 @@ extension QueueModel {
         operations[group]?.group?.deathCallbacks.append(id)
     }
 
-    /// It has ended as dead, and is blocked again.
+    /// It has ended as dead, and is blocked again. So are the groups that it is in, in each call those of the first 200.
     mutating func openGroupAgain(_ id: OperationID) {
         guard operations[id]?.record.state == .dead else { return }
         ended[.dead]?.remove(id)
@@ -83,6 +84,8 @@ extension QueueModel {
         operations[id]?.record.endedAt = 0
         blocked.insert(id, score: now)
         event(id, .blocked)
+        climbs += 1
+        if climbs <= Self.climbs { waitForRetry(of: id) }
     }
 
     private mutating func raiseSequence(of id: OperationID) {

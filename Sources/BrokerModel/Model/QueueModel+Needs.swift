@@ -201,6 +201,7 @@ extension QueueModel {
 
     /// Ends a call.
     mutating func announceStartable() {
+        climbs = 0
         if wasBlocked { wakeForReady() }
         announce(due: startableAt)
         (wasBlocked, startableAt) = (false, nil)

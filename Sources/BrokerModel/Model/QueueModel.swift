@@ -114,6 +114,8 @@ struct QueueModel {
     var openGroups = ScoredSet()
     /// Callbacks that are not needed any more, in this call.
     var needlessCallbacks: [OperationID] = []
+    /// How many groups this call has opened again.
+    var climbs = 0
 
     // Dependencies in other queues, see `QueueModel+Remote.swift`
     var remote: [DependencyName: RemoteOperation] = [:]

@@ -11,7 +11,6 @@ extension NeedsChanging {
     package func closeGroup(_ id: OperationID, by: String, queue: String) async throws -> NeedsOutcome {
         try await change(NeedsChange(id, part: .last), by: by, queue: queue)
     }
-
 }
 
 extension OperationCancelling where Self: EdgeReading {
@@ -44,5 +43,54 @@ extension OperationCancelling where Self: EdgeReading {
             }
         }
         return outcomes
+    }
+}
+
+extension OperatorBroker {
+    /// Retries operations, and of groups that are dead or have not ended all members that have ended without finishing, also of groups in
+    /// these.
+    ///
+    /// - Returns: one outcome for each operation, in order. For a group it is `done` if a member of it is tried again.
+    package func retryWithMembers(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
+        var seen: Set<DependencyName> = []
+        return try await retryWithMembers(ids, by: by, queue: queue, &seen)
+    }
+
+    private func retryWithMembers(
+        _ ids: [OperationID],
+        by: String,
+        queue: String,
+        _ seen: inout Set<DependencyName>
+    ) async throws -> [ChangeOutcome] {
+        var outcomes = try await retry(ids, by: by, queue: queue)
+        let refused = outcomes.indices.filter { [.refused(.dead), .refused(.blocked)].contains(outcomes[$0]) }
+        let details = try await allDetails(refused.map { ids[$0] }, queue: queue)
+        for (place, detail) in zip(refused, details) where detail?.isGroup == true {
+            guard seen.insert(DependencyName(ids[place], queue: queue)).inserted else { continue }
+            if try await retryMembers(of: ids[place], by: by, queue: queue, &seen) { outcomes[place] = .done }
+        }
+        return outcomes
+    }
+
+    /// - Returns: whether one of them is tried again.
+    private func retryMembers(
+        of group: OperationID,
+        by: String,
+        queue: String,
+        _ seen: inout Set<DependencyName>
+    ) async throws -> Bool {
+        var hasRetried = false
+        let members = try await edges(.needs, of: group, limit: .max, queue: queue)
+        for (home, names) in Dictionary(grouping: members, by: { $0.queue ?? queue }) {
+            for start in stride(from: 0, to: names.count, by: Defaults.batch) {
+                let part = names[start..<min(start + Defaults.batch, names.count)].map(\.id)
+                let failed = try await details(part, queue: home).compactMap { $0 }.filter {
+                    $0.isGroup ? [.dead, .blocked].contains($0.state) : $0.state.isTerminal && $0.state != .finished
+                }
+                let outcomes = try await retryWithMembers(failed.map(\.id), by: by, queue: home, &seen)
+                hasRetried = hasRetried || outcomes.contains(.done)
+            }
+        }
+        return hasRetried
     }
 }

@@ -102,6 +102,13 @@ public struct OperationGroup: Sendable, DependencyConvertible {
     @discardableResult
     public func cancel(reason: String = "") async throws -> CancelResult { try await reference.cancel(reason: reason) }
 
+    /// Runs again all members that have ended without finishing, also of groups in it. A dead group waits for them then, and may still finish.
+    ///
+    /// - Returns: `done` if a member is tried again; `refused` if there is none, or the group was cancelled.
+    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached. A part of the members may be tried again then.
+    @discardableResult
+    public func retry() async throws -> ChangeResult { try await client.retry([id], queue: queue)[0] }
+
     private var isNone: OperationsError {
         OperationsError(.notFound, "operation \(id) in queue \(queue) is no group", id: id)
     }

@@ -91,9 +91,9 @@ struct NeededGroup {
             return WaitReason(start, [fact], fix: ["explain", "\(need.dependency.name)"])
         }
         return WaitReason(
-            "\(title) is dead: retry its members",
+            "\(title) is dead: retry it",
             [fact],
-            fix: OperationNeeds.retryOfMembers(need.dependency.name)
+            fix: ["retry", "\(need.dependency.name)"]
         )
     }
 
@@ -113,9 +113,6 @@ extension OperationNeeds {
     fileprivate var members: String {
         "\(QuantityText.grouped(needCount)) \(needCount == 1 ? "member" : "members")"
     }
-
-    /// The words of a command. A group itself cannot be tried again.
-    static func retryOfMembers(_ group: DependencyName) -> [String] { ["retry", "-w", "group:\(group) state:dead"] }
 }
 
 extension GroupTerms {

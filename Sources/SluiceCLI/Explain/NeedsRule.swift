@@ -37,7 +37,7 @@ extension WaitRule {
             "\(text), of which \(stuck.dependency.name) \(isGone ? "is gone" : "is \(stuck.text)")",
             facts,
             fix: !isGone
-                ? situation.retry(of: stuck)
+                ? ["retry", "\(stuck.dependency.name)"]
                 : situation.wayWithout
         )
     }
@@ -46,15 +46,16 @@ extension WaitRule {
 extension Situation {
     /// What runs again what has ended, or shows its result; nil = nothing does.
     var wayBack: [String]? {
-        if detail.isGroup { return state == .dead ? OperationNeeds.retryOfMembers(DependencyName(detail.id)) : nil }
+        if detail.isGroup, state != .dead { return nil }
         if state == .finished { return ["result", id] }
         guard detail.cancel?.by == "dependency", let failed = detail.links.needs.first(where: { $0.isStuck }) else {
             return ["retry", id]
         }
         // A retry would wait for what is gone; a new operation waits for nothing.
         guard failed.state != nil else { return ["rerun", id] }
-        // It waits then until members of the group were tried again.
-        return isGroup(failed) ? ["retry", id] : retry(of: failed) + ["--tree"]
+        // It waits then until the group was tried again.
+        let isGroup = needed[failed.dependency.name]?.isGroup ?? false
+        return isGroup ? ["retry", id] : ["retry", "\(failed.dependency.name)", "--tree"]
     }
 
     /// What ends the wait for what never comes. What also waits for its turn at a key cannot be released.
@@ -64,14 +65,6 @@ extension Situation {
     fileprivate func isLost(_ need: OperationNeeds.Need) -> Bool {
         need.dependency.queue != nil && need.state == nil && !need.hasHeard && needed[need.dependency.name] == nil
     }
-
-    /// What lets a dependency go on that has not finished.
-    fileprivate func retry(of need: OperationNeeds.Need) -> [String] {
-        let name = need.dependency.name
-        return isGroup(need) ? OperationNeeds.retryOfMembers(name) : ["retry", "\(name)"]
-    }
-
-    private func isGroup(_ need: OperationNeeds.Need) -> Bool { needed[need.dependency.name]?.isGroup ?? false }
 
     /// `executing`, `group nightly, blocked (hold)`
     fileprivate func text(of need: OperationNeeds.Need) -> String {

@@ -40,16 +40,9 @@ package struct GroupSummary: Sendable {
         return "\(bar) \(QuantityText.grouped(progress.ended))/\(QuantityText.grouped(progress.total))"
     }
 
-    /// What runs its failed members again.
-    var retry: String { Self.command("retry", id) }
-
     /// Why a verb does nothing with a group, as a message that follows its id.
     static func refusal(of verb: String, _ id: OperationID) -> String {
-        "is a group: \(verb) its members: \(command(verb, id))"
-    }
-
-    private static func command(_ verb: String, _ id: OperationID) -> String {
-        "\(Program.name) \(verb) -w group:\(id)"
+        "is a group: \(verb) its members: \(Program.name) \(verb) -w group:\(id)"
     }
 }
 

@@ -72,7 +72,7 @@ package struct GroupShowVerb: GroupVerb {
             lines.append("  cancelled  \(time(cancel.requestedAt)) by \(cancel.by)\(reason)")
         }
         if progress.isOpen, !detail.state.isTerminal { lines.append("  lease      \(Self.lease(group.terms))") }
-        return lines + failures(group, states)
+        return lines + failures(group, states, invocation.view)
     }
 
     private static func failed(_ progress: GroupProgress) -> String {
@@ -85,20 +85,21 @@ package struct GroupShowVerb: GroupVerb {
         return "\(participle) if nothing is added for \(time)"
     }
 
-    private func failures(_ group: GroupSummary, _ states: MemberStates) -> [String] {
+    private func failures(_ group: GroupSummary, _ states: MemberStates, _ view: PayloadView) -> [String] {
         guard !states.failed.isEmpty else { return [] }
         var lines = ["not finished"]
         for member in states.failed {
             let place = member.queue == group.queue ? "" : "\(member.queue)/"
-            let reason = MemberStates.reason(member)
+            let reason = member.isGroup ? "" : MemberStates.reason(member)
             lines.append(
-                "  \(place)\(member.id) \(member.envelope.name) \(member.state.rawValue)\(reason.isEmpty ? "" : ": \(reason)")"
+                "  \(place)\(member.id) \(member.title(view)) \(member.state.rawValue)\(reason.isEmpty ? "" : ": \(reason)")"
             )
         }
         let more = group.progress.failed - states.failed.count
         if more > 0 { lines.append("  … and \(QuantityText.grouped(more)) more") }
         // What was cancelled with its group is not to be run again because of a hint.
-        guard states.failed.contains(where: { $0.state == .dead }) else { return lines }
-        return lines + ["  try:  \(Program.name) errors group:\(group.id)", "        \(group.retry)"]
+        guard let dead = states.failed.first(where: { $0.state == .dead }) else { return lines }
+        let why = dead.isGroup ? "group show \(dead.queue)/\(dead.id)" : "errors group:\(group.id)"
+        return lines + ["  try:  \(Program.name) \(why)", "        \(Program.name) retry \(group.id)"]
     }
 }

@@ -16,6 +16,7 @@ package struct RetryVerb: ChangeVerb {
                   \(Program.name) retry 7QK2MX --tree
                   \(Program.name) list -o id --limit 200 state:dead tag:test | \(Program.name) retry -
 
+                Of a group, all members run again that have ended without finishing. \
                 --tree also runs what was cancelled because these have failed; it waits for them. \
                 Errors and log stay. The attempts of an ended operation begin at 1. A query without a state leaves out scheduled \
                 operations, whose time a producer has chosen.

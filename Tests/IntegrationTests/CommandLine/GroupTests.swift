@@ -84,7 +84,7 @@ extension CommandLineTests {
             try await sluice.reaches("finished", onEnd)
             #expect(try await sluice.state(onSuccess) == "blocked")
             let shown = try await sluice("group", "show", group).output
-            #expect(shown.contains("mail/\(member) exec dead") && shown.contains("retry -w group:\(group)"), "\(shown)")
+            #expect(shown.contains("mail/\(member) exec dead") && shown.contains("retry \(group)"), "\(shown)")
             #expect(try await sluice.json("group", "show", group)["failedMembers"]?.arrayValue?.count == 1)
             let late = try await sluice("enqueue", "noop", "--on-end", group)
             #expect(late.code == 5 && late.errors.contains("has ended, dead"), "\(late.errors)")
@@ -187,6 +187,47 @@ extension CommandLineTests {
             let unknown = try await sluice("group", "add", group, plain, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
             #expect(unknown.code == 3 && unknown.errors.contains("01ARZ3NDEKTSV4RRFFQ69G5FAV"), "\(unknown.errors)")
             #expect(try await sluice.json("group", "show", group)["total"] == 1)
+        }
+
+        @Test(
+            "retry of a dead group runs the failed members again, also in groups in it and in other queues, and no others"
+        )
+        func retry() async throws {
+            let folder = try TemporaryDirectory()
+            let group = try await open()
+            let inner = try await open("--group", group, "-q", "mail")
+            let repaired = folder.path("repaired")
+            func failing(_ queue: String) async throws -> String {
+                try await sluice.enqueue(
+                    "-q",
+                    queue,
+                    "--attempts",
+                    "1",
+                    "--group",
+                    "mail/\(inner)",
+                    "--",
+                    "test",
+                    "-e",
+                    repaired
+                )
+            }
+            let failed = try await [failing("mail"), failing("images")]
+            let good = try await sluice.enqueue("noop", "--group", group)
+            for id in [inner, group] { try await sluice.lines("group", "close", id) }
+            let worker = try await sluice.worker("-q", "default,mail,images", "--allow", "exec")
+            #expect(try await sluice("group", "wait", group).code == 1)
+            let shown = try await sluice("group", "show", group).output
+            #expect(shown.contains("mail/\(inner) group nightly dead") && shown.contains("retry \(group)"), "\(shown)")
+
+            _ = try folder.file("repaired", "")
+            #expect(try await sluice("retry", group).output.contains("\(group) retried"))
+            try await sluice.reaches("finished", group)
+            for id in failed { #expect(try await sluice.json("show", id)["errors"]?.arrayValue?.count == 1) }
+            #expect(try await sluice.json("show", good)["fence"] == 1)
+            let again = try await sluice("retry", group)
+            #expect(again.code == 5 && again.errors.contains("is a group"), "\(again)")
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
         }
 
         @Test("No member may wait for its group: not directly, not behind others of its batch or of another queue")

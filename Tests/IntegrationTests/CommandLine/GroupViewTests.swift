@@ -116,8 +116,8 @@ extension CommandLineTests {
             try await work()
             #expect(try await sluice.state("\(group.id)") == "dead")
             let stuck = try #require(try await reasons(success).first)
-            let retry = "sluice retry -w 'group:\(group.id) state:dead'"
-            #expect(stuck["text"]?.stringValue == "group nightly is dead: retry its members")
+            let retry = "sluice retry \(group.id)"
+            #expect(stuck["text"]?.stringValue == "group nightly is dead: retry it")
             #expect(stuck["fix"]?.stringValue == retry)
             let fact = stuck["facts"]?[0]?["text"]?.stringValue
             #expect(fact == "\(group.id), dead, 2 of 2 members have ended, 1 of these has not finished")

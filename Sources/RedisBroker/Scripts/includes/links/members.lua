@@ -13,10 +13,10 @@
 local members_of_groups
 local function group_members()
   if members_of_groups then return members_of_groups end
-  local members, CANCEL_AGAIN = { IN_ALL = 100000 }, 10000
+  local members, CANCEL_AGAIN, CLIMBS = { IN_ALL = 100000 }, 10000, 200
   members_of_groups = members
   -- Of groups that this call has found: how many they still take. And those that it has opened again and renewed.
-  local room, is_renewed = {}, {}
+  local room, is_renewed, climbs = {}, {}, 0
 
   -- Its settings; nil = it is none.
   function members.group_of(id, head) return is_linked(head) and call('HGET', extras_key(id), 'group') or nil end
@@ -49,7 +49,8 @@ local function group_members()
     end
   end
 
-  -- It has ended as dead, and is blocked again. The new sequence makes its next end count.
+  -- It has ended as dead, and is blocked again. The new sequence makes its next end count. So are the groups that it is in, in each call those of the first
+  -- 200: the others stay dead until its next end.
   function members.open_again(id, head)
     if state_of(head) ~= 'd' then return end
     leave_ended(id, head, 'd')
@@ -57,6 +58,8 @@ local function group_members()
     enter_needing(id, with_sequence(head, call('HINCRBY', META, 'sequence', 1)))
     add('notEnqueued', 1)
     add('reopened', 1)
+    climbs = climbs + 1
+    if climbs <= CLIMBS then members.wait_for_retry(id) end
   end
 
   -- A need of a group is met no more: its member is there anew, or is tried again.
@@ -83,7 +86,7 @@ local function group_members()
     call('ZADD', dependents_key(id), format('%.0f', sequence_of(header) - 1), group)
   end
 
-  -- It is tried again: its groups of this queue wait for it again.
+  -- It is tried again, or open again: its groups of this queue wait for it again.
   function members.wait_for_retry(id)
     for group in string.gmatch(call('HGET', extras_key(id), 'groups') or '', '%w+') do
       local head, policy, before = head_of(group), read_need(call('HGET', needs_key(group), id))
