@@ -27,7 +27,7 @@ PROGRESS = 60
 stopping = threading.Event()
 PORTS, PORTS_OF_A_LANE = 20_000, 2_500
 
-# Faults without a bound in seconds, or with a wide one. The others need a machine that does nothing else (scripts/faults runs all).
+# Faults whose times are not what they are about. The others need a machine that does nothing else (scripts/faults runs all).
 FAULTS = (
     "none,after-effect,reset,swallow,cut,overlap,redis-kill,redis-late,readonly,full,rolling,scripts,"
     "threads,stuck,many,processes,durability,failover,late-replica,evict,clock,serial,limit-keys,key-rate,unique-keys,unique-race,replace,dependencies,relay,lost-relay,relay-failover,children,groups,schedule"
@@ -110,7 +110,7 @@ def lanes():
             # Each program as the user of its role, with the permissions that `sluice config acl` prints; ACL LOG must be empty after each
             # test. In the other steps programs are the default user.
             tests("IntegrationTests", " with minimal permissions", SLUICE_TEST_USERS="1"),
-            Step("Faults", "scripts/faults", "--binary", SLUICE, "--only", FAULTS),
+            Step("Faults", "scripts/faults", "--binary", SLUICE, "--unbounded", "--only", FAULTS),
             Step("Negative controls of the faults", "scripts/faults", "--binary", SLUICE, "--mutants"),
             Step("JSON schemas", "scripts/check-schema", SLUICE),
         ],

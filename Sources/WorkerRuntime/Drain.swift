@@ -72,8 +72,9 @@ final class StopRequest: Sendable {
 struct Drain: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
-    /// How long the last steps may take, each.
-    private static let flush: Duration = .milliseconds(500)
+    /// How long the first steps may take, each, and the last ones together. Redis may be slow; where it is away, the worker ends all the same.
+    private static let firstStep: Duration = .seconds(2)
+    private static let lastSteps: Duration = .seconds(5)
     /// With `abandon`, everything together stays below two seconds: bodies may end until the first instant after the request,
     /// the outbox is sent until the second; then there are three steps that take this long at most.
     private static let abandonedBodies: Duration = .milliseconds(600)
@@ -82,7 +83,10 @@ struct Drain: Sendable {
     let core: WorkerCore
     let stopping: StopRequest
 
-    func run() async {
+    /// Stops everything that runs, and sends what there is to send.
+    ///
+    /// - Returns: until when `finish` may take.
+    func run() async -> ContinuousClock.Instant {
         let unclaimed = core.change { queue, _ -> [String] in
             queue.phase = .draining
             for index in queue.members.indices { queue.returnWaiting(index) }
@@ -97,47 +101,49 @@ struct Drain: Sendable {
         await wait(until: .now + core.configuration.cancelGrace, orAbandoned: true) { running.isEmpty }
         if let at = stopping.abandonedAt { await wait(until: at + Self.abandonedBodies) { running.isEmpty } }
         returnRunning()
-        await wait(until: stopping.abandonedAt.map { $0 + Self.abandonedFlush } ?? .now + Self.flush) {
-            core.holdsNothing
-        }
+        let end = Instant.now + Self.lastSteps
+        await wait(until: end, abandoned: Self.abandonedFlush) { core.holdsNothing }
         core.change { queue, _ in queue.phase = .stopped }
         logRest()
+        return end
     }
 
     /// Answers that are still to come may bring operations. Redis may be away, so this is short.
     private func untilNothingMoreComes() async {
-        let nothingMore = { [core] in !core.queue.withLock { $0.mayBeGivenMore } }
-        await wait(until: .now + step, orAbandoned: stopping.current == .drain, nothingMore)
-        if let at = stopping.abandonedAt { await wait(until: at + Self.abandonedStep, nothingMore) }
+        await wait(until: .now + Self.firstStep, abandoned: Self.abandonedStep) {
+            !core.queue.withLock { $0.mayBeGivenMore }
+        }
     }
 
     /// Ends the loops and the heartbeat, and then gives up the leases of queues in which nothing is left: a beat still under way
     /// would bring them back. A call that hangs is left behind.
-    func finish(_ loops: Task<Void, Never>, _ heartbeat: Heartbeat) async {
+    func finish(_ loops: Task<Void, Never>, _ heartbeat: Heartbeat, until end: ContinuousClock.Instant) async {
         loops.cancel()
-        await within(step) { await loops.value }
-        guard await within(step, { await heartbeat.stop() }) else {
+        await within(end) { await loops.value }
+        guard await within(end, { await heartbeat.stop() }) else {
             return core.logger.warning("the heartbeat did not stop in time: the leases expire by themselves")
         }
         let free = core.queue.withLock { queue in
             queue.members.enumerated().filter(\.element.lease.held.isEmpty).map { ($0.offset, $0.element.share.name) }
         }
         let figures = Dictionary(uniqueKeysWithValues: free.map { ($1, core.figures.takeAll($0)) })
-        await withinStep(forEach: free.map(\.1)) { name in
+        await within(end, forEach: free.map(\.1)) { name in
             try? await core.broker.retire(worker: core.id, figures: figures[name] ?? [], queue: name)
         }
     }
 
-    private var step: Duration { stopping.current == .abandon ? Self.abandonedStep : Self.flush }
-
     /// There may be work that this worker was called for and will not do: somebody else should look.
     private func passOn(_ names: [String]) async {
-        await withinStep(forEach: names) { try? await core.broker.wake(queue: $0) }
+        await within(.now + Self.firstStep, forEach: names) { try? await core.broker.wake(queue: $0) }
     }
 
     /// Does something for each queue, for all of them at once: there may be a thousand.
-    private func withinStep(forEach names: [String], _ body: @escaping @Sendable (String) async -> Void) async {
-        await within(step) {
+    private func within(
+        _ end: Instant,
+        forEach names: [String],
+        _ body: @escaping @Sendable (String) async -> Void
+    ) async {
+        await within(end) {
             await withTaskGroup(of: Void.self) { group in
                 for name in names { group.addTask { await body(name) } }
             }
@@ -175,6 +181,12 @@ struct Drain: Sendable {
         await requests.value
     }
 
+    /// Waits until the condition holds or the deadline has passed; after an abandon, or when one comes, no longer than so long after it.
+    private func wait(until deadline: Instant, abandoned: Duration, _ condition: () -> Bool) async {
+        if stopping.current != .abandon { await wait(until: deadline, orAbandoned: true, condition) }
+        if let at = stopping.abandonedAt { await wait(until: at + abandoned, condition) }
+    }
+
     private func logRest() {
         for operation in core.queue.withLock({ $0.members.flatMap { Array($0.lease.held.values) } }) {
             core.logger.warning(
@@ -184,21 +196,25 @@ struct Drain: Sendable {
         }
     }
 
-    /// Waits for the body's end, but no longer than the limit.
+    /// Waits for the body's end, but no longer than the deadline, and after an abandon only for a step.
     ///
     /// - Returns: whether it has ended.
     @discardableResult
-    private func within(_ limit: Duration, _ body: @escaping @Sendable () async -> Void) async -> Bool {
-        let end = Signal()
-        let hasEnded = Mutex(false)
+    private func within(_ deadline: Instant, _ body: @escaping @Sendable () async -> Void) async -> Bool {
+        let hasEnded = Atomic<Bool>(false)
         let task = Task {
             await body()
-            hasEnded.withLock { $0 = true }
-            end.raise()
+            hasEnded.store(true, ordering: .releasing)
+            core.calm.raise()
         }
-        await end.wait(until: .now + limit)
+        if stopping.current != .abandon {
+            await wait(until: deadline, orAbandoned: true) { hasEnded.load(ordering: .acquiring) }
+        }
+        if stopping.current == .abandon {
+            await wait(until: .now + Self.abandonedStep) { hasEnded.load(ordering: .acquiring) }
+        }
         task.cancel()
-        return hasEnded.withLock { $0 }
+        return hasEnded.load(ordering: .acquiring)
     }
 }
 

@@ -26,7 +26,7 @@ class TimedOut(Exception):
     pass
 
 
-def until(condition, what, seconds=90):
+def until(condition, what, seconds=300):
     """Waits for a condition that others bring about; returns how long it took."""
     begin, seconds = time.monotonic(), min(seconds, patience)
     while not condition():
@@ -68,7 +68,7 @@ class Cluster:
     def start_redis(self):
         faked = {"LD_PRELOAD": str(self.clock_library), "SLUICE_CLOCK": str(self.clock)} if self.clock else {}
         self.redis = self._server(self.socket, self.folder, *self.redis_options, environment={**os.environ, **faked})
-        until(lambda: self._answers(), "redis-server answers", 60)
+        until(lambda: self._answers(), "redis-server answers")
 
     @staticmethod
     def _server(path, folder, *options, port=0, environment=None):
@@ -93,7 +93,7 @@ class Cluster:
         self.replica_link = Proxy(self.socket)
         self.others.append(self._server(self.replica_socket, folder, "--replicaof", "127.0.0.1", str(self.replica_link.port),
                                         "--repl-diskless-sync-delay", "0"))
-        until(self.is_replicated, "the replica follows", 30)
+        until(self.is_replicated, "the replica follows")
 
     def is_replicated(self):
         """The replica has everything."""
@@ -132,7 +132,7 @@ class Cluster:
     def command(self, *arguments, at=None):
         self.faults += arguments[0] in ("CONFIG", "CLIENT", "REPLICAOF", "SCRIPT")
         with socket.socket(socket.AF_UNIX) as link:
-            link.settimeout(10)
+            link.settimeout(60)
             link.connect(at or self.socket)
             parts = [str(a).encode() for a in arguments]
             link.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
@@ -162,9 +162,11 @@ class Cluster:
         self.faults += 1
         process.send_signal(number)
 
-    def run(self, *arguments, input=None, check=True, timeout=60):
+    def run(self, *arguments, input=None, check=True, timeout=300, connect_timeout="20s"):
+        # A command ends if it is not connected within two seconds, which is little on a busy machine.
+        patient = {"SLUICE_CONNECT_TIMEOUT": connect_timeout}
         done = subprocess.run(
-            [self.binary, *arguments], env=self.environment(), input=input, capture_output=True, text=True, timeout=timeout
+            [self.binary, *arguments], env=self.environment() | patient, input=input, capture_output=True, text=True, timeout=timeout
         )
         if check and done.returncode != 0:
             raise RuntimeError(f"sluice {' '.join(arguments)}: {done.returncode}\n{done.stderr}")
@@ -221,7 +223,7 @@ class Cluster:
     def ended(self):
         return sum(self.total(name) for name in ("finished", "dead", "cancelled", "expired"))
 
-    def drain(self, seconds=60):
+    def drain(self, seconds=300):
         return until(lambda: self.ended() >= len(self.ids), f"{len(self.ids)} operations end", seconds)
 
     def close(self):

@@ -88,7 +88,7 @@ def overlap(cluster):
     for _ in range(2):
         cluster.worker(500, verb="test-worker", through_proxy=True)
     ids = cluster.enqueue(30_000 if cluster.is_long else 4000, name="test.spin", args={"seconds": 0, "ledger": str(cluster.ledger.path)})
-    cluster.drain(300)
+    cluster.drain()
     no_worker_died(cluster)
     starts = cluster.ledger.by_id()
     twice = [id for id in ids if len(starts[id]) != 1]

@@ -11,13 +11,13 @@ class Nodes(Cluster):
     """Three masters, so that two are a majority, and replicas of the first two. `queues` are on these two, in their order."""
 
     def start_redis(self):
-        options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-replica-no-failover", "yes",
+        options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "15000", "--cluster-replica-no-failover", "yes",
                    "--cluster-config-file", "nodes.conf", "--repl-diskless-sync-delay", "0", *self.redis_options)
         self.nodes = [Node(self, f"n{number}", *options) for number in range(5)]
         self.masters, self.replicas = self.nodes[:3], dict(zip(self.nodes, self.nodes[3:]))
         self.socket, self.redis, *self.others = self.nodes[0].socket, *(node.process for node in self.nodes)
         for node in self.nodes:
-            until(node.answers, "redis-server answers", 60)
+            until(node.answers, "redis-server answers")
         for number, node in enumerate(self.nodes):
             node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
             if node in self.masters:
@@ -132,14 +132,21 @@ def lose_the_last(cluster, dying, first, second):
     master = dict(zip(cluster.queues, cluster.replicas))[dying]
     pairs = Pairs(cluster, first, second, 120)
     until(lambda: sum(id in cluster.ledger.by_id() for id in pairs.second) >= 10, "some start that have waited")
-    until(lambda: cluster.is_replicated(master), "the replica has everything", 30)
+    # So that enough is left to do, however long these steps take.
+    for queue in (first, second):
+        cluster.run("queue", "pause", queue)
+    until(lambda: cluster.is_replicated(master), "the replica has everything")
     cluster.hold_back(master)
     late = Pairs(cluster, first, second, 6)
     before = set(cluster.ledger.by_id())
+    for queue in (first, second):
+        cluster.run("queue", "resume", queue)
     until(lambda: sum(id in cluster.ledger.by_id() and id not in before for id in pairs.second) >= 20, "more start that have waited")
     cluster.fail_over_from(master)
     forgotten = late.first if dying == first else late.second
     until(lambda: cluster.run("stats", check=False).returncode == 0, "the other servers know of it")
+    # The replica has heard of the pause, and not of its end.
+    cluster.run("queue", "resume", dying)
     assert not cluster.records(forgotten), "the replica was not late: this proves nothing"
     ids = pairs.first + pairs.second + [id for id in late.first + late.second if id not in forgotten]
     # Each of these waits for what is forgotten, unless it has run before.
@@ -149,7 +156,7 @@ def lose_the_last(cluster, dying, first, second):
         return {id for id, record in cluster.records(ids).items() if record["endedAt"] is None}
 
     try:
-        until(lambda: waiting() <= left, "all have ended that can", 120)
+        until(lambda: waiting() <= left, "all have ended that can")
     except TimedOut:
         stuck = (waiting() - left).pop()
         raise AssertionError(f"{stuck} does not end: " + cluster.run("explain", stuck, check=False).stdout) from None

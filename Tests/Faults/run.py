@@ -19,7 +19,7 @@ import limits  # noqa: F401
 import nodes  # noqa: F401
 import servers  # noqa: F401
 from ledger import findings
-from registry import SCENARIOS, Skipped, TooSlow
+from registry import SCENARIOS, Skipped, TooSlow, Unproven
 
 # Each breaks one rule (see ScriptMutants.swift) and must make the scenario fail.
 MUTANTS = [
@@ -37,7 +37,7 @@ MUTANTS = [
     ("no-ask", "lost-relay"),
     ("no-ask", "relay-failover"),
     ("no-run-end", "children"),
-    ("no-silence", "groups"),
+    ("no-silence", "groups", 60),
     ("heartbeat-on-pool", "threads"),
     ("no-schedule-takeover", "schedule"),
 ]
@@ -54,6 +54,7 @@ def main():
     parser.add_argument("--binary", default=root / ".build/release/sluice")
     parser.add_argument("--report", nargs="?", const=root / "docs/reliability.md", metavar="FILE", help="write docs/reliability.md")
     parser.add_argument("--mutants", action="store_true", help="negative controls (debug build): each must make its scenario fail")
+    parser.add_argument("--unbounded", action="store_true", help="do not check bounds of recovery: the machine does other things meanwhile")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     options.seeds = options.seeds or (5 if options.long else 1)
@@ -104,7 +105,7 @@ def steadily(scenario, options, number, row):
             return once(scenario, options, number, row)
         except TooSlow as reason:
             print(f" again: {reason} …", end="", flush=True)
-    raise Skipped("the machine was frozen in three runs")
+    raise Skipped("the machine was too slow in three runs")
 
 
 def recovery(row):
@@ -113,12 +114,11 @@ def recovery(row):
 
 def controls(options):
     """The harness itself under test. A control that stays green proves nothing, and fails."""
-    cluster.patience = 15
     green = []
-    for mutant, code in MUTANTS:
+    for mutant, code, *patience in MUTANTS:
         print(f"{mutant:24} must break {code} …", end="", flush=True)
         row = {"operations": 0, "starts": 0, "faults": 0, "recoveries": []}
-        wrong = once(SCENARIOS[code], options, 0, row, mutant)
+        wrong = broken(SCENARIOS[code], options, row, mutant, *patience)
         print(f" {'it does: ' + wrong[0][:90] if wrong else 'IT DOES NOT'}", flush=True)
         if not wrong:
             green.append(mutant)
@@ -126,11 +126,25 @@ def controls(options):
     return 1 if green else 0
 
 
-def once(scenario, options, number, row, mutant=None):
+def broken(scenario, options, row, mutant, patience=20):
+    for number in range(3):
+        try:
+            return once(scenario, options, number, row, mutant, patience)
+        except Unproven:
+            continue
+        except TooSlow as reason:
+            # What a frozen machine excuses is also what a broken rule does.
+            return [str(reason)]
+    return []
+
+
+def once(scenario, options, number, row, mutant=None, patience=300):
     library = clock_library() if scenario.clock else None
     folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-faults."))
+    cluster.patience = 300
     wrong, recoveries = [], []
     under_test = scenario.place(options.binary, folder / "c", *scenario.redis, mutant=mutant, clock=library)
+    cluster.patience = patience
     under_test.random = random.Random(f"{options.seed} {scenario.code} {number}")
     under_test.is_long = options.long
     under_test.storm_seconds = 360 if options.long else 40
@@ -141,7 +155,7 @@ def once(scenario, options, number, row, mutant=None):
         row["starts"] += len(under_test.ledger.starts())
         found = findings(under_test.ledger, under_test.ids, records, scenario.may_return)
         wrong += [text for text in found if not scenario.loses or contradicts(text)]
-        if scenario.bound:
+        if scenario.bound and not options.unbounded:
             wrong += [
                 f"recovery took {each:.2f} s, bound {scenario.bound:.2f} s (the machine itself was late by {each.delay:.2f} s)"
                 for each in recoveries if each > scenario.bound + each.delay

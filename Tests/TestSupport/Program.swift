@@ -31,7 +31,8 @@ package final class Program: Sendable {
         folder = try TemporaryDirectory()
         let program = name.hasPrefix("/") ? name : Self.directory.appendingPathComponent(name).path
         let variables = TestUsers.environment(
-            ProcessInfo.processInfo.environment.merging(environment) { $1 },
+            ProcessInfo.processInfo.environment.merging(Self.patience(name, arguments)) { $1 }
+                .merging(environment) { $1 },
             for: arguments
         )
         if let input { try Data(input.utf8).write(to: folder.url.appendingPathComponent("input")) }
@@ -51,6 +52,12 @@ package final class Program: Sendable {
             )
         )
         running.watch()
+    }
+
+    /// A command ends if it is not connected within two seconds, which is little on a busy machine. What runs on tries again by itself.
+    private static func patience(_ name: String, _ arguments: [String]) -> [String: String] {
+        let triesAgain = ["worker", "test-worker", "monitor"].contains(arguments.first) && !arguments.contains("--burst")
+        return name == "sluice" && !triesAgain ? ["SLUICE_CONNECT_TIMEOUT": "20s"] : [:]
     }
 
     deinit { send(SIGKILL) }

@@ -21,7 +21,7 @@ package final class TestServer: Sendable {
         /// How long a start may take.
         package var patience: Duration
 
-        package init(_ lines: [String] = [], port: Int = 0, patience: Duration = .seconds(20)) {
+        package init(_ lines: [String] = [], port: Int = 0, patience: Duration = .seconds(180)) {
             self.lines = lines
             self.port = port
             self.patience = patience
@@ -116,7 +116,7 @@ package final class TestServer: Sendable {
     /// Sends commands over a connection of its own from a thread that may block; error replies stay in their places.
     @discardableResult
     package func ask(_ commands: RedisCommand...) throws -> [RedisValue] {
-        try RedisProbe.ask(administrator, commands, timeout: .seconds(10))
+        try RedisProbe.ask(administrator, commands, timeout: .seconds(60))
     }
 
     /// One field of INFO.
@@ -129,7 +129,7 @@ package final class TestServer: Sendable {
     /// ACL LOG, which is empty after that.
     func takeAccessLog() throws -> [RedisValue] {
         let commands = [RedisCommand("ACL", "LOG", 128), RedisCommand("ACL", "LOG", "RESET")]
-        return try RedisProbe.ask(administrator, commands, timeout: .seconds(2))[0].expectArray()
+        return try RedisProbe.ask(administrator, commands, timeout: .seconds(60))[0].expectArray()
     }
 
     private func withUser(_ endpoint: RedisEndpoint) -> RedisEndpoint {

@@ -21,7 +21,11 @@ struct CommandLine: Sendable {
         self.endpoint = endpoint
         broker = RedisBroker(
             endpoint,
-            configuration: RedisBrokerConfiguration(namespace: namespace),
+            configuration: RedisBrokerConfiguration(
+                namespace: namespace,
+                commandDeadline: patience,
+                connectTimeout: patience
+            ),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }
