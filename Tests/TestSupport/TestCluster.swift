@@ -19,7 +19,7 @@ package final class TestCluster: Sendable {
     ///   - replicated: each of the three has a replica, which takes its place a second or two after it has died.
     ///   - lines: more of redis.conf, for each.
     package static func start(replicated: Bool = false, _ lines: [String] = []) throws -> TestCluster {
-        let timeout = "cluster-node-timeout \(replicated ? 1000 : 5000)"
+        let timeout = "cluster-node-timeout \(replicated ? 1000 : 60_000)"
         let all = try (0..<(replicated ? 6 : 3)).map { _ in try startNode(lines + [timeout]) }
         let cluster = TestCluster(nodes: Array(all[..<3]), replicas: Array(all[3...]))
         // Different from the start, so that nodes that meet have no epochs to sort out.

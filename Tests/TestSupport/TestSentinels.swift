@@ -79,7 +79,7 @@ package final class TestSentinels: Sendable {
 
     private static func watching(_ port: Int) -> [String] {
         [
-            "sentinel monitor \(name) 127.0.0.1 \(port) 2", "sentinel down-after-milliseconds \(name) 1000",
+            "sentinel monitor \(name) 127.0.0.1 \(port) 2", "sentinel down-after-milliseconds \(name) 10000",
             "sentinel failover-timeout \(name) 6000", "sentinel parallel-syncs \(name) 1", "protected-mode no",
         ]
     }

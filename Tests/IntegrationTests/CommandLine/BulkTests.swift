@@ -109,7 +109,7 @@ extension CommandLineTests {
             try await sluice.lines("enqueue", "--batch", path, "--quiet")
             let worker = try sluice.start(["worker", "-c", "20"])
             try await eventually("they move") { try await sluice.count(.retrying) > 5 }
-            let outcome = try await sluice("cancel", "-t", "y", "-y", "--wait=60s", "-o", "id")
+            let outcome = try await sluice("cancel", "-t", "y", "-y", "--wait=180s", "-o", "id")
             #expect([0, 6].contains(outcome.code), "\(outcome.errors)")
             for state in OperationState.allCases where !state.isTerminal {
                 #expect(try await sluice.count(state) == 0, "\(state)")
@@ -158,7 +158,7 @@ extension CommandLineTests {
             try await eventually("all run") { try await sluice.count(.executing) == 230 }
             let last = try #require(try await sluice.lines("list", "state:executing", "-o", "id").last)
             #expect(try await sluice.lines("show", String(last.suffix(10)), "-o", "id") == [last])
-            #expect(try await sluice("cancel", "--queue", "default", "-y", "--wait").code == 0)
+            #expect(try await sluice("cancel", "--queue", "default", "-y", "--wait=180s").code == 0)
             #expect(try await sluice.count(.executing) == 0)
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)

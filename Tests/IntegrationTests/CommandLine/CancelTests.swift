@@ -14,7 +14,7 @@ extension CommandLineTests {
             let id = try await sluice.enqueue("sleep", "seconds:=600")
             // Executing is what was claimed. Only a body that has begun acknowledges a cancel.
             try await eventually("the body runs") { try await sluice.detail(id)?.progress != nil }
-            let outcome = try await sluice("cancel", id, "--wait=20s", "--reason", "wrong file")
+            let outcome = try await sluice("cancel", id, "--wait=180s", "--reason", "wrong file")
             #expect(outcome.code == 0, "\(outcome.errors)")
             #expect(outcome.output.hasPrefix("\(id) cancelled after "))
             let record = try await sluice.json("show", id)
@@ -23,7 +23,7 @@ extension CommandLineTests {
                 #expect(record["cancel"]?[key]?.stringValue != nil, "\(key)")
             }
             #expect(record["cancel"]?["reason"]?.stringValue == "wrong file")
-            let again = try await sluice("cancel", id, "--wait=5s")
+            let again = try await sluice("cancel", id, "--wait=180s")
             #expect(again.code == 0)
             #expect(try await sluice.json("show", id) == record)
             worker.send(15)
@@ -58,7 +58,7 @@ extension CommandLineTests {
                 try await sluice.count(.executing) == 100
             }
             let started = ContinuousClock.now
-            let outcome = try await sluice("cancel", "--all", "-y", "--wait")
+            let outcome = try await sluice("cancel", "--all", "-y", "--wait=180s")
             #expect(outcome.code == 0, "\(outcome.errors)")
             #expect(outcome.output.contains("40 waiting cancelled, 100 executing stopped"), "\(outcome.output)")
             expectPrompt("cancel --all with the start of the process", since: started, promised: .seconds(2))
@@ -103,7 +103,7 @@ extension CommandLineTests {
             #expect(Set(try await listed()) == Set(ids))
             #expect(try await sluice.lines("list", "state:ready,scheduled", "-o", "id") == [])
             for id in ids { #expect(try await sluice.json("show", id)["state"]?.stringValue == "cancelled") }
-            #expect(try await sluice("wait", ids[0], "--timeout", "10s").code == 2)
+            #expect(try await sluice("wait", ids[0], "--timeout", "180s").code == 2)
             #expect(try await sluice("doctor", "--deep").code == 0)
             #expect(try await sluice("rm", ids[0]).code == 0)
             #expect(try await counted() == 3)

@@ -144,7 +144,9 @@ extension CommandLineTests {
             let reason = try await sluice.json("show", second)["cancel"]?["reason"]?.stringValue
             #expect(reason == "needs mail/\(first), which is dead")
             #expect(try await sluice("retry", first, "--tree").code == 0)
-            try await eventually("all ran again") { try await sluice.state(third) == "cancelled" }
+            // The third one is cancelled from before until the retry has reached it.
+            try await eventually("the first ran again") { try await sluice.detail(first)?.errors.count == 2 }
+            try await sluice.reaches("cancelled", third)
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
             #expect(try await sluice("doctor", "--deep").code == 0)

@@ -22,8 +22,10 @@ extension CommandLineTests {
             try await eventually("the replica follows") {
                 try server.info("slave0")?.contains("state=online") == true
             }
-            let confirmed = try await sluice.json("enqueue", "noop", "--durability", "wait:1")
-            #expect(confirmed["confirmed"]?.boolValue == true)
+            // A busy replica may take longer than an enqueue waits for it.
+            try await eventually("an enqueue is confirmed") {
+                try await sluice.json("enqueue", "noop", "--durability", "wait:1")["confirmed"]?.boolValue == true
+            }
             replica.signal(SIGSTOP)
             let outcome = try await sluice("enqueue", "noop", "--durability", "wait:1", "-o", "json")
             replica.signal(SIGCONT)
@@ -39,11 +41,15 @@ extension CommandLineTests {
             let server = try TestServer.start(.durable)
             let sluice = CommandLine(server.endpoint)
             let canWait = try server.ask(RedisCommand("WAITAOF", 0, 0, 1))[0].error == nil
-            let outcome = try await sluice("enqueue", "noop", "--durability", "aof", "-o", "json")
             if canWait {
-                #expect(outcome.code == 0, "\(outcome.errors)")
-                #expect(try JSONValue(parsing: outcome.output)["confirmed"]?.boolValue == true)
+                // A busy disk may take longer than an enqueue waits for it.
+                try await eventually("an enqueue is confirmed") {
+                    let outcome = try await sluice("enqueue", "noop", "--durability", "aof", "-o", "json")
+                    #expect(outcome.code == 0, "\(outcome.errors)")
+                    return try JSONValue(parsing: outcome.output)["confirmed"]?.boolValue == true
+                }
             } else {
+                let outcome = try await sluice("enqueue", "noop", "--durability", "aof", "-o", "json")
                 #expect(outcome.code == 64)
                 #expect(outcome.errors.contains("Redis 7.2"), "\(outcome.errors)")
                 #expect(try await sluice.total("enqueued") == 0)

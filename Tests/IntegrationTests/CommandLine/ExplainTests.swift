@@ -50,7 +50,8 @@ extension CommandLineTests {
 
         @Test("Names that workers know, busy slots, cancels and a killed worker are named")
         func workers() async throws {
-            let worker = try await sluice.worker("-c", "1", "--lease", "3s")
+            // No late beat makes a lost worker of the first one.
+            let steady = try await sluice.worker("-c", "1", "--lease", "10m")
             let unknown = try await sluice.enqueue("job")
             try await explained("unknownName", unknown)
             let lines = try await sluice.lines("explain", unknown)
@@ -60,14 +61,23 @@ extension CommandLineTests {
             #expect(try await codes(running) == ["executing"])
             let waiting = try await sluice.enqueue("noop")
             try await explained("slotsBusy", waiting)
-            worker.send(SIGKILL)
-            _ = await worker.outcome()
-            try await explained("workerLost", running)
-            try await explained("noWorker", waiting)
-            try await sluice.lines("cancel", running)
-            #expect(try await codes(running).contains("cancelling"))
+            try await sluice.lines("cancel", running, "--wait=180s")
+            try await sluice.reaches("finished", waiting)
+            steady.send(SIGTERM)
+            #expect(await steady.outcome().code == 0)
+
+            let victim = try await sluice.worker("-c", "1", "--lease", "3s")
+            let held = try await sluice.enqueue("sleep", "seconds:=600")
+            try await sluice.reaches("executing", held)
+            let behind = try await sluice.enqueue("noop")
+            victim.send(SIGKILL)
+            _ = await victim.outcome()
+            try await explained("workerLost", held)
+            try await explained("noWorker", behind)
+            try await sluice.lines("cancel", held)
+            #expect(try await codes(held).contains("cancelling"))
             try await sluice.lines("cancel", "--queue", "default", "-y")
-            #expect(try await codes(waiting) == ["queueCancelled"])
+            #expect(try await codes(behind) == ["queueCancelled"])
         }
 
         @Test("A full Redis is named")

@@ -16,7 +16,7 @@ extension CommandLineTests {
         func shown() async throws {
             for number in 0..<6 { _ = try await sluice.enqueue("noop", "-q", number < 4 ? "mail" : "images") }
             for _ in 0..<2 { _ = try await sluice.enqueue("fail", "message=no", "--attempts", "1", "-q", "mail") }
-            _ = try await sluice.enqueue("sleep", "seconds:=0.05", "-q", "mail")
+            _ = try await sluice.enqueue("sleep", "seconds:=5", "-q", "mail")
             // Draining sends what no heartbeat has sent.
             let worker = await (try sluice.start(["worker", "-q", "mail,images", "--burst"])).outcome()
             #expect(worker.code == 0, "\(worker.errors)")
@@ -38,7 +38,7 @@ extension CommandLineTests {
             #expect(names.map { $0["name"]?.stringValue } == ["noop", "fail", "sleep"])
             #expect(names.map { $0["count"]?.intValue } == [6, 2, 1])
             let sleep = try #require(names.last?["run"])
-            #expect((45.0...5000).contains(sleep["p50Milliseconds"]?.doubleValue ?? 0), "\(sleep)")
+            #expect(sleep["p50Milliseconds"]?.doubleValue ?? 0 >= 4500, "\(sleep)")
             #expect(try await sluice.lines("top", "names", "--sort", "errors", "--limit", "1", "-o", "id") == ["fail"])
             let byTotal = try await sluice.lines("top", "names", "--sort", "total", "-q", "mail", "-o", "id")
             #expect(byTotal.first == "sleep")

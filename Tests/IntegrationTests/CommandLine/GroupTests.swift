@@ -117,7 +117,7 @@ extension CommandLineTests {
             let asked = try await sluice("group", "cancel", group)
             #expect(asked.code == 5 && asked.errors.contains("2 members that have not ended"), "\(asked.errors)")
             #expect(try await sluice.state(waiting) == "ready")
-            let cancelled = try await sluice("group", "cancel", group, "-y", "--wait=30s", "--reason", "wrong day")
+            let cancelled = try await sluice("group", "cancel", group, "-y", "--wait=180s", "--reason", "wrong day")
             #expect(cancelled.code == 0, "\(cancelled.errors)")
             for id in [group, inner, running, waiting] { #expect(try await sluice.state(id) == "cancelled") }
             let shown = try await sluice("group", "show", group).output

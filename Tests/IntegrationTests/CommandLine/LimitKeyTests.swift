@@ -82,7 +82,7 @@ extension CommandLineTests {
             #expect(shown.contains("key  acme  1 ready  1/1 executing"), "\(shown)")
             let doctor = try await sluice("doctor", "--deep")
             #expect(doctor.code == 0, "\(doctor.output)")
-            try await sluice.lines("cancel", running, "--wait")
+            try await sluice.lines("cancel", running, "--wait=180s")
             try await sluice.reaches("finished", waiting)
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)

@@ -72,7 +72,7 @@ extension CommandLineTests {
             #expect(text.contains("queue limit default concurrency=2"), "\(text)")
             try await sluice.lines("queue", "limit", "default", "concurrency=2")
             try await sluice.reaches("finished", waiting)
-            try await sluice.lines("cancel", running, "--wait")
+            try await sluice.lines("cancel", running, "--wait=180s")
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
         }

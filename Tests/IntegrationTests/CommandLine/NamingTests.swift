@@ -49,9 +49,9 @@ extension CommandLineTests {
                 #expect(refused.code == 64, "\(arguments)")
                 for id in [second.id, twin.id] { #expect(refused.errors.contains(id), "\(refused.errors)") }
             }
-            #expect(try await sluice("cancel", "-y", "-w", "worker:…\(end)", "--wait").code == 0)
+            #expect(try await sluice("cancel", "-y", "-w", "worker:…\(end)", "--wait=180s").code == 0)
             #expect(try await sluice.state(wanted) == "cancelled")
-            #expect(try await sluice("cancel", "--all", "-y", "--wait").code == 0)
+            #expect(try await sluice("cancel", "--all", "-y", "--wait=180s").code == 0)
             for program in [first.program, second.program, twin.program] { program.send(SIGTERM) }
             for program in [first.program, second.program, twin.program] { #expect(await program.outcome().code == 0) }
         }
@@ -103,7 +103,7 @@ extension CommandLineTests {
             #expect(try await sluice("cancel", "7QK2MX", "--queue", "default").code == 3)
             let worker = try await sluice.worker()
             try await eventually("it runs") { try await sluice.count(.executing) == 1 }
-            #expect(try await sluice("cancel", "nightly-2", "--wait").code == 0)
+            #expect(try await sluice("cancel", "nightly-2", "--wait=180s").code == 0)
             #expect(try await sluice.state(OperationID(key: "nightly-1").description) == "cancelled")
             #expect(try await sluice.state(OperationID(key: "nightly-2").description) == "cancelled")
             worker.send(SIGTERM)

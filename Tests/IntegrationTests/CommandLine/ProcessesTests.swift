@@ -28,25 +28,29 @@ extension CommandLineTests {
 
         /// The process that runs an operation.
         private func process(of id: String) async throws -> Int32 {
-            let shown = try await sluice.json("show", id)
-            let worker = shown["worker"]?.stringValue
+            let worker = try await sluice.detail(id)?.worker
             return try #require(try await infos().first { $0.worker == worker }?.pid)
         }
 
         @Test("kill -9 of one: what it ran runs at once in another, delivery 2, attempt 1, and it is replaced")
         func killed() async throws {
             let supervisor = try await start()
-            let id = try await sluice.enqueue("sleep", "seconds:=2")
+            let id = try await sluice.enqueue("sleep", "seconds:=600")
             try await sluice.begins(id)
+            let victim = try await process(of: id)
             let killed = Int64(Date().timeIntervalSince1970 * 1000)
-            #expect(kill(try await process(of: id), SIGKILL) == 0)
-            try await sluice.reaches("finished", id)
+            #expect(kill(victim, SIGKILL) == 0)
+            try await eventually("another one runs it") {
+                let detail = try await sluice.detail(id)
+                return detail?.state == .executing && detail?.record.header.delivery == 2
+            }
             let record = try await sluice.json("show", id)
             #expect(record["attempt"]?.intValue == 1)
             #expect(record["delivery"]?.intValue == 2)
             let again = try #require(record.milliseconds("startedAt"))
             expectPrompt("the restart", took: .milliseconds(again - killed), promised: .seconds(2))
             try await eventually("there are two again") { try await infos().count == 2 }
+            try await sluice.lines("cancel", id, "--wait=180s")
             supervisor.send(SIGTERM)
             let end = await supervisor.outcome()
             #expect(end.code == 0, "\(end.errors)")
@@ -108,7 +112,9 @@ extension CommandLineTests {
             for id in ids {
                 try await sluice.reaches("ready", id)
                 let record = try await sluice.json("show", id)
-                #expect(record["attempt"]?.intValue == 0 && record["delivery"]?.intValue == 1)
+                #expect(record["attempt"]?.intValue == 0, "\(record)")
+                // If the answer comes too late to a process that ends, its supervisor hands the operation back.
+                #expect((1...2).contains(record["delivery"]?.intValue ?? 0), "\(record)")
             }
         }
 

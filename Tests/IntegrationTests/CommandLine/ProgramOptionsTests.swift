@@ -94,7 +94,7 @@ extension CommandLineTests {
                 "enqueue",
                 "--lines",
                 jobs,
-                "--wait=30s",
+                "--wait=180s",
                 "--cwd",
                 folder.url.path,
                 "-t",

@@ -174,7 +174,7 @@ extension CommandLineTests {
             let last = try #require(try await sluice.json("schedule", "show", "tick")["lastOperation"]?.stringValue)
             #expect(try await sluice.state(last) == "ready")
             _ = try await sluice.lines("schedule", "pause", "tick")
-            try await sluice.lines("cancel", busy, "--wait")
+            try await sluice.lines("cancel", busy, "--wait=180s")
             try await sluice.reaches("finished", last)
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)

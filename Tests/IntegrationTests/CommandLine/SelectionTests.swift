@@ -122,7 +122,7 @@ extension CommandLineTests {
             let worker = try await sluice.worker()
             #expect(await waiting.outcome().code == 0)
             #expect(try await sluice.state(id) == "executing")
-            #expect(try await sluice("cancel", id, "--wait").code == 0)
+            #expect(try await sluice("cancel", id, "--wait=180s").code == 0)
             let never = try await sluice.enqueue("noop", "--in", "1h")
             #expect(try await sluice("cancel", never).code == 0)
             #expect(try await sluice("wait", never, "--for", "started").code == 2)

@@ -35,7 +35,9 @@ extension CommandLineTests {
             #expect(!worker.hasEnded)
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 143)
-            #expect(try await sluice.state(long) == "ready")
+            try await sluice.reaches("ready", long)
+            let record = try await sluice.json("show", long)
+            #expect(record["attempt"]?.intValue == 0, "\(record)")
         }
 
         @Test("Under nohup SIGHUP is ignored, also by the processes of a supervisor", arguments: [1, 2])

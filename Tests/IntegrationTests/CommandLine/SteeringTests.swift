@@ -43,7 +43,7 @@ extension CommandLineTests {
             let next = try await sluice.enqueue("noop")
             try await sluice.lines("workers", "resume", "w1")
             try await sluice.reaches("finished", next)
-            try await sluice.lines("cancel", running, "--wait")
+            try await sluice.lines("cancel", running, "--wait=180s")
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
         }
@@ -61,10 +61,10 @@ extension CommandLineTests {
             try await eventually("it says so") { try await shown("w1")["slots"]?.intValue == 1 }
             #expect(try await sluice.count(.executing) == 3)
             // By id: a query would also cover the fourth, which starts as these end.
-            try await sluice.lines("cancel", ids[0], ids[1], ids[2], "--wait")
+            try await sluice.lines("cancel", ids[0], ids[1], ids[2], "--wait=180s")
             try await sluice.reaches("executing", ids[3])
             #expect(try await sluice.count(.executing) == 1)
-            try await sluice.lines("cancel", ids[3], "--wait")
+            try await sluice.lines("cancel", ids[3], "--wait=180s")
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
         }

@@ -22,11 +22,11 @@ extension CommandLineTests {
         )
         func free() async throws {
             let worker = try await sluice.worker("-c", "1", "--cancel-grace", "100ms", verb: "test-worker")
-            let id = try await spin(15)
+            let id = try await spin(60)
             try await sluice.reaches("dead", id)
             #expect(try await error(id)?.contains(#""type":"stuck""#) == true)
             try await sluice.reaches("finished", try await sluice.enqueue("noop"))
-            try await eventually("the worker reports it", within: .seconds(14)) {
+            try await eventually("the worker reports it") {
                 try await sluice.json("workers", "ls")["workers"]?.arrayValue?.first?["stuck"]?.intValue == 1
             }
             try await eventually("the body returns") {
@@ -91,7 +91,6 @@ extension CommandLineTests {
             try await sluice.reaches("dead", id)
             let end = await worker.outcome()
             #expect(end.code == 75 && end.errors.contains("replacing this process"), "\(end.code) \(end.errors)")
-            #expect(!end.errors.contains("exits, and what it holds"), "\(end.errors)")
         }
 
         @Test("--stuck replace when every thread is held: the process exits at once, its successor gets what it held")

@@ -37,27 +37,27 @@ extension CommandLineTests {
             }
         }
 
-        @Test("400 of a name wait without being started, and run in their order in a worker that knows the name")
+        @Test("100 of a name wait without being started, and run in their order in a worker that knows the name")
         func waits() async throws {
             let file = folder.path("ran")
-            let ignorant = try await sluice.worker("-c", "4", "--lease", "12s", "--handler", "other=/bin/true")
+            let ignorant = try await sluice.worker("-c", "4", "--lease", "60s", "--handler", "other=/bin/true")
             var first = OperationID()
             for part in 0..<4 {
-                let ids = try await enqueue(part * 100..<(part + 1) * 100, tracked: part % 2 == 0)
+                let ids = try await enqueue(part * 25..<(part + 1) * 25, tracked: part % 2 == 0)
                 if part == 0 { first = ids[0] }
             }
-            try await eventually("all are set aside") { try await snapshot().unhandledCount == 400 }
+            try await eventually("all are set aside") { try await snapshot().unhandledCount == 100 }
             let before = try await snapshot()
-            #expect(before.counts[.ready] == 400 && before.totals["started"] ?? 0 == 0)
+            #expect(before.counts[.ready] == 100 && before.totals["started"] ?? 0 == 0)
             try await beats(2)
             let after = try await snapshot()
             #expect(after.totals == before.totals && after.eventSequence == before.eventSequence)
 
             let reason = "unhandled: no worker knows job"
-            #expect(try await sluice.lines("stats").contains("\(reason) (400 wait in queue default)"))
+            #expect(try await sluice.lines("stats").contains("\(reason) (100 wait in queue default)"))
             #expect(try await sluice.lines("show", first.description).contains { $0.contains(reason) })
             let stats = try await sluice.json("stats")["queues"]?.arrayValue?.first?["unhandled"]
-            #expect(stats?["count"]?.intValue == 400)
+            #expect(stats?["count"]?.intValue == 100)
             let shown = try await sluice.json("show", first.description)
             #expect(shown["unhandled"]?.boolValue == true && shown["startedAt"] == .null)
             let diagnosis = try await sluice("doctor", "--deep", "-o", "json").output
@@ -66,11 +66,11 @@ extension CommandLineTests {
             }
 
             let knowing = try await sluice.worker("-c", "1", "--handler", "job=\(try writer(file))")
-            try await eventually("all have run", within: .seconds(240)) {
-                try await snapshot().totals["finished"] == 400
+            try await eventually("all have run") {
+                try await snapshot().totals["finished"] == 100
             }
             let ran = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
-            #expect(ran == (0..<400).map(String.init))
+            #expect(ran == (0..<100).map(String.init))
             #expect(try await snapshot().unhandledNames == 0)
             for worker in [ignorant, knowing] {
                 worker.send(SIGTERM)

@@ -8,6 +8,8 @@ extension CommandLineTests {
     /// A cluster that works on while one of its three nodes is away.
     @Suite("a cluster without one of its nodes")
     struct AbsentNodeTests {
+        /// For what is not there: so long that a busy machine reaches the others meanwhile.
+        private static let limited = ["--connect-timeout", "20s"]
         private static let tables = [["stats"], ["queue", "ls"], ["workers", "ls"], ["list"], ["monitor", "--once"]]
         private let cluster: TestCluster
         private let sluice: CommandLine
@@ -70,7 +72,7 @@ extension CommandLineTests {
                 #expect(node["error"]?.stringValue?.contains("refused") == true)
             }
             // It may be where there is no answer: not found would be a guess.
-            let show = try await sluice("show", lost)
+            let show = await (try sluice.start(["show", lost] + Self.limited)).outcome()
             #expect(show.code == 69)
             #expect(show.errors.contains(place), "\(show.errors)")
 
@@ -91,7 +93,7 @@ extension CommandLineTests {
             let queue = try queue("live", isOn: registry, false)
             let id = try await sluice.enqueue("noop", "-q", queue)
             let place = try await crash(registry)
-            let stats = try await sluice("stats")
+            let stats = await (try sluice.start(["stats"] + Self.limited)).outcome()
             #expect(stats.code == 69)
             for part in ["the list of queues (key \(sluice.namespace):queues)", place] {
                 #expect(stats.errors.contains(part), "\(stats.errors)")
@@ -107,7 +109,7 @@ extension CommandLineTests {
             _ = try await sluice.enqueue("noop", "-q", queue)
             let place = try await crash(victim)
             for arguments in [["stats"], ["list"]] {
-                let outcome = await (try sluice.start(arguments)).outcome()
+                let outcome = await (try sluice.start(arguments + Self.limited)).outcome()
                 #expect(outcome.code == 69, "\(arguments)")
                 #expect(outcome.errors.contains(place), "\(outcome.errors)")
             }

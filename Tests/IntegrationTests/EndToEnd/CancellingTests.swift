@@ -11,10 +11,10 @@ struct CancellingTests {
     func running() async throws {
         let installation = try Installation()
         let worker = try installation.worker()
-        let id = try await installation.enqueue("sleep", "seconds:=60")
+        let id = try await installation.enqueue("sleep", "seconds:=600")
         // Executing is what was claimed. Only a body that has begun acknowledges a cancel.
         try await eventually("the body runs") { try await installation.show(id).progress != nil }
-        let first = try await installation.sluice("cancel", id, "--wait=5s", "--reason", "wrong file")
+        let first = try await installation.sluice("cancel", id, "--wait=180s", "--reason", "wrong file")
         #expect(first.code == 0, "\(first.errors)")
         let shown = try await installation.show(id)
         #expect(shown.state == "cancelled")
@@ -42,16 +42,16 @@ struct CancellingTests {
         let near = try Installation()
         let far = try Installation(url: TestRedis.shared.url + "?db=1", namespace: near.namespace)
         let workers = [try near.worker(), try far.worker()]
-        let kept = try await near.enqueue("sleep", "seconds:=60")
-        let cancelled = try await far.enqueue("sleep", "seconds:=60")
+        let kept = try await near.enqueue("sleep", "seconds:=600")
+        let cancelled = try await far.enqueue("sleep", "seconds:=600")
         try await near.awaitState("executing", of: kept)
         try await far.awaitState("executing", of: cancelled)
         try await far.succeed("cancel", "--queue", "default", "-y")
         try await far.awaitState("cancelled", of: cancelled)
         // The same worker hears of this one after all that came before.
-        let last = try await near.enqueue("sleep", "seconds:=60")
+        let last = try await near.enqueue("sleep", "seconds:=600")
         try await near.awaitState("executing", of: last)
-        try await near.succeed("cancel", last, "--wait=30s")
+        try await near.succeed("cancel", last, "--wait=180s")
         let shown = try await near.show(kept)
         #expect(shown.state == "executing" && shown.cancel == nil)
         withExtendedLifetime(workers) {}
@@ -61,7 +61,7 @@ struct CancellingTests {
     func forged() async throws {
         let installation = try Installation()
         let worker = try installation.worker()
-        let kept = try await installation.enqueue("sleep", "seconds:=60")
+        let kept = try await installation.enqueue("sleep", "seconds:=600")
         try await installation.awaitState("executing", of: kept)
         let shown = try await installation.show(kept)
         let fence = try #require(shown.fence)
@@ -72,9 +72,9 @@ struct CancellingTests {
                 try installation.redis.ask(RedisCommand("PUBLISH", place, text))[0].expectSuccess()
             }
         }
-        let last = try await installation.enqueue("sleep", "seconds:=60")
+        let last = try await installation.enqueue("sleep", "seconds:=600")
         try await installation.awaitState("executing", of: last)
-        try await installation.succeed("cancel", last, "--wait=30s")
+        try await installation.succeed("cancel", last, "--wait=180s")
         #expect(try await installation.show(kept).state == "executing")
         withExtendedLifetime(worker) {}
     }
@@ -86,7 +86,7 @@ struct CancellingTests {
         let family = ProgramFamily(installation)
         let id = try await installation.enqueue(family.enqueueArguments)
         try await eventually("three processes run") { try family.members().count == 3 }
-        #expect(try await installation.sluice("cancel", id, "--wait").code == 0)
+        #expect(try await installation.sluice("cancel", id, "--wait=180s").code == 0)
         try await eventually("all are gone") { try family.members().allSatisfy { !isAlive($0.pid) } }
         #expect(try await installation.show(id).state == "cancelled")
         withExtendedLifetime(worker) {}
@@ -130,7 +130,7 @@ struct CancellingTests {
         let id = try await installation.enqueue("--", "sh", "-c", script, path)
         try await eventually("it runs") { FileManager.default.fileExists(atPath: path) }
         #expect(try await installation.sluice("cancel", id, "--wait=1ms").code == 4)
-        let outcome = try await installation.sluice("cancel", id, "--force", "--wait=60s")
+        let outcome = try await installation.sluice("cancel", id, "--force", "--wait=180s")
         #expect(outcome.code == 0, "\(outcome.output) \(outcome.errors)")
         #expect(outcome.output.contains("stopped after"))
         let cancel = try #require(try await installation.show(id).cancel)
@@ -191,7 +191,7 @@ struct CancellingTests {
         let script = "trap '' TERM; echo $$ > $0; while :; do sleep 1; done"
         let id = try await installation.enqueue("--", "sh", "-c", script, path)
         try await eventually("it runs") { FileManager.default.fileExists(atPath: path) }
-        let outcome = try await installation.sluice("cancel", id, "--wait=15s")
+        let outcome = try await installation.sluice("cancel", id, "--wait=180s")
         #expect(outcome.code == 0, "\(outcome.output) \(outcome.errors)")
         #expect(try await installation.show(id).state == "cancelled")
         try await eventually("the guard is gone") { try children(of: worker.identifier).isEmpty }

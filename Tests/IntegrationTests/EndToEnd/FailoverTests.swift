@@ -65,8 +65,13 @@ struct FailoverTests {
         #expect(second !== old)
         second.crash()
         try await group.awaitMaster(otherThan: second)
-        let last = try await client.enqueue(name: "noop")
-        try await installation.awaitStates("finished", of: [last.id.description])
+        var last = ""
+        try await eventually("the client enqueues again") {
+            guard let reference = try? await client.enqueue(name: "noop") else { return false }
+            last = reference.id.description
+            return true
+        }
+        try await installation.awaitState("finished", of: last)
         let doctor = try await installation.sluice("doctor", "--deep")
         #expect(doctor.code == 0, "\(doctor.output) \(doctor.errors)")
         #expect(try await installation.counts().values.allSatisfy { $0 >= 0 })

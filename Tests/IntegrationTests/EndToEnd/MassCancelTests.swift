@@ -9,11 +9,11 @@ struct MassCancelTests {
     @Test("`cancel --all` ends what four workers run in all of their 100 slots")
     func running() async throws {
         let installation = try Installation()
-        let workers = try (0..<4).map { _ in try installation.worker(slots: 25) }
+        let workers = try (0..<4).map { _ in try installation.worker(slots: 25, lease: 60) }
         let ids = try await installation.enqueue(batch: #"{"name":"sleep","args":{"seconds":600}}"#, count: 100)
         try await eventually("all run") { try await installation.counts()["executing"] == 100 }
         let sent = ContinuousClock.now
-        let outcome = try await installation.sluice("cancel", "--all", "-y", "--wait")
+        let outcome = try await installation.sluice("cancel", "--all", "-y", "--wait=180s")
         expectPrompt("cancel --all of 100 running operations of four workers", since: sent, promised: .seconds(2))
         #expect(outcome.code == 0, "\(outcome.output) \(outcome.errors)")
         let shown = try await installation.show(ids)

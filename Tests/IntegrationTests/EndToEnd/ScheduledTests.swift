@@ -39,8 +39,9 @@ struct ScheduledTests {
         // What a killed worker ran is delivered again, behind later ones.
         try await eventually("each instant is there once") {
             let found = try await instants(installation)
-            guard let first = found.first, let last = found.last else { return false }
-            return found == Array(stride(from: first, through: last, by: 1000))
+            // If none of them looks for a minute, the latest instant is enqueued, and those before it are left out.
+            let gaps = zip(found, found.dropFirst()).map { $1 - $0 }
+            return !gaps.isEmpty && gaps.allSatisfy { $0 == 1000 || $0 >= 60_000 && $0 % 1000 == 0 }
         }
         #expect(try await instants(installation).count >= Self.seconds)
         for worker in workers { worker.send(SIGTERM) }

@@ -13,7 +13,7 @@ struct SerialQueueTests {
                 "concurrency 1"
             )
         )
-        var workers = try (0..<4).map { _ in try installation.worker(slots: 4) }
+        var workers = try (0..<4).map { _ in try installation.worker(slots: 4, lease: 10) }
         try await installation.awaitWorkers(4)
         let gated = try await installation.enqueue(["--"] + ledger.program(gate: "all"))
         try await eventually("the first runs") { try ledger.starts(of: gated).count == 1 }
@@ -55,7 +55,7 @@ struct SerialQueueTests {
         let installation = try Installation()
         let ledger = installation.ledger
         try await installation.succeed("queue", "limit", "default", "concurrency=2")
-        let workers = try (0..<2).map { _ in try installation.worker(slots: 4) }
+        let workers = try (0..<2).map { _ in try installation.worker(slots: 4, lease: 60) }
         try await installation.awaitWorkers(2)
         for number in 0..<8 {
             _ = try await installation.enqueue(["--"] + ledger.program(gate: "\(number / 4)"))
