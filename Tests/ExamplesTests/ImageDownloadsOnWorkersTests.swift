@@ -46,7 +46,7 @@ struct ImageDownloadsOnWorkersTests {
     func killedInADownload() async throws {
         let (workers, gate) = (try await RealWorkers(), Latch())
         let server = try await Self.serve(6, behind: gate)
-        let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "worker", "-c", "1", "--lease", "3s") }
+        let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "worker", "-c", "1", "--lease", "15s") }
         let (deliveries, sluice) = (Deliveries(), workers.sluice)
         let loader = await IconLoader(folder: folder.url, delegate: deliveries) {
             try await sluice.enqueue($0, .unique(.automatic)).value
@@ -60,8 +60,12 @@ struct ImageDownloadsOnWorkersTests {
 
         let pictures = (0..<6).map { ("icon-\($0).ppm", IconSite.picture($0)) }
         #expect(try files() == Dictionary(uniqueKeysWithValues: pictures))
-        let requests = (0..<6).map { server.traffic.requests(for: IconSite.path($0)) }
-        #expect(requests.sorted() == [1, 1, 1, 1, 1, 2], "only the lost download begins again")
+        let requests = (0..<6).map { server.traffic.requests(for: IconSite.path($0)) }.sorted()
+        // A slow machine may also let a request time out.
+        #expect(
+            requests[0...4] == [1, 1, 1, 1, 1] && requests[5] >= 2,
+            "only the lost download begins again: \(requests)"
+        )
         #expect(try await workers.recovered() == 1)
         #expect(await deliveries.rows.sorted() == Array(0..<12))
         #expect(await deliveries.arrivals == Array(1...12))
@@ -91,7 +95,7 @@ struct ImageDownloadsOnWorkersTests {
         try await eventually("the file is there") { FileManager.default.fileExists(atPath: file) }
         await first.kill()
         #expect(try await handle.state() == .executing)
-        let second = try workers.worker(Self.worker, "worker", "-c", "1", "--lease", "3s")
+        let second = try workers.worker(Self.worker, "worker", "-c", "1", "--lease", "15s")
         try await handle.value
         #expect(try await workers.recovered() == 1)
         #expect(server.traffic.paths.count == 1)

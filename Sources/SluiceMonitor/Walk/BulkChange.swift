@@ -153,7 +153,8 @@ package struct BulkRun: Sendable {
     private func apply(_ ids: [OperationID], _ request: CancelRequest, queue: String) async throws -> [String?] {
         switch change.kind {
         case .cancel: try await broker.cancelWithMembers(ids, request: request, queue: queue).map(Self.refusal)
-        case .retry: try await broker.retry(ids, by: request.by, queue: queue).map(Self.refusal)
+        case .retry:
+            try await broker.retryWithMembers(ids, by: request.by, queue: queue).map(Self.refusal)
         case .hold:
             try await broker.hold(ids, by: request.by, reason: request.reason, queue: queue).map(Self.refusal)
         case .release: try await broker.release(ids, by: request.by, queue: queue).map(Self.refusal)

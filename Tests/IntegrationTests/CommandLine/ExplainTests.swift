@@ -50,8 +50,8 @@ extension CommandLineTests {
 
         @Test("Names that workers know, busy slots, cancels and a killed worker are named")
         func workers() async throws {
-            // No late beat makes a lost worker of the first one.
-            let steady = try await sluice.worker("-c", "1", "--lease", "10m")
+            // A beat each 30 s says that its slots are busy; one that is late by 15 s would make it a silent worker.
+            let steady = try await sluice.worker("-c", "1", "--lease", "90s")
             let unknown = try await sluice.enqueue("job")
             try await explained("unknownName", unknown)
             let lines = try await sluice.lines("explain", unknown)

@@ -53,7 +53,9 @@ extension CommandLineTests {
             let dead = try await sluice(.producer, "enqueue", "fail", "--attempts", "1", "--wait", "-o", "id", code: 1)
             let running = try await sluice(.producer, "enqueue", "sleep", "seconds:=600", "-o", "id")
             let id = String(running.split(separator: "\n")[0])
-            #expect(try await sluice(.monitor, "monitor", "--once").contains("sleep"))
+            try await eventually("the monitor shows it") {
+                try await sluice(.monitor, "monitor", "--once").contains("sleep")
+            }
             let waiting = try await sluice(.producer, "enqueue", "unknown-name", "--quiet", "-o", "id")
             let group = String(try await sluice(.producer, "group", "open", "nightly").dropLast())
             for queue in ["default", "mail"] {
@@ -75,7 +77,7 @@ extension CommandLineTests {
                 #expect(outcome.code == 0, "\(arguments): \(outcome.errors)")
             }
             try await sluice(.operator, "group", "cancel", group, "-y")
-            try await sluice(.operator, "cancel", id, "--wait=20s")
+            try await sluice(.operator, "cancel", id, "--wait=180s")
             try await sluice(.operator, "cancel", "-t", "stopped", "--until", "10m", "-y")
             let caught = try await sluice(.producer, "enqueue", "noop", "-t", "stopped", "--wait", "-o", "id", code: 2)
             #expect(try await sluice(.monitor, "cancels", "ls", "-o", "csv").contains(",1,"), "\(caught)")

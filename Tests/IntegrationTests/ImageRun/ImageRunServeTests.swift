@@ -116,14 +116,14 @@ struct ImageRunServeTests {
     @Test("Requests in flight are counted, and a client that leaves is noticed at once")
     func inFlight() async throws {
         let server = try await RunningServer()
-        let slow = try HTTPProbe(port: server.port, "/slow-30/b.png")
-        let other = try HTTPProbe(port: server.port, "/slow-30/a.png")
+        let slow = try HTTPProbe(port: server.port, "/slow-600/b.png")
+        let other = try HTTPProbe(port: server.port, "/slow-600/a.png")
         #expect(slow.readSome() > 0 && other.readSome() > 0)
         slow.disconnect()
         try await eventually("the log has the client that left") { try !server.log().isEmpty }
         let left = try server.log()[0]
         #expect(left.outcome == .clientClosed)
-        #expect(left.path == "/slow-30/b.png")
+        #expect(left.path == "/slow-600/b.png")
         #expect(left.bytes < 700_000)
         #expect(try server.get("/a.png").status == 200)
         other.disconnect()
@@ -139,10 +139,10 @@ struct ImageRunServeTests {
     @Test("When the server is stopped, what it was sending is in the log as cut")
     func stopped() async throws {
         let server = try await RunningServer()
-        let slow = try HTTPProbe(port: server.port, "/slow-30/b.png")
+        let slow = try HTTPProbe(port: server.port, "/slow-600/b.png")
         #expect(slow.readSome() > 0)
         let log = try await server.stop()
-        #expect(log.last?.path == "/slow-30/b.png")
+        #expect(log.last?.path == "/slow-600/b.png")
         #expect(log.last?.outcome == .cut)
         slow.disconnect()
     }

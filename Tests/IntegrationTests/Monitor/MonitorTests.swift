@@ -11,7 +11,7 @@ struct MonitorTests {
         let site = Site()
         let worker = try site.worker()
         defer { worker.send(SIGKILL) }
-        for _ in 0..<2 { #expect(try await site.run("enqueue", "sleep", "seconds:=60").code == 0) }
+        for _ in 0..<2 { #expect(try await site.run("enqueue", "sleep", "seconds:=600").code == 0) }
         let monitor = try site.monitor(as: .operator)
         try await monitor.shows("EXECUTING 2")
         try await monitor.shows("tester")
@@ -19,7 +19,7 @@ struct MonitorTests {
         #expect(!monitor.isModeRestored)
         monitor.type("\r")
         try await monitor.shows("► executing")
-        try await monitor.shows(#"{"seconds":60}"#)
+        try await monitor.shows(#"{"seconds":600}"#)
         monitor.type("\u{1B}")
         try await monitor.shows("[1 Overview]")
         monitor.type("c")
@@ -39,7 +39,7 @@ struct MonitorTests {
     @Test("The operations' screen lists what waits, and cancels it")
     func operations() async throws {
         let site = Site()
-        #expect(try await site.run("enqueue", "sleep", "seconds:=60", "-q", "night").code == 0)
+        #expect(try await site.run("enqueue", "sleep", "seconds:=600", "-q", "night").code == 0)
         let monitor = try site.monitor(as: .operator)
         try await monitor.shows("night")
         monitor.type("2")
@@ -145,7 +145,7 @@ struct MonitorTests {
         #expect(try await site.run("monitor", "--until-idle").code == 0)
         let worker = try site.worker()
         defer { worker.send(SIGKILL) }
-        let enqueued = try await site.run("enqueue", "sleep", "seconds:=60", "-o", "id")
+        let enqueued = try await site.run("enqueue", "sleep", "seconds:=300", "-o", "id")
         let id = enqueued.output.trimmingCharacters(in: .whitespacesAndNewlines)
         let lines = try Program("sluice", ["monitor", "--until-idle", "-i", "250ms"], environment: site.environment)
         try await eventually("it shows how far the operation is") { lines.output.contains(/[1-9][0-9]?%/) }

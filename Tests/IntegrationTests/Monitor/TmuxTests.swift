@@ -84,6 +84,7 @@ struct TmuxTests {
         let site = MonitorSite()
         try await site.enqueueMany(2, name: "SendEmail", queue: "mail")
         let tmux = try await site.tmux("--read-only", as: .monitor)
+        try await tmux.shows("mail")
         try await tmux.type("2\t\t\t")
         try await tmux.shows("∘ ready", "2 of 2", "/ filter")
         try await tmux.type("*cRdP")

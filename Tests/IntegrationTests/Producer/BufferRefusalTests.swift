@@ -63,12 +63,10 @@ struct BufferRefusalTests {
         let calls = store.calls
         try await eventually("Redis refuses for want of memory") { store.calls > calls + 1 }
         #expect(buffer.count == 5)
-        async let left = buffer.flush(within: .seconds(60))
+        async let left = buffer.flush(within: patience)
         try await eventually("the flush waits") { store.calls > calls + 2 }
-        let begin = ContinuousClock.now
         store.set(nil)
         #expect(await left == 0)
-        #expect(ContinuousClock.now - begin < .seconds(30))
         #expect(store.stored == many.prefix(5).map(\.id))
     }
 
@@ -79,7 +77,7 @@ struct BufferRefusalTests {
         store.state.withLock { $0.unwanted = many[7].id }
         let receipt = try await buffer.enqueue(many, queue: "q") { _ in }
         store.set(nil)
-        #expect(await buffer.flush(within: .seconds(30)) == 0)
+        #expect(await buffer.flush(within: patience) == 0)
         var others = many
         others.remove(at: 7)
         #expect(store.stored == others.map(\.id))
@@ -93,7 +91,7 @@ struct BufferRefusalTests {
         let calls = store.calls
         store.state.withLock { $0.unwanted = nil }
         _ = try await buffer.enqueue(operations(1), queue: "q") { _ in }
-        #expect(store.calls == calls + 1)
+        try await eventually("one call") { store.calls == calls + 1 }
     }
 
     @Test("A refusal is thrown to a caller that still waits")
@@ -118,7 +116,7 @@ struct BufferRefusalTests {
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         store.set(nil)
-        #expect(await buffer.flush(within: .seconds(30)) == 0)
+        #expect(await buffer.flush(within: patience) == 0)
         #expect(store.stored == many.prefix(2).map(\.id))
     }
 }
