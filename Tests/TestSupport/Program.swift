@@ -56,7 +56,8 @@ package final class Program: Sendable {
 
     /// A command ends if it is not connected within two seconds, which is little on a busy machine. What runs on tries again by itself.
     private static func patience(_ name: String, _ arguments: [String]) -> [String: String] {
-        let triesAgain = ["worker", "test-worker", "monitor"].contains(arguments.first) && !arguments.contains("--burst")
+        let runsOn = ["worker", "test-worker", "monitor"].contains(arguments.first)
+        let triesAgain = runsOn && !arguments.contains("--burst")
         return name == "sluice" && !triesAgain ? ["SLUICE_CONNECT_TIMEOUT": "20s"] : [:]
     }
 
