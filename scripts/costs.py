@@ -41,7 +41,7 @@ def run(*command, under_callgrind=False):
     if under_callgrind:
         command = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command)
         own = env | {"LD_PRELOAD": preload}
-    done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=1200)
     if done.returncode != 0:
         sys.exit(f"error: {' '.join(map(str, command))} ended with {done.returncode}: {done.stderr[-2000:]}")
     return done
@@ -109,7 +109,7 @@ def main():
         ["redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder.name], stdout=subprocess.DEVNULL
     )
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 180
         while not os.path.exists(socket) and time.monotonic() < deadline:
             time.sleep(0.05)
         few, many = measure(FEW), measure(MANY)

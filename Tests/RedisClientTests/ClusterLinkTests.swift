@@ -113,10 +113,12 @@ struct ClusterLinkTests {
             #expect(try await link.evaluate(script, keys: [there]).int == 2)
             #expect(try source.ask(RedisCommand("EXISTS", there))[0].error?.code == .ask)
             let both = RedisCommand("MGET", here, there)
-            let error = await redisError { try await link.send(both, deadline: .milliseconds(400)) }
-            #expect(error?.code == .unreachable)
-            #expect(error?.outcomeIsUnknown == false)
-            #expect(error?.message.contains("TRYAGAIN") == true)
+            // A first answer that is late is a time-out.
+            try await eventually("both are on their way") {
+                let error = await redisError { try await link.send(both, deadline: .milliseconds(400)) }
+                return error?.code == .unreachable && error?.outcomeIsUnknown == false
+                    && error?.message.contains("TRYAGAIN") == true
+            }
             async let waiting = link.send(both)
             while try cluster.moveKeys(slot: slot, from: source, to: target, count: 10) > 0 {}
             try cluster.endMove(slot: slot, from: source, to: target)
@@ -145,13 +147,15 @@ struct ClusterLinkTests {
             #expect(try await call().int == 1)
             try cluster.beginMove(slot: slot, from: source, to: target)
             // b is there, a still here.
-            var move = RedisCommand("MIGRATE", "127.0.0.1", target.options.port, "\(tag)b", 0, 5000)
+            var move = RedisCommand("MIGRATE", "127.0.0.1", target.options.port, "\(tag)b", 0, 60000)
             try source.ask(move)[0].expectSuccess()
-            let early = await redisError {
-                try await link.evaluate(script, keys: ["\(tag)a", "\(tag)never"], deadline: .milliseconds(300))
+            try await eventually("the call waits for the end of the move") {
+                let early = await redisError {
+                    try await link.evaluate(script, keys: ["\(tag)a", "\(tag)never"], deadline: .milliseconds(300))
+                }
+                return early?.code == .unreachable
             }
-            #expect(early?.code == .unreachable)
-            move = RedisCommand("MIGRATE", "127.0.0.1", target.options.port, "\(tag)a", 0, 5000)
+            move = RedisCommand("MIGRATE", "127.0.0.1", target.options.port, "\(tag)a", 0, 60000)
             try source.ask(move)[0].expectSuccess()
             async let waiting = call()
             try cluster.endMove(slot: slot, from: source, to: target)
@@ -177,13 +181,13 @@ struct ClusterLinkTests {
             let victim = try cluster.node(for: keys[0])
             victim.crash()
             // The others are not disturbed meanwhile, whatever waits for the dead one.
-            async let waiting = link.send(RedisCommand("GET", keys[0]), deadline: .seconds(30))
+            async let waiting = link.send(RedisCommand("GET", keys[0]), deadline: patience)
             for key in keys.dropFirst() {
                 _ = try? await link.send(RedisCommand("GET", key), deadline: .seconds(1))
             }
             #expect(try await waiting.string == "before")
             for key in keys {
-                try await link.send(RedisCommand("SET", key, "after"), deadline: .seconds(20))
+                try await link.send(RedisCommand("SET", key, "after"), deadline: patience)
                 #expect(try await link.send(RedisCommand("GET", key)).string == "after")
             }
         }
@@ -281,7 +285,7 @@ struct ClusterLinkTests {
         let key = uniqueNamespace()
         try await withLink(cluster.endpoint) { link in
             try await link.send(RedisCommand("PING"))
-            let blocked = link.submit(RedisCommand("BLPOP", key, "30"), deadline: .seconds(30))
+            let blocked = link.submit(RedisCommand("BLPOP", key, "30"), deadline: patience)
             try await eventually("it waits") {
                 try cluster.node(for: key).info("blocked_clients") == "1"
             }

@@ -111,7 +111,7 @@ struct SubscriberTests {
     @Test("keeps an idle connection alive by PING")
     func idle() async throws {
         try await withServer { server in
-            let configuration = RedisConnectionConfiguration(pingInterval: .milliseconds(20), pingDeadline: .seconds(1))
+            let configuration = RedisConnectionConfiguration(pingInterval: .milliseconds(20), pingDeadline: .seconds(3))
             try await withSubscriber(server.endpoint, configuration) { subscriber, events in
                 subscriber.subscribe(["a"])
                 #expect(await events.next() == .subscribed(epoch: 1))
@@ -133,6 +133,11 @@ struct SubscriberTests {
                 #expect(await events.next() == .subscribed(epoch: 1))
                 for _ in 0..<350 { try server.ask(RedisCommand("PUBLISH", "a", "x")) }
                 try server.ask(RedisCommand("PUBLISH", "a", "last"))
+                // All of it has arrived once the server has nothing to send.
+                try await eventually("the subscriber has read all") {
+                    try server.ask(RedisCommand("CLIENT", "LIST", "TYPE", "pubsub"))[0].expectString()
+                        .contains(" oll=0 ")
+                }
                 var overflows = 0
                 var messages = 0
                 while let event = await events.next() {

@@ -183,9 +183,9 @@ extension WorkerConfiguration {
     static func quick(
         _ queues: String = "default",
         slots: Int = 4,
-        lease: Duration = .seconds(3),
-        drain: Duration = .seconds(5),
-        grace: Duration = .seconds(1),
+        lease: Duration = .seconds(30),
+        drain: Duration = .seconds(60),
+        grace: Duration = .seconds(30),
         burst: Burst = .none
     ) -> WorkerConfiguration {
         let selection = try? QueueSelection(parsing: queues)

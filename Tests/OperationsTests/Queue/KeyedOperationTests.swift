@@ -185,7 +185,7 @@ struct KeyedOperationTests {
     func debounce() async throws {
         let (queue, journal) = (LocalOperationQueue(maxConcurrentOperationCount: 4), Journal())
         let keyed = keyed(queue)
-        let time = Duration.milliseconds(50)
+        let time = Duration.seconds(2)
         let started = ContinuousClock.now
         let burst = (0..<20).map { number in
             keyed.run("a", onDuplicate: .debounce(time)) {
