@@ -112,11 +112,11 @@ def lanes():
             tests("IntegrationTests", " with minimal permissions", SLUICE_TEST_USERS="1"),
             Step("Faults", "scripts/faults", "--binary", SLUICE, "--unbounded", "--only", FAULTS),
             Step("Negative controls of the faults", "scripts/faults", "--binary", SLUICE, "--mutants"),
-            Step("JSON schemas", "scripts/check-schema", SLUICE),
         ],
         [
             tests("RedisBrokerTests"),
             tests("IntegrationTests", " on a Redis Cluster", *skipping(NOT_ON_A_CLUSTER), SLUICE_TEST_TOPOLOGY="cluster"),
+            Step("JSON schemas", "scripts/check-schema", SLUICE),
             Step("Instructions of an operation", "scripts/check-costs", SLUICE),
             Step("Formal model", "scripts/model"),
         ],

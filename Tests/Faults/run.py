@@ -126,7 +126,7 @@ def controls(options):
     return 1 if green else 0
 
 
-def broken(scenario, options, row, mutant, patience=20):
+def broken(scenario, options, row, mutant, patience=15):
     for number in range(3):
         try:
             return once(scenario, options, number, row, mutant, patience)
