@@ -11,6 +11,7 @@ REASONS = {
     "one by one, awaited": "The budget leaves the enqueue script less time than its commands take.",
     "pick-up by an idle worker": "Redis and the worker are cold after a pause.",
     "no-op, tracked, with limit keys": "The sets of each key are kept one operation at a time (decision 29).",
+    "1 → 10000 → 1 over two": "Each end also goes through an outbox, and a relay takes two calls to carry a hundred (decision 32).",
     "1 →": "Each edge is stored on both sides, and each end is written there (decision 31).",
     "chain of": "A link waits for a completion that claims the next one, as in a serial queue, and is resolved in it.",
     "scripts over 5 ms while that many fall due": "In most runs the machine explains only some of these calls.",
