@@ -47,8 +47,8 @@ extension OperationCancelling where Self: EdgeReading {
 }
 
 extension OperatorBroker {
-    /// Retries operations, and of groups that are dead or have not ended all members that have ended without finishing, also of groups in
-    /// these.
+    /// Retries operations, and of groups that are dead or have not ended, and were not cancelled, all members that have ended without
+    /// finishing, also of groups in these.
     ///
     /// - Returns: one outcome for each operation, in order. For a group it is `done` if a member of it is tried again.
     package func retryWithMembers(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
@@ -65,7 +65,7 @@ extension OperatorBroker {
         var outcomes = try await retry(ids, by: by, queue: queue)
         let refused = outcomes.indices.filter { [.refused(.dead), .refused(.blocked)].contains(outcomes[$0]) }
         let details = try await allDetails(refused.map { ids[$0] }, queue: queue)
-        for (place, detail) in zip(refused, details) where detail?.isGroup == true {
+        for (place, detail) in zip(refused, details) where detail?.isGroup == true && detail?.cancel == nil {
             guard seen.insert(DependencyName(ids[place], queue: queue)).inserted else { continue }
             if try await retryMembers(of: ids[place], by: by, queue: queue, &seen) { outcomes[place] = .done }
         }

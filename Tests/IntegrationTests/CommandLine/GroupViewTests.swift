@@ -77,6 +77,8 @@ extension CommandLineTests {
             try await group.add(OperationReference(id: OperationID(running)!, queue: "default", client: client))
             let worker = try await sluice.worker()
             try await sluice.reaches("executing", running)
+            let failed = try await sluice.enqueue("fail", "--attempts", "1", "--group", "\(group.id)")
+            try await sluice.reaches("dead", failed)
             try await sluice.broker.cancelSilently(group.id)
             let cancelling = try #require(try await reasons(group.id).first)
             let text = cancelling["text"]?.stringValue ?? ""
@@ -85,6 +87,9 @@ extension CommandLineTests {
                 text.hasPrefix("it was cancelled ") && text.hasSuffix("by ann: wrong; 1 member has not ended yet"),
                 "\(text)"
             )
+            let retried = try await sluice("retry", "\(group.id)")
+            #expect(retried.code == 5 && retried.errors.contains("is a group"), "\(retried)")
+            #expect(try await sluice.state(failed) == "dead")
             try await sluice.lines("cancel", running, "--quiet")
             try await sluice.reaches("cancelled", "\(group.id)")
             let ended = try #require(try await reasons(group.id).first)
