@@ -2,7 +2,7 @@ import Operations
 
 /// Looks for what would wait for itself.
 extension OperatorBroker {
-    /// So many operations are looked at, at most.
+    /// So many operations are looked at besides those that are asked about, at most.
     private static var mostLookedAt: Int { 20_000 }
 
     /// - Parameters:
@@ -14,10 +14,11 @@ extension OperatorBroker {
         /// By which of the names each was found.
         var origins: [DependencyName: DependencyName] = [:]
         for name in names { origins[DependencyName(name.id, queue: name.queue ?? target.queue)] = name }
+        let most = origins.count + Self.mostLookedAt
         var layer = Array(origins.keys)
         while !layer.isEmpty {
             if let origin = origins[target] { return origin }
-            guard origins.count <= Self.mostLookedAt else {
+            guard origins.count <= most else {
                 throw OperationsError(
                     .refused,
                     "more than 20,000 operations are before operation \(target.id) then: whether it would wait for itself cannot be seen",

@@ -72,9 +72,10 @@ final class StopRequest: Sendable {
 struct Drain: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
-    /// How long the first steps may take, each, and the last ones together. Redis may be slow; where it is away, the worker ends all the same.
-    private static let firstStep: Duration = .seconds(2)
-    private static let lastSteps: Duration = .seconds(5)
+    /// How long each step before and after the bodies may take, and how long the outbox is sent. Redis may be slow; where it is away, the worker
+    /// ends all the same.
+    private static let step: Duration = .seconds(2)
+    private static let flush: Duration = .seconds(3)
     /// With `abandon`, everything together stays below two seconds: bodies may end until the first instant after the request,
     /// the outbox is sent until the second; then there are three steps that take this long at most.
     private static let abandonedBodies: Duration = .milliseconds(600)
@@ -84,9 +85,7 @@ struct Drain: Sendable {
     let stopping: StopRequest
 
     /// Stops everything that runs, and sends what there is to send.
-    ///
-    /// - Returns: until when `finish` may take.
-    func run() async -> ContinuousClock.Instant {
+    func run() async {
         let unclaimed = core.change { queue, _ -> [String] in
             queue.phase = .draining
             for index in queue.members.indices { queue.returnWaiting(index) }
@@ -101,49 +100,43 @@ struct Drain: Sendable {
         await wait(until: .now + core.configuration.cancelGrace, orAbandoned: true) { running.isEmpty }
         if let at = stopping.abandonedAt { await wait(until: at + Self.abandonedBodies) { running.isEmpty } }
         returnRunning()
-        let end = Instant.now + Self.lastSteps
-        await wait(until: end, abandoned: Self.abandonedFlush) { core.holdsNothing }
+        await wait(until: .now + Self.flush, abandoned: Self.abandonedFlush) { core.holdsNothing }
         core.change { queue, _ in queue.phase = .stopped }
         logRest()
-        return end
     }
 
     /// Answers that are still to come may bring operations. Redis may be away, so this is short.
     private func untilNothingMoreComes() async {
-        await wait(until: .now + Self.firstStep, abandoned: Self.abandonedStep) {
+        await wait(until: .now + Self.step, abandoned: Self.abandonedStep) {
             !core.queue.withLock { $0.mayBeGivenMore }
         }
     }
 
     /// Ends the loops and the heartbeat, and then gives up the leases of queues in which nothing is left: a beat still under way
     /// would bring them back. A call that hangs is left behind.
-    func finish(_ loops: Task<Void, Never>, _ heartbeat: Heartbeat, until end: ContinuousClock.Instant) async {
+    func finish(_ loops: Task<Void, Never>, _ heartbeat: Heartbeat) async {
         loops.cancel()
-        await within(end) { await loops.value }
-        guard await within(end, { await heartbeat.stop() }) else {
+        await withinStep { await loops.value }
+        guard await withinStep({ await heartbeat.stop() }) else {
             return core.logger.warning("the heartbeat did not stop in time: the leases expire by themselves")
         }
         let free = core.queue.withLock { queue in
             queue.members.enumerated().filter(\.element.lease.held.isEmpty).map { ($0.offset, $0.element.share.name) }
         }
         let figures = Dictionary(uniqueKeysWithValues: free.map { ($1, core.figures.takeAll($0)) })
-        await within(end, forEach: free.map(\.1)) { name in
+        await withinStep(forEach: free.map(\.1)) { name in
             try? await core.broker.retire(worker: core.id, figures: figures[name] ?? [], queue: name)
         }
     }
 
     /// There may be work that this worker was called for and will not do: somebody else should look.
     private func passOn(_ names: [String]) async {
-        await within(.now + Self.firstStep, forEach: names) { try? await core.broker.wake(queue: $0) }
+        await withinStep(forEach: names) { try? await core.broker.wake(queue: $0) }
     }
 
     /// Does something for each queue, for all of them at once: there may be a thousand.
-    private func within(
-        _ end: Instant,
-        forEach names: [String],
-        _ body: @escaping @Sendable (String) async -> Void
-    ) async {
-        await within(end) {
+    private func withinStep(forEach names: [String], _ body: @escaping @Sendable (String) async -> Void) async {
+        await withinStep {
             await withTaskGroup(of: Void.self) { group in
                 for name in names { group.addTask { await body(name) } }
             }
@@ -196,11 +189,11 @@ struct Drain: Sendable {
         }
     }
 
-    /// Waits for the body's end, but no longer than the deadline, and after an abandon only for a step.
+    /// Waits for the body's end, but no longer than a step, which is shorter after an abandon.
     ///
     /// - Returns: whether it has ended.
     @discardableResult
-    private func within(_ deadline: Instant, _ body: @escaping @Sendable () async -> Void) async -> Bool {
+    private func withinStep(_ body: @escaping @Sendable () async -> Void) async -> Bool {
         let hasEnded = Atomic<Bool>(false)
         let task = Task {
             await body()
@@ -208,7 +201,7 @@ struct Drain: Sendable {
             core.calm.raise()
         }
         if stopping.current != .abandon {
-            await wait(until: deadline, orAbandoned: true) { hasEnded.load(ordering: .acquiring) }
+            await wait(until: .now + Self.step, orAbandoned: true) { hasEnded.load(ordering: .acquiring) }
         }
         if stopping.current == .abandon {
             await wait(until: .now + Self.abandonedStep) { hasEnded.load(ordering: .acquiring) }

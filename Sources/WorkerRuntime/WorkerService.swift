@@ -118,8 +118,8 @@ package final class WorkerService: Service {
         let loops = Task(priority: .medium) { await self.runLoops(heartbeat) }
         let drain = Drain(core: core, stopping: stopping)
         await stopping.wait()
-        let end = await drain.run()
-        await drain.finish(loops, heartbeat, until: end)
+        await drain.run()
+        await drain.finish(loops, heartbeat)
     }
 
     /// Everything that a worker does until it is stopped, as one task group.

@@ -66,16 +66,21 @@ extension ProducerBroker where Self: OperatorBroker {
         for (group, places) in operations.placesByGroup({ $0.links?.entering ?? [] }) {
             let home = DependencyName(group.id, queue: group.queue ?? queue)
             let needed = operations.needed(by: places).map { DependencyName($0.id, queue: $0.queue ?? queue) }
-            do {
-                guard let name = try await first(of: needed, thatWaitsFor: home) else { continue }
-                throw OperationsError(
-                    .invalidOption,
-                    "the operation is to be a member of group \(group.id) and to wait for operation \(name), which waits for that group",
-                    id: name.id
-                )
-            } catch let error as OperationsError where error.code == .refused {
-                // There are too many to look at.
-            }
+            guard let name = try await found(in: needed, waitingFor: home) else { continue }
+            throw OperationsError(
+                .invalidOption,
+                "the operation is to be a member of group \(group.id) and to wait for operation \(name), which waits for that group",
+                id: name.id
+            )
+        }
+    }
+
+    /// - Returns: one of these that waits for the group, directly or not; nil also if there are too many operations to look at.
+    private func found(in names: [DependencyName], waitingFor group: DependencyName) async throws -> DependencyName? {
+        do {
+            return try await first(of: names, thatWaitsFor: group)
+        } catch let error as OperationsError where error.code == .refused {
+            return nil
         }
     }
 
@@ -126,7 +131,7 @@ extension ProducerBroker where Self: OperatorBroker {
                 case .crowded, .unknownDependency, .closedGroup, .staleRun: removed.append(own)
                 }
             }
-            if let name = try await first(of: added, thatWaitsFor: home) {
+            if let name = try await found(in: added, waitingFor: home) {
                 try? await remove(added.filter(new.contains), from: home)
                 throw OperationsError(
                     .invalidOption,
