@@ -99,10 +99,11 @@ struct BrokenRedisTests {
     func longOutage() async throws {
         let server = try TestServer.start(.durable)
         let installation = try Installation(.server(server))
-        let lease = 10
+        // After two leases without contact a worker ends what it runs: Redis has ten seconds to be back before that.
+        let lease = 20
         let workers = try (0..<2).map { _ in try installation.worker(slots: 2, lease: lease) }
-        let long = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 30), count: 2)
-        let short = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 8), count: 2)
+        let long = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 50), count: 2)
+        let short = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 12), count: 2)
         try await eventually("four run") { try installation.ledger.starts().count == 4 }
         server.crash()
         // The last beats were before this.
