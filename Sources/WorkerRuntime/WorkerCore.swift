@@ -276,7 +276,7 @@ final class WorkerCore: Sendable {
     ) -> Turn? {
         let now = Instant.now
         let (next, effects, isSpent) = queue.withLock { queue -> (HeldOperation?, Effects, Bool) in
-            queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt)
+            queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt, now)
             let isSpent = queue.age(by: settlement)
             let claiming = queue.fill(now)
             var effects = Effects()
@@ -305,7 +305,7 @@ final class WorkerCore: Sendable {
 
     /// An ended operation whose reports have arrived.
     private func settle(_ operation: HeldOperation, _ settlement: Settlement) {
-        queue.withLock { $0.settle(operation, settlement) }
+        queue.withLock { _ = $0.settle(operation, settlement) }
         signal(operation.queue).raise()
     }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import WorkerRuntime
 
 /// What waits here uses slots for which claims are under way, as long as it is very short.
-@Suite("Slots that claims lend", .timeLimit(.minutes(5)))
+@Suite("Slots that claims lend", .timeLimit(.minutes(60)))
 struct LendingTests {
     private let now = ContinuousClock.now
 
@@ -34,7 +34,7 @@ struct LendingTests {
 
     /// Ends one, and says what starts then.
     private func end(_ operation: HeldOperation?, _ queue: inout LocalQueue) throws -> HeldOperation? {
-        try queue.end(#require(operation), .finished(result: []), ranFor: .microseconds(900))
+        try queue.end(#require(operation), .finished(result: []), ranFor: .microseconds(900), .now)
         queue.fill(now)
         return queue.takeLine().first
     }
@@ -214,7 +214,7 @@ private struct Storm {
         let operation = running.remove(at: Int.random(in: 0..<running.count, using: &generator))
         // Now and then one is long, so that nothing is lent for a while.
         let isLong = Int.random(in: 0..<500, using: &generator) == 0
-        queue.end(operation, .finished(result: []), ranFor: isLong ? .milliseconds(30) : .microseconds(20))
+        queue.end(operation, .finished(result: []), ranFor: isLong ? .milliseconds(30) : .microseconds(20), .now)
         ended += 1
     }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("The local queue", .timeLimit(.minutes(5)))
+@Suite("The local queue", .timeLimit(.minutes(60)))
 struct LocalQueueTests {
     private let now = ContinuousClock.now
 
@@ -47,7 +47,7 @@ struct LocalQueueTests {
         queue.take(claimed(1...2), 0, ties: .none)
         let started = queue.runNext(now)
         #expect(started != nil)
-        if let started { queue.end(started, .finished(result: []), ranFor: .zero) }
+        if let started { queue.end(started, .finished(result: []), ranFor: .zero, .now) }
         let lapsed = now + .seconds(61)
         #expect(queue.runNext(lapsed) == nil)
         #expect(exchange(&queue, lapsed) == nil)
@@ -84,7 +84,7 @@ struct LocalQueueTests {
         var queue = queue(slots: 20)
         queue.take(claimed(1...7), 0, ties: .none)
         let running = queue.runAll(now)
-        for operation in running.dropFirst() { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        for operation in running.dropFirst() { queue.end(operation, .finished(result: []), ranFor: .zero, .now) }
         let first = try #require(exchange(&queue))
         #expect(first.request(by: WorkerID()).highestFence == 7)
         queue.confirm(first.ended, 0)
@@ -101,7 +101,7 @@ struct LocalQueueTests {
         )
         #expect(exchange(&queue)?.highestFence == 9)
         queue.take(claimed(1...1), 0, ties: .none)
-        queue.end(running[0], .finished(result: []), ranFor: .zero)
+        queue.end(running[0], .finished(result: []), ranFor: .zero, .now)
         #expect(queue.members[0].outbox.isEmpty)
         #expect(queue.members[0].lease.held[1] !== running[0])
     }
@@ -118,7 +118,7 @@ struct LocalQueueTests {
         }
         queue.finish(nil, 0)
         _ = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: epoch, 0, ties: .none)
-        for operation in running { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        for operation in running { queue.end(operation, .finished(result: []), ranFor: .zero, .now) }
         #expect(queue.members[0].outbox.ended.map(\.operation.fence) == [2])
     }
 
@@ -180,7 +180,7 @@ struct LocalQueueTests {
         var queue = queue()
         queue.take(claimed(1...1), 0, ties: .none)
         guard let operation = queue.runNext(now) else { return }
-        queue.end(operation, .finished(result: []), ranFor: .zero)
+        queue.end(operation, .finished(result: []), ranFor: .zero, .now)
         guard let first = exchange(&queue) else { return }
         #expect(first.ended.count == 1 && first.capacity > 0 && !first.isRepeat)
         queue.finish(first, 0)
@@ -215,7 +215,7 @@ struct LocalQueueTests {
         queue.take(claimed(1...1), 0, ties: .none)
         guard let operation = queue.runNext(now) else { return }
         queue.settle(operation, .returned(.front))
-        queue.end(operation, .finished(result: []), ranFor: .zero)
+        queue.end(operation, .finished(result: []), ranFor: .zero, .now)
         #expect(queue.members[0].outbox.ended.count == 1)
     }
 
@@ -224,7 +224,7 @@ struct LocalQueueTests {
         func firstTwo(tracked: Bool, _ settlement: Settlement) -> [[Int64]?] {
             var queue = queue(slots: 2000)
             queue.take(claimed(1...1200, tracked: tracked), 0, ties: .none)
-            for operation in queue.runAll(now) { queue.end(operation, settlement, ranFor: .zero) }
+            for operation in queue.runAll(now) { queue.end(operation, settlement, ranFor: .zero, .now) }
             let first = exchange(&queue)
             queue.finish(first, 0)
             return [first, exchange(&queue)].map { $0?.ended.map(\.operation.fence) }
@@ -236,7 +236,7 @@ struct LocalQueueTests {
         var large = self.queue(slots: 10)
         large.take(claimed(1...5), 0, ties: .none)
         for operation in large.runAll(now) {
-            large.end(operation, .finished(result: [UInt8](repeating: 0, count: 400_000)), ranFor: .zero)
+            large.end(operation, .finished(result: [UInt8](repeating: 0, count: 400_000)), ranFor: .zero, .now)
         }
         #expect(exchange(&large)?.ended.count == 2)
     }
@@ -245,7 +245,7 @@ struct LocalQueueTests {
     private func queue(ended count: Int64, tracked: Bool = false) -> LocalQueue {
         var queue = queue(slots: 2000)
         queue.take(claimed(1...count, tracked: tracked), 0, ties: .none)
-        for operation in queue.runAll(now) { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        for operation in queue.runAll(now) { queue.end(operation, .finished(result: []), ranFor: .zero, .now) }
         return queue
     }
 
@@ -264,7 +264,7 @@ struct LocalQueueTests {
         queue.finish(further, 0)
         queue.finish(sent[2], 0)
         queue.take(claimed(5001...5200, tracked: false), 0, ties: .none)
-        for operation in queue.runAll(now) { queue.end(operation, .finished(result: []), ranFor: .zero) }
+        for operation in queue.runAll(now) { queue.end(operation, .finished(result: []), ranFor: .zero, .now) }
         // These are few: they wait for the call under way.
         #expect(exchange(&queue) == nil)
         queue.finish(sent[0], 0)
@@ -409,7 +409,7 @@ struct LocalQueueTests {
         queue.take(claimed(1...1), 900, ties: .none)
         guard let operation = queue.runNext(now) else { return }
         walks = queue.walks
-        queue.end(operation, .finished(result: []), ranFor: .zero)
+        queue.end(operation, .finished(result: []), ranFor: .zero, .now)
         guard case .exchange(let exchange) = queue.nextStep(900, now) else { return }
         #expect(exchange.capacity == 8)
         #expect(queue.walks - walks <= 2)

@@ -6,7 +6,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("Several queues", .timeLimit(.minutes(5)))
+@Suite("Several queues", .timeLimit(.minutes(60)))
 struct SharingTests {
     private typealias Instant = ContinuousClock.Instant
 
@@ -70,7 +70,7 @@ struct SharingTests {
             queue.members[1].supply.expectWork()
             queue.share.claims(1, now)
             for _ in 0..<500 where !running.isEmpty {
-                queue.end(running.removeFirst(), .finished(result: []), ranFor: .microseconds(10))
+                queue.end(running.removeFirst(), .finished(result: []), ranFor: .microseconds(10), .now)
                 queue.fill(now + after)
                 running += queue.takeLine()
             }
@@ -90,7 +90,7 @@ struct SharingTests {
             let started = queue.takeLine()
             for operation in started {
                 turns[0] += 1
-                queue.end(operation, .finished(result: []), ranFor: .microseconds(10))
+                queue.end(operation, .finished(result: []), ranFor: .microseconds(10), .now)
             }
             // Each of the others takes 150 ms.
             for index in 1...3 where queue.slots.parts[index].reserved > 0 {
@@ -111,7 +111,7 @@ struct SharingTests {
         for _ in 0..<1330 {
             let operation = running.removeFirst()
             started[operation.queue] += 1
-            queue.end(operation, .finished(result: []), ranFor: .microseconds(10))
+            queue.end(operation, .finished(result: []), ranFor: .microseconds(10), .now)
             queue.fill(now)
             running += queue.takeLine()
         }
@@ -142,7 +142,7 @@ struct SharingTests {
         var running = queue.runAll(now)
         while !running.isEmpty {
             order.append(running[0].queue)
-            queue.end(running.removeFirst(), .finished(result: []), ranFor: .microseconds(10))
+            queue.end(running.removeFirst(), .finished(result: []), ranFor: .microseconds(10), .now)
             queue.fill(now)
             running += queue.takeLine()
         }
@@ -225,7 +225,7 @@ struct SharingTests {
     }
 }
 
-@Suite("What an operation reports", .timeLimit(.minutes(5)))
+@Suite("What an operation reports", .timeLimit(.minutes(60)))
 struct ReportTests {
     @Test("is there when it ends: the last progress, all lines in order, also those of its last moment")
     func before() async throws {

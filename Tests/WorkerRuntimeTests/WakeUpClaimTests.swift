@@ -6,7 +6,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("A claim at the wake-up token", .timeLimit(.minutes(5)))
+@Suite("A claim at the wake-up token", .timeLimit(.minutes(60)))
 struct WakeUpClaimTests {
     private let now = ContinuousClock.now
 
@@ -127,7 +127,7 @@ struct WakeUpClaimTests {
         _ = queue.reconcile(found, epoch: epoch, 0, ties: .none)
         let started = queue.runAll(now)
         #expect(started.map(\.fence) == [1])
-        queue.end(started[0], .finished(result: []), ranFor: .zero)
+        queue.end(started[0], .finished(result: []), ranFor: .zero, .now)
         guard let sent = exchange(&queue) else {
             Issue.record("its end was not sent")
             return

@@ -19,6 +19,7 @@ extension LocalQueue {
     /// - Returns: the queues that have reserved slots to claim for.
     @discardableResult
     mutating func fill(_ now: Instant) -> [Int] {
+        lookAround(now)
         let mayBorrow = somethingMayBorrow()
         var claiming: [Int] = []
         while let turn = useSlot(now, mayBorrow) {
@@ -66,6 +67,19 @@ extension LocalQueue {
     private mutating func nextInRotation(_ now: Instant) -> Int? {
         walk()
         return share.rotate { members[$0].phase(in: phase, now) == .claiming && slots.mayUse($0) }
+    }
+
+    /// A worker without a free slot waits for no wake-up token, so it does not learn what becomes ready in its other queues. When a slot is
+    /// free again, the queue that was not asked for the longest time is taken for one with work, if that time is long.
+    private mutating func lookAround(_ now: Instant) {
+        guard members.count > 1, phase == .running, slots.free > 0, nextLook.map({ now >= $0 }) ?? true else { return }
+        nextLook = now + max(Self.shortestLook, Supply.lookInterval / members.count)
+        var longest: (index: Int, askedAt: Instant)?
+        for index in walk() where members[index].wait == .none && isQuiet(index, now) {
+            guard members[index].supply.isUnwatched(now), let askedAt = members[index].supply.askedAt else { continue }
+            if longest.map({ askedAt < $0.askedAt }) ?? true { longest = (index, askedAt) }
+        }
+        if let longest { members[longest.index].supply.expectWork() }
     }
 
     private mutating func reserve(_ index: Int, _ now: Instant) {
@@ -239,19 +253,37 @@ extension LocalQueue {
     // MARK: 5. Its body has ended
 
     /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first.
-    mutating func end(_ operation: HeldOperation, _ settlement: Settlement?, ranFor duration: Duration) {
+    mutating func end(
+        _ operation: HeldOperation,
+        _ settlement: Settlement?,
+        ranFor duration: Duration,
+        _ now: Instant
+    ) {
         slots.end(operation.queue, hasWaiting: !members[operation.queue].waiting.isEmpty)
         if !members[operation.queue].lease.fenced.isEmpty, !operation.hasSlot {
             _ = members[operation.queue].lease.fencedBodyReturned(operation)
         }
         members[operation.queue].pace.note(duration)
-        if let settlement { settle(operation, settlement) }
+        if let settlement, settle(operation, settlement) { keepSlot(operation.queue, now) }
     }
 
     /// Puts an ended operation into the outbox, unless it was settled before.
-    mutating func settle(_ operation: HeldOperation, _ settlement: Settlement) {
-        guard operation.settleOnce() else { return }
+    ///
+    /// - Returns: true if other operations of its queue may start because of this end.
+    @discardableResult
+    mutating func settle(_ operation: HeldOperation, _ settlement: Settlement) -> Bool {
+        guard operation.settleOnce() else { return false }
         members[operation.queue].outbox.add(operation, settlement)
+        return members[operation.queue].supply.expectSuccessor(of: operation.claimed.header)
+    }
+
+    /// The call that stores an end claims an operation which may start because of it: for the slot that has become free, before another
+    /// queue gets this slot. A queue that uses its part of the slots without it takes its turn as usual.
+    private mutating func keepSlot(_ index: Int, _ now: Instant) {
+        guard phase(of: index, now) == .claiming, members[index].waiting.isEmpty, slots.mayUse(index),
+            slots.parts[index].used < share.part(index, of: slots.count)
+        else { return }
+        reserve(index, now)
     }
 
     // MARK: 7. Its end is stored

@@ -15,15 +15,39 @@ struct Supply: Sendable {
         case paused
     }
 
+    /// A queue is asked so often for what is ready while other queues keep all slots busy.
+    static let lookInterval: Duration = .milliseconds(100)
+
     /// Ready at first: only a claim tells.
     private(set) var state = State.ready
     /// When the next scheduled or retrying operation is due.
     private(set) var nextDue: Instant?
+    /// When a claim last said what is ready; nil = none did.
+    private(set) var askedAt: Instant?
     /// How many wake-up tokens were taken: what the answer to a call says about work that was sent before is older than the token.
     private(set) var wakes = 0
 
     /// Something may be ready, as a heartbeat, a due time or a lost answer says.
     mutating func expectWork() { state = .ready }
+
+    /// An operation has ended. Its end frees a place of a limit, and what waits for its key or for itself goes on.
+    ///
+    /// - Returns: true if another operation may start because of this end, and nothing else says that one may.
+    @inline(__always)
+    mutating func expectSuccessor(of header: OperationHeader) -> Bool {
+        switch state {
+        case .limited: break
+        case .quiet where header.linked || header.hasLimitKey: break
+        case .ready, .quiet, .paused: return false
+        }
+        state = .ready
+        return true
+    }
+
+    /// True if no claim has asked for long, so that something may be ready of which this worker knows nothing.
+    func isUnwatched(_ now: Instant) -> Bool {
+        state != .paused && askedAt.map { $0 + Self.lookInterval <= now } ?? false
+    }
 
     /// A heartbeat says what the queue's limits leave.
     mutating func learn(_ room: Room?) { if state == .limited, room?.left != 0 { state = .ready } }
@@ -47,6 +71,7 @@ struct Supply: Sendable {
     ///   - wokenMeanwhile: a wake-up token was taken since the call was sent: the token may be newer.
     ///   - expectsMore: something else says that there is work, as unhandled operations do.
     mutating func learn(_ claim: Claim, wokenMeanwhile: Bool, expectsMore: Bool, _ now: Instant) {
+        askedAt = now
         nextDue = claim.nextDueMilliseconds.map { now + .milliseconds($0) }
         let isDue = claim.nextDueMilliseconds == 0
         switch claim.status {

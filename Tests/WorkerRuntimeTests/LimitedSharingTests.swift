@@ -1,0 +1,148 @@
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import BrokerModel
+@testable import WorkerRuntime
+
+@Suite("A queue that is held back, beside a busy one", .timeLimit(.minutes(60)))
+struct LimitedSharingTests {
+    private typealias Instant = ContinuousClock.Instant
+    private let now = Instant.now
+
+    /// Two queues with a valid lease: "held" and "busy".
+    private func queue(_ weights: String = "held:2,busy", slots: Int) throws -> LocalQueue {
+        var queue = LocalQueue(slots: slots)
+        guard case .named(let shares) = try QueueSelection(parsing: weights) else { return queue }
+        for share in shares { queue.add(share) }
+        for index in queue.members.indices { queue.members[index].lease.hold(until: now + .seconds(60)) }
+        return queue
+    }
+
+    private func claimed(_ fence: Int64, linked: Bool = false) -> ClaimedOperation {
+        ClaimedOperation(fence: fence, header: OperationHeader(id: OperationID(), linked: linked), envelope: [])
+    }
+
+    /// Sends the next claim of a queue and answers it.
+    private func claim(
+        _ queue: inout LocalQueue,
+        _ index: Int,
+        _ answer: Claim,
+        _ now: Instant
+    ) throws -> LocalQueue.Exchange {
+        guard case .exchange(let exchange) = queue.nextStep(index, now) else { throw NothingIsSent() }
+        queue.finish(exchange, index)
+        queue.accept(answer, index, of: exchange, ties: .none, now)
+        queue.fill(now)
+        return exchange
+    }
+
+    private struct NothingIsSent: Error {}
+
+    @Test("claims with the end that makes room, in the slot of what has ended", arguments: [false, true])
+    func keepsItsSlot(linked: Bool) throws {
+        var queue = try queue(slots: 3)
+        queue.fill(now)
+        let status: Claim.Status = linked ? .ok : .limited
+        _ = try claim(&queue, 0, Claim(status: status, operations: [claimed(1, linked: linked)]), now)
+        _ = try claim(&queue, 1, Claim(status: .ok, operations: [claimed(1), claimed(2)], more: true), now)
+        let running = queue.takeLine()
+        #expect(running.map(\.queue) == [0, 1, 1])
+        queue.end(running[0], .finished(result: []), ranFor: .milliseconds(20), now)
+        queue.fill(now)
+        #expect(queue.slots.parts.map(\.reserved) == [1, 0])
+        guard case .exchange(let exchange) = queue.nextStep(0, now) else { throw NothingIsSent() }
+        #expect(exchange.ended.count == 1 && exchange.slots == 1)
+        // Nothing was ready: the slot goes to the other queue.
+        queue.finish(exchange, 0)
+        queue.confirm(exchange.ended, 0)
+        queue.accept(Claim(status: status), 0, of: exchange, ties: .none, now)
+        queue.fill(now)
+        #expect(queue.slots.parts.map(\.reserved) == [0, 1])
+    }
+
+    @Test("takes turns for slots beyond its part")
+    func takesTurns() throws {
+        var queue = try queue("held,busy:3", slots: 2)
+        queue.fill(now)
+        queue.slots.revoke(1)
+        queue.slots.reserve(0)
+        queue.slots.reserve(0)
+        _ = try claim(&queue, 0, Claim(status: .limited, operations: [claimed(1), claimed(2)]), now)
+        let running = queue.takeLine()
+        #expect(running.map(\.queue) == [0, 0])
+        // One still runs, which is all of its part: it asks for the slot, and the rotation decides.
+        queue.end(running[0], .finished(result: []), ranFor: .milliseconds(20), now)
+        #expect(queue.slots.parts[0].reserved == 0 && queue.members[0].supply.state == .ready)
+    }
+
+    @Test("is asked every 100 to 200 ms for what is ready, when a slot is free that another queue would take")
+    func isLookedAt() throws {
+        var queue = try queue("held,busy", slots: 1)
+        queue.fill(now)
+        _ = try claim(&queue, 0, Claim(status: .ok), now)
+        _ = try claim(&queue, 1, Claim(status: .ok, operations: [claimed(1)], more: true), now)
+        var asked: [Int] = []
+        for time in stride(from: 10, through: 300, by: 10) {
+            let now = now + .milliseconds(time)
+            for operation in queue.takeLine() {
+                queue.end(operation, .finished(result: []), ranFor: .milliseconds(10), now)
+            }
+            queue.fill(now)
+            if queue.slots.parts[0].reserved > 0 {
+                asked.append(time)
+                _ = try claim(&queue, 0, Claim(status: .ok), now)
+            }
+            _ = try claim(&queue, 1, Claim(status: .ok, operations: [claimed(Int64(time))], more: true), now)
+        }
+        #expect(asked.count == 2 && zip([0] + asked, asked).allSatisfy { (100...200).contains($1 - $0) }, "\(asked)")
+    }
+
+    enum Holder: String, CaseIterable {
+        case concurrency, keyConcurrency, chain
+    }
+
+    @Test("runs one after the other, while the busy one runs in the other slots", arguments: Holder.allCases)
+    func sharesSlots(holder: Holder) async throws {
+        let order = Mutex<[String]>([])
+        let harness = Harness(
+            // Heartbeats are so rare that nothing can come of one.
+            configuration: .quick("held:2,busy", slots: 3, lease: .seconds(600)),
+            handlers: [
+                OperationHandler(name: "note") { _, context in
+                    await takeTime(.milliseconds(5))
+                    order.withLock { $0.append(context.queue) }
+                    return []
+                }
+            ]
+        )
+        let count = 40
+        let limits: [QueueLimit] =
+            switch holder {
+            case .concurrency: [.concurrency(1)]
+            case .keyConcurrency: [.keyConcurrency(1, of: nil)]
+            case .chain: []
+            }
+        if !limits.isEmpty { _ = try await harness.broker.setLimits(limits, by: "test", queue: "held") }
+        var last: OperationID?
+        for _ in 0..<count {
+            let links: OperationLinks? =
+                switch holder {
+                case .concurrency: nil
+                case .keyConcurrency: OperationLinks(limitKey: "all")
+                case .chain: last.flatMap { OperationLinks(after: [Dependency($0)]) }
+                }
+            let operation = NewOperation(envelope: OperationEnvelope(name: "note").encoded(), links: links)
+            _ = try await harness.broker.enqueue([operation], queue: "held")
+            last = operation.id
+        }
+        for _ in 0..<20 * count { try await harness.broker.put("note", queue: "busy") }
+        harness.start()
+        #expect(await comesTrue { order.withLock { $0.count { $0 == "held" } } == count })
+        // Alone, one of the held queue runs beside two of the other one; before, it was one beside hundreds.
+        let ofBusy = order.withLock { $0.count { $0 == "busy" } }
+        #expect(ofBusy <= 6 * count, "\(ofBusy) of the busy queue ran beside \(count) of the other one")
+        try await harness.stop()
+    }
+}
