@@ -2,7 +2,7 @@ import Operations
 import Selectors
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct OperationQueryTests {
     private static let now: Int64 = 1_000_000_000
     private static let id = OperationID("01J9ZM2Q000000000000QK2MX7")!

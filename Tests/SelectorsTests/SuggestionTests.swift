@@ -1,7 +1,7 @@
 import Selectors
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct SuggestionTests {
     @Test("A slip of the finger is recognised, another word is not")
     func nearest() {

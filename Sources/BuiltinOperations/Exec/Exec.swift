@@ -154,7 +154,7 @@ struct ExecFailure: OperationFailing, CustomStringConvertible {
 }
 
 /// The last line of a program that is not blank.
-private final class LastLine: Sendable {
+final class LastLine: Sendable {
     private let kept = Mutex<String?>(nil)
 
     var line: String? { kept.withLock { $0 } }

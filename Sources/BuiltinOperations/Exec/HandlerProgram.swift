@@ -40,12 +40,16 @@ private struct ProgramRun {
 
     func run(_ arguments: [UInt8], guardPath: String, grace: Duration) async throws -> [UInt8] {
         let channel = ReportChannel(context)
+        let last = LastLine()
         let request = try await request()
         let process = try GuardedProcess(
             request,
             input: arguments,
             guardPath: guardPath,
-            onLine: { context.log($0) },
+            onLine: {
+                context.log($0)
+                last.note($0)
+            },
             onEvent: { channel.take($0) }
         )
         context.whenForced { process.kill() }
@@ -53,7 +57,7 @@ private struct ProgramRun {
         channel.close()
         if end.isTemporary { throw Snooze(for: channel.snooze ?? Defaults.programSnooze, channel.error?.message ?? "") }
         guard let output = process.result else { throw ProgramFailure(tooMuchFrom: path) }
-        do { _ = try ExecFailure.check(end, of: request) } catch let failure as ExecFailure {
+        do { _ = try ExecFailure.check(end, of: request, last: last.line) } catch let failure as ExecFailure {
             throw channel.error.map { ProgramFailure($0, exit: failure) } ?? failure
         }
         if process.isCut { throw ProgramFailure(cutFrom: path) }
