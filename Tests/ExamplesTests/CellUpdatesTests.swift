@@ -4,7 +4,7 @@ import Testing
 
 @testable import cell_updates
 
-@Suite("Cell updates", .timeLimit(.minutes(5)))
+@Suite("Cell updates", .timeLimit(.minutes(60)))
 struct CellUpdatesTests {
     @Test("1,000 rows scrolled at random: every delivery is for the row that the cell shows", arguments: [1, 2, 3])
     func scrolling(seed: UInt64) async throws {

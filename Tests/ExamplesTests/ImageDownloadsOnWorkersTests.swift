@@ -7,7 +7,7 @@ import Testing
 
 @testable import image_downloads
 
-@Suite("Image downloads on workers", .timeLimit(.minutes(5)))
+@Suite("Image downloads on workers", .timeLimit(.minutes(60)))
 struct ImageDownloadsOnWorkersTests {
     private static let worker = "image-downloads-worker"
     private let folder: TemporaryDirectory

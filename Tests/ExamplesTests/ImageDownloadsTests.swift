@@ -52,7 +52,7 @@ private final class FakeSite: Sendable {
     }
 }
 
-@Suite("Image downloads", .timeLimit(.minutes(5)))
+@Suite("Image downloads", .timeLimit(.minutes(60)))
 struct ImageDownloadsTests {
     private static let icon = Icon(data: Data("icon".utf8))
     private let folder: TemporaryDirectory

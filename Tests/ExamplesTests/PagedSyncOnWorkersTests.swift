@@ -6,7 +6,7 @@ import Testing
 
 @testable import ContactSync
 
-@Suite("Paged sync on workers", .timeLimit(.minutes(5)))
+@Suite("Paged sync on workers", .timeLimit(.minutes(60)))
 struct PagedSyncOnWorkersTests {
     private static let worker = "paged-sync-worker"
     private let workers: RealWorkers

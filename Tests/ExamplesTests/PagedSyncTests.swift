@@ -9,7 +9,7 @@ import Testing
 @testable import ContactSync
 
 // One after the other: a broadcast reaches every synchronizer of the process.
-@Suite("Paged sync", .serialized, .timeLimit(.minutes(5)))
+@Suite("Paged sync", .serialized, .timeLimit(.minutes(60)))
 struct PagedSyncTests {
     @Test("The program ends with 0, and all that it claims holds")
     func program() async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import PictureSteps
 @testable import thumbnail_pipeline
 
-@Suite("Thumbnail pipeline on workers", .timeLimit(.minutes(5)))
+@Suite("Thumbnail pipeline on workers", .timeLimit(.minutes(60)))
 struct ThumbnailPipelineOnWorkersTests {
     private let temporary: TemporaryDirectory
     private let workers: RealWorkers
@@ -87,8 +87,9 @@ struct ThumbnailPipelineOnWorkersTests {
         gate.open()
         try await inspect(gallery, graph, server)
         #expect(try await recovered() == [1, 0])
-        // One more for the picture that fails first, and one for the killed worker.
-        #expect(server.traffic.paths.count >= gallery.count + 2)
+        // The picture that fails first, and that of the killed worker. A slow machine may also let a request time out.
+        let requests = Dictionary(grouping: server.traffic.paths) { $0 }.mapValues(\.count)
+        #expect(requests.count == gallery.count && requests.values.count { $0 > 1 } == 2, "\(requests)")
         await fleet[1].stop()
         await workers.close()
         try await server.stop()

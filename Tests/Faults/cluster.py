@@ -9,31 +9,15 @@ import struct
 import subprocess
 import time
 
+import waits
 from ledger import Ledger
 from pace import Pace
 from proxy import Proxy
+from waits import note, until
 
 LEASE = 3.0
 # What DESIGN promises for the default lease, with ours: lease, one beat, one second.
 RECOVERY = LEASE + LEASE / 3 + 1
-
-
-# Longest patience with anything; negative controls have less, since most of what they wait for never comes.
-patience = 300
-
-
-class TimedOut(Exception):
-    pass
-
-
-def until(condition, what, seconds=300):
-    """Waits for a condition that others bring about; returns how long it took."""
-    begin, seconds = time.monotonic(), min(seconds, patience)
-    while not condition():
-        if time.monotonic() - begin > seconds:
-            raise TimedOut(f"{what}: not within {seconds:.0f} s")
-        time.sleep(0.05)
-    return time.monotonic() - begin
 
 
 class Cluster:
@@ -184,7 +168,7 @@ class Cluster:
 
     def cancel(self, *ids, check=True):
         """Cancels, and waits until what runs has stopped."""
-        return self.run("cancel", *ids, f"--wait={min(60, patience):.0f}s", check=check, timeout=120)
+        return self.run("cancel", *ids, f"--wait={min(60, waits.patience):.0f}s", check=check, timeout=120)
 
     def enqueue(self, count, body=":", name="exec", args=None, **fields):
         return self.enqueue_each([{"name": name, "args": args or {"argv": self.ledger.argv(body)}, **fields}] * count)
@@ -213,12 +197,16 @@ class Cluster:
 
     def leased(self):
         """The workers that hold a lease."""
-        return self.command("ZRANGE", "{sluice/default}:leases", 0, -1)
+        workers = self.command("ZRANGE", "{sluice/default}:leases", 0, -1)
+        note(f"with a lease: {workers}")
+        return workers
 
     def total(self, name):
         """Of all queues."""
         queues = self.command("SMEMBERS", "sluice:queues")
-        return sum(int(self.command("HGET", f"{{sluice/{queue}}}:totals", name) or 0) for queue in queues)
+        total = sum(int(self.command("HGET", f"{{sluice/{queue}}}:totals", name) or 0) for queue in queues)
+        note(f"{name}: {total}")
+        return total
 
     def ended(self):
         return sum(self.total(name) for name in ("finished", "dead", "cancelled", "expired"))

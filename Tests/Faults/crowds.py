@@ -4,7 +4,8 @@ import pathlib
 import signal
 import time
 
-from cluster import LEASE, RECOVERY, until
+from cluster import LEASE, RECOVERY
+from waits import until
 from registry import Supervised, no_worker_died, redelivered, running, scenario, while_holding
 from wire import Claims
 

@@ -2,6 +2,8 @@
 import collections
 import dataclasses
 
+from waits import note
+
 # $LEDGER is the file; bash writes a line with one write to a file opened for appending, so lines never mix.
 SCRIPT = """
 say() { echo "$SLUICE_OPERATION_ID $1 $SLUICE_ATTEMPT $SLUICE_DELIVERY $SLUICE_FENCE $EPOCHREALTIME" >> "$LEDGER"; }
@@ -30,6 +32,7 @@ class Ledger:
         for text in self.path.read_text().splitlines():
             id, what, attempt, delivery, fence, time = text.split()
             found.append(Line(id, what, int(attempt), int(delivery), int(fence), float(time)))
+        note(f"{len(found)} lines in the ledger")
         return found
 
     def starts(self):

@@ -4,7 +4,8 @@ import signal
 import threading
 import time
 
-from cluster import LEASE, until
+from cluster import LEASE
+from waits import until
 from registry import scenario, seconds, some_run_was_lost
 
 

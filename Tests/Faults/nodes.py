@@ -3,7 +3,8 @@ import os
 import random
 import socket
 
-from cluster import Cluster, TimedOut, until
+from cluster import Cluster
+from waits import TimedOut, until
 from registry import scenario
 
 

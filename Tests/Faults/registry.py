@@ -6,7 +6,8 @@ A scenario raises, or leaves operations that the ledger and the records do not e
 import datetime
 import threading
 
-from cluster import LEASE, Cluster, until
+from cluster import LEASE, Cluster
+from waits import until
 
 SCENARIOS = {}
 

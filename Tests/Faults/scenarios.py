@@ -5,7 +5,8 @@ import subprocess
 import threading
 import time
 
-from cluster import LEASE, RECOVERY, until
+from cluster import LEASE, RECOVERY
+from waits import until
 from registry import Supervised, first_start_elsewhere, no_worker_died, redelivered, running, scenario
 
 

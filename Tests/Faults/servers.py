@@ -1,7 +1,8 @@
 """Scenarios with a second Redis, with another clock, and with settings under which Redis forgets."""
 import time
 
-from cluster import LEASE, RECOVERY, until
+from cluster import LEASE, RECOVERY
+from waits import until
 from registry import no_worker_died, redelivered, running, scenario, while_holding
 
 

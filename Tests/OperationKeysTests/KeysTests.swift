@@ -4,7 +4,7 @@ import Testing
 
 @testable import OperationKeys
 
-@Suite("Keys", .timeLimit(.minutes(5)))
+@Suite("Keys", .timeLimit(.minutes(60)))
 struct KeysTests {
     private func error(_ text: String) -> OperationKeysError? {
         do { _ = try OperationKeys(parsing: text, from: "keys") } catch { return error }

@@ -10,7 +10,7 @@ func secret(_ first: UInt8, count: Int = 32) -> String {
     Data((0..<count).map { first &+ UInt8($0) }).base64EncodedString()
 }
 
-@Suite("A seal", .timeLimit(.minutes(5)))
+@Suite("A seal", .timeLimit(.minutes(60)))
 struct SealTests {
     private static let id = OperationID("01ARZ3NDEKTSV4RRFFQ69G5FAV")!
     private let id = Self.id

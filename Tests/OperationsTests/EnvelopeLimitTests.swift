@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("The limit of an operation's size", .timeLimit(.minutes(5)))
+@Suite("The limit of an operation's size", .timeLimit(.minutes(60)))
 struct EnvelopeLimitTests {
     /// With so many bytes of arguments, and tags and headers of characters that JSON writes longer than they are.
     private func envelope(_ count: Int) -> OperationEnvelope {

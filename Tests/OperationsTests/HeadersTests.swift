@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("Headers of an operation", .timeLimit(.minutes(1)))
+@Suite("Headers of an operation", .timeLimit(.minutes(60)))
 struct HeadersTests {
     private let plain = #"{"name":"mail","args":{},"tags":["vip"],"attempts":2"#
 

@@ -2,7 +2,7 @@ import Operations
 import BrokerModel
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct InMemoryBrokerTests {
     @Test("The in-memory broker keeps the rule", arguments: BrokerConformance.all)
     func conformance(_ check: ConformanceCheck) async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("JSON that is read without building values", .timeLimit(.minutes(5)))
+@Suite("JSON that is read without building values", .timeLimit(.minutes(60)))
 struct PlainJSONTests {
     private static let pieces = [
         "{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "\"a b~\"", "\"é\"", #""\u0041""#, #""\"""#, "\"\u{7F}\"", "0",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("Attempts and pauses", .timeLimit(.minutes(5)))
+@Suite("Attempts and pauses", .timeLimit(.minutes(60)))
 struct RetryPolicyTests {
     @Test("double from the first pause to the longest, plus up to half as much by chance")
     func doubles() {

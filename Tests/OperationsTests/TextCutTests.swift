@@ -1,7 +1,7 @@
 import Operations
 import Testing
 
-@Suite("Cuts of text", .timeLimit(.minutes(5)))
+@Suite("Cuts of text", .timeLimit(.minutes(60)))
 struct TextCutTests {
     /// Two to four bytes a scalar, and characters of several scalars.
     private static let text = "aé日本語🙂 👨‍👩‍👧‍👦🇯🇵e\u{301}か\u{3099} z"

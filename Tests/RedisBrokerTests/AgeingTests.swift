@@ -6,7 +6,7 @@ import Testing
 
 @testable import RedisBroker
 
-@Suite("Ageing", .timeLimit(.minutes(15)))
+@Suite("Ageing", .timeLimit(.minutes(60)))
 struct AgeingTests {
     private static let queue = "default"
     private let namespace = uniqueNamespace("age")

@@ -8,7 +8,7 @@ import Testing
 
 /// What an operation costs Redis, in numbers that neither another machine nor a busy one changes: a change that makes each
 /// operation dearer is seen where it is made. The margin is a tenth.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(60)))
 struct CostTests {
     private static let count = 20_000
     private static let queue = "cost"

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The enqueue script as any program may call it, by `docs/wire-format.md`.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(60)))
 struct EnqueueCallTests {
     private static let id = "01JD8ZK4Q7M2N3P5R6S7T8V9WX"
     private static let front = "102000001000000000000000000"

@@ -7,7 +7,7 @@ import Testing
 @testable import BrokerModel
 
 /// What is kept of an operation is looked for by rules (`erase.lua`): no key that a script wrote may be overlooked.
-@Suite("An operation that is removed", .timeLimit(.minutes(15)))
+@Suite("An operation that is removed", .timeLimit(.minutes(60)))
 struct ErasedOperationTests {
     enum Trace: String, CaseIterable {
         case record, result, error, retried, lost, log, progress, checkpoint, effect, cancel, waiter

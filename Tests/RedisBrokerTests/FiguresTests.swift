@@ -7,7 +7,7 @@ import Testing
 @testable import RedisBroker
 
 /// Figures over time in Redis: what the conformance suite cannot see.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(60)))
 struct FiguresTests {
     private static let queue = "figures"
 

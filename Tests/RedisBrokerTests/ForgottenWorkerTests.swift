@@ -8,7 +8,7 @@ import Testing
 @testable import BrokerModel
 
 /// What is known of a worker is kept for an hour after its last beat or its sweep. What comes later must not be believed.
-@Suite("A worker of whom nothing is known any more", .timeLimit(.minutes(15)))
+@Suite("A worker of whom nothing is known any more", .timeLimit(.minutes(60)))
 struct ForgottenWorkerTests {
     @Test("gets no confirmation for its untracked operation when another worker has it")
     func late() async throws {

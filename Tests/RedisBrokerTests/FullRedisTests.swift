@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Redis at `maxmemory` with `noeviction`: no more work comes in, but all that is there can be worked off.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(60)))
 struct FullRedisTests {
     @Test("At maxmemory enqueue is refused with a code of its own, and the backlog drains")
     func backlogDrains() async throws {

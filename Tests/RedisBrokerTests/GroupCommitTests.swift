@@ -8,7 +8,7 @@ import Testing
 
 @testable import RedisBroker
 
-@Suite("Small enqueues of many tasks", .timeLimit(.minutes(15)))
+@Suite("Small enqueues of many tasks", .timeLimit(.minutes(60)))
 struct GroupCommitTests {
     private static let envelope = Array(#"{"name":"group"}"#.utf8)
 

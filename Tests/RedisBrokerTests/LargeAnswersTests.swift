@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What is read for people, where there is more of it than an answer may have (64 MiB).
-@Suite("Answers about large operations", .timeLimit(.minutes(15)))
+@Suite("Answers about large operations", .timeLimit(.minutes(60)))
 struct LargeAnswersTests {
     private static let queue = "large"
     private static let count = 80

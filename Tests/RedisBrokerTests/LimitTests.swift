@@ -6,7 +6,7 @@ import Testing
 
 @testable import RedisBroker
 
-@Suite("Limits of queues in Redis", .timeLimit(.minutes(5)))
+@Suite("Limits of queues in Redis", .timeLimit(.minutes(60)))
 struct LimitTests {
     private static let queue = "limits"
 

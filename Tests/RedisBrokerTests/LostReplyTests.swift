@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Replies that a network swallows after the script has run.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(60)))
 struct LostReplyTests {
     @Test("An enqueue whose answer is lost, three times over, happens once, also for untracked operations")
     func enqueue() async throws {

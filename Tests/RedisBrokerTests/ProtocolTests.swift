@@ -7,7 +7,7 @@ import Testing
 
 @testable import RedisBroker
 
-@Suite("The protocol number of a namespace", .timeLimit(.minutes(2)))
+@Suite("The protocol number of a namespace", .timeLimit(.minutes(60)))
 struct ProtocolTests {
     private static let queue = "q"
 

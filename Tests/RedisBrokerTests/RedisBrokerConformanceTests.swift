@@ -2,7 +2,7 @@ import Operations
 import BrokerModel
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(15)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RedisBrokerConformanceTests {
     @Test("The Redis broker keeps the rule", arguments: BrokerConformance.all)
     func conformance(_ check: ConformanceCheck) async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import RedisBroker
 @testable import BrokerModel
 
-@Suite("The scripts as files", .timeLimit(.minutes(15)))
+@Suite("The scripts as files", .timeLimit(.minutes(60)))
 struct ScriptLibraryTests {
     private let scripts = ScriptLibrary().all
 
@@ -130,7 +130,7 @@ struct ScriptLibraryTests {
     }
 }
 
-@Suite("What a script does not use", .timeLimit(.minutes(15)))
+@Suite("What a script does not use", .timeLimit(.minutes(60)))
 struct ScriptPrunerTests {
     @Test("is left out with its comment, and what only it used; all else stays as it is")
     func prunes() {

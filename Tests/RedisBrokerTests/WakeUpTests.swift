@@ -8,7 +8,7 @@ import Testing
 @testable import RedisBroker
 
 /// The claim that lies behind a wait in the same connection, as Redis treats it.
-@Suite("A claim behind the wait at a wake-up token", .timeLimit(.minutes(15)))
+@Suite("A claim behind the wait at a wake-up token", .timeLimit(.minutes(60)))
 struct WakeUpTests {
     private static let queue = "wake-ups"
 

@@ -2,7 +2,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("Access to a server", .serialized, .timeLimit(.minutes(15)))
+@Suite("Access to a server", .serialized, .timeLimit(.minutes(60)))
 struct AccessTests {
     private static let users = TestServer.Options([
         "requirepass top", "user worker on >pw ~* &* +@all -flushall",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RedisClient
 
-@Suite("A link to a cluster", .serialized, .timeLimit(.minutes(15)))
+@Suite("A link to a cluster", .serialized, .timeLimit(.minutes(60)))
 struct ClusterLinkTests {
     private static let cluster = Task { try TestCluster.start() }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RedisClient
 
-@Suite("A slot", .timeLimit(.minutes(15)))
+@Suite("A slot", .timeLimit(.minutes(60)))
 struct KeySlotTests {
     @Test(
         "is that of the hash tag, else of the whole key",
@@ -33,7 +33,7 @@ struct KeySlotTests {
     }
 }
 
-@Suite("A map of slots", .timeLimit(.minutes(15)))
+@Suite("A map of slots", .timeLimit(.minutes(60)))
 struct SlotMapTests {
     private let asked = RedisEndpoint.Host("asked", port: 1)
 

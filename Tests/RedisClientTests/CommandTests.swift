@@ -2,7 +2,7 @@ import Testing
 
 @testable import RedisClient
 
-@Suite("A command in wire form", .timeLimit(.minutes(15)))
+@Suite("A command in wire form", .timeLimit(.minutes(60)))
 struct CommandTests {
     private func wire(_ command: RedisCommand) -> String { String(decoding: command.arguments.bytes, as: UTF8.self) }
 

@@ -4,7 +4,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("A connection", .timeLimit(.minutes(15)))
+@Suite("A connection", .timeLimit(.minutes(60)))
 struct ConnectionTests {
     @Test("answers every kind of reply as its value")
     func replies() async throws {

@@ -4,7 +4,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("The embedded server", .serialized, .timeLimit(.minutes(15)))
+@Suite("The embedded server", .serialized, .timeLimit(.minutes(60)))
 struct EmbeddedTests {
     /// Runs the body with a server in a folder of its own, which is stopped at the end. The suite is serialized: its
     /// blocking calls hold at most one of the threads that the other tests need.

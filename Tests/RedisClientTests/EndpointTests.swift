@@ -1,7 +1,7 @@
 import RedisClient
 import Testing
 
-@Suite("A Redis URL", .timeLimit(.minutes(15)))
+@Suite("A Redis URL", .timeLimit(.minutes(60)))
 struct EndpointTests {
     @Test(
         "names the server in every documented form",

@@ -2,7 +2,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("An error reply", .timeLimit(.minutes(15)))
+@Suite("An error reply", .timeLimit(.minutes(60)))
 struct ErrorTests {
     @Test(
         "is classified by its first word or by the word that a script's command raised",

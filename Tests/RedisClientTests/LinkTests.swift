@@ -3,7 +3,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("A link", .timeLimit(.minutes(15)))
+@Suite("A link", .timeLimit(.minutes(60)))
 struct LinkTests {
     private func killAll(_ server: TestServer) throws {
         try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "normal"))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RedisClient
 
-@Suite("The pause between tries", .timeLimit(.minutes(15)))
+@Suite("The pause between tries", .timeLimit(.minutes(60)))
 struct PolicyTests {
     private func policy() -> ReconnectPolicy {
         ReconnectPolicy(minimum: .milliseconds(50), maximum: .seconds(2))

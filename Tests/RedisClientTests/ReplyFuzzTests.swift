@@ -16,7 +16,7 @@ private struct Seeded: RandomNumberGenerator {
     }
 }
 
-@Suite("The reply side", .timeLimit(.minutes(15)))
+@Suite("The reply side", .timeLimit(.minutes(60)))
 struct ReplyFuzzTests {
     private static let limits = ReplyLimits(maxBytes: 1 << 16, maxArrayElements: 1_000)
 

@@ -3,7 +3,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("A script", .timeLimit(.minutes(15)))
+@Suite("A script", .timeLimit(.minutes(60)))
 struct ScriptTests {
     private static let push = RedisScript(name: "push", source: "return redis.call('RPUSH', KEYS[1], ARGV[1])")
     private static let add = RedisScript(name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])")

@@ -4,7 +4,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("An endpoint behind sentinels", .serialized, .timeLimit(.minutes(15)))
+@Suite("An endpoint behind sentinels", .serialized, .timeLimit(.minutes(60)))
 struct SentinelTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 

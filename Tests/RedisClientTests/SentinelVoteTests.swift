@@ -2,7 +2,7 @@ import Testing
 
 @testable import RedisClient
 
-@Suite("What sentinels name", .timeLimit(.minutes(15)))
+@Suite("What sentinels name", .timeLimit(.minutes(60)))
 struct SentinelVoteTests {
     private let old = SentinelVote.Host("a", port: 1)
     private let new = SentinelVote.Host("b", port: 1)

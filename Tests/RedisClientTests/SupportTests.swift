@@ -2,7 +2,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("What the tests stand on", .timeLimit(.minutes(15)))
+@Suite("What the tests stand on", .timeLimit(.minutes(60)))
 struct SupportTests {
     @Test("three cluster nodes share the slots, and each key has its owner")
     func cluster() throws {

@@ -2,7 +2,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("TLS", .serialized, .timeLimit(.minutes(15)))
+@Suite("TLS", .serialized, .timeLimit(.minutes(60)))
 struct TLSTests {
     private struct Stage {
         let server: TestServer

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Schedules
 
-@Suite("Instants of recurrences", .timeLimit(.minutes(5)))
+@Suite("Instants of recurrences", .timeLimit(.minutes(60)))
 struct InstantsTests {
     private static func instant(_ text: String) -> Int64 {
         let format = Date.ISO8601FormatStyle()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Schedules
 
-@Suite("What a schedule does when an instant has come", .timeLimit(.minutes(5)))
+@Suite("What a schedule does when an instant has come", .timeLimit(.minutes(60)))
 struct StepsTests {
     private static func definition(
         _ recurrence: Recurrence = .every(.seconds(10)),

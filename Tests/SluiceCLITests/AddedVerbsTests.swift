@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Commands that a program adds", .timeLimit(.minutes(5)))
+@Suite("Commands that a program adds", .timeLimit(.minutes(60)))
 struct AddedVerbsTests {
     private struct Hello: Verb {
         static var configuration: CommandConfiguration { CommandConfiguration(commandName: "hello") }

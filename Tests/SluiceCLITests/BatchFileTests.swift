@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct BatchFileTests {
     private func flags(_ words: String...) throws -> EnqueueSettings { try EnqueueFlags.parse(words).settings }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import SluiceCLI
 import SluiceMonitor
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct SequenceSetTests {
     @Test("It holds the numbers that were put in, and no others")
     func numbers() {
@@ -16,7 +16,7 @@ struct SequenceSetTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct TargetSummaryTests {
     private func rows(_ count: Int, _ status: SluiceCLI.ExitStatus, _ kind: String) -> [TargetReport.Row] {
         (0..<count).map {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("A file of commands", .timeLimit(.minutes(5)))
+@Suite("A file of commands", .timeLimit(.minutes(60)))
 struct CommandFileTests {
     private func read(_ bytes: [UInt8], _ words: String...) throws -> [EnqueueRequest] {
         try CommandFile(name: "jobs", settings: try EnqueueFlags.parse(words).settings).read(bytes)
@@ -81,7 +81,7 @@ struct CommandFileTests {
     }
 }
 
-@Suite("What surrounds a program", .timeLimit(.minutes(5)))
+@Suite("What surrounds a program", .timeLimit(.minutes(60)))
 struct ProgramFlagsTests {
     private func added(_ words: String..., to object: JSONObject = JSONObject()) throws -> String {
         let flags = try ProgramFlags.parse(words)

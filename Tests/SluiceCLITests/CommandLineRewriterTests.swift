@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct CommandLineRewriterTests {
     private let rewriter = CommandLineRewriter(RootCommand.self)
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct CompleterTests {
     private let completer = Completer(tree: CommandTree(RootCommand.self))
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct ConfigurationTests {
     private func files(
         _ text: String,

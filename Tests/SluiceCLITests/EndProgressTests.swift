@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct EndProgressTests {
     private let style = Style(color: .never, ascii: false, isTerminal: false, environment: ["LC_ALL": "C.UTF-8"])
 

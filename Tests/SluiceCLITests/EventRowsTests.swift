@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Events as lines", .timeLimit(.minutes(5)))
+@Suite("Events as lines", .timeLimit(.minutes(60)))
 struct EventRowsTests {
     private let id = OperationID("01J9ZM2QAAAAAAAAAAAA7QK2MX")!
 

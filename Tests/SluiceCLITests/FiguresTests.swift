@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Figures", .timeLimit(.minutes(1)))
+@Suite("Figures", .timeLimit(.minutes(60)))
 struct FiguresTests {
     private static let hour = Duration.seconds(3600)
 

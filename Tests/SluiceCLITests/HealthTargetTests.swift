@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct HealthTargetTests {
     @Test(
         "A number is a port on the loopback, an address with a port is what it says, anything else is a file",

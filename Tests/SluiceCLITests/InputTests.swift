@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct KeyValueArgumentsTests {
     private func object(_ words: String...) throws -> String {
         try KeyValueArguments.object(from: words) { path throws(CLIError) in
@@ -40,7 +40,7 @@ struct KeyValueArgumentsTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct IDReferenceTests {
     private let id = OperationID("01J9ZM2QAAAAAAAAAAAA7QK2MX")!
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Faults of servers", .timeLimit(.minutes(5)))
+@Suite("Faults of servers", .timeLimit(.minutes(60)))
 struct KnownFaultTests {
     @Test(
         "doctor names the vulnerabilities of a version, and none if they are fixed",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Manual pages", .timeLimit(.minutes(5)))
+@Suite("Manual pages", .timeLimit(.minutes(60)))
 struct ManPageTests {
     private let pages = ManPage.all(of: RootCommand.self)
 

@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceCLI
 import SluiceMonitor
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct ErrorOutputTests {
     @Test("An error says what happened, what was tried, and last what to do, without control characters")
     func lines() {
@@ -44,7 +44,7 @@ struct ErrorOutputTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct ProgramTests {
     @Test("The command of a refused confirmation can be pasted into a shell")
     func command() {
@@ -58,7 +58,7 @@ struct ProgramTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct SettingsTests {
     private func settings(_ words: [String] = [], _ environment: [String: String] = [:]) throws -> Settings {
         try Settings(try GlobalOptions.parse(words), environment: environment)
@@ -104,7 +104,7 @@ struct SettingsTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct OperationJSONTests {
     private func detail() throws -> OperationDetail {
         let envelope = OperationEnvelope(name: "exec", arguments: Array(#"{"n":12345678901234567890}"#.utf8))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("What a supervisor decides", .timeLimit(.minutes(5)))
+@Suite("What a supervisor decides", .timeLimit(.minutes(60)))
 struct SupervisorTests {
     @Test("A process that dies young is restarted ever later, at once after a longer life")
     func pauses() {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Times and durations at every way in", .timeLimit(.minutes(5)))
+@Suite("Times and durations at every way in", .timeLimit(.minutes(60)))
 struct TimeInputTests {
     private static let endless = Duration.seconds(Int64.max)
     private static let far = "9999-12-31T23:59:59Z"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("The graph of an operation", .timeLimit(.minutes(5)))
+@Suite("The graph of an operation", .timeLimit(.minutes(60)))
 struct DetailGraphTests {
     @Test("Each operation stands below what it depends on, with its state and its time; the shown one is marked")
     func tree() {

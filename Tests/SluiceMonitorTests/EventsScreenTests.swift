@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("The events' screen", .timeLimit(.minutes(5)))
+@Suite("The events' screen", .timeLimit(.minutes(60)))
 struct EventsScreenTests {
     private func batch(_ from: Int64, _ states: [OperationState], of queue: String = "mail") -> EventBatch {
         EventBatch(

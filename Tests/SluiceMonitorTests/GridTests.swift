@@ -56,7 +56,7 @@ private struct TestTerminal {
     var text: String { glyphs.map { $0.joined() }.joined(separator: "\n") }
 }
 
-@Suite("The grid and its differences", .timeLimit(.minutes(5)))
+@Suite("The grid and its differences", .timeLimit(.minutes(60)))
 struct GridTests {
     private let size = ScreenSize(width: 12, height: 3)
 

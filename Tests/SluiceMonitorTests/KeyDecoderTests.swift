@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("Keys", .timeLimit(.minutes(5)))
+@Suite("Keys", .timeLimit(.minutes(60)))
 struct KeyDecoderTests {
     private func decode(_ text: String) -> [Key] {
         var decoder = KeyDecoder()

@@ -3,7 +3,7 @@ import TerminalText
 
 @testable import SluiceMonitor
 
-@Suite("The table of keys", .timeLimit(.minutes(5)))
+@Suite("The table of keys", .timeLimit(.minutes(60)))
 struct KeyTableTests {
     @Test("In each place a key has one meaning, and each action has a key", arguments: KeyPlace.allCases)
     func unique(place: KeyPlace) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("The monitor's keys for comfort", .timeLimit(.minutes(5)))
+@Suite("The monitor's keys for comfort", .timeLimit(.minutes(60)))
 struct MonitorComfortTests {
     @Test("/ selects the next row that has the text, n and N go on, and what is not there is said")
     func search() {

@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import SluiceMonitor
 
-@Suite("Reading for the monitor", .timeLimit(.minutes(5)))
+@Suite("Reading for the monitor", .timeLimit(.minutes(60)))
 struct MonitorFetcherTests {
     private final class Log: Sendable {
         private let entries = Mutex<[(MonitorFetcher.Outcome, ContinuousClock.Instant)]>([])

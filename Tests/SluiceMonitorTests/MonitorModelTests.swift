@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("The monitor's model", .timeLimit(.minutes(5)))
+@Suite("The monitor's model", .timeLimit(.minutes(60)))
 struct MonitorModelTests {
     private func operation(_ queue: String, _ number: Int) -> MonitorItem {
         .operation(OperationAddress(queue: queue, id: id(number)))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("The monitor's screens", .timeLimit(.minutes(5)))
+@Suite("The monitor's screens", .timeLimit(.minutes(60)))
 struct MonitorViewTests {
     @Test("The overview at the design size")
     func overview() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("Rates", .timeLimit(.minutes(5)))
+@Suite("Rates", .timeLimit(.minutes(60)))
 struct RateTests {
     private func totals(_ enqueued: Int64, _ finished: Int64 = 0) -> FlowTotals {
         FlowTotals(["enqueued": enqueued, "finished": finished, "retried": 1])
@@ -69,7 +69,7 @@ struct RateTests {
     }
 }
 
-@Suite("The sparkline", .timeLimit(.minutes(5)))
+@Suite("The sparkline", .timeLimit(.minutes(60)))
 struct SparklineTests {
     @Test("What happened between two snapshots is spread over the seconds between them")
     func spread() {
@@ -101,7 +101,7 @@ struct SparklineTests {
     }
 }
 
-@Suite("The truth meter", .timeLimit(.minutes(5)))
+@Suite("The truth meter", .timeLimit(.minutes(60)))
 struct FreshnessTests {
     @Test(
         "It says live, STALE after three intervals, DISCONNECTED after a failed try, and what it waits for before the first"
@@ -123,7 +123,7 @@ struct FreshnessTests {
     }
 }
 
-@Suite("A namespace in one snapshot", .timeLimit(.minutes(5)))
+@Suite("A namespace in one snapshot", .timeLimit(.minutes(60)))
 struct NamespaceSnapshotTests {
     @Test("A worker of two queues is one worker, lost only when all of its leases have lapsed")
     func workers() {

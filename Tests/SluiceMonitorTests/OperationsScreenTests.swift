@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("The operations' screen", .timeLimit(.minutes(5)))
+@Suite("The operations' screen", .timeLimit(.minutes(60)))
 struct OperationsScreenTests {
     private func detail(_ number: Int, _ name: String, _ state: OperationState) -> OperationDetail {
         let record = OperationRecord(

@@ -2,7 +2,7 @@ import Operations
 import SluiceMonitor
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(60)))
 struct RecentFiguresTests {
     private static let minute = FiguresQuery.Unit.minute.milliseconds
     private static let start: Int64 = 28_333_333 * minute

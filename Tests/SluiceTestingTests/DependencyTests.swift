@@ -23,7 +23,7 @@ private struct Sum: DistributedOperation {
     }
 }
 
-@Suite("Dependencies in the testing kit", .timeLimit(.minutes(15)))
+@Suite("Dependencies in the testing kit", .timeLimit(.minutes(60)))
 struct DependencyTests {
     private let sluice = InMemorySluice {
         $0.register(Part.self)

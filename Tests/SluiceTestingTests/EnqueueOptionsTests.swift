@@ -3,7 +3,7 @@ import Operations
 import SluiceTesting
 import Testing
 
-@Suite("Options of an enqueue", .timeLimit(.minutes(1)))
+@Suite("Options of an enqueue", .timeLimit(.minutes(60)))
 struct EnqueueOptionsTests {
     private let sluice = InMemorySluice()
 

@@ -48,7 +48,7 @@ private struct Parent: DistributedOperation {
 
 private enum Switch { static let isOn = Mutex(false) }
 
-@Suite("Groups and children in the testing kit", .serialized, .timeLimit(.minutes(15)))
+@Suite("Groups and children in the testing kit", .serialized, .timeLimit(.minutes(60)))
 struct GroupTests {
     private let sluice = InMemorySluice {
         $0.register(Crawl.self)

@@ -19,7 +19,7 @@ private struct Child: DistributedOperation {
     func main(_ context: OperationContext) async throws -> Int { context.delivery }
 }
 
-@Suite("Sluice in memory", .timeLimit(.minutes(5)))
+@Suite("Sluice in memory", .timeLimit(.minutes(60)))
 struct InMemorySluiceTests {
     @Test("A drain runs what operations enqueue, also in queues that are new")
     func children() async throws {

@@ -174,7 +174,7 @@ private struct Convert: DistributedOperation {
     }
 }
 
-@Suite("Inside an operation", .timeLimit(.minutes(5)))
+@Suite("Inside an operation", .timeLimit(.minutes(60)))
 struct InsideTests {
     @Test("What a body enqueues with its completion starts once, with its headers, although the first attempt fails")
     func children() async throws {

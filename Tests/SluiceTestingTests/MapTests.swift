@@ -17,7 +17,7 @@ private struct Square: DistributedOperation {
     }
 }
 
-@Suite("sluice.map", .timeLimit(.minutes(15)))
+@Suite("sluice.map", .timeLimit(.minutes(60)))
 struct MapTests {
     private let sluice = InMemorySluice(slots: 8) { $0.register(Square.self) }
 

@@ -9,7 +9,7 @@ private struct Chatty: DistributedOperation {
     }
 }
 
-@Suite("What a program reads of its queues", .timeLimit(.minutes(5)))
+@Suite("What a program reads of its queues", .timeLimit(.minutes(60)))
 struct ReadingTests {
     let sluice = InMemorySluice { $0.register(Resize.self) }
     private var client: SluiceClient { sluice.client }

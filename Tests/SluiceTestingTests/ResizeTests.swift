@@ -48,7 +48,7 @@ struct Upload: DistributedOperation {
     }
 }
 
-@Suite("An operation of one's own, tested without Redis", .timeLimit(.minutes(5)))
+@Suite("An operation of one's own, tested without Redis", .timeLimit(.minutes(60)))
 struct ResizeTests {
     let sluice = InMemorySluice { $0.register(Resize.self) }
 

@@ -8,7 +8,7 @@ private struct Tick: DistributedOperation {
     func main(_ context: OperationContext) async throws {}
 }
 
-@Suite("Schedules in memory", .timeLimit(.minutes(5)))
+@Suite("Schedules in memory", .timeLimit(.minutes(60)))
 struct ScheduleTests {
     private static let keys = try? OperationKeys(
         parsing:

@@ -46,7 +46,7 @@ private final class LegacyUpload: Operation, @unchecked Sendable {
     }
 }
 
-@Suite("The cancel that a body reads", .timeLimit(.minutes(2)))
+@Suite("The cancel that a body reads", .timeLimit(.minutes(60)))
 struct CancellationTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 

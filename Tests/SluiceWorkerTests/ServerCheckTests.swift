@@ -2,7 +2,7 @@ import Testing
 
 @testable import SluiceWorker
 
-@Suite("Redis servers that a worker looks at", .timeLimit(.minutes(5)))
+@Suite("Redis servers that a worker looks at", .timeLimit(.minutes(60)))
 struct ServerCheckTests {
     @Test(
         "A server that would evict is warned about, one that does is a danger, one that is too old is refused",

@@ -23,7 +23,7 @@ private struct Bystander: Service {
     }
 }
 
-@Suite("A worker inside a program", .timeLimit(.minutes(2)))
+@Suite("A worker inside a program", .timeLimit(.minutes(60)))
 struct WorkerTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TerminalText
 
-@Suite("A short form of arguments", .timeLimit(.minutes(5)))
+@Suite("A short form of arguments", .timeLimit(.minutes(60)))
 struct ArgumentsTextTests {
     private func line(_ name: String, _ json: String, redact paths: String = "") throws -> String {
         let envelope = OperationEnvelope(name: name, arguments: Array(json.utf8)).encoded()

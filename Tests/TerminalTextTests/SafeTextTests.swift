@@ -3,7 +3,7 @@ import Testing
 
 @testable import TerminalText
 
-@Suite("Safe text", .timeLimit(.minutes(5)))
+@Suite("Safe text", .timeLimit(.minutes(60)))
 struct SafeTextTests {
     @Test(
         "Everything that could steer a terminal is shown as an escape",
@@ -67,7 +67,7 @@ struct SafeTextTests {
     }
 }
 
-@Suite("Display width", .timeLimit(.minutes(5)))
+@Suite("Display width", .timeLimit(.minutes(60)))
 struct DisplayWidthTests {
     @Test(
         "Characters take the cells that terminals give them",

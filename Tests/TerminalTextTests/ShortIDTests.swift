@@ -3,7 +3,7 @@ import Testing
 
 @testable import TerminalText
 
-@Suite("Short forms of ids", .timeLimit(.minutes(5)))
+@Suite("Short forms of ids", .timeLimit(.minutes(60)))
 struct ShortIDTests {
     /// An id that ends in a number.
     private func id(_ number: UInt64) -> OperationID { OperationID(high: 0x0198_0000_0000_0000, low: number) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TerminalText
 
-@Suite("Tables", .timeLimit(.minutes(5)))
+@Suite("Tables", .timeLimit(.minutes(60)))
 struct TableTests {
     private static func sample() -> Table {
         var table = Table([
@@ -94,7 +94,7 @@ struct TableTests {
     }
 }
 
-@Suite("Styles and marks", .timeLimit(.minutes(5)))
+@Suite("Styles and marks", .timeLimit(.minutes(60)))
 struct StyleTests {
     @Test(
         "Colour follows the flag, then CLICOLOR_FORCE, then NO_COLOR and TERM, then the terminal",

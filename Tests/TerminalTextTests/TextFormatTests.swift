@@ -2,7 +2,7 @@ import Testing
 
 @testable import TerminalText
 
-@Suite("Durations", .timeLimit(.minutes(5)))
+@Suite("Durations", .timeLimit(.minutes(60)))
 struct DurationTextTests {
     @Test(
         "Durations are read exactly",
@@ -77,7 +77,7 @@ struct DurationTextTests {
     }
 }
 
-@Suite("Times", .timeLimit(.minutes(5)))
+@Suite("Times", .timeLimit(.minutes(60)))
 struct TimeTextTests {
     @Test(
         "Times go to RFC 3339 and back",
@@ -127,7 +127,7 @@ struct TimeTextTests {
     }
 }
 
-@Suite("Quantities", .timeLimit(.minutes(5)))
+@Suite("Quantities", .timeLimit(.minutes(60)))
 struct QuantityTextTests {
     @Test("Counts are grouped, and shortened from a million on")
     func counts() {
@@ -174,7 +174,7 @@ struct QuantityTextTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct SizeTextTests {
     @Test(
         "Sizes are read in steps of 1,024",

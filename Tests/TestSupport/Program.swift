@@ -102,7 +102,9 @@ package final class Program: Sendable {
 
     private func read(_ name: String) -> String {
         let data = try? Data(contentsOf: folder.url.appendingPathComponent(name))
-        return String(decoding: data ?? Data(), as: UTF8.self)
+        let text = String(decoding: data ?? Data(), as: UTF8.self)
+        if !text.isEmpty { Seen.note("\(name): \(text)") }
+        return text
     }
 
     private static func open(_ path: String, _ flags: CInt) throws -> CInt {

@@ -77,6 +77,8 @@ package enum TestRedis: Sendable {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         defer { link.close() }
-        return try link.submit(commands).wait()
+        let replies = try link.submit(commands).wait()
+        Seen.note("\(replies)")
+        return replies
     }
 }

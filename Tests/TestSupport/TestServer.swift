@@ -116,7 +116,9 @@ package final class TestServer: Sendable {
     /// Sends commands over a connection of its own from a thread that may block; error replies stay in their places.
     @discardableResult
     package func ask(_ commands: RedisCommand...) throws -> [RedisValue] {
-        try RedisProbe.ask(administrator, commands, timeout: .seconds(60))
+        let replies = try RedisProbe.ask(administrator, commands, timeout: .seconds(60))
+        Seen.note("\(replies)")
+        return replies
     }
 
     /// One field of INFO.

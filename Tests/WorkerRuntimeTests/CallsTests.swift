@@ -2,7 +2,7 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("The calls of a queue that are under way", .timeLimit(.minutes(5)))
+@Suite("The calls of a queue that are under way", .timeLimit(.minutes(60)))
 struct CallsTests {
     @Test("are several, and the question what is owned or a repeat is one alone")
     func alone() {

@@ -14,7 +14,7 @@ func holding(_ gate: Gate, isDeaf: Bool = false) -> OperationHandler {
     }
 }
 
-@Suite("A cancel", .timeLimit(.minutes(5)))
+@Suite("A cancel", .timeLimit(.minutes(60)))
 struct CancelTests {
     @Test("of a running operation ends it as cancelled, with its three times, whatever it throws")
     func running() async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("download", .timeLimit(.minutes(5)))
+@Suite("download", .timeLimit(.minutes(60)))
 final class DownloadTests {
     private let folder: URL
     private let harness = Harness(

@@ -20,7 +20,7 @@ private func isAlive(_ pid: pid_t) -> Bool {
     return !stat.contains(") Z ")
 }
 
-@Suite("exec", .timeLimit(.minutes(5)))
+@Suite("exec", .timeLimit(.minutes(60)))
 struct ExecTests {
     private func harness(grace: Duration = .milliseconds(300)) -> Harness<InMemoryBroker> {
         Harness(

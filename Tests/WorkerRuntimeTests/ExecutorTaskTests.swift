@@ -8,7 +8,7 @@ import Testing
 @testable import WorkerRuntime
 
 /// Operations that have a slot share the tasks in which they run.
-@Suite("Executor tasks", .timeLimit(.minutes(5)))
+@Suite("Executor tasks", .timeLimit(.minutes(60)))
 struct ExecutorTaskTests {
     private let now = ContinuousClock.now
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("Fair shares of a worker's slots", .timeLimit(.minutes(5)))
+@Suite("Fair shares of a worker's slots", .timeLimit(.minutes(60)))
 struct FairShareTests {
     private let now = ContinuousClock.now
 

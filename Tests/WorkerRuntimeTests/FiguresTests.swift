@@ -5,7 +5,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("Figures of a worker", .timeLimit(.minutes(5)))
+@Suite("Figures of a worker", .timeLimit(.minutes(60)))
 struct FiguresTests {
     private func sum(_ broker: InMemoryBroker, queue: String = "default") async throws -> Figures {
         try await broker.figures(FiguresQuery(.minute, count: 10), queue: queue).sum

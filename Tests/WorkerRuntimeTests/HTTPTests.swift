@@ -8,7 +8,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("http", .timeLimit(.minutes(5)))
+@Suite("http", .timeLimit(.minutes(60)))
 struct HTTPTests {
     private let harness = Harness(handlers: BuiltinOperations.handlers(allowed: ["http"]).filter { $0.name == "http" })
 

@@ -12,7 +12,11 @@ import TestSupport
 final class LogRecorder: Sendable {
     private let lines = Mutex<[String]>([])
 
-    var messages: [String] { lines.withLock { $0 } }
+    var messages: [String] {
+        let messages = lines.withLock { $0 }
+        Seen.note(messages.joined(separator: "\n"))
+        return messages
+    }
 
     func logger(_ label: String = "test") -> Logger {
         var logger = Logger(label: label) { _ in Handler(recorder: self) }
@@ -46,7 +50,11 @@ final class Gate: Sendable {
     private let latch = Latch()
     private let passes = Mutex<[(id: OperationID, attempt: Int, delivery: Int)]>([])
 
-    var arrived: [OperationID] { passes.withLock { $0.map(\.id) } }
+    var arrived: [OperationID] {
+        let ids = passes.withLock { $0.map(\.id) }
+        Seen.note("at the gate: \(ids)")
+        return ids
+    }
     var attempts: [(attempt: Int, delivery: Int)] { passes.withLock { $0.map { ($0.attempt, $0.delivery) } } }
     var isOpen: Bool { latch.isOpen }
     func open() { latch.open() }
@@ -102,7 +110,9 @@ final class Harness<Connection: WorkerBroker>: Sendable {
     func ended() async throws { try await running.withLock { $0 }?.value }
 
     func detail(_ id: OperationID, queue: String = "default") async throws -> OperationDetail? {
-        try await broker.details([id], queue: queue).first ?? nil
+        let detail = try await broker.details([id], queue: queue).first ?? nil
+        Seen.note("\(id): \(detail.map { "\($0.state), \($0.record)" } ?? "no record")")
+        return detail
     }
 
     func state(_ id: OperationID, queue: String = "default") async throws -> OperationState? {

@@ -6,7 +6,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("Inside a body", .timeLimit(.minutes(5)))
+@Suite("Inside a body", .timeLimit(.minutes(60)))
 struct InsideTests {
     private final class Notes: Sendable {
         private let kept = Mutex<[String]>([])

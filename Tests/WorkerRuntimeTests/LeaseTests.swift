@@ -3,7 +3,7 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("The lease on a queue", .timeLimit(.minutes(5)))
+@Suite("The lease on a queue", .timeLimit(.minutes(60)))
 struct LeaseTests {
     private let now = ContinuousClock.now
 

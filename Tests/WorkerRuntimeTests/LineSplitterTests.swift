@@ -3,7 +3,7 @@ import Testing
 
 @testable import BuiltinOperations
 
-@Suite("Lines of a pipe", .timeLimit(.minutes(5)))
+@Suite("Lines of a pipe", .timeLimit(.minutes(60)))
 struct LineSplitterTests {
     private func lines(of text: String, limit: Int, chunk: Int) -> [String] {
         let lines = Mutex<[String]>([])

@@ -7,7 +7,7 @@ import Testing
 @testable import WorkerRuntime
 
 /// The broker comes back without its last writes: what it has handed out, and the counter of fences.
-@Suite("A broker that has lost its last writes", .timeLimit(.minutes(5)))
+@Suite("A broker that has lost its last writes", .timeLimit(.minutes(60)))
 struct LostWritesTests {
     @Test("hands nothing out under a fence that the worker holds: what runs ends for itself alone", arguments: [1, 4])
     func fences(slots: Int) async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("The outbox of a queue", .timeLimit(.minutes(5)))
+@Suite("The outbox of a queue", .timeLimit(.minutes(60)))
 struct OutboxTests {
     private func operation(_ fence: Int64, tracked: Bool = true) -> HeldOperation {
         let header = OperationHeader(id: OperationID(), tracked: tracked)

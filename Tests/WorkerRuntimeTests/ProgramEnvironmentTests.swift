@@ -2,7 +2,7 @@ import Testing
 
 @testable import BuiltinOperations
 
-@Suite("A program's environment", .timeLimit(.minutes(5)))
+@Suite("A program's environment", .timeLimit(.minutes(60)))
 struct ProgramEnvironmentTests {
     private let worker = [
         "PATH": "/bin", "HOME": "/h", "LC_ALL": "C", "LANG": "C", "TZ": "UTC", "TMPDIR": "/t", "USER": "u", "LC": "no",

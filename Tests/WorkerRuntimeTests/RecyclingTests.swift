@@ -5,7 +5,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("A worker with a limited life", .timeLimit(.minutes(5)))
+@Suite("A worker with a limited life", .timeLimit(.minutes(60)))
 struct RecyclingTests {
     @Test("ends after so many runs, with one slot exactly then, and gives back what it had claimed ahead")
     func afterRuns() async throws {

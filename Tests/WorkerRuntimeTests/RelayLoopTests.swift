@@ -5,7 +5,7 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("Ends that another queue has to hear of", .timeLimit(.minutes(15)))
+@Suite("Ends that another queue has to hear of", .timeLimit(.minutes(60)))
 struct RelayLoopTests {
     /// A broker in which one of a queue that no worker serves has ended, and one of the worker's queue waits for it.
     private func broker() async throws -> (broker: InMemoryBroker, waiting: OperationID) {

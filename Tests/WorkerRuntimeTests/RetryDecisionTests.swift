@@ -53,7 +53,7 @@ private struct Upload: DistributedOperation, RetryDeciding, EndObserving {
     }
 }
 
-@Suite("After a failed attempt", .timeLimit(.minutes(5)))
+@Suite("After a failed attempt", .timeLimit(.minutes(60)))
 struct RetryDecisionTests {
     private let harness = Harness(register: { $0.register(Upload.self) })
 

@@ -5,7 +5,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("A worker", .timeLimit(.minutes(5)))
+@Suite("A worker", .timeLimit(.minutes(60)))
 struct RunningTests {
     struct Double: DistributedOperation {
         static let name = "double"

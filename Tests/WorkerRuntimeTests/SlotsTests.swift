@@ -3,7 +3,7 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("A worker's slots", .timeLimit(.minutes(5)))
+@Suite("A worker's slots", .timeLimit(.minutes(60)))
 struct SlotsTests {
     /// Slots of several queues, each with so many of its own.
     private func slots(_ count: Int, own: [Int] = [0]) -> Slots {

@@ -6,7 +6,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("An operation that does not end after a cancel", .timeLimit(.minutes(5)))
+@Suite("An operation that does not end after a cancel", .timeLimit(.minutes(60)))
 struct StuckTests {
     private func stubborn(_ gate: Gate, policy: StuckPolicy = .free) -> Harness<InMemoryBroker> {
         var configuration = WorkerConfiguration.quick(slots: 1, grace: .milliseconds(50))

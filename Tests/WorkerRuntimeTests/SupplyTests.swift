@@ -3,7 +3,7 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("What a worker knows of a queue's work", .timeLimit(.minutes(5)))
+@Suite("What a worker knows of a queue's work", .timeLimit(.minutes(60)))
 struct SupplyTests {
     private let now = ContinuousClock.now
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("Names of unhandled operations", .timeLimit(.minutes(5)))
+@Suite("Names of unhandled operations", .timeLimit(.minutes(60)))
 struct UnhandledNamesTests {
     @Test("go with the next claims until one has left none of them")
     func asks() {

@@ -58,7 +58,7 @@ private actor Account {
     }
 }
 
-@Suite("A worker runs", .timeLimit(.minutes(5)))
+@Suite("A worker runs", .timeLimit(.minutes(60)))
 struct WaysTests {
     @Test("closures by name, with typed arguments and results, or without")
     func closures() async throws {

@@ -36,9 +36,20 @@ extension BrokerBench {
         try beat(worker)
     }
 
-    func callbacks(
-        of group: OperationID
-    ) async throws -> (success: OperationID, end: OperationID, firstDeath: OperationID) {
+    typealias Callbacks = (success: OperationID, end: OperationID, firstDeath: OperationID)
+
+    /// A closed group with callbacks, and its two members, which the worker runs.
+    func groupOfTwo(
+        _ worker: WorkerID
+    ) async throws -> (group: OperationID, callbacks: Callbacks, members: [OperationID], running: [ClaimedOperation]) {
+        let group = try await group()
+        let callbacks = try await callbacks(of: group)
+        let members = try await members(2, of: group)
+        try await close(group)
+        return (group, callbacks, members, try await claim(worker, 9).operations)
+    }
+
+    func callbacks(of group: OperationID) async throws -> Callbacks {
         let all = GroupCallback.When.allCases.map { when in
             NewOperation(
                 envelope: BrokerBench.envelope(),

@@ -17,11 +17,7 @@ extension BrokerConformance {
         },
         ConformanceCheck("The first death starts its callback at once; success waits for a retry") { bench in
             let worker = try bench.worker()
-            let group = try await bench.group()
-            let callbacks = try await bench.callbacks(of: group)
-            let members = try await bench.members(2, of: group)
-            try await bench.close(group)
-            let running = try await bench.claim(worker, 9).operations
+            let (group, callbacks, members, running) = try await bench.groupOfTwo(worker)
             _ = try await bench.fail(running[0], worker, .dead)
             try await bench.expectState(callbacks.firstDeath, .ready)
             try await bench.expectState(callbacks.end, .blocked)

@@ -251,11 +251,7 @@ extension BrokerConformance {
         },
         ConformanceCheck("A group waits again for a member that is tried again, also if it has not ended") { bench in
             let worker = try bench.worker()
-            let group = try await bench.group()
-            let callbacks = try await bench.callbacks(of: group)
-            let members = try await bench.members(2, of: group)
-            try await bench.close(group)
-            let running = try await bench.claim(worker, 9).operations
+            let (group, callbacks, members, running) = try await bench.groupOfTwo(worker)
             _ = try await bench.fail(running[0], worker, .dead)
             _ = try await bench.broker.retry([members[0]], by: "ann", queue: bench.queue)
             _ = try await bench.complete(running[1], worker)

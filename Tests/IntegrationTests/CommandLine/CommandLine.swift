@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The tests that start the built program.
-@Suite("Command line", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Command line", .fewAtOnce, .timeLimit(.minutes(60)))
 enum CommandLineTests {}
 
 /// The built `sluice` in a namespace of its own, and a look at what it does that is faster than another process.
@@ -96,13 +96,18 @@ struct CommandLine: Sendable {
         for queue in try await broker.queues() {
             snapshots.append(try await broker.snapshot(queue: queue, executingRows: 0))
         }
+        for each in snapshots {
+            Seen.note("\(each.queue): \(each.counts) \(each.totals) \(each.workers.map(\.worker))")
+        }
         return snapshots
     }
 
     func detail(_ id: String) async throws -> OperationDetail? {
         guard let id = OperationID(id) else { return nil }
         for queue in try await broker.queues() {
-            if let detail = try await broker.details([id], queue: queue)[0] { return detail }
+            guard let detail = try await broker.details([id], queue: queue)[0] else { continue }
+            Seen.note("\(id) in \(queue) is \(detail.state): \(detail.record)")
+            return detail
         }
         return nil
     }

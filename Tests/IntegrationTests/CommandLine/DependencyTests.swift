@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import RedisClient
 import TestSupport
 import Testing
 
@@ -150,6 +151,24 @@ extension CommandLineTests {
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
             #expect(try await sluice("doctor", "--deep").code == 0)
+        }
+
+        @Test("explain says which dependency its queue has lost, and how to go on without it")
+        func lost() async throws {
+            let first = try await sluice.enqueue("noop", "-q", "mail", "--in", "1h")
+            let second = try await sluice.enqueue("noop", "-q", "images", "--after", "mail/\(first)")
+            #expect(try await sluice.lines("explain", second).contains { $0.hasSuffix("mail/\(first), scheduled") })
+            // As after a failover to a replica that has not got it.
+            try TestRedis.shared.ask(RedisCommand("DEL", "{\(sluice.namespace)/mail}:\(first)"))[0]
+                .expectSuccess()
+            let reason = try #require(try await sluice.json("explain", second)["reasons"]?.arrayValue?.first)
+            #expect(
+                reason["code"] == "needs" && reason["fix"] == .string("sluice release \(second)"),
+                "\(reason)"
+            )
+            #expect(reason["text"]?.stringValue?.contains("mail/\(first) is not in its queue") == true, "\(reason)")
+            try await sluice.lines("release", second)
+            #expect(try await sluice.state(second) == "ready")
         }
 
         @Test("A burst does not end while an end is on its way to another queue")

@@ -3,7 +3,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("Signed and encrypted operations", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Signed and encrypted operations", .fewAtOnce, .timeLimit(.minutes(60)))
 struct KeysTests {
     private let installation: Installation
     /// Of producers and workers.

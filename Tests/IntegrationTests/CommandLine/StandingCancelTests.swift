@@ -3,7 +3,7 @@ import Operations
 import TestSupport
 import Testing
 
-@Suite("Standing cancels", .fewAtOnce, .timeLimit(.minutes(10)))
+@Suite("Standing cancels", .fewAtOnce, .timeLimit(.minutes(60)))
 struct StandingCancelTests {
     @Test("End what waits and what is enqueued later, by tag, name and arguments; nothing of it begins")
     func later() async throws {

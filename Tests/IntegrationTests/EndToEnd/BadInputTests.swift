@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is typed wrong: what happened, where, what to do; the right exit code; nothing half-done.
-@Suite("Bad input", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Bad input", .fewAtOnce, .timeLimit(.minutes(60)))
 struct BadInputTests {
     /// A command line, its exit code, and what the error says.
     struct Case: CustomTestStringConvertible, Sendable {

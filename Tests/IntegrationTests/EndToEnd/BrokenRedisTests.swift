@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What Redis and the network do to workers and commands. Every test has a server of its own.
-@Suite("Broken Redis", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Broken Redis", .fewAtOnce, .timeLimit(.minutes(60)))
 struct BrokenRedisTests {
     @Test("While every subscription is killed again and again, a cancel still arrives within a heartbeat and a second")
     func noSubscriptions() async throws {

@@ -8,7 +8,7 @@ import Testing
 
 /// Workers and clients on a Redis Cluster whose slots move and whose masters die. The other tests run on a quiet one as well, with
 /// `SLUICE_TEST_TOPOLOGY=cluster`.
-@Suite("A cluster", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("A cluster", .fewAtOnce, .timeLimit(.minutes(60)))
 struct ClusterTests {
     /// Names of queues, so many that every master has some.
     private static let queues = (0..<6).map { "q\($0)" }

@@ -4,7 +4,7 @@ import Operations
 import TestSupport
 import Testing
 
-@Suite("Operations that depend on each other", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Operations that depend on each other", .fewAtOnce, .timeLimit(.minutes(60)))
 struct DependencyGraphTests {
     @Test(
         "1 → 200 → 1 on three workers, of which one gets SIGKILL and one SIGSTOP: the last runs behind all others",

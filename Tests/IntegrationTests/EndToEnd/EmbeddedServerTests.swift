@@ -6,7 +6,7 @@ import Testing
     "The embedded server",
     .fewAtOnce,
     .enabled(if: TestRedis.isSingle, "it is one server"),
-    .timeLimit(.minutes(15))
+    .timeLimit(.minutes(60))
 )
 struct EmbeddedServerTests {
     /// The settings of a user who named no Redis.

@@ -10,7 +10,7 @@ import Testing
     "A failover",
     .fewAtOnce,
     .enabled(if: TestRedis.isSingle, "sentinels watch one master; ClusterTests have a cluster's"),
-    .timeLimit(.minutes(15))
+    .timeLimit(.minutes(60))
 )
 struct FailoverTests {
     /// Operations that a replica had before the next one was enqueued.

@@ -15,8 +15,11 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         guard testCase != nil else { return try await function() }
         await Self.places.take()
+        let start = ContinuousClock.now
         defer {
             Self.places.free()
+            // The time that Swift Testing prints includes the wait for a place.
+            print("ran for \(ContinuousClock.now - start): \(test.displayName ?? test.name)")
             expectNothingRefused()
         }
         try await function()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a newcomer does by hand first.
-@Suite("First steps", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("First steps", .fewAtOnce, .timeLimit(.minutes(60)))
 struct FirstStepsTests {
     private let program = ["--", "sh", "-c", "echo hi; exit 3"]
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Hostile text", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Hostile text", .fewAtOnce, .timeLimit(.minutes(60)))
 struct HostileTextTests {
     @Test(
         "Escape sequences in arguments, tags, errors, logs and reasons are shown as text by every command and by the worker"

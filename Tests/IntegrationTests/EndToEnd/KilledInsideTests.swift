@@ -3,7 +3,7 @@ import Operations
 import TestSupport
 import Testing
 
-@Suite("Killed inside an operation", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Killed inside an operation", .fewAtOnce, .timeLimit(.minutes(60)))
 struct KilledInsideTests {
     private let sluice = CommandLine()
     private let folder: TemporaryDirectory

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Lost workers", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Lost workers", .fewAtOnce, .timeLimit(.minutes(60)))
 struct LostWorkerTests {
     @Test(
         "After `kill -9` others run what the worker held, as delivery 2 of the same attempt, and nothing of it is left"

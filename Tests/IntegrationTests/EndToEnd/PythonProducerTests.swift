@@ -7,7 +7,7 @@ import Testing
     "A producer in another language",
     .fewAtOnce,
     .enabled(if: TestRedis.isSingle, "the Python producer is a short example that follows no redirections"),
-    .timeLimit(.minutes(15))
+    .timeLimit(.minutes(60))
 )
 struct PythonProducerTests {
     @Test("What the Python producer enqueues is listed, run by a worker, and its arguments arrive byte for byte")

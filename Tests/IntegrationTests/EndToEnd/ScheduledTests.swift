@@ -3,7 +3,7 @@ import Operations
 import TestSupport
 import Testing
 
-@Suite("Schedules under faults", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Schedules under faults", .fewAtOnce, .timeLimit(.minutes(60)))
 struct ScheduledTests {
     private static let seconds = 30
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A serial queue", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("A serial queue", .fewAtOnce, .timeLimit(.minutes(60)))
 struct SerialQueueTests {
     @Test("never has two operations with valid fences, on four workers of which some get SIGKILL and SIGSTOP")
     func serial() async throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Stopping a worker", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Stopping a worker", .fewAtOnce, .timeLimit(.minutes(60)))
 struct StopTests {
     @Test(
         "SIGTERM lets what runs end within the drain time-out and gives the rest back, attempt and delivery unchanged"

@@ -3,7 +3,7 @@ import Operations
 import TestSupport
 import Testing
 
-@Suite("Unique keys", .fewAtOnce, .timeLimit(.minutes(15)))
+@Suite("Unique keys", .fewAtOnce, .timeLimit(.minutes(60)))
 struct UniqueKeyTests {
     @Test(
         "of two producers that race are never in flight twice, on three workers of which two are killed; none is left"

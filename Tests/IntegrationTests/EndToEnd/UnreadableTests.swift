@@ -8,7 +8,7 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("An element that cannot be read", .nothingRefused, .timeLimit(.minutes(15)))
+@Suite("An element that cannot be read", .nothingRefused, .timeLimit(.minutes(60)))
 struct UnreadableTests {
     private let namespace = uniqueNamespace("unreadable")
     private let broker: RedisBroker

@@ -4,7 +4,7 @@ import Testing
 
 @testable import image_run
 
-@Suite("image-run check", .timeLimit(.minutes(15)))
+@Suite("image-run check", .timeLimit(.minutes(60)))
 struct ImageRunCheckTests {
     private static let file = Audit.File(bytes: 3, sha256: "aa")
     private static let source = ["a.png": file, "b.png": file, "c.png": file]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import image_run
 
-@Suite("image-run draw", .timeLimit(.minutes(15)))
+@Suite("image-run draw", .timeLimit(.minutes(60)))
 struct ImageRunDrawTests {
     @Test("Every drawn file is a valid PNG within the size limits, and dimensions and colour types vary")
     func validFiles() throws {

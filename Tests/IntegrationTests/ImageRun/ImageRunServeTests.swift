@@ -51,7 +51,7 @@ private struct RunningServer {
     }
 }
 
-@Suite("image-run serve", .timeLimit(.minutes(15)))
+@Suite("image-run serve", .timeLimit(.minutes(60)))
 struct ImageRunServeTests {
     @Test("Files come whole by GET and without body by HEAD; everything else is refused")
     func files() async throws {

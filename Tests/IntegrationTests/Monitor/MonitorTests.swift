@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("sluice monitor, the program", .nothingRefused, .timeLimit(.minutes(15)))
+@Suite("sluice monitor, the program", .nothingRefused, .timeLimit(.minutes(60)))
 struct MonitorTests {
     private typealias Site = MonitorSite
 

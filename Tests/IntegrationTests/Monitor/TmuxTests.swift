@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("sluice monitor in tmux, as a user meets it", .nothingRefused, .timeLimit(.minutes(15)))
+@Suite("sluice monitor in tmux, as a user meets it", .nothingRefused, .timeLimit(.minutes(60)))
 struct TmuxTests {
     @Test("All sizes are drawn, each with what fits, and the terminal is restored at the end")
     func sizes() async throws {

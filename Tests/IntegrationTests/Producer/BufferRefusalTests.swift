@@ -7,7 +7,7 @@ import Testing
 @testable import Sluice
 
 /// A buffer of a broker that refuses.
-@Suite("A client's buffer at refusals", .timeLimit(.minutes(15)))
+@Suite("A client's buffer at refusals", .timeLimit(.minutes(60)))
 struct BufferRefusalTests {
     /// The broker's side: stores, or refuses in one way.
     private final class Store: Sendable {

@@ -20,7 +20,7 @@ private struct Note: DistributedOperation {
     "A client's buffer",
     .fewAtOnce,
     .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node"),
-    .timeLimit(.minutes(15))
+    .timeLimit(.minutes(60))
 )
 struct BufferTests {
     private let server: TestServer

@@ -78,7 +78,7 @@ private struct Setup {
     }
 }
 
-@Suite("A producer's client", .nothingRefused, .timeLimit(.minutes(15)))
+@Suite("A producer's client", .nothingRefused, .timeLimit(.minutes(60)))
 struct ProducerTests {
     @Test("A handle's value is what main returned")
     func value() async throws {

@@ -91,7 +91,7 @@ private struct Puppet {
     }
 }
 
-@Suite("Waiting for an operation", .nothingRefused, .timeLimit(.minutes(15)))
+@Suite("Waiting for an operation", .nothingRefused, .timeLimit(.minutes(60)))
 struct WaitingTests {
     private let puppet = Puppet()
 

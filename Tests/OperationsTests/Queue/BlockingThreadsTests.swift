@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("Threads of blocking bodies", .timeLimit(.minutes(5)))
+@Suite("Threads of blocking bodies", .timeLimit(.minutes(60)))
 struct BlockingThreadsTests {
     /// Starts bodies that hold a thread until the gate opens, and returns when all have begun.
     private func hold(

@@ -4,7 +4,7 @@ import Testing
 @testable import Operations
 
 /// A cancel has taken effect when the call returns: the body's task is cancelled, or the pause is over.
-@Suite("Cancels of local operations take effect at once", .timeLimit(.minutes(5)))
+@Suite("Cancels of local operations take effect at once", .timeLimit(.minutes(60)))
 struct CancelTests {
     @Test("A body that cancels its own operation is in a cancelled task, from its first step on")
     func fromInside() async throws {

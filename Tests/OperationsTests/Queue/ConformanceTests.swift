@@ -4,7 +4,7 @@ import Testing
 
 /// What Foundation documents about operations and their queue, run against both. A test without a `switch` states what they have in
 /// common; each `switch` is a difference that docs/decisions/0008-local-queue.md gives the reason for.
-@Suite("Local queue and Foundation's", .serialized, .timeLimit(.minutes(5)))
+@Suite("Local queue and Foundation's", .serialized, .timeLimit(.minutes(60)))
 struct ConformanceTests {
     static let both = Implementation.allCases
 

@@ -3,7 +3,7 @@ import Operations
 import Testing
 
 /// What several tasks do to one operation at the same moment. The thread sanitizer watches these: `scripts/test --tsan`.
-@Suite("One operation under many tasks", .timeLimit(.minutes(5)))
+@Suite("One operation under many tasks", .timeLimit(.minutes(60)))
 struct ContentionTests {
     @Test("Waiting, observing and hooks begin while an executor task starts the operation")
     func waiting() async throws {

@@ -69,7 +69,7 @@ private final class Asynchronous: Operation, @unchecked Sendable {
     }
 }
 
-@Suite("Foundation operations in a local queue", .serialized, .timeLimit(.minutes(5)))
+@Suite("Foundation operations in a local queue", .serialized, .timeLimit(.minutes(60)))
 struct FoundationOperationTests {
     @Test("A synchronous one runs unchanged, its completion block too, and names and priorities carry over")
     func synchronous() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("Keyed operations", .timeLimit(.minutes(5)))
+@Suite("Keyed operations", .timeLimit(.minutes(60)))
 struct KeyedOperationTests {
     private func keyed(
         _ queue: LocalOperationQueue,

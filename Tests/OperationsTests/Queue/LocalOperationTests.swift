@@ -7,7 +7,7 @@ struct Oops: Error, Equatable {
     var number = 0
 }
 
-@Suite("Local operations", .timeLimit(.minutes(5)))
+@Suite("Local operations", .timeLimit(.minutes(60)))
 struct LocalOperationTests {
     // MARK: States
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("Waiting for local operations and observing them", .timeLimit(.minutes(5)))
+@Suite("Waiting for local operations and observing them", .timeLimit(.minutes(60)))
 struct ObservingTests {
     @Test("Cancelling who waits ends the waiting and not the operation")
     func cancelledWait() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("Retries and time limits of local operations", .timeLimit(.minutes(5)))
+@Suite("Retries and time limits of local operations", .timeLimit(.minutes(60)))
 struct RetryTests {
     @Test("A retry waits for its pause without a slot, and keeps its dependents waiting")
     func retry() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import Operations
 
 /// Random schedules against `ReferenceModel`. A failure names its seed; `SLUICE_SEED=…` runs that one alone.
-@Suite("Random schedules", .timeLimit(.minutes(5)))
+@Suite("Random schedules", .timeLimit(.minutes(60)))
 struct ScheduleTests {
     static let seeds: [UInt64] = {
         if let seed = ProcessInfo.processInfo.environment["SLUICE_SEED"].flatMap(UInt64.init) { return [seed] }

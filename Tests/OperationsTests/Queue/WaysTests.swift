@@ -38,7 +38,7 @@ private final class Counter: Sendable {
     }
 }
 
-@Suite("Ways to write a local operation", .timeLimit(.minutes(5)))
+@Suite("Ways to write a local operation", .timeLimit(.minutes(60)))
 struct WaysTests {
     @Test("A distributed operation runs locally with its name, retry policy and context")
     func distributed() async throws {
