@@ -42,9 +42,3 @@ require_swift() {
         return 1
     }
 }
-
-# release_build   builds the programs of scripts/quickstart
-release_build() {
-    swift build -c release --product sluice
-    swift build -c release --product image-run
-}

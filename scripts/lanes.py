@@ -1,6 +1,7 @@
 """Runs the steps of scripts/test that mostly wait side by side, from a finished debug build.
 
-usage: python3 scripts/lanes.py
+usage: python3 scripts/lanes.py [--all]
+  --all  also what is long, or finds only what is rare; CONTRIBUTING.md says what that is, and how the choice was made
 
 Lanes run at the same time, the steps of a lane one after the other. A step's output goes to .build/test-logs and is printed whole if the
 step fails. The other steps go on, and the exit code is 1 at the end. Lanes share nothing: each has a folder for temporary files (and so
@@ -27,11 +28,15 @@ PROGRESS = 60
 stopping = threading.Event()
 PORTS, PORTS_OF_A_LANE = 20_000, 2_500
 
-# Faults whose times are not what they are about. The others need a machine that does nothing else (scripts/faults runs all).
+# One case of the fault scenarios, and one of the negative controls, for each run of the tests.
+QUICK_FAULT, QUICK_CONTROL = "after-effect", "no-places"
+# Scenarios whose times are not what they are about. The others need a machine that does nothing else (scripts/faults runs all).
 FAULTS = (
-    "none,after-effect,reset,swallow,cut,overlap,redis-kill,redis-late,readonly,full,rolling,scripts,"
-    "threads,stuck,many,processes,durability,failover,late-replica,evict,clock,serial,limit-keys,key-rate,unique-keys,unique-race,replace,dependencies,relay,lost-relay,relay-failover,children,groups,schedule"
+    "none,after-effect,reset,swallow,cut,overlap,redis-kill,redis-late,readonly,full,rolling,scripts,threads,stuck,many,processes,"
+    "durability,failover,late-replica,evict,clock,serial,limit-keys,key-rate,unique-keys,unique-race,replace,dependencies,relay,"
+    "lost-relay,relay-failover,children,groups,schedule"
 )
+RANDOM_STEPS = 25_000
 
 
 # What a cluster changes is where keys are: which node gets a call, and what goes over several nodes. These suites say nothing about that, and
@@ -86,9 +91,9 @@ class Step:
 WIDTH = 32
 
 
-def tests(target, title="", *options, **environment):
+def tests(target, title="", *options, only="", **environment):
     environment = {"SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH": str(WIDTH)} | environment
-    command = [".build/debug/sluicePackageTests.xctest", "--testing-library", "swift-testing", "--filter", rf"^{target}\."]
+    command = [".build/debug/sluicePackageTests.xctest", "--testing-library", "swift-testing", "--filter", rf"^{target}\.{only}"]
     return Step(f"Test {target}{title}", *command, *options, **environment)
 
 
@@ -97,26 +102,51 @@ def skipping(suites):
     return [word for name in names for word in ("--skip", rf"[./]{name}\w*/")]
 
 
-# One target at a time in each lane: all tests of a process share two threads, and what waits for an event with a deadline must not stand
-# behind a hundred others. Tests of the worker's loops measure what these do in time: the small targets run before the lanes, with nothing beside.
+# One target at a time in each lane: all tests of a process share two threads, and a test that waits must not stand behind a hundred others.
+# Tests of the worker's loops measure what these do in time: the small targets run before the lanes, with nothing beside.
+LARGE = ("RedisClientTests", "RedisBrokerTests", "IntegrationTests")
+
+
 def small_targets():
     names = sorted(path.name for path in (root / "Tests").glob("*Tests"))
-    return [tests(name) for name in names if name not in ("IntegrationTests", "RedisBrokerTests")]
+    return [tests(name) for name in names if name not in LARGE]
+
+
+def faults(title, *options):
+    return Step(title, "scripts/faults", "--binary", SLUICE, "--unbounded", *options)
 
 
 def lanes():
+    """Each rule once."""
+    return [
+        [tests("IntegrationTests")],
+        [
+            tests("RedisClientTests"),
+            tests("RedisBrokerTests"),
+            Step("JSON schemas", "scripts/check-schema", SLUICE),
+            faults("One fault", "--only", QUICK_FAULT),
+            faults("One negative control", "--mutants", "--only", QUICK_CONTROL),
+        ],
+    ]
+
+
+def long_lanes():
+    """The same in other surroundings, what is rare, and what proves that the others find something."""
     return [
         [
             # Each program as the user of its role, with the permissions that `sluice config acl` prints; ACL LOG must be empty after each
             # test. In the other steps programs are the default user.
             tests("IntegrationTests", " with minimal permissions", SLUICE_TEST_USERS="1"),
-            Step("Faults", "scripts/faults", "--binary", SLUICE, "--unbounded", "--only", FAULTS),
-            Step("Negative controls of the faults", "scripts/faults", "--binary", SLUICE, "--mutants"),
+            faults("Faults", "--only", FAULTS),
         ],
         [
-            tests("RedisBrokerTests"),
+            tests(
+                "RedisBrokerTests", ": a cluster, another database, long random steps, broken rules",
+                only="(ClusterConformance|Database|RandomSteps)Tests",
+                SLUICE_STEPS=str(RANDOM_STEPS), SLUICE_TEST_LONG="1"
+            ),
             tests("IntegrationTests", " on a Redis Cluster", *skipping(NOT_ON_A_CLUSTER), SLUICE_TEST_TOPOLOGY="cluster"),
-            Step("JSON schemas", "scripts/check-schema", SLUICE),
+            faults("Negative controls of the faults", "--mutants"),
             Step("Instructions of an operation", "scripts/check-costs", SLUICE),
             Step("Formal model", "scripts/model"),
         ],
@@ -175,15 +205,19 @@ def run(all_lanes, failed):
 
 
 def main():
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
     logs.mkdir(parents=True, exist_ok=True)
-    failed, alone, beside = [], small_targets(), lanes()
-    steps = alone + [step for lane in beside for step in lane]
+    # Each of these is a set of lanes; one set runs after the other.
+    sets = [[small_targets()], lanes()] + ([long_lanes()] if options.all else [])
+    steps = [step for each in sets for lane in each for step in lane]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: stop(steps, number))
     print(f"\n== {len(steps)} steps; their output is in {logs.relative_to(root)}", flush=True)
-    run([alone], failed)
-    run(beside, failed)
+    failed = []
+    for each in sets:
+        run(each, failed)
     unfinished = [step.title for step in steps if step.code is None]
     for step in (step for step in steps if step.code):
         print(f"== {step.title}, what failed:", *step.failures(), sep="\n   ", flush=True)
