@@ -150,6 +150,23 @@ extension RedisEndpoint {
         return number
     }
 
+    /// A URL with the same user and another password.
+    package static func url(_ url: String, withPassword password: String) -> String {
+        guard let separator = url.firstRange(of: "://") else { return url }
+        let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" }
+        let (credentials, hosts) = splitCredentials(authority)
+        let user = credentials.map { split($0, at: ":").0 } ?? ""
+        return "\(url[..<separator.upperBound])\(user):\(encode(password))@\(hosts)\(url[authority.endIndex...])"
+    }
+
+    private static func encode(_ text: String) -> String {
+        text.utf8.map { byte in
+            let hex = String(byte, radix: 16, uppercase: true)
+            return (48...57).contains(byte) || (65...90).contains(byte & 0xdf)
+                ? String(UnicodeScalar(byte)) : hex.count == 1 ? "%0\(hex)" : "%\(hex)"
+        }.joined()
+    }
+
     private static func splitCredentials(_ authority: Substring) -> (Substring?, Substring) {
         guard let at = authority.lastIndex(of: "@") else { return (nil, authority) }
         return (authority[..<at], authority[authority.index(after: at)...])

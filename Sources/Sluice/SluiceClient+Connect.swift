@@ -80,6 +80,9 @@ extension SluiceClient {
 
     /// Connects to the server that the environment names: `SLUICE_REDIS_URL`, else `REDIS_URL`, else the embedded server.
     ///
+    /// A program that a worker runs as an operation (`SLUICE_OPERATION_ID` is set) does not use the embedded server, which its worker
+    /// may not serve: `sluice worker --pass-redis` passes the URL on.
+    ///
     /// The namespace is `SLUICE_NAMESPACE` or the default. Keys come from the file that `SLUICE_KEYS_FILE` names, or from `SLUICE_KEYS`.
     ///
     /// - Parameters:
@@ -90,7 +93,7 @@ extension SluiceClient {
     /// - Returns: a client that Redis has answered.
     /// - Throws: as `connect(to:namespace:timeout:keys:buffering:logger:)` and
     ///   `connectToEmbeddedServer(namespace:keys:buffering:logger:)`;
-    ///   `OperationKeysError`.
+    ///   `OperationKeysError`; `OperationsError` with `.unavailable` for an operation's program without a URL.
     public static func connectFromEnvironment(
         _ environment: [String: String] = ProcessInfo.processInfo.environment,
         buffering: EnqueueBuffering? = nil,
@@ -100,6 +103,13 @@ extension SluiceClient {
         let namespace = value("SLUICE_NAMESPACE") ?? Defaults.namespace
         let keys = try OperationKeys.fromEnvironment(environment)
         guard let url = value("SLUICE_REDIS_URL") ?? value("REDIS_URL") else {
+            if operationOfThisProcess(environment) != nil {
+                throw OperationsError(
+                    .unavailable,
+                    "SLUICE_REDIS_URL is not set, and a program that runs as an operation uses no private Redis; "
+                        + "start its worker with --pass-redis"
+                )
+            }
             return try await connectToEmbeddedServer(
                 namespace: namespace,
                 keys: keys,
@@ -142,6 +152,13 @@ extension SluiceClient {
             logger: logger,
             endpoint: endpoint
         ) { broker.close() }
+    }
+
+    /// The id of the operation that this process runs as a program; nil = it is none.
+    package static func operationOfThisProcess(
+        _ environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> String? {
+        environment["SLUICE_OPERATION_ID"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// Starts the embedded server on a thread that may block.

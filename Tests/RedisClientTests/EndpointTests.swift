@@ -113,6 +113,21 @@ struct EndpointTests {
     }
 
     @Test(
+        "takes another password for the user of its URL",
+        arguments: [
+            ("redis://h:6379/2", "redis://:p%40%2F%01@h:6379/2"), ("redis://u@h", "redis://u:p%40%2F%01@h"),
+            ("unix://u:old@/r.sock?db=2", "unix://u:p%40%2F%01@/r.sock?db=2"),
+            ("redis+cluster://a,[::1]:2", "redis+cluster://:p%40%2F%01@a,[::1]:2"),
+        ]
+    )
+    func otherPassword(url: String, changed: String) throws {
+        let found = RedisEndpoint.url(url, withPassword: "p@/\u{1}")
+        #expect(found == changed)
+        #expect(try RedisEndpoint(url: found).password == "p@/\u{1}")
+        #expect(try RedisEndpoint(url: found).address == RedisEndpoint(url: url).address)
+    }
+
+    @Test(
         "prints itself with the password masked",
         arguments: [
             ("redis://user:secret@h:6379/0", "redis://user:***@h:6379/0"),

@@ -5,11 +5,15 @@ package struct ProgramEnvironment: Sendable, Equatable {
 
     private let names: Set<String>
     private let prefixes: [String]
+    private let added: [String: String]
 
     /// Makes a selection.
     ///
-    /// - Parameter patterns: names in addition to `standard`. With `*` at the end they are prefixes.
-    package init(passing patterns: [String] = []) {
+    /// - Parameters:
+    ///   - patterns: names in addition to `standard`. With `*` at the end they are prefixes.
+    ///   - added: variables with values that do not come from this process's environment.
+    package init(passing patterns: [String] = [], adding added: [String: String] = [:]) {
+        self.added = added
         let all = Self.standard + patterns
         names = Set(all.filter { !$0.hasSuffix("*") })
         prefixes = all.filter { $0.hasSuffix("*") }.map { String($0.dropLast()) }
@@ -28,10 +32,10 @@ package struct ProgramEnvironment: Sendable, Equatable {
         }
     }
 
-    /// The selected part of an environment.
+    /// The selected part of an environment, with the added variables.
     package func selected(from environment: [String: String]) -> [String: String] {
         environment.filter { variable in
             names.contains(variable.key) || prefixes.contains { variable.key.hasPrefix($0) }
-        }
+        }.merging(added) { $1 }
     }
 }

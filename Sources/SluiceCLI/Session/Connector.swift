@@ -23,9 +23,23 @@ enum Connector {
         )
     }
 
+    /// The variables by which a program reaches the same Redis and namespace.
+    static func variables(_ invocation: Invocation) async throws -> [String: String] {
+        let url =
+            if let url = invocation.settings.redisURL { url } else { try await endpoint(invocation).description }
+        return ["SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": invocation.settings.namespace.content]
+    }
+
     /// The endpoint of the settings, or that of the embedded server, which is started if it does not run.
     static func endpoint(_ invocation: Invocation) async throws -> RedisEndpoint {
         if let endpoint = invocation.settings.redis.content { return endpoint }
+        guard SluiceClient.operationOfThisProcess() == nil else {
+            throw CLIError(
+                .badConfiguration,
+                "no Redis is named, and a program that runs as an operation uses no private one",
+                fix: "\(Program.name) worker --pass-redis …, or set SLUICE_REDIS_URL in the program"
+            )
+        }
         let server = EmbeddedRedis()
         let status = try await SluiceClient.startedServer(server)
         if status.startedNow {

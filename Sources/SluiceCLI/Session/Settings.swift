@@ -34,6 +34,8 @@ package struct Settings: Sendable {
 
     /// The endpoint; nil = the embedded server.
     package var redis: Value<RedisEndpoint?>
+    /// The URL of the endpoint, with its password; nil = the embedded server.
+    var redisURL: String?
     package var namespace: Value<String>
     package var connectTimeout: Value<Duration>
     package var output: Value<OutputFormat>
@@ -55,7 +57,7 @@ package struct Settings: Sendable {
         confirmsAlways = try source.value(nil, "", "SLUICE_CONFIRM", .confirm, false) {
             ["always": true, "bulk": false][$0]
         }
-        redis = try source.redis(options.redis)
+        (redis, redisURL) = try source.redis(options.redis)
         namespace = try source.value(
             options.namespace,
             "--namespace",
@@ -101,18 +103,19 @@ package struct Settings: Sendable {
         let environment: [String: String]
         let files: ConfigurationFiles
 
-        func redis(_ flag: String?) throws(CLIError) -> Value<RedisEndpoint?> {
-            if let flag { return try endpoint(flag, .flag("--redis")) }
+        /// The endpoint and its URL.
+        func redis(_ flag: String?) throws(CLIError) -> (Value<RedisEndpoint?>, url: String?) {
+            if let flag { return (try endpoint(flag, .flag("--redis")), flag) }
             for name in ["SLUICE_REDIS_URL", "REDIS_URL"] {
-                if let url = environment[name], !url.isEmpty { return try endpoint(url, .environment(name)) }
+                if let url = environment[name], !url.isEmpty { return (try endpoint(url, .environment(name)), url) }
             }
-            guard let file = files[.redis] else { return Value(content: nil, origin: .builtIn) }
+            guard let file = files[.redis] else { return (Value(content: nil, origin: .builtIn), nil) }
             var found = try endpoint(file.text, .file(file.origin))
             // The password goes only to the server that stands beside it: a project's file may name another server.
-            if let secret = files[.passwordFile], secret.origin == file.origin {
-                found.content?.password = try password(secret)
-            }
-            return found
+            guard let secret = files[.passwordFile], secret.origin == file.origin else { return (found, file.text) }
+            let password = try password(secret)
+            found.content?.password = password
+            return (found, RedisEndpoint.url(file.text, withPassword: password))
         }
 
         /// Reads a file that has nothing but the password.

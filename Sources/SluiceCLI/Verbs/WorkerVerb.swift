@@ -51,6 +51,8 @@ package struct WorkerVerb: Verb {
                 {"checkpoint":…} (passed to the next run in SLUICE_CHECKPOINT), {"snooze":60} (seconds, with exit code 75), {"error":"…","then":"retry|dead|discard","after":30}.
                 Programs get these variables of the worker: \(ProgramEnvironment.standard.joined(separator: ", ")), \
                 and those that --pass-env names (DATABASE_URL, or AWS_* as a prefix). With --allow exec, producers can read them. \
+                With --pass-redis they also get SLUICE_REDIS_URL and SLUICE_NAMESPACE. Without a URL, sluice in a program ends with 78 \
+                instead of starting the private Redis, which this worker does not serve. \
                 SLUICE_OPERATION_ID, _NAME, SLUICE_ATTEMPT, _DELIVERY, _FENCE and _QUEUE are set. A cancel sends SIGTERM to the program's \
                 process group, then SIGKILL. No program outlives its worker.
 
@@ -77,6 +79,8 @@ package struct WorkerVerb: Verb {
         help: ArgumentHelp("Pass these variables to programs; PREFIX* passes all with a prefix.", valueName: "names")
     )
     var passEnv: [String] = []
+    @Flag(help: "Pass the Redis URL, with its password, and the namespace to programs, so that they can use sluice.")
+    var passRedis = false
     @Option(help: "When stopping, wait this long for running operations (30s).", transform: DurationText.parse)
     var drainTimeout = Defaults.drainTimeout
     @Option(help: "Give a cancelled operation this time to end (10s).", transform: DurationText.parse)
@@ -143,7 +147,7 @@ package struct WorkerVerb: Verb {
         let run = WorkerRun(
             invocation: invocation,
             configuration: try workerConfiguration(),
-            registry: try registry(invocation, allowed: try allowed()),
+            registry: try await registry(invocation, allowed: try allowed()),
             logFormat: logFormat,
             logLevel: global.verbose ? .debug : global.quiet ? .warning : .info,
             watchInterval: watchInterval,
@@ -155,11 +159,14 @@ package struct WorkerVerb: Verb {
     }
 
     /// Registers the program's own operations first: one with the name of a built-in operation replaces it.
-    private func registry(_ invocation: Invocation, allowed: Set<String>) throws(CLIError) -> OperationRegistry {
+    private func registry(_ invocation: Invocation, allowed: Set<String>) async throws -> OperationRegistry {
         var registry = OperationRegistry()
         invocation.register(&registry)
         let names = Set(registry.names)
-        let environment = try ProgramEnvironment(typed: passEnv)
+        let environment = try ProgramEnvironment(
+            typed: passEnv,
+            adding: passRedis ? try await Connector.variables(invocation) : [:]
+        )
         let builtins = BuiltinOperations.handlers(
             allowed: allowed,
             cancelGrace: cancelGrace,
@@ -168,7 +175,7 @@ package struct WorkerVerb: Verb {
         for handler in builtins where !names.contains(handler.name) { registry.register(handler) }
         for option in try HandlerOption.all(handler) {
             guard !names.contains(option.name) else {
-                throw .usage(
+                throw CLIError.usage(
                     "--handler: \"\(option.name)\" is an operation of this program",
                     fix: "choose another name"
                 )

@@ -5,9 +5,11 @@ import Operations
 extension ProgramEnvironment {
     /// Parses the values of `--pass-env`.
     ///
-    /// - Parameter texts: comma-separated names.
+    /// - Parameters:
+    ///   - texts: comma-separated names.
+    ///   - added: variables with values that do not come from this process's environment.
     /// - Throws: `.usage` for a text that is not a name.
-    init(typed texts: [String]) throws(CLIError) {
+    init(typed texts: [String], adding added: [String: String] = [:]) throws(CLIError) {
         let names = texts.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
         for name in names where !Self.isPattern(name) {
             let variable = name.prefix { $0 != "=" }
@@ -17,7 +19,7 @@ extension ProgramEnvironment {
                 fix: "--pass-env \(fix)"
             )
         }
-        self.init(passing: names)
+        self.init(passing: names, adding: added)
     }
 
     /// The names (not prefixes) to pass that are not set in the environment.

@@ -73,6 +73,14 @@ struct CommandLine: Sendable {
         verb: String = "worker",
         environment: [String: String] = [:]
     ) async throws -> Program {
+        try await worker(arguments, verb: verb, environment: environment)
+    }
+
+    func worker(
+        _ arguments: [String],
+        verb: String = "worker",
+        environment: [String: String] = [:]
+    ) async throws -> Program {
         let worker = try start([verb, "-v"] + arguments, environment: environment)
         try await eventually("the worker is known") {
             guard let suffix = worker.errors.firstMatch(of: /worker \S*?([0-9A-Z]{6}) pid/)?.1 else { return false }

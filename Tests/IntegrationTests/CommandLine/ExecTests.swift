@@ -55,6 +55,34 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
+        @Test(
+            "sluice in a program starts no private Redis; with --pass-redis it uses that of its worker",
+            arguments: [false, true]
+        )
+        func inside(passesRedis: Bool) async throws {
+            let worker = try await sluice.worker(["--allow", "exec"] + (passesRedis ? ["--pass-redis"] : []))
+            let home = try TemporaryDirectory()
+            let program = Program.directory.appendingPathComponent("sluice").path
+            let outcome = await
+                (try sluice.start([
+                    "enqueue", "--attempts", "1", "--wait=180s", "--env", "HOME=\(home.url.path)", "--", program,
+                    "enqueue", "noop", "--id", "from-inside", "--quiet",
+                ])).outcome()
+            if passesRedis {
+                #expect(outcome.code == 0, "\(outcome.errors)")
+                #expect(try await sluice.json("show", "from-inside")["name"] == "noop")
+            } else {
+                #expect(outcome.code == 1, "\(outcome.errors)")
+                let id = String(outcome.output.dropLast())
+                let error = try await sluice.json("show", id)["error"]
+                #expect(error?["details"]?["exitCode"]?.intValue == 78, "\(error ?? [:])")
+                #expect(try await sluice.lines("logs", id).contains { $0.contains("worker --pass-redis") })
+                #expect(try FileManager.default.contentsOfDirectory(atPath: home.url.path).isEmpty)
+            }
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
         @Test("A worker that does not allow it hands a program back unrun, and the enqueue says so")
         func notAllowed() async throws {
             // Without a long lease a late beat would say that no live worker serves the queue.
