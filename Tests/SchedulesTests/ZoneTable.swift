@@ -19,8 +19,22 @@ enum ZoneTable {
         Row(
             zone: "Europe/Berlin",
             expression: "*/15 * * * *",
-            count: 175276,
-            checksum: 519275719,
+            count: 175296,
+            checksum: 403475758,
+            atChanges: []
+        ),
+        Row(
+            zone: "Europe/Berlin",
+            expression: "0 * * * *",
+            count: 43824,
+            checksum: 68176192,
+            atChanges: []
+        ),
+        Row(
+            zone: "Europe/Berlin",
+            expression: "*/20 2 * * *",
+            count: 5478,
+            checksum: 489557716,
             atChanges: []
         ),
         Row(
@@ -68,9 +82,23 @@ enum ZoneTable {
         Row(
             zone: "America/New_York",
             expression: "*/15 * * * *",
-            count: 175276,
-            checksum: 845986623,
+            count: 175296,
+            checksum: 403475758,
             atChanges: []
+        ),
+        Row(
+            zone: "America/New_York",
+            expression: "0 * * * *",
+            count: 43824,
+            checksum: 68176192,
+            atChanges: []
+        ),
+        Row(
+            zone: "America/New_York",
+            expression: "*/20 2 * * *",
+            count: 5463,
+            checksum: 949569317,
+            atChanges: ["2027-11-07T07:00Z", "2027-11-07T07:20Z", "2027-11-07T07:40Z"]
         ),
         Row(
             zone: "America/New_York",
@@ -117,9 +145,23 @@ enum ZoneTable {
         Row(
             zone: "Australia/Lord_Howe",
             expression: "*/15 * * * *",
-            count: 175286,
-            checksum: 343376766,
+            count: 175296,
+            checksum: 403475758,
             atChanges: []
+        ),
+        Row(
+            zone: "Australia/Lord_Howe",
+            expression: "0 * * * *",
+            count: 43819,
+            checksum: 161008768,
+            atChanges: []
+        ),
+        Row(
+            zone: "Australia/Lord_Howe",
+            expression: "*/20 2 * * *",
+            count: 5468,
+            checksum: 238825894,
+            atChanges: ["2027-04-03T15:30Z", "2027-04-03T15:50Z", "2027-04-03T16:10Z", "2027-10-02T15:40Z"]
         ),
         Row(
             zone: "Australia/Lord_Howe",
@@ -172,6 +214,20 @@ enum ZoneTable {
         ),
         Row(
             zone: "Asia/Kathmandu",
+            expression: "0 * * * *",
+            count: 43824,
+            checksum: 144573262,
+            atChanges: []
+        ),
+        Row(
+            zone: "Asia/Kathmandu",
+            expression: "*/20 2 * * *",
+            count: 5478,
+            checksum: 5470105,
+            atChanges: []
+        ),
+        Row(
+            zone: "Asia/Kathmandu",
             expression: "15 1,2 * * SUN",
             count: 522,
             checksum: 826864726,
@@ -196,6 +252,69 @@ enum ZoneTable {
             expression: "0 12 13 * 5",
             count: 312,
             checksum: 821942622,
+            atChanges: []
+        ),
+        Row(
+            zone: "America/St_Johns",
+            expression: "30 2 * * *",
+            count: 1826,
+            checksum: 262206977,
+            atChanges: ["2027-03-14T05:30Z", "2027-11-07T06:00Z"]
+        ),
+        Row(
+            zone: "America/St_Johns",
+            expression: "0 3 * * *",
+            count: 1826,
+            checksum: 41692213,
+            atChanges: ["2027-03-14T05:30Z", "2027-11-07T06:30Z"]
+        ),
+        Row(
+            zone: "America/St_Johns",
+            expression: "*/15 * * * *",
+            count: 175296,
+            checksum: 403475758,
+            atChanges: []
+        ),
+        Row(
+            zone: "America/St_Johns",
+            expression: "0 * * * *",
+            count: 43824,
+            checksum: 220970332,
+            atChanges: []
+        ),
+        Row(
+            zone: "America/St_Johns",
+            expression: "*/20 2 * * *",
+            count: 5463,
+            checksum: 315916067,
+            atChanges: ["2027-11-07T05:30Z", "2027-11-07T05:50Z", "2027-11-07T06:10Z"]
+        ),
+        Row(
+            zone: "America/St_Johns",
+            expression: "15 1,2 * * SUN",
+            count: 522,
+            checksum: 146223611,
+            atChanges: ["2027-03-14T04:45Z", "2027-03-14T05:30Z", "2027-11-07T03:45Z", "2027-11-07T05:45Z"]
+        ),
+        Row(
+            zone: "America/St_Johns",
+            expression: "45 1 1-10/3 APR-NOV ?",
+            count: 160,
+            checksum: 305468993,
+            atChanges: ["2027-11-07T04:15Z"]
+        ),
+        Row(
+            zone: "America/St_Johns",
+            expression: "59 23 29 2 *",
+            count: 1,
+            checksum: 835494133,
+            atChanges: []
+        ),
+        Row(
+            zone: "America/St_Johns",
+            expression: "0 12 13 * 5",
+            count: 312,
+            checksum: 792012112,
             atChanges: []
         ),
     ]

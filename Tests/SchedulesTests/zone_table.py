@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Writes ZoneTable.swift: the instants of cron expressions in time zones, 2026 to 2030, found in another way than Sluice finds them.
 
-It walks over each minute of these years and looks at the clocks of the zone: a minute that they show for the first time counts, and so do, at the
-first minute behind a gap, the minutes that they skip. Its match of an expression is a look at sets.
+It walks over each minute of these years and looks at the clocks of the zone. Each minute that they show counts for an expression whose minute or
+hour begins with `*`. For the others a minute counts that they show for the first time, and so do, at the first minute behind a gap, the minutes
+that they skip. Its match of an expression is a look at sets.
 """
 import sys
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
-ZONES = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"]
+ZONES = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "America/St_Johns"]
 ALL = {"minute": range(60), "hour": range(24), "day": range(1, 32), "month": range(1, 13), "weekday": range(7)}
 EXPRESSIONS = {
     "30 2 * * *": dict(minute={30}, hour={2}),
     "0 3 * * *": dict(minute={0}, hour={3}),
     "*/15 * * * *": dict(minute={0, 15, 30, 45}),
+    "0 * * * *": dict(minute={0}),
+    "*/20 2 * * *": dict(minute={0, 20, 40}, hour={2}),
     "15 1,2 * * SUN": dict(minute={15}, hour={1, 2}, weekday={0}),
     "45 1 1-10/3 APR-NOV ?": dict(minute={45}, hour={1}, day={1, 4, 7, 10}, month=set(range(4, 12))),
     "59 23 29 2 *": dict(minute={59}, hour={23}, day={29}, month={2}),
@@ -32,6 +35,11 @@ def matches(fields, local):
     return is_day and has("minute", local.minute) and has("hour", local.hour) and has("month", local.month)
 
 
+def by_elapsed_time(text):
+    minute, hour, *_ = text.split()
+    return minute.startswith("*") or hour.startswith("*")
+
+
 def walk(zone):
     """For each expression its instants, and which of them are beside a change of the clocks."""
     info = ZoneInfo(zone)
@@ -41,6 +49,9 @@ def walk(zone):
     instant = BEGIN
     while instant < END:
         local = instant.astimezone(info).replace(tzinfo=None)
+        for text in filter(by_elapsed_time, EXPRESSIONS):
+            if matches(EXPRESSIONS[text], local):
+                found[text].append(instant)
         if local <= shown:
             if local + MINUTE > shown:
                 changes.append(instant)
@@ -53,7 +64,7 @@ def walk(zone):
             shown += MINUTE
             new.append(shown)
         for text, fields in EXPRESSIONS.items():
-            if any(matches(fields, minute) for minute in new):
+            if not by_elapsed_time(text) and any(matches(fields, minute) for minute in new):
                 found[text].append(instant)
         instant += MINUTE
     return found, changes
@@ -77,7 +88,7 @@ def main():
         for text, instants in found.items():
             # 26 hours around the changes of 2027, where it is readable.
             near = [i for i in instants if any(abs(i - c) <= timedelta(hours=13) for c in changes) and i.year == 2027]
-            near = near if len(near) < 12 else []
+            near = near if len(near) < 5 else []
             shown = ", ".join(f'"{i:%Y-%m-%dT%H:%MZ}"' for i in near)
             print("        Row(")
             print(f'            zone: "{zone}",')

@@ -14,6 +14,8 @@ struct CronExpression: Sendable, Equatable {
     private let daysOfWeek: UInt64
     /// A day matches if one of the two does, not both.
     private let isEitherDay: Bool
+    /// The minute or the hour begins with `*`: where clocks change, it runs by elapsed time, as in Debian's cron.
+    let runsByElapsedTime: Bool
 
     private static let shorthands = [
         "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
@@ -35,6 +37,7 @@ struct CronExpression: Sendable, Equatable {
             let week = try CronField.dayOfWeek.values(fields[5])
             daysOfWeek = (week | week >> 7) & 0x7f
             isEitherDay = !fields[3].isOpen && !fields[5].isOpen
+            runsByElapsedTime = fields[1].hasPrefix("*") || fields[2].hasPrefix("*")
         } catch {
             throw OperationsError(.invalidOption, "cron expression \(OperationsError.quoted(text)): \(error.message)")
         }

@@ -33,8 +33,10 @@ package struct Instants: Sendable, Equatable {
             return anchor + ((instant - anchor).floored(by: interval) + 1) * interval
         case .cron(let expression, let zone):
             let second = instant.floored(by: 1000)
-            guard let local = expression.match(from: zone.nextLocal(after: second)) else { return nil }
-            return zone.instant(ofLocal: local) * 1000
+            let next =
+                expression.runsByElapsedTime
+                ? zone.nextShown(expression, after: second) : zone.nextOnce(expression, after: second)
+            return next.map { $0 * 1000 }
         }
     }
 
@@ -47,5 +49,31 @@ package struct Instants: Sendable, Equatable {
             if let next = next(after: middle), next <= instant { low = middle } else { high = middle }
         }
         return next(after: low) ?? first
+    }
+}
+
+extension Zone {
+    /// The next instant of an expression with a fixed time: each local time runs once, also one that the clocks skip or show twice.
+    fileprivate func nextOnce(_ expression: CronExpression, after second: Int64) -> Int64? {
+        expression.match(from: nextLocal(after: second)).map(instant(ofLocal:))
+    }
+
+    /// The next instant at which the clocks show a time that the expression matches: a time that they skip does not run, and one that they show
+    /// twice runs twice.
+    fileprivate func nextShown(_ expression: CronExpression, after second: Int64) -> Int64? {
+        var from = second + 1
+        while let match = expression.match(from: local(at: from)) {
+            let candidate = match - offset(at: from)
+            if let change = change(after: from, upTo: candidate) {
+                if candidate < change { return candidate }
+                from = change
+            } else if local(at: candidate) == match {
+                return candidate
+            } else {
+                // The clocks change before a match that is days away: they are asked again near it.
+                from = candidate - Self.probe
+            }
+        }
+        return nil
     }
 }

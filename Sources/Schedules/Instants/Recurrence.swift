@@ -7,8 +7,9 @@ import Operations
 /// .cron("0 3 * * *", zone: "Europe/Berlin")
 /// ```
 ///
-/// `every` counts elapsed time. A cron expression follows the clocks of its zone: a time that they skip runs at the first instant after it, and a
-/// time that they show twice runs once, at the first of the two.
+/// `every` counts elapsed time. A cron expression follows the clocks of its zone. Where they change, an expression whose minute or hour begins
+/// with `*` runs by elapsed time, without a gap. One with a fixed time runs once: at the first instant after a time that they skip, and at the
+/// first of two that they show. This is the rule of Debian's cron.
 public struct Recurrence: Sendable, Hashable {
     enum Form: Sendable, Hashable {
         case every(milliseconds: Int64)

@@ -9,7 +9,7 @@ struct Zone: Sendable, Equatable {
     private let zone: TimeZone
 
     /// Farther from a local time than any offset from UTC.
-    private static let probe: Int64 = 26 * 3600
+    static let probe: Int64 = 26 * 3600
 
     /// - Throws: `.invalidOption` for a name that is in no list of zones, with the nearest one.
     init(_ name: String) throws(OperationsError) {
@@ -55,6 +55,14 @@ struct Zone: Sendable, Equatable {
         // These clocks were set back between the first time that they showed this and now.
         let before = offset(at: first)
         return change(from: before, after: first, upTo: instant) + before
+    }
+
+    /// The first instant behind `from`, at most `high` and at most a day and a bit later, from which on clocks show another offset; nil = there
+    /// is none.
+    func change(after from: Int64, upTo high: Int64) -> Int64? {
+        let high = min(high, from + Self.probe)
+        let offset = offset(at: from)
+        return self.offset(at: high) == offset ? nil : change(from: offset, after: from, upTo: high)
     }
 
     private func offsets(around local: Int64) -> (before: Int64, after: Int64) {
