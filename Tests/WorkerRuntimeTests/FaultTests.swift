@@ -142,27 +142,51 @@ struct FaultTests {
         try await harness.stop()
     }
 
-    @Test("ends its bodies when contact has been lost for two leases; that costs no attempt")
-    func longSilence() async throws {
-        let gate = Gate()
+    @Test("lets bodies go on through an outage; those without a grace end with the lease, and lose no attempt")
+    func outage() async throws {
+        let (gate, short) = (Gate(), Gate())
         let broker = InMemoryBroker()
         let switchable = DeafHeartbeat(broker)
+        var configuration = WorkerConfiguration.quick(lease: .seconds(1))
+        configuration.outageGrace = OutageGrace(names: ["short": .zero])
         let harness = Harness(
             broker: broker,
             connection: { _ in switchable },
-            configuration: .quick(lease: .seconds(1)),
-            handlers: [holding(gate)]
+            configuration: configuration,
+            handlers: [
+                holding(gate),
+                OperationHandler(name: "short") { _, context in
+                    try await short.pass(context)
+                    return []
+                },
+            ]
         )
         harness.start()
-        let id = try await harness.broker.put("hold")
-        #expect(await comesTrue { gate.arrived == [id] })
+        let (long, stopped) = try await (harness.broker.put("hold"), harness.broker.put("short"))
+        #expect(await comesTrue { gate.arrived == [long] && short.arrived == [stopped] })
         switchable.isDeaf.withLock { $0 = true }
         #expect(await comesTrue { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
-        gate.open()
+        #expect(!harness.worker.core.queue.withLock { $0.members[0].lease.isValid(.now) })
         switchable.isDeaf.withLock { $0 = false }
-        #expect(try await harness.reaches(.finished, id))
-        #expect(gate.attempts.map(\.attempt) == [1, 1])
+        #expect(await comesTrue { short.arrived == [stopped, stopped] })
+        gate.open()
+        short.open()
+        #expect(try await harness.reaches(.finished, long))
+        #expect(try await harness.reaches(.finished, stopped))
+        #expect(gate.attempts.map(\.delivery) == [1])
+        #expect(short.attempts.map(\.attempt) == [1, 1])
         try await harness.stop()
+    }
+
+    @Test("takes the grace of an operation's name, else of its queue, else the standard")
+    func graces() throws {
+        let grace = OutageGrace(.seconds(9), names: ["a": .zero], queues: ["q": .seconds(5)])
+        #expect(grace.of(name: "a", queue: "q") == .zero)
+        #expect(grace.of(name: "b", queue: "q") == .seconds(5))
+        #expect(grace.of(name: "b", queue: "other") == .seconds(9))
+        #expect(grace.of(name: nil, queue: "other") == .seconds(9))
+        #expect(throws: (any Error).self) { try OutageGrace(.seconds(-1)).validate() }
+        #expect(throws: (any Error).self) { try OutageGrace(queues: ["{a}": .zero]).validate() }
     }
 
     @Test("starts nothing and stores nothing while its lease has lapsed, and says so to the operation")

@@ -13,8 +13,8 @@ public enum Defaults {
     public static let beatsPerLease = 3
     /// How often an attempt is delivered before the operation is dead as lost.
     public static let maxDeliveries = 3
-    /// A worker that has lost contact with Redis cancels its bodies after so many leases.
-    public static let leaseLossGraceLeases = 2
+    /// Bodies go on for so long when their worker's lease has ended because Redis does not answer.
+    public static let outageGrace: Duration = .seconds(600)
     /// How many of the latest lost workers a queue remembers.
     public static let lostWorkersKept = 1000
     /// For how long a queue remembers a lost worker.

@@ -120,7 +120,7 @@ struct SettingsTable {
             ("queue", Defaults.queue), ("slots", "\(Defaults.slots)"),
             ("lease", DurationText.exact(Defaults.lease)), ("beats-per-lease", "\(Defaults.beatsPerLease)"),
             ("max-deliveries", "\(Defaults.maxDeliveries)"),
-            ("lease-loss-grace-leases", "\(Defaults.leaseLossGraceLeases)"),
+            ("outage-grace", DurationText.exact(Defaults.outageGrace)),
             ("attempts", "\(Defaults.attempts)"), ("backoff", DurationText.exact(Defaults.backoffBase)),
             ("backoff-max", DurationText.exact(Defaults.backoffCeiling)),
             ("backoff-jitter", "\(Defaults.backoffJitter)"),

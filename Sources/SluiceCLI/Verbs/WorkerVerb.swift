@@ -56,6 +56,12 @@ package struct WorkerVerb: Verb {
                 SLUICE_OPERATION_ID, _NAME, SLUICE_ATTEMPT, _DELIVERY, _FENCE and _QUEUE are set. A cancel sends SIGTERM to the program's \
                 process group, then SIGKILL. No program outlives its worker.
 
+                OUTAGES OF REDIS
+                While Redis does not answer, nothing new starts, and what runs goes on for --outage-grace. When Redis answers again, what the \
+                worker still owns goes on, and what another worker has taken is stopped at once. A worker cannot know whether it alone is cut \
+                off; if it is, another one may run the same operation meanwhile. Stop bodies that must never overlap with their lease: \
+                --outage-grace billing=0s (a name) or --outage-grace queue:billing=0s.
+
                 STUCK OPERATIONS
                 An operation at its time limit or with a cancel request has to end. If it has not ended after --cancel-grace and one second, \
                 it is stuck: it becomes dead (error "stuck") or cancelled, and its later writes are refused. With --stuck free, its slot is \
@@ -85,6 +91,13 @@ package struct WorkerVerb: Verb {
     var drainTimeout = Defaults.drainTimeout
     @Option(help: "Give a cancelled operation this time to end (10s).", transform: DurationText.parse)
     var cancelGrace = Defaults.cancelGrace
+    @Option(
+        help: ArgumentHelp(
+            "Let bodies go on this long while Redis does not answer (10m); NAME=TIME and queue:NAME=TIME for some.",
+            valueName: "time"
+        )
+    )
+    var outageGrace: [String] = []
     @Option(help: "If an operation is stuck, free its slot, or replace the process (exit 75).")
     var stuck = StuckPolicy.free
     @Option(help: ArgumentHelp("End after n runs.", valueName: "n"))
@@ -208,6 +221,7 @@ package struct WorkerVerb: Verb {
             lease: lease,
             drainTimeout: drainTimeout,
             cancelGrace: cancelGrace,
+            outageGrace: try OutageGrace(typed: outageGrace),
             stuck: stuck,
             burst: try burstKind(),
             maxOperations: maxOperations,

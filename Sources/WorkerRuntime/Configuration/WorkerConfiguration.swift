@@ -25,6 +25,8 @@ public struct WorkerConfiguration: Sendable {
     /// How long an operation may take to end, after a cancel or its run timeout, before it is stuck: 0 to 100 years. The worker waits one
     /// second longer, because programs are killed when the grace is over.
     public var cancelGrace: Duration
+    /// How long bodies go on when the lease has ended because Redis does not answer.
+    public var outageGrace: OutageGrace
     /// What becomes of the worker when an operation is stuck.
     public var stuck: StuckPolicy
     /// When to end without being stopped.
@@ -45,6 +47,7 @@ public struct WorkerConfiguration: Sendable {
     ///   - lease: how long the worker is taken for alive after a heartbeat, 1 s to 1 h.
     ///   - drainTimeout: how long a stopping worker waits for what it runs, 0 to 100 years.
     ///   - cancelGrace: how long an operation may take to end after a cancel or its run timeout, 0 to 100 years.
+    ///   - outageGrace: how long bodies go on when the lease has ended because Redis does not answer.
     ///   - stuck: what becomes of the worker when an operation does not end within the grace.
     ///   - burst: when to end without being stopped.
     ///   - maxOperations: how many runs may end here before the worker drains and ends; nil = any number.
@@ -57,6 +60,7 @@ public struct WorkerConfiguration: Sendable {
         lease: Duration = Defaults.lease,
         drainTimeout: Duration = Defaults.drainTimeout,
         cancelGrace: Duration = Defaults.cancelGrace,
+        outageGrace: OutageGrace = OutageGrace(),
         stuck: StuckPolicy = .free,
         burst: Burst = .none,
         maxOperations: Int? = nil,
@@ -69,6 +73,7 @@ public struct WorkerConfiguration: Sendable {
         self.lease = lease
         self.drainTimeout = drainTimeout
         self.cancelGrace = cancelGrace
+        self.outageGrace = outageGrace
         self.stuck = stuck
         self.burst = burst
         self.maxOperations = maxOperations
@@ -95,6 +100,7 @@ public struct WorkerConfiguration: Sendable {
         do {
             try TimeLimit.check(drainTimeout, "the drain timeout", least: .zero)
             try TimeLimit.check(cancelGrace, "the cancel grace", least: .zero)
+            try outageGrace.validate()
         } catch { throw WorkerError(.invalidConfiguration, error.message) }
         if let maxOperations { try check(maxOperations >= 1, "max operations is \(maxOperations): use 1 or more") }
         if let maxResidentBytes {

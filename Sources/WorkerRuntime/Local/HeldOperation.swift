@@ -9,7 +9,7 @@ final class HeldOperation: OperationLink {
         case runTimeout
         /// The worker stops: the operation goes back untried.
         case giveBack
-        /// Redis says that this worker no longer owns it, or the lease has been lapsed for too long.
+        /// Redis says that this worker no longer owns it, or the lease ended longer ago than the outage grace.
         case lost
     }
 
@@ -59,6 +59,9 @@ final class HeldOperation: OperationLink {
 
     /// Why the body was told to end.
     var orders: (cancellation: Cancellation?, stop: Stop?) { state.withLock { ($0.cancellation, $0.stop) } }
+
+    /// The operation's name, once its body has begun.
+    var runName: String? { state.withLock { $0.run?.name } }
 
     // MARK: Life
 

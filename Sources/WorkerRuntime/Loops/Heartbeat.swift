@@ -279,16 +279,31 @@ extension WorkerCore {
         heed(reply.settings, index)
     }
 
-    /// A heartbeat was not answered. Where a lease has been lapsed for long, bodies end: others may run the same by now. Every
-    /// queue is looked at: with many of them, one beat after the other runs into its deadline before it is this one's turn.
+    /// A heartbeat was not answered. Bodies whose lease ended longer ago than their outage grace are stopped: others may run the same by now.
+    /// The next instant at which one has to be stopped may come before the next heartbeat gives up, so a timer waits for that.
     func leaseUnrenewed() {
-        let lapsedSince = Instant.now - configuration.lease * Defaults.leaseLossGraceLeases
+        guard let next = stopWithoutLease(), next < .now + configuration.lease else { return }
+        let pause = DispatchTimeInterval.milliseconds(max(0, Int((next - .now) / .milliseconds(1))))
+        DispatchQueue.global().asyncAfter(deadline: .now() + pause) { [weak self] in _ = self?.stopWithoutLease() }
+    }
+
+    /// Every queue is looked at: with many of them, one beat after the other runs into its deadline before it is this one's turn.
+    ///
+    /// - Returns: when the next body has to be stopped unless its lease is renewed; nil = nothing runs.
+    private func stopWithoutLease() -> Instant? {
+        let (now, grace) = (Instant.now, configuration.outageGrace)
+        var next: Instant?
         let lost = queue.withLock { queue in
-            queue.members.indices.flatMap { index -> [HeldOperation] in
-                guard let until = queue.members[index].lease.until, until < lapsedSince else { return [] }
-                return Array(queue.members[index].lease.held.values)
+            queue.members.flatMap { member -> [HeldOperation] in
+                guard let until = member.lease.until else { return [] }
+                return member.lease.held.values.filter { operation in
+                    let end = until + grace.of(name: operation.runName, queue: member.share.name)
+                    if end > now { next = .earlier(next, end) }
+                    return end <= now
+                }
             }
         }
         for operation in lost where !operation.hasEnded && operation.orders.stop != .lost { lose(operation) }
+        return next
     }
 }
