@@ -49,6 +49,15 @@ extension BrokerConformance {
             _ = try await bench.fail(dead, worker, .dead)
             try bench.expect(try await bench.enqueue("key", .join).outcome, .created, "a dead one is not fresh")
         },
+        ConformanceCheck("A fresh result that is removed frees its key") { bench in
+            let worker = try bench.worker()
+            let first = try await bench.enqueueNew("key", .join, fresh: 5000)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker, result: "1")
+            try bench.expect(try await bench.enqueue("key", .join).outcome, .taken(by: first), "while it is there")
+            _ = try await bench.broker.remove([first], by: "ann", queue: bench.queue)
+            let second = try await bench.enqueueNew("key", .join)
+            try bench.expect(try await bench.claimOne(worker).id, second, "a new one instead of what was removed")
+        },
         ConformanceCheck("One that was asked to end is not joined: the new one waits until it has ended") { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueueNew("key", .join)

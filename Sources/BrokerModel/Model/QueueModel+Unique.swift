@@ -71,7 +71,7 @@ extension QueueModel {
         let isHeld =
             switch holder.claim {
             case .inFlight: operations[holder.id].map { !effectiveState(of: $0.record).isTerminal } ?? false
-            case .fresh(let end): end > now
+            case .fresh(let end): end > now && operations[holder.id] != nil
             case .stopping(let worker): leases[worker] != nil
             }
         return isHeld ? holder : nil

@@ -15,7 +15,8 @@ local function holder_of(key)
   end
   local worker = string.match(rest, '^!(.*)$')
   if worker then return call('ZSCORE', PREFIX .. 'leases', worker) and id, '!' end
-  return tonumber(rest) > now and id, 'f'
+  -- A result that was removed or trimmed answers nothing.
+  return tonumber(rest) > now and head_of(id) and id, 'f'
 end
 
 -- Whether it was asked to end, or has.
