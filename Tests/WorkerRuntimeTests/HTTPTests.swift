@@ -154,6 +154,10 @@ struct HTTPTests {
         }
         #expect(pause("Tue, 14 Nov 2023 22:13:50 GMT") == .seconds(30))
         #expect(pause("Tue, 14 Nov 2023 22:13:50 GMT", "Tue, 14 Nov 2023 22:13:45 GMT") == .seconds(5))
+        #expect(pause("Tuesday, 14-Nov-23 22:13:50 GMT") == .seconds(30))
+        #expect(pause("Tue Nov 14 22:13:50 2023") == .seconds(30))
+        #expect(pause("Tue Nov  7 22:13:50 2023", "Tuesday, 07-Nov-23 22:13:20 GMT") == .seconds(30))
+        #expect(pause("Monday, 14-Nov-94 22:13:50 GMT") == .zero)
         #expect(pause("Mon, 13 Nov 2023 22:13:50 GMT") == .zero)
         #expect(pause("Tue, 14 Nov 2033 22:13:50 GMT") == RetryAfter.longest)
         #expect(pause("") == nil && pause("1.5") == nil && pause("٣") == nil)
