@@ -18,17 +18,18 @@ extension RedisBroker {
         // Listening begins before the first read, so an end in between is not missed.
         let news = EndNews()
         let wakeUps = wakeUps(subscriptions.listen([keys.waiter(queue, waiter)]), news, until: deadline)
-        var states = try await read(ids, waiter, queue)
+        let patientRead = { ids in try await self.read(ids, waiter, queue, until: deadline) }
+        var states = try await patientRead(ids)
         progress?(states)
         guard states.contains(where: { $0?.isTerminal == false }) else { return states }
         for await _ in wakeUps {
             let (named, isAll, isOver) = news.take()
             if isAll {
-                states = try await read(ids, waiter, queue)
+                states = try await patientRead(ids)
             } else {
                 // A message says when to look. Whether an operation has ended is what Redis answers.
                 let open = Array(named).filter { id in indexes[id].map { states[$0[0]]?.isTerminal == false } ?? false }
-                for (id, state) in zip(open, try await read(open, waiter, queue)) {
+                for (id, state) in zip(open, try await patientRead(open)) {
                     for index in indexes[id] ?? [] { states[index] = state }
                 }
             }
@@ -72,6 +73,18 @@ extension RedisBroker {
                 forward.cancel()
                 ticker.cancel()
             }
+        }
+    }
+
+    private func read(
+        _ ids: [OperationID],
+        _ waiter: String,
+        _ queue: String,
+        until deadline: ContinuousClock.Instant?
+    ) async throws -> [OperationState?] {
+        let goesOn = { self.isOpen.load(ordering: .acquiring) }
+        return try await outlastingOutages(until: deadline, goesOn: goesOn, onOutage: reportOutage) {
+            try await read(ids, waiter, queue)
         }
     }
 

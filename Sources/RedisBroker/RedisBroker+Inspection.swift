@@ -50,6 +50,7 @@ extension RedisBroker {
         limit: Int,
         sought: SoughtText?
     ) async throws -> OperationPage {
+        if let cursor { try OperationPage.check(cursor: cursor) }
         var arguments = arguments(queue)
         arguments.append([state.code])
         arguments.append(cursor ?? "")

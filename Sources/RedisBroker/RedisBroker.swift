@@ -29,6 +29,8 @@ package final class RedisBroker: Broker, SpreadBroker {
     let knowsProtocol = Atomic<Bool>(false)
     /// Whether it was said that waits are slow.
     private let hasWarnedOfSlowWaits = Atomic<Bool>(false)
+    /// False after `close()`.
+    let isOpen = Atomic<Bool>(true)
 
     /// Begins to connect; calls wait for the connection until their deadline.
     package init(
@@ -74,6 +76,7 @@ package final class RedisBroker: Broker, SpreadBroker {
 
     /// Ends all connections. Calls under way fail.
     package func close() {
+        isOpen.store(false, ordering: .releasing)
         link.close()
         heartbeat.close()
         wakeUps.close()
@@ -89,6 +92,12 @@ package final class RedisBroker: Broker, SpreadBroker {
             "waits notice the end of an operation up to \(Self.rereadInterval) late",
             metadata: ["error": "\(error)"]
         )
+    }
+
+    /// Says that Redis does not answer a wait, which goes on.
+    func reportOutage(_ error: OperationsError) {
+        if let report = configuration.onOutage { return report(error) }
+        logger.warning("Redis does not answer; the wait goes on", metadata: ["error": "\(error)"])
     }
 
     /// Makes a queue known to the namespace, once per process, before its first use.
@@ -179,6 +188,8 @@ package struct RedisBrokerConfiguration: Sendable {
     /// Called once if Redis refuses the subscription that says when operations end: waits then read the state every five seconds; nil = a
     /// warning in the log.
     package var onSlowWaits: (@Sendable (OperationsError) -> Void)?
+    /// Called when Redis does not answer a wait, which goes on; nil = a warning in the log.
+    package var onOutage: (@Sendable (OperationsError) -> Void)?
     /// Tests: the scripts read the time from a key.
     package var testClock: Bool
     /// Negative controls: breaks a rule in the scripts; nil = they are as they should be.
@@ -193,6 +204,7 @@ package struct RedisBrokerConfiguration: Sendable {
         clientName: String = "sluice",
         failsFastWhenRefused: Bool = false,
         onSlowWaits: (@Sendable (OperationsError) -> Void)? = nil,
+        onOutage: (@Sendable (OperationsError) -> Void)? = nil,
         testClock: Bool = false
     ) {
         self.namespace = namespace
@@ -203,6 +215,7 @@ package struct RedisBrokerConfiguration: Sendable {
         self.clientName = clientName
         self.failsFastWhenRefused = failsFastWhenRefused
         self.onSlowWaits = onSlowWaits
+        self.onOutage = onOutage
         self.testClock = testClock
         #if DEBUG
             if let mutant = ScriptMutant.current { scriptEdit = { mutant.apply(to: $0) } }

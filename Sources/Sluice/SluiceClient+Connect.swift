@@ -127,6 +127,7 @@ extension SluiceClient {
         keys: OperationKeys? = nil,
         buffering: EnqueueBuffering? = nil,
         onSlowWaits: (@Sendable (OperationsError) -> Void)? = nil,
+        onOutage: (@Sendable (OperationsError) -> Void)? = nil,
         logger: Logger
     ) async throws -> SluiceClient {
         try NameRule.check(namespace, role: "namespace")
@@ -134,7 +135,8 @@ extension SluiceClient {
             namespace: namespace,
             connectTimeout: timeout,
             failsFastWhenRefused: true,
-            onSlowWaits: onSlowWaits
+            onSlowWaits: onSlowWaits,
+            onOutage: onOutage
         )
         let broker = RedisBroker(endpoint, configuration: configuration, logger: logger)
         do { try await broker.connect(within: timeout) } catch {

@@ -426,6 +426,25 @@ package struct OperationPage: Sendable {
         self.cursor = cursor
     }
 
+    /// Checks a cursor, which may come from outside: a few words of letters, digits and signs, with numbers that Redis can count to.
+    ///
+    /// - Throws: `OperationsError` with `.invalidOption`.
+    package static func check(cursor: String) throws(OperationsError) {
+        let words = cursor.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count <= 4, words.allSatisfy(isWordOfCursor) else {
+            throw OperationsError(
+                .invalidOption,
+                "the cursor \(OperationsError.quoted(String(cursor.prefix(60)))) is none; expected that of a page before"
+            )
+        }
+    }
+
+    private static func isWordOfCursor(_ word: Substring) -> Bool {
+        let isNumber = word.allSatisfy(\.isNumber)
+        return (1...(isNumber ? 15 : 40)).contains(word.count)
+            && word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "().:+-".contains($0)) }
+    }
+
     /// Most operations that a page answers.
     package static let answered = 200
 

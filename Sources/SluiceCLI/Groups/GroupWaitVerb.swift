@@ -57,8 +57,11 @@ package struct GroupWaitVerb: GroupVerb {
             reporter.cancel()
             console.clearStatus()
         }
+        let deadline = timeout.map { ContinuousClock.now + $0 }
         _ = try await client.broker.awaitEnd(of: [location.id], queue: location.queue, timeout: timeout)
-        return try await Self.read(location, client)
+        return try await outlastingOutages(until: deadline, onOutage: console.warnOfOutage) {
+            try await Self.read(location, client)
+        }
     }
 
     private static func read(_ location: Location, _ client: SluiceClient) async throws -> GroupSummary {

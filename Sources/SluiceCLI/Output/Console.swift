@@ -23,6 +23,7 @@ package final class Console: Sendable {
     package let quiet: Bool
     private let handover = Mutex(Handover())
     private let status = Mutex(StatusLine())
+    private let hasWarnedOfOutage = Mutex(false)
 
     private struct StatusLine {
         var shown = false
@@ -208,6 +209,17 @@ extension Console {
     package func warn(_ absent: [AbsentNode]) { for node in absent { warn(node.sentence) } }
 
     package func warn(_ line: String) { writeError(errors.paint("warning:", .warning) + " " + line) }
+
+    /// Warns, once, that a wait goes on although Redis does not answer.
+    func warnOfOutage(_ error: OperationsError) {
+        let isFirst = hasWarnedOfOutage.withLock { hasWarned in
+            defer { hasWarned = true }
+            return !hasWarned
+        }
+        guard isFirst else { return }
+        clearStatus()
+        warn(SafeText.line("Redis does not answer; the wait goes on: \(error.message)"))
+    }
 
     package func report(_ error: CLIError, asJSON: Bool) {
         if asJSON { return writeError(error.json.serialized()) }

@@ -19,6 +19,7 @@ enum Connector {
             onSlowWaits: { error in
                 invocation.console.warn(SafeText.line("the end is noticed up to five seconds late: \(error)"))
             },
+            onOutage: { [console = invocation.console] in console.warnOfOutage($0) },
             logger: Logger(label: "sluice") { _ in SwiftLogNoOpLogHandler() }
         )
     }

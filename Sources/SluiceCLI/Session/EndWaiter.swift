@@ -19,6 +19,7 @@ package struct EndWaiter: Sendable {
     /// - Returns: the details of each at the end, in order; nil if there is no such operation.
     package func wait(for targets: [Location], timeout: Duration?, any: Bool = false) async throws -> [OperationDetail?]
     {
+        let deadline = timeout.map { ContinuousClock.now + $0 }
         let parts = any ? targets.map { [$0] } : Array(Dictionary(grouping: targets, by: \.queue).values)
         let counts = EndCounts(parts)
         let reporter = Task { await report(counts) }
@@ -37,7 +38,12 @@ package struct EndWaiter: Sendable {
             if any { try await group.next() } else { try await group.waitForAll() }
             group.cancelAll()
         }
-        return try await read(targets)
+        return try await read(targets, until: deadline)
+    }
+
+    /// The same during a wait, also if Redis does not answer for a time.
+    func read(_ targets: [Location], until deadline: ContinuousClock.Instant?) async throws -> [OperationDetail?] {
+        try await outlastingOutages(until: deadline, onOutage: console.warnOfOutage) { try await read(targets) }
     }
 
     /// Reads the current details of the operations, in order.

@@ -34,7 +34,7 @@ struct StartWaiter: Sendable {
         }
         var next = news.makeAsyncIterator()
         while true {
-            let details = try await reader.read(targets).compactMap { $0 }
+            let details = try await reader.read(targets, until: deadline).compactMap { $0 }
             let settled = details.count { $0.hasStarted || $0.state.isTerminal }
             console.showStatus("\(QuantityText.grouped(settled))/\(QuantityText.grouped(details.count)) started")
             if settled == details.count || (any && settled > 0) { return details }

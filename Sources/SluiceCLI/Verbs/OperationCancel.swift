@@ -164,7 +164,8 @@ extension OperationCancel {
         while !open.isEmpty {
             for index in open {
                 guard let location = rows[index].location else { continue }
-                let found = try await client.broker.details([location.id], queue: location.queue).first ?? nil
+                let waiter = EndWaiter(client, console: invocation.console)
+                let found = try await waiter.read([location], until: deadline)[0]
                 rows[index].detail = found
                 guard found?.cancel?.stoppedAt != nil else { continue }
                 rows[index].text = "cancelled by force; stopped after \(DurationText.precise(.now - started))"
