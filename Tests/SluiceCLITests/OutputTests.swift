@@ -1,3 +1,4 @@
+import Foundation
 import Operations
 import Sluice
 import Testing
@@ -170,5 +171,19 @@ struct OperationJSONTests {
         let position = ListWalk.Position(state: .dead, queue: "mail", cursor: "17:3", skip: 4)
         #expect(try ListWalk.Position(text: position.text) == position)
         #expect(throws: CLIError.self) { try ListWalk.Position(text: "x") }
+    }
+
+    @Test(
+        "A place in a list that comes from elsewhere is refused",
+        arguments: [
+            #""cursor":"2 7","skip":-1,"queue":"mail""#, #""cursor":"2 7","skip":9000000000,"queue":"mail""#,
+            #""cursor":"2 99999999999999999999","skip":0,"queue":"mail""#, #""cursor":"2 '7'","skip":0,"queue":"mail""#,
+            #""cursor":"","skip":0,"queue":"mail""#, #""cursor":"2 7","skip":0,"queue":"a}b""#,
+        ]
+    )
+    func wrongCursor(fields: String) throws {
+        let text = { (fields: String) in Data("{\"state\":\"dead\",\(fields)}".utf8).base64EncodedString() }
+        #expect(throws: CLIError.self) { try ListWalk.Position(text: text(fields)) }
+        #expect(try ListWalk.Position(text: text(#""cursor":"2 7","skip":0,"queue":"mail""#)).skip == 0)
     }
 }

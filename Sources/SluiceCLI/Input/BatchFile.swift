@@ -31,13 +31,14 @@ package struct BatchFile: Sendable {
 
     /// Reads all lines, in parallel. Empty lines are skipped.
     ///
+    /// - Parameter next: reads at most so many bytes; nil = the end.
     /// - Throws: `CLIError` with `.usage`, which names the file and the first wrong line.
-    package mutating func read(_ handle: FileHandle) async throws -> [EnqueueRequest] {
+    package mutating func read(_ next: (Int) throws -> Data?) async throws -> [EnqueueRequest] {
         var requests: [EnqueueRequest] = []
         var waiting: [ArraySlice<UInt8>] = []
         var rest: [UInt8] = []
         var isFirst = true
-        while let data = try handle.read(upToCount: Self.part), !data.isEmpty {
+        while let data = try next(Self.part) {
             rest += data
             if isFirst {
                 // A byte order mark needs 4 bytes, and a pipe can deliver one byte at a time.

@@ -79,12 +79,18 @@ package enum InputFile {
         defer { if path != "-" { try? handle.close() } }
         var bytes: [UInt8] = []
         while bytes.count <= limit {
-            let more: Data?
-            do { more = try handle.read(upToCount: 1 << 16) } catch { throw unreadable(path, error) }
-            guard let more, !more.isEmpty else { return bytes }
+            guard let more = try next(of: handle, path) else { return bytes }
             bytes += more
         }
         throw .usage("\(name(path)) has more than 1 MiB", fix: "store the data elsewhere and pass its address")
+    }
+
+    /// The next bytes of an opened file; nil = the end.
+    static func next(of handle: FileHandle, _ path: String, upTo count: Int = 1 << 16) throws(CLIError) -> Data? {
+        do {
+            guard let more = try handle.read(upToCount: count), !more.isEmpty else { return nil }
+            return more
+        } catch { throw unreadable(path, error) }
     }
 
     package static func open(_ path: String) throws(CLIError) -> FileHandle {

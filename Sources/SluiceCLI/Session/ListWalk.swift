@@ -21,6 +21,8 @@ struct ListWalk: Sendable {
 
     /// The cursor of a list of members.
     private static let membersCursor = "members"
+    /// More than a page or a group has.
+    private static let mostSkipped = 1_000_000
 
     struct Result: Sendable {
         var found = 0
@@ -216,10 +218,18 @@ extension ListWalk.Position {
     var text: String { (try? JSONEncoder().encode(self))?.base64EncodedString() ?? "" }
 
     init(text: String) throws(CLIError) {
-        guard let data = Data(base64Encoded: text), let position = try? JSONDecoder().decode(Self.self, from: data)
+        guard let data = Data(base64Encoded: text), let position = try? JSONDecoder().decode(Self.self, from: data),
+            position.isPossible
         else {
             throw .usage("--cursor cannot be read", fix: "copy the cursor from the last line of the previous page")
         }
         self = position
+    }
+
+    /// A cursor comes from outside, so anything may stand in it.
+    private var isPossible: Bool {
+        let isOfPage = cursor.map { (try? OperationPage.check(cursor: $0)) != nil } ?? true
+        return NameRule.allows(queue) && (0...ListWalk.mostSkipped).contains(skip)
+            && (isOfPage || cursor == ListWalk.membersCursor)
     }
 }

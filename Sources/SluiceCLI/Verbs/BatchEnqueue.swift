@@ -14,9 +14,10 @@ struct BatchEnqueue: Sendable {
     func run(_ path: String) async throws -> ExitStatus {
         let console = invocation.console
         var (requests, errors) = try await verb.surroundings.lines == nil ? read(path) : readCommands(path)
+        // A nightly job that finds nothing to do has not failed.
         guard !requests.isEmpty else {
-            let fix = verb.surroundings.lines == nil ? "write one JSON object a line" : "write one command a line"
-            throw CLIError.usage("\(InputFile.name(path)) has no operations", fix: fix)
+            console.note("\(InputFile.name(path)) is empty: nothing to enqueue")
+            return .done
         }
         if let seal = invocation.seal { try check(requests, errors) { try $0.check(sealedBy: seal) } }
         guard !verb.dryRun else {
@@ -40,7 +41,7 @@ struct BatchEnqueue: Sendable {
         let handle = try InputFile.open(path)
         defer { if path != "-" { try? handle.close() } }
         var file = BatchFile(name: InputFile.name(path), defaults: verb.settings)
-        return (try await file.read(handle), file.errors)
+        return (try await file.read { try InputFile.next(of: handle, path, upTo: $0) }, file.errors)
     }
 
     private func readCommands(_ path: String) throws -> ([EnqueueRequest], LineErrors) {
@@ -48,7 +49,9 @@ struct BatchEnqueue: Sendable {
         defer { if path != "-" { try? handle.close() } }
         let common = try verb.surroundings.added(to: JSONObject())
         let file = CommandFile(name: InputFile.name(path), settings: verb.settings, common: common)
-        return (try file.read(Array(try handle.readToEnd() ?? Data())), file.errors)
+        var bytes: [UInt8] = []
+        while let more = try InputFile.next(of: handle, path) { bytes += more }
+        return (try file.read(bytes), file.errors)
     }
 
     /// - Throws: the error of `body`, with the line.

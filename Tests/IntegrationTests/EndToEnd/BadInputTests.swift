@@ -35,6 +35,10 @@ struct BadInputTests {
         Case("enqueue", saying: "nothing to enqueue"),
         Case("enqueue", "noop", "-q", "mial", "--strict", code: 5, saying: "mial", "--strict"),
         Case("enqueue", "--batch", "/nowhere/batch.jsonl", saying: "/nowhere/batch.jsonl"),
+        Case("enqueue", "--batch", "/tmp", saying: "cannot read /tmp", "directory"),
+        Case("enqueue", "--lines", "/tmp", saying: "cannot read /tmp", "directory"),
+        Case("worker", "--outage-grace", "import=soon", saying: "import=soon", "--outage-grace 10m"),
+        Case("worker", "--outage-grace", "queue:a{b=1s", saying: "a{b", "queue"),
         Case("show", "01ARZ3NDEKTSV4RRFFQ69G5FAV", code: 3, saying: "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
         Case("cancel", "01ARZ3NDEKTSV4RRFFQ69G5FAV", code: 3, saying: "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
         Case("logs", "01ARZ3NDEKTSV4RRFFQ69G5FAV", code: 3, saying: "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
@@ -47,6 +51,14 @@ struct BadInputTests {
         Case("worker", "-q", "ma il", saying: "ma il"),
         Case("list", "--redis", "http://example.org", saying: "\"http\"", "redis://"),
     ]
+
+    @Test("An empty batch enqueues nothing, and has not failed", arguments: ["--batch", "--lines"])
+    func emptyBatch(option: String) async throws {
+        let installation = try Installation()
+        let outcome = try await installation.sluice("enqueue", option, "-")
+        #expect(outcome.code == 0 && outcome.output.isEmpty, "\(outcome)")
+        #expect(outcome.errors.contains("nothing to enqueue"))
+    }
 
     @Test("The error says what and how to do it, the exit code fits, and nothing is enqueued", arguments: cases)
     func refused(_ example: Case) async throws {
