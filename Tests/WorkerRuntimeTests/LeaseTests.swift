@@ -85,12 +85,20 @@ struct LeaseTests {
         }
     }
 
-    @Test("is unsure after two heartbeats in a row that count another number, unless a call is under way")
+    @Test("is unsure after six heartbeats in a row that count another number while calls are under way")
+    func mismatchesOfBusyWorker() {
+        var lease = lease(1)
+        for _ in 1...5 { #expect(!renew(&lease, counted: 0, isExchanging: true, at: now)) }
+        #expect(!renew(&lease, counted: 1, isExchanging: true, at: now))
+        for _ in 1...5 { #expect(!renew(&lease, counted: 2, isExchanging: true, at: now)) }
+        #expect(renew(&lease, counted: 2, isExchanging: true, at: now))
+        #expect(lease.standing == .unsure)
+    }
+
+    @Test("is unsure after two heartbeats in a row that count another number while no call is under way")
     func mismatches() {
         var lease = lease(1)
         #expect(!renew(&lease, counted: 0, at: now))
-        #expect(!renew(&lease, counted: 0, isExchanging: true, at: now))
-        #expect(!renew(&lease, counted: 2, at: now))
         #expect(!renew(&lease, counted: 1, at: now))
         #expect(!renew(&lease, counted: 2, at: now))
         #expect(renew(&lease, counted: 2, at: now))

@@ -24,8 +24,10 @@ struct Lease: Sendable {
     private(set) var held: [Int64: HeldOperation] = [:]
     /// The highest fence that this worker was ever given here.
     private(set) var highestFence: Int64 = 0
-    /// Successive heartbeats in which Redis counted another number of operations than are held.
+    /// Successive heartbeats in which Redis counted another number of operations than are held, in points.
     private var mismatches = 0
+    /// While a call is under way the number may differ for a moment. On a busy worker one always is, so many such heartbeats count, too.
+    private static let (pointsIfIdle, pointsIfExchanging, pointsToAsk) = (3, 1, 6)
     /// Cancel requests for operations whose claim has not been answered yet.
     private var earlyCancels: [Int64: Cancellation] = [:]
     /// The newest forced cancels of operations that are not held.
@@ -55,7 +57,7 @@ struct Lease: Sendable {
     /// - Parameters:
     ///   - until: when the lease now ends.
     ///   - counted: how many operations Redis has in this worker's in-flight hash.
-    ///   - isExchanging: a call is under way, so that the number proves nothing.
+    ///   - isExchanging: a call is under way, so that the number proves little.
     ///   - mayOwnMore: an answer that is still to come may bring operations.
     /// - Returns: true if Redis has to be asked what this worker owns.
     mutating func renew(until end: Instant, counted: Int, isExchanging: Bool, mayOwnMore: Bool, _ now: Instant) -> Bool
@@ -67,10 +69,12 @@ struct Lease: Sendable {
         }
         until = max(end, until ?? end)
         earlyCancels.removeAll()  // this reply repeats those that still count
-        mismatches = counted == held.count || isExchanging ? 0 : mismatches + 1
+        let points = isExchanging ? Self.pointsIfExchanging : Self.pointsIfIdle
+        mismatches = counted == held.count ? 0 : mismatches + points
+        let mustAsk = mismatches >= Self.pointsToAsk
         // In a new epoch: an answer that is still to come must not bring what is found now a second time.
-        if mismatches >= 2 { raiseEpoch() }
-        return hasLapsed || mismatches >= 2
+        if mustAsk { raiseEpoch() }
+        return hasLapsed || mustAsk
     }
 
     /// Redis has refused a claim: this worker has no lease.
