@@ -23,7 +23,8 @@ public struct OperationRegistry: Sendable {
             runTimeout: Operation.runTimeout
         ) { arguments, context in
             let operation = try ArgumentsFailure.decode(arguments, as: type, of: Operation.name)
-            return try Operation.encode(result: await operation.main(context))
+            let output = try await operation.main(context)
+            return try ResultFailure.encode(of: Operation.name) { try Operation.encode(result: output) }
         }
         if let deciding = type as? any RetryDeciding.Type {
             handler.decide = { error, attempt in deciding.retryPolicy(for: error, attempt: attempt) }

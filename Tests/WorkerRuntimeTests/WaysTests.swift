@@ -58,8 +58,30 @@ private actor Account {
     }
 }
 
+private struct Divide: DistributedOperation {
+    static let name = "divide"
+    func main(_ context: OperationContext) async throws -> [String: Double] { ["share": .nan] }
+}
+
 @Suite("A worker runs", .timeLimit(.minutes(60)))
 struct WaysTests {
+    @Test("a body whose result cannot be stored once: it is dead, and the error says where")
+    func noJSON() async throws {
+        let harness = Harness(register: {
+            $0.register(OperationDefinition<Void, [Double]>("ratio") { [1, .infinity] })
+            $0.register(Divide.self)
+        })
+        harness.start()
+        for (name, place) in [("ratio", "inf is no JSON value"), ("divide", "\"share\": nan is no JSON value")] {
+            let id = try await harness.broker.put(name)
+            #expect(try await harness.reaches(.dead, id))
+            let error = try #require(try await harness.error(id))
+            #expect(error.type == "result" && error.message.hasSuffix(place), "\(error)")
+            #expect(try await harness.detail(id)?.record.header.failedAttempts == 1)
+        }
+        try await harness.stop()
+    }
+
     @Test("closures by name, with typed arguments and results, or without")
     func closures() async throws {
         struct Crop: Codable { let path: String, width: Int }

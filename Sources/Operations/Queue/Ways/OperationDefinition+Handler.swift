@@ -24,7 +24,8 @@ extension OperationDefinition {
             }
         ) { arguments, context in
             let arguments = try decode(arguments)
-            return try encode(try await run(arguments, context))
+            let output = try await run(arguments, context)
+            return try ResultFailure.encode(of: name) { try encode(output) }
         }
     }
 
@@ -86,5 +87,29 @@ package struct ArgumentsFailure: OperationFailing, CustomStringConvertible {
             return (path.isEmpty ? "" : "\"\(path)\": ") + context.debugDescription
         @unknown default: return String(describing: error)
         }
+    }
+}
+
+/// A result that cannot be written as JSON, such as a number that is none. Another attempt would return the same, so the operation is dead.
+package struct ResultFailure: OperationFailing, CustomStringConvertible {
+    let name: String
+    let error: any Error
+
+    /// Writes a result.
+    ///
+    /// - Throws: a `ResultFailure` if that throws.
+    package static func encode(of name: String, _ write: () throws -> [UInt8]) throws(ResultFailure) -> [UInt8] {
+        do { return try write() } catch { throw ResultFailure(name: name, error: error) }
+    }
+
+    package var failureType: String { "result" }
+    package var isRetryable: Bool { false }
+
+    package var description: String { "the result of \"\(name)\" cannot be stored as JSON: \(reason)" }
+
+    private var reason: String {
+        guard case .invalidValue(let value, let context) = error as? EncodingError else { return String(describing: error) }
+        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+        return (path.isEmpty ? "" : "\"\(path)\": ") + "\(value) is no JSON value"
     }
 }
