@@ -125,7 +125,6 @@ extension CommandLineTests {
                 (["enqueue", "--lines", "-", "--batch", "-"], "--lines reads all commands from the file"),
                 (["enqueue", "--lines", "-", "--", "true"], "--lines reads all commands from the file"),
                 (["enqueue", "--lines", "-", "--id", "x"], "--id names one operation"),
-                (["enqueue", "--lines", "-"], "no operations"),
                 (["enqueue", "--cwd", "/a", "cwd=/b", "--", "true"], "are the same"),
                 (["worker", "--pass-env", "A=b"], "--pass-env"), (["worker", "--pass-env", "A,,B"], "--pass-env"),
             ] as [([String], String)]

@@ -108,7 +108,9 @@ package struct ResultFailure: OperationFailing, CustomStringConvertible {
     package var description: String { "the result of \"\(name)\" cannot be stored as JSON: \(reason)" }
 
     private var reason: String {
-        guard case .invalidValue(let value, let context) = error as? EncodingError else { return String(describing: error) }
+        guard case .invalidValue(let value, let context) = error as? EncodingError else {
+            return String(describing: error)
+        }
         let path = context.codingPath.map(\.stringValue).joined(separator: ".")
         return (path.isEmpty ? "" : "\"\(path)\": ") + "\(value) is no JSON value"
     }
