@@ -19,7 +19,8 @@ extension RedisBroker {
         let news = EndNews()
         let wakeUps = wakeUps(subscriptions.listen([keys.waiter(queue, waiter)]), news, until: deadline)
         let patientRead = { ids in try await self.read(ids, waiter, queue, until: deadline) }
-        var states = try await patientRead(ids)
+        // A look without a wait does not outlast anything.
+        var states = timeout == .zero ? try await read(ids, waiter, queue) : try await patientRead(ids)
         progress?(states)
         guard states.contains(where: { $0?.isTerminal == false }) else { return states }
         for await _ in wakeUps {

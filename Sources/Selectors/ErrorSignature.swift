@@ -1,18 +1,23 @@
-/// The part of an error that is the same whenever the error happens: ids, times, addresses, counts and quoted texts are replaced. Codes
-/// and quoted names stay, because they say what went wrong.
+/// The part of an error that is the same whenever the error happens: ids, times, addresses, counts and quoted texts are replaced. Codes stay,
+/// and quoted names behind a word for what they name (`KeyError: 'email'`, `column "price"`): they say what went wrong.
 package enum ErrorSignature {
     /// The most characters of a signature.
     private static let length = 160
     /// A word of hexadecimal digits is an id from this length on.
     private static let hexadecimalLength = 8
-    /// Behind these words, or at the end of them, a short number is a code.
+    /// A short number behind one of these words, or at its end, is a code.
     private static let codeWords: Set<String> = [
         "http", "https", "status", "statuscode", "smtp", "ftp", "exit", "code", "signal", "errno", "sqlstate", "error",
         "err", "e", "ora",
-        "oserror", "winerror", "grpc", "dns", "tls",
+        "oserror", "winerror", "grpc",
     ]
     private static let longestCode = 6
-    /// A quoted text of letters is a name up to this length.
+    /// Behind one of these words, a quoted text of letters is a name.
+    private static let nameWords: Set<String> = [
+        "argument", "attribute", "class", "column", "command", "field", "function", "index", "key", "method", "module",
+        "option", "parameter",
+        "property", "relation", "table", "type", "variable",
+    ]
     private static let longestName = 40
 
     /// `HTTPError: status 503 of "…", try N` for `HTTPError: status 503 of "https://h/1", try 2`.
@@ -25,10 +30,23 @@ package enum ErrorSignature {
 
     /// Reads an error from its beginning, and writes its signature.
     private struct Reader {
+        /// Whether a number is a code.
+        private enum Expectation {
+            case no
+            /// Behind a code word.
+            case code
+            /// Behind a code: `HTTP/1.1 503`, `SMTP 550 5.1.1`, `ERROR 1062 (23000)`.
+            case more(isDotted: Bool)
+        }
+
         private(set) var text: String
         private(set) var rest: Substring
-        /// The last word says that a number is a code.
-        private var expectsCode = false
+        private var expects = Expectation.no
+        private var lastWord = ""
+        /// What stands between the last word and here.
+        private var between = ""
+        /// At the beginning, and behind the name of an error, a quoted name is what the error is about.
+        private var expectsName = true
 
         init(text: String, rest: Substring) { (self.text, self.rest) = (text, rest) }
 
@@ -39,14 +57,14 @@ package enum ErrorSignature {
                 let end = rest.dropFirst().firstIndex(of: character)
             {
                 let quoted = rest[..<end].dropFirst()
-                text += isName(quoted) ? "\(character)\(quoted)\(character)" : "\(character)…\(character)"
+                text +=
+                    expectsName && isName(quoted) ? "\(character)\(quoted)\(character)" : "\(character)…\(character)"
                 rest = rest[rest.index(after: end)...]
-                expectsCode = false
+                (expects, expectsName, between) = (.no, false, "")
             } else if isWord(character) {
                 readWord()
             } else {
-                // `status=503`, `[Errno 2]` and `SQLSTATE[42P01]` are codes, `exit, 5 left` is none.
-                if ",;.".contains(character) { expectsCode = false }
+                between.append(character)
                 text.append(character)
                 rest = rest.dropFirst()
             }
@@ -55,33 +73,59 @@ package enum ErrorSignature {
 
         private mutating func readWord() {
             let word = rest.prefix { isWord($0) || $0 == "-" || $0 == "_" }
+            defer { between = "" }
             if !word.contains(where: \.isNumber) {
                 text += word
                 rest = rest[word.endIndex...]
-                expectsCode = isCodeWord(word)
-            } else if let code = code(word) {
+                lastWord = word.lowercased()
+                expects = codeWords.contains(lastWord) ? .code : .no
+                expectsName =
+                    nameWords.contains(lastWord) || word.hasSuffix("Error") || word.hasSuffix("Exception")
+                return
+            }
+            expectsName = false
+            if let code = code(word) {
                 text += code
                 rest = rest[code.endIndex...]
+                if case .more = expects { expects = .no } else { expects = .more(isDotted: code.contains(".")) }
             } else {
                 text += isID(word) ? "ID" : withoutNumbers(word)
                 rest = rest[max(rest.startIndex, word.endIndex)...]
-                expectsCode = false
+                expects = .no
             }
         }
 
         /// A number behind a code word, with what follows at points (`5.1.1`), or a code word that ends in one (`E11000`, `ORA-00942`).
         private func code(_ word: Substring) -> Substring? {
             let letters = word.prefix { !$0.isNumber }
-            let isMarked = isCodeWord(letters.filter { $0 != "-" && $0 != "_" })
-            guard isMarked || (expectsCode && word.first?.isNumber ?? false) else { return nil }
+            let isMarked = codeWords.contains(letters.filter { $0 != "-" && $0 != "_" }.lowercased())
             let digits = word.dropFirst(letters.count)
-            let isCode = digits.allSatisfy { $0.isASCII && ($0.isNumber || $0.isUppercase) }
-            guard isCode, digits.count <= longestCode else { return nil }
-            var end = word.endIndex
+            guard isMarked || (letters.isEmpty && expectsNumber), digits.count <= longestCode,
+                digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0.isUppercase) })
+            else { return nil }
+            var (end, points) = (word.endIndex, 0)
             while rest[end...].first == ".", rest[end...].dropFirst().first?.isNumber ?? false {
                 end = rest[end...].dropFirst().drop(while: \.isNumber).startIndex
+                points += 1
             }
-            return rest[..<end]
+            // Four numbers are an address, and one in front of a colon may be the beginning of one, or of a time.
+            let isOther = points > 2 || (rest[end...].first == ":" && rest[end...].dropFirst().first?.isNumber ?? false)
+            if case .more(isDotted: false) = expects, between == " ", points == 0 { return nil }
+            return isOther ? nil : rest[..<end]
+        }
+
+        private var expectsNumber: Bool {
+            switch expects {
+            case .no: false
+            // `Error: 17 rows` and `http://10.0.0.5` are none.
+            case .code: [" ", "=", ": ", "[", " [", "/", " = ", "=\"", "(", " ("].contains(between) && !isLoose
+            case .more: [" ", " ("].contains(between)
+            }
+        }
+
+        /// The word is that of any error, with its message behind it.
+        private var isLoose: Bool {
+            between == ": " && ["error", "err", "e"].contains(lastWord)
         }
 
         /// The word with `N` for each number. A number at the end takes the rest of it (`1.5`, `10.0.0.5:6379`) from the text behind the word.
@@ -102,11 +146,8 @@ package enum ErrorSignature {
 
     private static func isWord(_ character: Character) -> Bool { character.isLetter || character.isNumber }
 
-    private static func isCodeWord(_ word: some StringProtocol) -> Bool { codeWords.contains(word.lowercased()) }
-
-    /// The name of a field, a class or a command, as opposed to an address, a time or a text.
     private static func isName(_ text: Substring) -> Bool {
-        !text.isEmpty && text.count <= longestName && text.allSatisfy { $0.isLetter || "_.-".contains($0) }
+        !text.isEmpty && text.count <= longestName && text.allSatisfy { $0.isLetter || "_-".contains($0) }
     }
 
     /// A UUID, a ULID or a long hexadecimal number.

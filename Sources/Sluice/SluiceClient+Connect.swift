@@ -156,7 +156,7 @@ extension SluiceClient {
         ) { broker.close() }
     }
 
-    /// The id of the operation that this process runs as a program; nil = it is none.
+    /// The id of the operation that this process runs as a program; nil if this process is not an operation's program.
     package static func operationOfThisProcess(
         _ environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> String? {

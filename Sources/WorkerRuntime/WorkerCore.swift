@@ -61,6 +61,9 @@ final class WorkerCore: Sendable {
     /// Asks the worker to stop.
     let stopping = StopRequest()
 
+    /// Whether some operations have an outage grace that is shorter than a lease.
+    let hasShortGraces: Bool
+
     init(
         id: WorkerID = WorkerID(),
         broker: any WorkerBroker,
@@ -80,6 +83,7 @@ final class WorkerCore: Sendable {
         self.broker = broker
         self.registry = registry
         self.configuration = configuration
+        hasShortGraces = !configuration.outageGrace.short(below: configuration.lease).isEmpty
         var logger = logger
         logger[metadataKey: "worker"] = "\(id)"
         self.logger = logger
@@ -305,8 +309,7 @@ final class WorkerCore: Sendable {
 
     /// An ended operation whose reports have arrived.
     private func settle(_ operation: HeldOperation, _ settlement: Settlement) {
-        queue.withLock { _ = $0.settle(operation, settlement) }
-        signal(operation.queue).raise()
+        change { queue, now in queue.endReported(operation, settlement, now) }
     }
 
     private func signal(_ index: Int) -> Signal { queue.withLock { $0.members[index].signal } }

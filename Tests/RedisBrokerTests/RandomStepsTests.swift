@@ -45,9 +45,8 @@ struct RandomStepsTests {
 
 #if DEBUG
     extension RandomStepsTests {
-        /// Many short runs: a broken rule shows after a few steps, or needs another beginning.
-        private static let seeds: ClosedRange<UInt64> = 1...60
-        private static let stepsUntilNoticed = 500
+        /// Many short runs, because most broken rules show after a few steps or need another beginning; then long ones for what is rare.
+        private static let runs: [(seeds: ClosedRange<UInt64>, steps: Int)] = [(1...30, 500), (1...5, 10_000)]
 
         // All of them take minutes. In the short run one shows that broken rules are noticed at all.
         @Test(
@@ -55,18 +54,20 @@ struct RandomStepsTests {
             arguments: LongTests.areOn ? ScriptMutant.ofScripts : [.noPlaces]
         )
         func noticed(mutant: ScriptMutant) async throws {
-            for seed in Self.seeds {
-                guard let step = try await Self.firstDifference(mutant, seed: seed) else { continue }
-                print("without \(mutant.rawValue): seed \(seed), step \(step)")
-                return
+            for (seeds, steps) in Self.runs {
+                for seed in seeds {
+                    guard let step = try await Self.firstDifference(mutant, seed: seed, steps: steps) else { continue }
+                    print("without \(mutant.rawValue): seed \(seed), step \(step)")
+                    return
+                }
             }
             Issue.record("\(mutant.rawValue) made no difference")
         }
 
-        private static func firstDifference(_ mutant: ScriptMutant, seed: UInt64) async throws -> Int? {
+        private static func firstDifference(_ mutant: ScriptMutant, seed: UInt64, steps: Int) async throws -> Int? {
             var run = try await TwinRun(seed: seed) { mutant.apply(to: $0) }
             defer { run.close() }
-            for number in 1...stepsUntilNoticed where try await run.step(number) != nil { return number }
+            for number in 1...steps where try await run.step(number) != nil { return number }
             return nil
         }
     }

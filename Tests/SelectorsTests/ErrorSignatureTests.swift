@@ -12,7 +12,7 @@ struct ErrorSignatureTests {
             ("user 01J9ZM2Q000000000000QK2MX7 is gone", "E: user ID is gone"),
             ("job 6fa459ea-ee8a-3ca4-894e-db77e160355e lost on h3/w2-x", "E: job ID lost on hN/wN-x"),
             ("can't read it, isn't there", "E: can't read it, isn't there"),
-            ("'a' is not 'b'", "E: 'a' is not 'b'"), ("no row '12' for 'a b'", "E: no row '…' for '…'"),
+            ("'a b' is not 'b'", "E: '…' is not '…'"), ("no row '12' for 'a b'", "E: no row '…' for '…'"),
             ("first\nsecond 1", "E: first"),
             ("deadbeef", "E: deadbeef"), ("deadbee7", "E: ID"), ("1.5 of 2,000.", "E: N of N."), ("", "E: "),
         ]
@@ -39,6 +39,16 @@ struct ErrorSignatureTests {
             ("status 1732872372", "E: status ID"),
             ("code 01J9ZM2Q000000000000QK2MX7", "E: code ID"),
             ("exit, 5 left", "E: exit, N left"),
+            ("ended with exit code 1: 10:42:07 lost", "E: ended with exit code 1: N lost"),
+            ("http://10.0.0.5:6379/x", "E: http://N/x"),
+            ("status 10.0.0.5", "E: status N"),
+            ("Error: 17 rows failed", "E: Error: N rows failed"),
+            ("exit code: 3", "E: exit code: 3"),
+            ("status=503", "E: status=503"),
+            ("exit code 1 5 times", "E: exit code 1 N times"),
+            ("column \"price\" of 'Smith'", "E: column \"price\" of '…'"),
+            ("no customer 'Smith'", "E: no customer '…'"),
+            ("'email'", "E: 'email'"),
         ]
     )
     func codes(message: String, signature: String) {

@@ -29,6 +29,7 @@ struct CommandLineRewriterTests {
         #expect(try rewriter.rewrite(["--help"]) == ["--help"])
         #expect(try rewriter.rewrite(["queue", "--help"]) == ["queue", "--help"])
         #expect(try rewriter.rewrite(["help", "queue", "pause"]) == ["help", "queue", "pause"])
+        #expect(try rewriter.rewrite(["help", "built-ins"]) == ["help", "built-ins"])
         #expect(try rewriter.rewrite(["--version"]) == ["--version"])
         #expect(try rewriter.rewrite([]) == [])
     }
@@ -76,6 +77,9 @@ struct CommandLineRewriterTests {
             (["enquue", "x"], "sluice enqueue --help", "did you mean \"enqueue\"?"),
             (["queue", "puase"], "sluice queue pause --help", "did you mean \"pause\"?"),
             (["xyzzy"], "sluice --help", "unknown command \"xyzzy\""),
+            (["help", "xyzzy"], "sluice --help", "unknown command \"xyzzy\""),
+            (["help", "exit-code"], "sluice help exit-codes", "did you mean \"exit-codes\"?"),
+            (["help", "queue", "puase"], "sluice help queue pause", "did you mean \"pause\"?"),
         ]
     )
     func unknownVerb(given: [String], fix: String, part: String) throws {

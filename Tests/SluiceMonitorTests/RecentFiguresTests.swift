@@ -35,6 +35,14 @@ struct RecentFiguresTests {
         #expect(recent([]).drain(waiting: 1) == .stalled)
     }
 
+    @Test("A burst that is over is no growth")
+    func burst() {
+        let burst = recent([row(2, enqueued: 4500, finished: 150), row(3, finished: 150), row(4, finished: 75)])
+        #expect(burst.outPerSecond == 2.5)
+        #expect(burst.drain(waiting: 4125) == .seconds(1650))
+        #expect(recent([row(2, enqueued: 90)]).drain(waiting: 90) == .stalled)
+    }
+
     @Test("Of a minute that has just begun, rates are not higher than a heartbeat allows")
     func young() {
         #expect(recent([row(4, finished: 20)], seconds: 1).outPerSecond == 2)

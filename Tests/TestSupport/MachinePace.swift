@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Measures how slow the machine is: once a second, how long a thread and a process of no work take from when they are due to their end.
+/// Measures how slow the machine is: once a second, how late an empty process ends, counted from when it was due to start.
 package final class MachinePace: Sendable {
     /// Runs from its first use to the end of the process.
     package static let shared = MachinePace()

@@ -1,9 +1,9 @@
 import Testing
 
-/// Expects that something did not take long. On an idle machine it may take five times as long as promised and 15 seconds more; on a slow
-/// one, longer by what ``MachinePace`` measured meanwhile.
+/// Expects that something did not take long: five times as long as promised and 15 seconds more at most. If ``MachinePace`` says that the
+/// machine itself was late meanwhile, nothing is expected.
 ///
-/// That tells a kept promise from a forgotten one, which takes half a minute or for ever. How well a promise is kept is measured by
+/// The bound tells a kept promise from a forgotten one, which takes half a minute or for ever. How well a promise is kept is measured by
 /// `sluice bench` and `scripts/faults`, alone on the machine.
 package func expectPrompt(
     _ what: String,
@@ -21,7 +21,10 @@ package func expectPrompt(
     promised: Duration,
     sourceLocation: SourceLocation = #_sourceLocation
 ) {
-    let delay = MachinePace.shared.longestDelay(inLast: time + .seconds(60))
-    print("\(what): \(time), promised \(promised); the machine was late by \(delay)")
-    #expect(time < promised * 5 + .seconds(15) + delay * 20, "\(what)", sourceLocation: sourceLocation)
+    let delay = MachinePace.shared.longestDelay(inLast: time)
+    let isMeasured = delay < .milliseconds(500)
+    print(
+        "\(what): \(time), promised \(promised); the machine was late by \(delay)\(isMeasured ? "" : ", so this says nothing")"
+    )
+    #expect(!isMeasured || time < promised * 5 + .seconds(15), "\(what)", sourceLocation: sourceLocation)
 }

@@ -1,3 +1,4 @@
+import RedisClient
 import Synchronization
 
 /// What the condition of a wait reads: a wait that gives up prints the last of it, and a change counts as progress.
@@ -9,6 +10,13 @@ package enum Seen {
     /// - Parameter text: computed in a wait only.
     package static func note(_ text: @autoclosure () -> String) {
         sightings?.add(text())
+    }
+
+    /// The same for replies of Redis. Long ones, such as INFO and CLIENT LIST, have numbers that change by themselves, which is no progress.
+    static func note(replies: [RedisValue]) {
+        guard sightings != nil else { return }
+        let text = "\(replies)"
+        if text.count <= 200 { note(text) }
     }
 }
 

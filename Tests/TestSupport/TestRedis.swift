@@ -78,7 +78,7 @@ package enum TestRedis: Sendable {
         )
         defer { link.close() }
         let replies = try link.submit(commands).wait()
-        Seen.note("\(replies)")
+        Seen.note(replies: replies)
         return replies
     }
 }

@@ -117,7 +117,7 @@ package final class TestServer: Sendable {
     @discardableResult
     package func ask(_ commands: RedisCommand...) throws -> [RedisValue] {
         let replies = try RedisProbe.ask(administrator, commands, timeout: .seconds(60))
-        Seen.note("\(replies)")
+        Seen.note(replies: replies)
         return replies
     }
 

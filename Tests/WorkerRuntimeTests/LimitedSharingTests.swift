@@ -77,14 +77,14 @@ struct LimitedSharingTests {
         #expect(queue.slots.parts[0].reserved == 0 && queue.members[0].supply.state == .ready)
     }
 
-    @Test("is asked every 100 to 200 ms for what is ready, when a slot is free that another queue would take")
+    @Test("is asked every 100 to 250 ms for what is ready, when a slot is free that another queue would take")
     func isLookedAt() throws {
         var queue = try queue("held,busy", slots: 1)
         queue.fill(now)
         _ = try claim(&queue, 0, Claim(status: .ok), now)
         _ = try claim(&queue, 1, Claim(status: .ok, operations: [claimed(1)], more: true), now)
         var asked: [Int] = []
-        for time in stride(from: 10, through: 300, by: 10) {
+        for time in stride(from: 10, through: 600, by: 10) {
             let now = now + .milliseconds(time)
             for operation in queue.takeLine() {
                 queue.end(operation, .finished(result: []), ranFor: .milliseconds(10), now)
@@ -96,7 +96,7 @@ struct LimitedSharingTests {
             }
             _ = try claim(&queue, 1, Claim(status: .ok, operations: [claimed(Int64(time))], more: true), now)
         }
-        #expect(asked.count == 2 && zip([0] + asked, asked).allSatisfy { (100...200).contains($1 - $0) }, "\(asked)")
+        #expect(asked.count >= 2 && zip([0] + asked, asked).allSatisfy { (100...250).contains($1 - $0) }, "\(asked)")
     }
 
     enum Holder: String, CaseIterable {
@@ -105,10 +105,78 @@ struct LimitedSharingTests {
 
     @Test("runs one after the other, while the busy one runs in the other slots", arguments: Holder.allCases)
     func sharesSlots(holder: Holder) async throws {
+        let ofBusy = try await busyOnes(beside: holder, "held:2,busy", slots: 3)
+        // Alone, one of the held queue runs beside two of the other one; before, it was one beside hundreds.
+        #expect(ofBusy <= 6 * Self.count, "\(ofBusy) of the busy queue ran beside \(Self.count) of the other one")
+    }
+
+    @Test("takes turns with the busy one where there is one slot for both", arguments: Holder.allCases)
+    func takesTurnsAtOneSlot(holder: Holder) async throws {
+        let ofBusy = try await busyOnes(beside: holder, "held,busy", slots: 1)
+        #expect(ofBusy >= Self.count / 3, "\(ofBusy) of the busy queue ran beside \(Self.count) of the other one")
+    }
+
+    @Test("keeps both places of a limit of two, also when both end during one call")
+    func twoPlaces() throws {
+        var queue = try queue("held:2,busy", slots: 3)
+        queue.fill(now)
+        _ = try claim(&queue, 0, Claim(status: .limited, operations: [claimed(1), claimed(2)]), now)
+        _ = try claim(&queue, 1, Claim(status: .ok, operations: [claimed(1)], more: true), now)
+        let running = queue.takeLine()
+        #expect(running.map(\.queue) == [0, 0, 1])
+        queue.end(running[0], .finished(result: []), ranFor: .milliseconds(20), now)
+        queue.fill(now)
+        guard case .exchange(let first) = queue.nextStep(0, now) else { throw NothingIsSent() }
+        queue.end(running[1], .finished(result: []), ranFor: .milliseconds(20), now)
+        queue.fill(now)
+        // The answer does not know of the second end.
+        queue.finish(first, 0)
+        queue.confirm(first.ended, 0)
+        queue.accept(Claim(status: .limited, operations: [claimed(3)]), 0, of: first, ties: .none, now)
+        queue.fill(now)
+        guard case .exchange(let second) = queue.nextStep(0, now) else { throw NothingIsSent() }
+        #expect(second.ended.count == 1 && second.slots == 1)
+    }
+
+    @Test("keeps the slot of an operation whose reports are still on their way")
+    func reports() throws {
+        var queue = try queue(slots: 3)
+        queue.fill(now)
+        _ = try claim(&queue, 0, Claim(status: .limited, operations: [claimed(1)]), now)
+        _ = try claim(&queue, 1, Claim(status: .ok, operations: [claimed(1), claimed(2)], more: true), now)
+        let operation = queue.takeLine()[0]
+        queue.end(operation, nil, ranFor: .milliseconds(20), now)
+        queue.fill(now)
+        #expect(queue.slots.free == 0 && queue.slots.parts[1].reserved == 0)
+        queue.endReported(operation, .finished(result: []), now)
+        queue.fill(now)
+        #expect(queue.slots.parts.map(\.reserved) == [1, 0])
+    }
+
+    @Test("frees the slots of reports that do not arrive when its lease has ended")
+    func reportsInOutage() throws {
+        var queue = try queue(slots: 3)
+        queue.fill(now)
+        _ = try claim(&queue, 0, Claim(status: .limited, operations: [claimed(1)]), now)
+        let operation = queue.takeLine()[0]
+        queue.end(operation, nil, ranFor: .milliseconds(20), now)
+        let later = now + .seconds(61)
+        queue.releaseSlotsOfReports(now)
+        #expect(queue.slots.parts[0].running == 1)
+        queue.releaseSlotsOfReports(later)
+        #expect(queue.slots.parts[0].running == 0)
+        queue.endReported(operation, .finished(result: []), later)
+        #expect(queue.slots.parts[0].running == 0 && queue.members[0].outbox.ended.count == 1)
+    }
+
+    private static let count = 40
+
+    /// Runs so many operations of the held queue, and says how many of the busy one have run meanwhile.
+    private func busyOnes(beside holder: Holder, _ weights: String, slots: Int) async throws -> Int {
         let order = Mutex<[String]>([])
         let harness = Harness(
             // Heartbeats are so rare that nothing can come of one.
-            configuration: .quick("held:2,busy", slots: 3, lease: .seconds(600)),
+            configuration: .quick(weights, slots: slots, lease: .seconds(600)),
             handlers: [
                 OperationHandler(name: "note") { _, context in
                     await takeTime(.milliseconds(5))
@@ -117,7 +185,6 @@ struct LimitedSharingTests {
                 }
             ]
         )
-        let count = 40
         let limits: [QueueLimit] =
             switch holder {
             case .concurrency: [.concurrency(1)]
@@ -126,7 +193,7 @@ struct LimitedSharingTests {
             }
         if !limits.isEmpty { _ = try await harness.broker.setLimits(limits, by: "test", queue: "held") }
         var last: OperationID?
-        for _ in 0..<count {
+        for _ in 0..<Self.count {
             let links: OperationLinks? =
                 switch holder {
                 case .concurrency: nil
@@ -137,12 +204,12 @@ struct LimitedSharingTests {
             _ = try await harness.broker.enqueue([operation], queue: "held")
             last = operation.id
         }
-        for _ in 0..<20 * count { try await harness.broker.put("note", queue: "busy") }
+        for _ in 0..<20 * Self.count { try await harness.broker.put("note", queue: "busy") }
         harness.start()
-        #expect(await comesTrue { order.withLock { $0.count { $0 == "held" } } == count })
-        // Alone, one of the held queue runs beside two of the other one; before, it was one beside hundreds.
-        let ofBusy = order.withLock { $0.count { $0 == "busy" } }
-        #expect(ofBusy <= 6 * count, "\(ofBusy) of the busy queue ran beside \(count) of the other one")
+        #expect(await comesTrue { order.withLock { $0.count { $0 == "held" } } == Self.count })
         try await harness.stop()
+        let all = order.withLock { $0 }
+        let end = all.lastIndex(of: "held") ?? all.endIndex
+        return all[..<end].count { $0 == "busy" }
     }
 }

@@ -434,7 +434,7 @@ package struct OperationPage: Sendable {
         guard words.count <= 4, words.allSatisfy(isWordOfCursor) else {
             throw OperationsError(
                 .invalidOption,
-                "the cursor \(OperationsError.quoted(String(cursor.prefix(60)))) is none; expected that of a page before"
+                "the cursor \(OperationsError.quoted(String(cursor.prefix(60)))) is not valid; expected the cursor of the previous page"
             )
         }
     }

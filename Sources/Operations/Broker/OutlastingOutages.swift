@@ -1,7 +1,7 @@
 /// Reads for a wait. An outage of the broker does not end the wait before its own time is over: the read is repeated.
 ///
 /// - Parameters:
-///   - deadline: the end of the wait; nil = there is none.
+///   - deadline: the end of the wait; nil = no time limit.
 ///   - goesOn: false when the broker was closed, and no read can be answered any more.
 ///   - onOutage: called once before the first repetition.
 ///   - read: a call that may be repeated.

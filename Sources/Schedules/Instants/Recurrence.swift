@@ -8,7 +8,7 @@ import Operations
 /// ```
 ///
 /// `every` counts elapsed time. A cron expression follows the clocks of its zone. Where they change, an expression whose minute or hour begins
-/// with `*` runs by elapsed time, without a gap. One with a fixed time runs once: at the first instant after a time that they skip, and at the
+/// with `*` runs by elapsed time, and not for a time that they skip. One with a fixed time runs once: at the first instant after a time that they skip, and at the
 /// first of two that they show. This is the rule of Debian's cron.
 public struct Recurrence: Sendable, Hashable {
     enum Form: Sendable, Hashable {

@@ -57,8 +57,8 @@ struct Zone: Sendable, Equatable {
         return change(from: before, after: first, upTo: instant) + before
     }
 
-    /// The first instant behind `from`, at most `high` and at most a day and a bit later, from which on clocks show another offset; nil = there
-    /// is none.
+    /// The first instant behind `from`, at most `high` and at most a day and a bit later, from which on clocks show another offset; nil = the
+    /// offset does not change.
     func change(after from: Int64, upTo high: Int64) -> Int64? {
         let high = min(high, from + Self.probe)
         let offset = offset(at: from)

@@ -43,7 +43,8 @@ public struct OperationGroup: Sendable, DependencyConvertible {
                         if progress != last { continuation.yield(progress) }
                         if progress.state.isTerminal { break }
                         last = progress
-                        _ = try await client.broker.awaitEnd(of: [id], queue: queue, timeout: .milliseconds(500))
+                        // Only a pause: whether Redis answers is seen by the next look.
+                        _ = try? await client.broker.awaitEnd(of: [id], queue: queue, timeout: .milliseconds(500))
                     }
                     continuation.finish()
                 } catch { continuation.finish(throwing: error) }

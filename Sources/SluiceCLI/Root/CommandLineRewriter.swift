@@ -23,6 +23,9 @@ package struct CommandLineRewriter: Sendable {
     private static let programVerbs = [["enqueue"], ["schedule", "add"]]
     private static let programOption = "--program-word"
 
+    /// Topics of `help` that are no verbs.
+    private static let helpTopics = ["exit-codes"] + BuiltinHelp.topics
+
     package let verbs: Verbs
     /// Global options with a value, which must not be taken for a verb.
     package let valueOptions: Set<String>
@@ -54,7 +57,7 @@ package struct CommandLineRewriter: Sendable {
             } else {
                 if level.names.isEmpty { break }
                 guard let next = level.names[word] else {
-                    if path.first == "help" { break }
+                    if path == ["help"], Self.helpTopics.contains(word) { break }
                     throw unknown(word, at: path, level: level)
                 }
                 path.append(rest.removeFirst())
@@ -81,10 +84,12 @@ package struct CommandLineRewriter: Sendable {
 
     private func unknown(_ word: String, at path: [String], level: Verbs) -> CLIError {
         let command = ([Program.name] + path).joined(separator: " ")
-        let known = level.names.keys.sorted()
+        let isOfHelp = path.first == "help"
+        let known = level.names.keys.sorted() + (path == ["help"] ? Self.helpTopics : [])
         if let near = Suggestion.nearest(to: word, among: known) {
-            return .usage("unknown command \"\(word)\"; did you mean \"\(near)\"?", fix: "\(command) \(near) --help")
+            let fix = isOfHelp ? "\(command) \(near)" : "\(command) \(near) --help"
+            return .usage("unknown command \"\(word)\"; did you mean \"\(near)\"?", fix: fix)
         }
-        return .usage("unknown command \"\(word)\"", fix: "\(command) --help")
+        return .usage("unknown command \"\(word)\"", fix: isOfHelp ? "\(Program.name) --help" : "\(command) --help")
     }
 }

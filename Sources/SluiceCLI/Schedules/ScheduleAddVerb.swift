@@ -24,7 +24,8 @@ package struct ScheduleAddVerb: Verb {
                 A cron expression has the fields minute, hour, day of the month, month and day of the week, and before them the seconds if there \
                 are six: *, 1,5, 1-5, */10, JAN-MAR, MON. Where both days are given, one of them is enough, as in cron.
                 Where the clocks of its zone change, a fixed time runs once: at the first instant after a skipped time, at the first of two \
-                equal ones. With * in front of the minute or the hour it runs by elapsed time (*/15 * * * *: each quarter of an hour).
+                equal ones. With * in front of the minute or the hour it runs by elapsed time (*/15 * * * *: each quarter of an hour), and not for a \
+                time that they skip.
                 --overlap: skip and join enqueue nothing while an earlier operation waits or runs; replace cancels it; enqueue runs the new one \
                 after it; keepLatest lets it go on, and keeps one that waits, the latest.
                 A schedule that is added again as it is stays as it is. Another one with this id is replaced with --replace only.

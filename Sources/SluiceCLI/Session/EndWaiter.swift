@@ -41,7 +41,7 @@ package struct EndWaiter: Sendable {
         return try await read(targets, until: deadline)
     }
 
-    /// The same during a wait, also if Redis does not answer for a time.
+    /// Reads the details for a wait: repeats the read while Redis does not answer, until the deadline.
     func read(_ targets: [Location], until deadline: ContinuousClock.Instant?) async throws -> [OperationDetail?] {
         try await outlastingOutages(until: deadline, onOutage: console.warnOfOutage) { try await read(targets) }
     }

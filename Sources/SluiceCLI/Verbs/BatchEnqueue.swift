@@ -17,6 +17,7 @@ struct BatchEnqueue: Sendable {
         // A nightly job that finds nothing to do has not failed.
         guard !requests.isEmpty else {
             console.note("\(InputFile.name(path)) is empty: nothing to enqueue")
+            if invocation.format == .json { printSummary(HandedOver(), []) }
             return .done
         }
         if let seal = invocation.seal { try check(requests, errors) { try $0.check(sealedBy: seal) } }
@@ -214,18 +215,20 @@ extension BatchEnqueue {
     private func summarize(_ done: HandedOver, _ queues: [String], time: Duration) {
         let existed = done.count - done.created
         verb.how.durability.warn(unconfirmed: done.unconfirmed, invocation.console)
-        if invocation.format == .json {
-            invocation.console.print(
-                [
-                    "v": 1, "enqueued": .number(done.created), "existed": .number(existed),
-                    "queues": .array(queues.map { .string($0) }),
-                ],
-                .json
-            )
-        }
+        if invocation.format == .json { printSummary(done, queues) }
         let note = existed == 0 ? "" : ", \(QuantityText.grouped(existed)) existed already"
         invocation.console.note(
             "\(QuantityText.grouped(done.created)) enqueued in \(DurationText.precise(time))\(note)"
+        )
+    }
+
+    private func printSummary(_ done: HandedOver, _ queues: [String]) {
+        invocation.console.print(
+            [
+                "v": 1, "enqueued": .number(done.created), "existed": .number(done.count - done.created),
+                "queues": .array(queues.map { .string($0) }),
+            ],
+            .json
         )
     }
 

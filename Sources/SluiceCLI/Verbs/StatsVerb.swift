@@ -18,8 +18,8 @@ package struct StatsVerb: Verb {
 
                 --since shows what happened in each queue since then: attempts that started, operations that finished and that are dead \
                 (FAILED), failed attempts that another one followed (RETRIED), the part of the attempts that failed (ERR), wait and run times.
-                IN/S and OUT/S are of the last 5 minutes. DRAIN is how long what waits takes at these rates; grows: at least as much \
-                comes in as goes out; stalled: nothing goes out. Minutes are kept for 24 h, hours for 48 h, days for 30 d.
+                IN/S and OUT/S are of the last 5 minutes. DRAIN is how long what waits takes at these rates, without input if none came in the \
+                last minute; grows: at least as much comes in as goes out; stalled: nothing goes out. Minutes are kept for 24 h, hours for 48 h, days for 30 d.
                 Workers send figures with their heartbeats, every 5 s, so the last seconds are missing, and of a killed worker what it \
                 had not sent. Percentiles are within a factor of 1.42.
                 """

@@ -57,10 +57,10 @@ package struct WorkerVerb: Verb {
                 process group, then SIGKILL. No program outlives its worker.
 
                 OUTAGES OF REDIS
-                While Redis does not answer, nothing new starts, and what runs goes on for --outage-grace. When Redis answers again, what the \
-                worker still owns goes on, and what another worker has taken is stopped at once. A worker cannot know whether it alone is cut \
-                off; if it is, another one may run the same operation meanwhile. Stop bodies that must never overlap with their lease: \
-                --outage-grace billing=0s (a name) or --outage-grace queue:billing=0s.
+                While Redis does not answer, bodies that run go on for --outage-grace. When Redis answers again, the worker continues the \
+                operations that it still owns, and stops at once those that another worker has taken. A worker cannot know whether it alone \
+                is cut off; if it is, another one may run the same operation meanwhile. Give no grace to operations that must never run twice \
+                at once: --outage-grace billing=0s (a name) or --outage-grace queue:billing=0s.
 
                 STUCK OPERATIONS
                 An operation at its time limit or with a cancel request has to end. If it has not ended after --cancel-grace and one second, \

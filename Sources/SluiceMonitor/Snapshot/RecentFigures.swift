@@ -47,12 +47,13 @@ package struct RecentFigures: Sendable, Equatable {
         return Double(sum.failed + sum.retried) / seconds
     }
 
-    /// How long it takes to run what waits, if more goes out than comes in.
+    /// How long it takes to run what waits. A burst that is over is no growth: input counts if some came in the last whole minute or since.
     package func drain(waiting: Int) -> DrainEstimate {
         if waiting <= 0 { return .empty }
-        let net = outPerSecond - inPerSecond
+        let isFed = minutes.suffix(2).contains { $0.enqueued > 0 }
+        let net = outPerSecond - (isFed ? inPerSecond : 0)
         if net > 0 { return .seconds(Double(waiting) / net) }
-        return inPerSecond > 0 ? .grows : .stalled
+        return isFed ? .grows : .stalled
     }
 }
 

@@ -43,7 +43,6 @@ struct FairShare: Sendable {
 
     private var parts: [Part] = []
     private var greatestWeight = 1
-    private var totalWeight = 0
     /// How many operations have started so far.
     private(set) var startCount = 0
     /// The queue whose operations were started last, and how many of them one after the other.
@@ -54,11 +53,7 @@ struct FairShare: Sendable {
     mutating func add(weight: Int) {
         parts.append(Part(weight: weight))
         greatestWeight = max(greatestWeight, weight)
-        totalWeight += weight
     }
-
-    /// A queue's part of the slots by its weight, if all queues have work; one at least.
-    func part(_ index: Int, of slots: Int) -> Int { max(1, slots * parts[index].weight / totalWeight) }
 
     // MARK: Claiming
 

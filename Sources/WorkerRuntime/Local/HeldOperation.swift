@@ -249,14 +249,14 @@ final class HeldOperation: OperationLink {
         }
     }
 
-    /// Asks until there is an answer: that Redis is away is no failure of the operation, as long as it is held.
+    /// Asks until there is an answer. An outage is no failure of the operation: the body waits until its outage grace is over.
     private func untilAnswered<Answer>(_ ask: () async throws -> Answer) async throws -> Answer {
         while true {
             do { return try await ask() } catch let error as OperationsError
                 where [.unavailable, .outcomeUnknown].contains(error.code)
             {
-                guard ownsLease else {
-                    throw OperationsError(.leaseLost, "the lease of this run has lapsed: \(error.message)", id: id)
+                guard state.withLock({ $0.stop != .lost && $0.phase != .ended }) else {
+                    throw OperationsError(.leaseLost, "this run was stopped in an outage: \(error.message)", id: id)
                 }
                 try await Task.sleep(for: .milliseconds(200))
             }

@@ -72,8 +72,10 @@ extension LocalQueue {
     /// A worker without a free slot waits for no wake-up token, so it does not learn what becomes ready in its other queues. When a slot is
     /// free again, the queue that was not asked for the longest time is taken for one with work, if that time is long.
     private mutating func lookAround(_ now: Instant) {
-        guard members.count > 1, phase == .running, slots.free > 0, nextLook.map({ now >= $0 }) ?? true else { return }
-        nextLook = now + max(Self.shortestLook, Supply.lookInterval / members.count)
+        guard members.count > 1, phase == .running, slots.free > 0, looks.isTime(now, starts: share.startCount) else {
+            return
+        }
+        looks.next(now, queues: members.count, starts: share.startCount)
         var longest: (index: Int, askedAt: Instant)?
         for index in walk() where members[index].wait == .none && isQuiet(index, now) {
             guard members[index].supply.isUnwatched(now), let askedAt = members[index].supply.askedAt else { continue }
@@ -150,7 +152,7 @@ extension LocalQueue {
         guard phase == .running else { return }
         let (isFused, hasWork) = (!exchange.ended.isEmpty, members[index].supply.state == .ready)
         exchange.slots = slots.claimReserved(index, atMost: Defaults.batch)
-        if isFused && !hasWork {
+        if isFused && (!hasWork || exchange.slots == 0) {
             exchange.slots += slots.claimFree(index, atMost: Defaults.batch - exchange.slots)
         }
         guard hasWork, isFused || exchange.slots > 0 else { return }
@@ -252,38 +254,80 @@ extension LocalQueue {
 
     // MARK: 5. Its body has ended
 
-    /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first.
+    /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first; an operation that may have a successor keeps
+    /// its slot until then.
     mutating func end(
         _ operation: HeldOperation,
         _ settlement: Settlement?,
         ranFor duration: Duration,
         _ now: Instant
     ) {
-        slots.end(operation.queue, hasWaiting: !members[operation.queue].waiting.isEmpty)
-        if !members[operation.queue].lease.fenced.isEmpty, !operation.hasSlot {
-            _ = members[operation.queue].lease.fencedBodyReturned(operation)
+        let index = operation.queue
+        if !members[index].lease.fenced.isEmpty, !operation.hasSlot {
+            _ = members[index].lease.fencedBodyReturned(operation)
         }
-        members[operation.queue].pace.note(duration)
-        if let settlement, settle(operation, settlement) { keepSlot(operation.queue, now) }
+        members[index].pace.note(duration)
+        guard settlement != nil || !members[index].supply.mayHaveSuccessor(operation.claimed.header) else {
+            members[index].reporting.insert(operation.fence)
+            return
+        }
+        slots.end(index, hasWaiting: !members[index].waiting.isEmpty)
+        if let settlement { settleBody(operation, settlement, now) }
     }
 
-    /// Puts an ended operation into the outbox, unless it was settled before.
+    /// The reports of an ended operation have arrived.
+    mutating func endReported(_ operation: HeldOperation, _ settlement: Settlement, _ now: Instant) {
+        let index = operation.queue
+        if members[index].reporting.remove(operation.fence) != nil {
+            slots.end(index, hasWaiting: !members[index].waiting.isEmpty)
+        }
+        settleBody(operation, settlement, now)
+    }
+
+    /// Where Redis does not answer, reports do not arrive: after the end of the lease their slots are for queues on other servers.
+    mutating func releaseSlotsOfReports(_ now: Instant) {
+        for index in walk() where !members[index].reporting.isEmpty && !members[index].lease.isValid(now) {
+            for _ in members[index].reporting { slots.end(index, hasWaiting: !members[index].waiting.isEmpty) }
+            members[index].reporting = []
+        }
+    }
+
+    private mutating func settleBody(_ operation: HeldOperation, _ settlement: Settlement, _ now: Instant) {
+        let mayHaveSuccessor = members[operation.queue].supply.mayHaveSuccessor(operation.claimed.header)
+        guard settle(operation, settlement), mayHaveSuccessor else { return }
+        members[operation.queue].supply.expectSuccessor()
+        keepSlot(operation.queue, now)
+    }
+
+    /// Puts an ended operation into the outbox.
     ///
-    /// - Returns: true if other operations of its queue may start because of this end.
+    /// - Returns: false if it was settled before.
     @discardableResult
     mutating func settle(_ operation: HeldOperation, _ settlement: Settlement) -> Bool {
         guard operation.settleOnce() else { return false }
         members[operation.queue].outbox.add(operation, settlement)
-        return members[operation.queue].supply.expectSuccessor(of: operation.claimed.header)
+        return true
     }
 
     /// The call that stores an end claims an operation which may start because of it: for the slot that has become free, before another
     /// queue gets this slot. A queue that uses its part of the slots without it takes its turn as usual.
     private mutating func keepSlot(_ index: Int, _ now: Instant) {
         guard phase(of: index, now) == .claiming, members[index].waiting.isEmpty, slots.mayUse(index),
-            slots.parts[index].used < share.part(index, of: slots.count)
+            slots.parts[index].used < part(index)
         else { return }
         reserve(index, now)
+    }
+
+    /// A queue's part of the slots by its weight, among the queues that use slots or have work. At least one, if there is a slot for each of
+    /// them.
+    private mutating func part(_ index: Int) -> Int {
+        var (count, weight) = (0, 0)
+        for other in walk() where slots.parts[other].used > 0 || members[other].supply.state == .ready || other == index
+        {
+            count += 1
+            weight += members[other].share.weight
+        }
+        return max(count <= slots.count ? 1 : 0, slots.count * members[index].share.weight / weight)
     }
 
     // MARK: 7. Its end is stored

@@ -28,6 +28,8 @@ extension LocalQueue {
         var mostAhead: Int?
         /// Claimed, not started.
         var waiting = Fifo<HeldOperation>()
+        /// Fences of ended operations that keep their slots until their reports have arrived.
+        var reporting: Set<Int64> = []
         /// How long operations take.
         var pace = Pace()
         var wait = Wait.none

@@ -33,9 +33,7 @@ struct LocalQueue: Sendable {
     /// The instant that the alarm waits for.
     var alarmSet: Instant?
     /// When another queue may next be looked at whose wake-up tokens the worker does not wait for.
-    var nextLook: Instant?
-    /// Looking at a thousand queues is spread over seconds.
-    static let shortestLook: Duration = .milliseconds(5)
+    var looks = Looks()
     /// Runs after which the worker is to be replaced; nil = never.
     private var lifetime: Int?
 

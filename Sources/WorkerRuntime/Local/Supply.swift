@@ -24,24 +24,28 @@ struct Supply: Sendable {
     private(set) var nextDue: Instant?
     /// When a claim last said what is ready; nil = none did.
     private(set) var askedAt: Instant?
+    /// The last claim was answered with a limit.
+    private var wasLimited = false
+    /// Something is believed to be ready because an operation has ended, and for no other reason.
+    private var expectsSuccessor = false
     /// How many wake-up tokens were taken: what the answer to a call says about work that was sent before is older than the token.
     private(set) var wakes = 0
 
     /// Something may be ready, as a heartbeat, a due time or a lost answer says.
     mutating func expectWork() { state = .ready }
 
-    /// An operation has ended. Its end frees a place of a limit, and what waits for its key or for itself goes on.
-    ///
-    /// - Returns: true if another operation may start because of this end, and nothing else says that one may.
+    /// Whether other operations may start because of the end of this one: an end frees a place of a limit, and releases dependents and the next
+    /// operation of a key. False also where more is ready than the worker has slots.
     @inline(__always)
-    mutating func expectSuccessor(of header: OperationHeader) -> Bool {
-        switch state {
-        case .limited: break
-        case .quiet where header.linked || header.hasLimitKey: break
-        case .ready, .quiet, .paused: return false
-        }
-        state = .ready
-        return true
+    func mayHaveSuccessor(_ header: OperationHeader) -> Bool {
+        if wasLimited { return state != .paused }
+        return (state == .quiet || expectsSuccessor) && (header.linked || header.hasLimitKey)
+    }
+
+    /// An operation that may have a successor has ended. An answer to a call that was sent before says nothing about this.
+    mutating func expectSuccessor() {
+        wake()
+        expectsSuccessor = true
     }
 
     /// True if no claim has asked for long, so that something may be ready of which this worker knows nothing.
@@ -72,6 +76,8 @@ struct Supply: Sendable {
     ///   - expectsMore: something else says that there is work, as unhandled operations do.
     mutating func learn(_ claim: Claim, wokenMeanwhile: Bool, expectsMore: Bool, _ now: Instant) {
         askedAt = now
+        expectsSuccessor = false
+        if claim.status == .ok || claim.status == .limited { wasLimited = claim.status == .limited }
         nextDue = claim.nextDueMilliseconds.map { now + .milliseconds($0) }
         let isDue = claim.nextDueMilliseconds == 0
         switch claim.status {

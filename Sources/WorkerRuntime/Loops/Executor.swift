@@ -47,6 +47,7 @@ struct Executor: Sendable {
             return caught(operation, standing)
         }
         guard let handler = core.registry[envelope.name] else { return unknownName(operation, envelope) }
+        if core.hasShortGraces, core.mustStop(operation, envelope.name) { return .returned(.front) }
         guard let startedAt = operation.begin(in: executorTask, name: envelope.name) else { return withheld(operation) }
         let readyAt = operation.claimed.header.readyAt
         core.figures.started(operation.queue, envelope.name, readyAt: readyAt, at: startedAt)

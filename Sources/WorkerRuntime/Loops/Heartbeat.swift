@@ -272,6 +272,7 @@ extension WorkerCore {
     /// Takes note of a reply. What it lets start waits for the next change.
     func leaseRenewed(_ index: Int, until: Instant, _ reply: BeatReply) {
         queue.withLock { $0.renew(index, until: until, reply, .now) }
+        setTimers(index, leaseEnd: until)
         noteUnhandled(reply.unhandled, index)
         schedules.note(index, reply.scheduleMilliseconds)
         for order in reply.cancels { cancel(order, index) }
@@ -279,31 +280,40 @@ extension WorkerCore {
         heed(reply.settings, index)
     }
 
-    /// A heartbeat was not answered. Bodies whose lease ended longer ago than their outage grace are stopped: others may run the same by now.
-    /// The next instant at which one has to be stopped may come before the next heartbeat gives up, so a timer waits for that.
-    func leaseUnrenewed() {
-        guard let next = stopWithoutLease(), next < .now + configuration.lease else { return }
-        let pause = DispatchTimeInterval.milliseconds(max(0, Int((next - .now) / .milliseconds(1))))
-        DispatchQueue.global().asyncAfter(deadline: .now() + pause) { [weak self] in _ = self?.stopWithoutLease() }
+    /// Whether the body of an operation that has not begun must not begin: the lease has ended, and the operation has a short outage grace.
+    func mustStop(_ operation: HeldOperation, _ name: String) -> Bool {
+        configuration.outageGrace.of(name: name, queue: operation.queueName) < configuration.lease
+            && !operation.ownsLease
     }
 
+    /// A heartbeat was not answered. Bodies whose lease ended longer ago than their outage grace are stopped: others may run the same by now.
     /// Every queue is looked at: with many of them, one beat after the other runs into its deadline before it is this one's turn.
-    ///
-    /// - Returns: when the next body has to be stopped unless its lease is renewed; nil = nothing runs.
-    private func stopWithoutLease() -> Instant? {
+    func leaseUnrenewed() {
+        stopWithoutLease(queueNames.indices)
+        change { queue, now in queue.releaseSlotsOfReports(now) }
+    }
+
+    /// Stops bodies with a grace shorter than a lease in time: a heartbeat that hangs is known to have failed only after its deadline. Timers
+    /// do nothing if the lease was renewed meanwhile.
+    private func setTimers(_ index: Int, leaseEnd: Instant) {
+        for grace in configuration.outageGrace.short(below: configuration.lease) {
+            let pause = DispatchTimeInterval.microseconds(max(0, Int((leaseEnd + grace - .now) / .microseconds(1)) + 1))
+            DispatchQueue.global().asyncAfter(deadline: .now() + pause) { [weak self] in
+                self?.stopWithoutLease(index..<index + 1)
+            }
+        }
+    }
+
+    private func stopWithoutLease(_ indexes: Range<Int>) {
         let (now, grace) = (Instant.now, configuration.outageGrace)
-        var next: Instant?
         let lost = queue.withLock { queue in
-            queue.members.flatMap { member -> [HeldOperation] in
-                guard let until = member.lease.until else { return [] }
-                return member.lease.held.values.filter { operation in
-                    let end = until + grace.of(name: operation.runName, queue: member.share.name)
-                    if end > now { next = .earlier(next, end) }
-                    return end <= now
+            queue.members[indexes].flatMap { member -> [HeldOperation] in
+                guard let until = member.lease.until, until <= now else { return [] }
+                return member.lease.held.values.filter {
+                    until + grace.of(name: $0.runName, queue: member.share.name) <= now
                 }
             }
         }
         for operation in lost where !operation.hasEnded && operation.orders.stop != .lost { lose(operation) }
-        return next
     }
 }

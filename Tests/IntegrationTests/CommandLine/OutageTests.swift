@@ -69,7 +69,6 @@ extension CommandLineTests {
             let waiting = try sluice.start(["wait", id, "--timeout", "12s"])
             try await eventually("the command waits") { try Self.listeners(server) > 0 }
             server.signal(SIGSTOP)
-            try await awaitWarning(of: waiting)
             let outcome = await waiting.outcome()
             #expect(outcome.code == 4 && outcome.errors.contains("Redis does not answer"), "\(outcome)")
             server.signal(SIGCONT)

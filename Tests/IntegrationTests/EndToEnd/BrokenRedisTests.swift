@@ -99,7 +99,6 @@ struct BrokenRedisTests {
     func longOutage() async throws {
         let server = try TestServer.start(.durable)
         let installation = try Installation(.server(server))
-        // After two leases without contact a worker ends what it runs: Redis has ten seconds to be back before that.
         let lease = 20
         let workers = try (0..<2).map { _ in try installation.worker(slots: 2, lease: lease) }
         let long = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 50), count: 2)

@@ -15,7 +15,7 @@ local function holder_of(key)
   end
   local worker = string.match(rest, '^!(.*)$')
   if worker then return call('ZSCORE', PREFIX .. 'leases', worker) and id, '!' end
-  -- A result that was removed or trimmed answers nothing.
+  -- A removed or trimmed result no longer holds the key.
   return tonumber(rest) > now and head_of(id) and id, 'f'
 end
 

@@ -1,0 +1,26 @@
+/// When a worker whose slots are all in use looks at a queue that it does not listen to. A pure value.
+///
+/// With few queues each is looked at every 100 ms. A look costs a slot for a round trip, so at most one of twenty turns is a look, and looking
+/// at a thousand queues is spread over seconds.
+struct Looks: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    private static let shortest: Duration = .milliseconds(5)
+    private static let startsBetween = 20
+
+    private var last: Instant?
+    private var interval = Supply.lookInterval
+    private var startsAtLast = 0
+
+    /// - Parameter starts: how many operations the worker has started so far.
+    func isTime(_ now: Instant, starts: Int) -> Bool {
+        guard let last else { return true }
+        return now >= last + (starts - startsAtLast >= Self.startsBetween ? interval : Supply.lookInterval)
+    }
+
+    /// Notes a look.
+    mutating func next(_ now: Instant, queues: Int, starts: Int) {
+        interval = max(Self.shortest, Supply.lookInterval / queues)
+        (last, startsAtLast) = (now, starts)
+    }
+}
