@@ -132,10 +132,12 @@ def controls(chosen, options):
 
 
 def broken(scenario, options, row, mutant, patience=15):
-    """What a run finds wrong without one of the rules."""
+    """The findings of a run without one of the rules. Kills come by chance and may miss what the rule protects: then another run is tried."""
     for number in range(3):
         try:
-            return once(scenario, options, number, row, mutant, patience)
+            wrong = once(scenario, options, number, row, mutant, patience)
+            if wrong:
+                return wrong
         except Unproven:
             continue
         except TooSlow as reason:
