@@ -147,7 +147,8 @@ struct FaultTests {
         let (gate, short) = (Gate(), Gate())
         let broker = InMemoryBroker()
         let switchable = DeafHeartbeat(broker)
-        var configuration = WorkerConfiguration.quick(lease: .seconds(1))
+        // So long that no heartbeat of a busy machine comes too late.
+        var configuration = WorkerConfiguration.quick(lease: .seconds(12))
         configuration.outageGrace = OutageGrace(names: ["short": .zero])
         let harness = Harness(
             broker: broker,
