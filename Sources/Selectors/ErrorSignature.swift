@@ -43,7 +43,7 @@ package enum ErrorSignature {
         private(set) var rest: Substring
         private var expects = Expectation.no
         private var lastWord = ""
-        /// What stands between the last word and here.
+        /// The text behind the last word.
         private var between = ""
         /// At the beginning, and behind the name of an error, a quoted name is what the error is about.
         private var expectsName = true

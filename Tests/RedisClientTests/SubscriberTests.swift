@@ -131,7 +131,7 @@ struct SubscriberTests {
             try await withSubscriber(server.endpoint, bufferedEvents: 100) { subscriber, events in
                 subscriber.subscribe(["a"])
                 #expect(await events.next() == .subscribed(epoch: 1))
-                // What has not arrived before the first event is taken finds room again; then it is tried once more.
+                // Messages that arrive after the first event is taken find room again: then the test tries once more.
                 try await eventually("one overflow, and at most what there is room for") {
                     for _ in 0..<350 { try server.ask(RedisCommand("PUBLISH", "a", "x")) }
                     try server.ask(RedisCommand("PUBLISH", "a", "last"))

@@ -1,7 +1,7 @@
 import RedisClient
 import Synchronization
 
-/// What the condition of a wait reads: a wait that gives up prints the last of it, and a change counts as progress.
+/// Notes of a wait about the state that its condition reads. A wait that gives up prints the last notes; a change counts as progress.
 ///
 /// Functions of the tests that read a state call ``note(_:)``. Outside of a wait this does nothing.
 package enum Seen {
