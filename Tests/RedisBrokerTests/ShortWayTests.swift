@@ -7,7 +7,7 @@ import Testing
 @testable import RedisBroker
 
 /// `enqueue_single.lua` and `claim_single.lua` against the rest of their scripts.
-@Suite("The short way of the commonest calls", .timeLimit(.minutes(60)))
+@Suite("The fast path of the commonest calls", .timeLimit(.minutes(60)))
 struct ShortWayTests {
     @Test("answers, stores and announces what the long way does", arguments: [1, 2, 3] as [UInt64])
     func sameAsTheLongWay(seed: UInt64) async throws {
