@@ -49,6 +49,17 @@ extension BrokerBench {
         return (group, callbacks, members, try await claim(worker, 9).operations)
     }
 
+    /// A group whose only member is dead, with its callbacks.
+    func deadGroup(_ worker: WorkerID) async throws -> (group: OperationID, callbacks: Callbacks) {
+        let group = try await group()
+        let callbacks = try await callbacks(of: group)
+        _ = try await members(1, of: group)
+        try await close(group)
+        _ = try await fail(try await claimOne(worker), worker, .dead)
+        try await expectState(group, .dead)
+        return (group, callbacks)
+    }
+
     func callbacks(of group: OperationID) async throws -> Callbacks {
         let all = GroupCallback.When.allCases.map { when in
             NewOperation(

@@ -42,6 +42,42 @@ extension BrokerConformance {
             try bench.expect(try await bench.detail(callbacks.firstDeath) == nil, true, "no member is dead")
             try await bench.expectState(callbacks.end, .ready)
         },
+        ConformanceCheck("A cancelled callback of a group that was cancelled as well is not tried again") { bench in
+            let group = try await bench.group()
+            let success = try await bench.callbacks(of: group).success
+            let request = CancelRequest(reason: "", by: "ann")
+            _ = try await bench.broker.cancel([success], request: request, queue: bench.queue)
+            let early = try await bench.broker.retry([success], by: "ann", queue: bench.queue)
+            try bench.expect(early, [.done], "its group may finish")
+            _ = try await bench.broker.cancel([success], request: request, queue: bench.queue)
+            _ = try await bench.broker.cancelWithMembers([group], request: request, queue: bench.queue)
+            let late = try await bench.broker.retry([success], by: "ann", queue: bench.queue)
+            try bench.expect(late, [.refused(.cancelled)], "it would wait for ever")
+        },
+        ConformanceCheck("With a dead group that is removed, the callback of its success is cancelled, not released") {
+            bench in
+            let worker = try bench.worker()
+            let (group, callbacks) = try await bench.deadGroup(worker)
+            let released = try await bench.broker.release([callbacks.success], by: "ann", queue: bench.queue)
+            try bench.expect(released, [.refused(.blocked)], "its group is dead")
+            _ = try await bench.broker.remove([group], by: "ann", queue: bench.queue)
+            try await bench.expectState(callbacks.success, .cancelled)
+            let reason = try await bench.detail(callbacks.success)?.cancel?.reason
+            try bench.expect(reason, "needs \(group), which was removed", "the reason")
+        },
+        ConformanceCheck("With a dead group that is trimmed, the callback of its success is cancelled by a sweep") {
+            bench in
+            let worker = try bench.worker()
+            let (group, callbacks) = try await bench.deadGroup(worker)
+            try await bench.advance(.milliseconds(Defaults.retention[.dead]?.ageMilliseconds ?? 0))
+            try bench.beat(worker)
+            _ = try await bench.enqueue()
+            let last = try await bench.claim(worker, 9).operations.last
+            if let last { _ = try await bench.fail(last, worker, .dead) }
+            try bench.expect(try await bench.detail(group) == nil, true, "it is trimmed")
+            while try await bench.broker.sweep(queue: bench.queue).more {}
+            try await bench.expectState(callbacks.success, .cancelled)
+        },
     ]
 
     static let groupRefusals: [ConformanceCheck] = [

@@ -159,6 +159,7 @@ extension QueueModel {
         guard operations[id]?.group == nil else { return .refused(state) }
         switch state {
         case .dead, .cancelled, .expired:
+            if isHopelessCallback(id) { return .refused(state) }
             if let holder = reclaimKey(of: id) { return .taken(by: holder) }
             ended[state]?.remove(id)
             takeBackEnd(of: id)
@@ -323,6 +324,7 @@ extension QueueModel {
         let element = LaneElement(header: record.header, envelope: [])
         noteLarge(element)
         guard let from = stored.hold?.from else {
+            if isCallback(id) { return .refused(state) }
             forgetNeeds(of: id)
             leaveBlocked(id)
             return .done
@@ -362,6 +364,10 @@ extension QueueModel {
         } else if record.state != state {
             // What a cancel of the queue has ended, and no sweep has cleared away, has told its dependents nothing.
             endLinks(of: id, .removed)
+        } else if state != .finished {
+            noteRemoval(of: id)
+            // As many as may hear at once do.
+            if outbox.remove(DependencyName(id)) { noteEnded(DependencyName(id), sequence, .removed) }
         }
         erase(id)
         return .done

@@ -37,11 +37,13 @@ extension QueueModel {
         for (state, number) in endedInCall {
             for id in surplus(state, limit: 2 * number) {
                 ended[state]?.remove(id)
+                if state != .finished { noteRemoval(of: id) }
                 erase(id)
                 add("trimmed")
             }
         }
         endedInCall = [:]
+        if hasNewOutbox { goOn() }
     }
 
     private func surplus(_ state: OperationState, limit: Int) -> [OperationID] {

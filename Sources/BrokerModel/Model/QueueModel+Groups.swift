@@ -137,11 +137,9 @@ extension QueueModel {
         }
     }
 
-    /// Its group has ended in a way in which this callback may not be needed: then it goes at the end of the call.
-    mutating func dropCallback(_ id: OperationID, _ policy: NeedPolicy, _ end: DependencyEnd) {
-        guard policy == .death || (end != .finished && end != .dead), let record = operations[id]?.record,
-            effectiveState(of: record) == .blocked
-        else { return }
+    /// Its group has ended in a way in which this callback is not needed: it goes at the end of the call.
+    mutating func dropCallback(_ id: OperationID) {
+        guard let record = operations[id]?.record, effectiveState(of: record) == .blocked else { return }
         leavePlace(id, state: .blocked)
         endLinks(of: id, .removed)
         needlessCallbacks.append(id)
@@ -153,6 +151,18 @@ extension QueueModel {
             add("removed")
         }
         needlessCallbacks = []
+    }
+
+    /// Whether it is a callback of a group that has not started.
+    func isCallback(_ id: OperationID) -> Bool {
+        needs[id]?.values.contains { ($0.policy == .success || $0.policy == .death) && !$0.isMet } ?? false
+    }
+
+    /// Whether it is a callback of a group that never starts it any more.
+    func isHopelessCallback(_ id: OperationID) -> Bool {
+        needs[id]?.values.contains { need in
+            !need.isMet && (need.policy.neverSucceeds(after: need.end) || need.policy == .death && need.end != nil)
+        } ?? false
     }
 
     func holds(_ run: RunClaim) -> Bool {

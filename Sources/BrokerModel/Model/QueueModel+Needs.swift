@@ -175,6 +175,16 @@ extension QueueModel {
         send(end: end, of: id, sequence: sequence)
     }
 
+    /// It ended before, and is removed now: what waits for it, because it might be tried again, waits no more. A new sequence makes that count. It is
+    /// heard of at a sweep.
+    mutating func noteRemoval(of id: OperationID) {
+        guard dependencies.contains(id) || dependentQueues[id]?.isEmpty == false else { return }
+        sequence += 1
+        if dependencies.contains(id) { outbox.insert(DependencyName(id), score: DependencyEnd.removed.score(sequence)) }
+        send(end: .removed, of: id, sequence: sequence)
+        hasNewOutbox = true
+    }
+
     /// Of two ends of one in a call the last counts.
     mutating func noteEnded(_ name: DependencyName, _ sequence: Int64, _ end: DependencyEnd) {
         if let place = endedDependencies.firstIndex(where: { $0.name == name }) {
@@ -260,7 +270,7 @@ extension QueueModel {
     ) {
         var failed: (name: DependencyName, end: DependencyEnd)?
         var (hasMet, isRegained) = (false, false)
-        var callback: (policy: NeedPolicy, end: DependencyEnd)?
+        var isDropped = false
         for (dependency, sequence, end) in ends {
             guard let need = needs[id]?[dependency] else {
                 forget(id, of: dependency)
@@ -274,16 +284,18 @@ extension QueueModel {
                     isRegained = noteMemberEnd(of: id, before: need.end, end) || isRegained
                 }
             }
-            if need.policy == .success || need.policy == .death { callback = (need.policy, end) }
+            if need.policy == .death || need.policy == .success && [.cancelled, .expired].contains(end) {
+                isDropped = true
+            }
             guard !need.isMet else { continue }
             if needs[id]?[dependency]?.isMet ?? false {
                 hasMet = true
-            } else if need.policy == .cancel, failed == nil {
+            } else if need.policy == .cancel || need.policy == .success && end == .removed, failed == nil {
                 failed = (dependency, end)
             }
         }
         if hasMet && unmetCount(of: id) == 0 { leaveBlocked(id) } else if !hasMet && isRegained { endGroupAgain(id) }
-        if let callback { dropCallback(id, callback.policy, callback.end) }
+        if isDropped { dropCallback(id) }
         guard let failed, let record = operations[id]?.record, effectiveState(of: record) == .blocked else { return }
         cancelDependent(id, of: failed.name, failed.end)
     }
@@ -379,6 +391,14 @@ extension QueueModel {
             for entry in set.entries { layout.addLine("dependents:\(name) \(entry.id) \(entry.score)") }
         }
         for entry in outbox.entries { layout.addLine("outbox \(entry.member) \(entry.score)") }
+    }
+}
+
+extension NeedPolicy {
+    /// Whether a callback waits for a success that cannot come any more. A dead group may be tried again.
+    func neverSucceeds(after end: DependencyEnd?) -> Bool {
+        guard self == .success, let end else { return false }
+        return end != .finished && end != .dead
     }
 }
 

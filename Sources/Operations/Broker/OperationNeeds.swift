@@ -72,6 +72,9 @@ package struct OperationNeeds: Sendable, Equatable {
     /// Other queues that may have more.
     package var dependentQueues: [String] = []
 
+    /// The group for whose success or first death it waits, if it is such a callback.
+    package var callbackNeed: Need? { needs.first { !$0.isMet && [.success, .death].contains($0.policy) } }
+
     /// Of a group.
     package var group: GroupTerms?
     /// How many members of it have ended otherwise than finished.

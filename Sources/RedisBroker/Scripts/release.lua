@@ -2,7 +2,7 @@
 -- others needs them no more.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
--- Output   a character for each: 1 released, the letter of the state that forbids it, 0 unknown
+-- Output   a character for each: 1 released, the letter of the state that forbids it (of groups and their callbacks always), 0 unknown
 -- Events   r, s or t for each, with the change
 -- include: base
 -- include: size
@@ -35,6 +35,7 @@ local function release(id)
   if about[2] then
     leave_hold(id, head, about[2])
   else
+    if callback_of(id) then return state end
     call('UNLINK', needs_key(id))
     call('HDEL', extras_key(id), 'unmet')
     leave_blocked(id)

@@ -8,9 +8,28 @@
 -- include: erase
 -- include: finish
 -- include: needs
+-- include: end_links
+-- include: retention
 -- include: flush
 local outcomes, erased, is_erased = {}, {}, {}
 call('HDEL', META, '')
+
+-- Of what has ended.
+local function remove_links(id, head, state)
+  if stored_state_of(head) ~= state then
+    -- What a cancel of the queue has ended, and no sweep has cleared away, has told its dependents nothing.
+    end_links(id, head, 'm')
+  elseif state ~= 'f' then
+    note_removals({ id })
+    -- As many as may hear at once do.
+    local score = call('ZSCORE', OUTBOX, id)
+    if score then
+      call('ZREM', OUTBOX, id)
+      note_ended_dependency(id, end_of_outbox_score(score))
+    end
+  end
+  call('UNLINK', needs_key(id))
+end
 
 local function remove(id)
   local head = not is_erased[id] and head_of(id)
@@ -19,9 +38,7 @@ local function remove(id)
   if state == 'x' then return 'x' end
   if find('fdce', state, 1, true) then
     leave_ended(id, head, state)
-    -- What a cancel of the queue has ended, and no sweep has cleared away, has told its dependents nothing.
-    if is_linked(head) and stored_state_of(head) ~= state then end_links(id, head, 'm') end
-    if is_linked(head) then call('UNLINK', needs_key(id)) end
+    if is_linked(head) then remove_links(id, head, state) end
   else
     leave_waiting(id, head)
     if is_linked(head) then end_links(id, head, 'm') end

@@ -2,7 +2,7 @@
 -- retrying ones become ready at once.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
--- Output   a character for each: 1 done, the letter of the state that forbids it (of a group always), 0 unknown, k another operation has its unique key; behind a space
+-- Output   a character for each: 1 done, the letter of the state that forbids it (of a group, and of a callback whose group has ended otherwise, always), 0 unknown, k another operation has its unique key; behind a space
 --          each the ids of those
 -- Events   r or b for each, with the change
 -- include: base
@@ -59,12 +59,19 @@ local function take_key_again(id)
   return is_free
 end
 
+-- It would wait for ever.
+local function is_hopeless_callback(id)
+  local _, is_hopeless = callback_of(id)
+  return is_hopeless
+end
+
 local function retry(id)
   local head = head_of(id)
   if not head then return '0' end
   local state = state_of(head)
   if is_linked(head) and call('HEXISTS', extras_key(id), 'group') == 1 then return state end
   if state == 'd' or state == 'c' or state == 'e' then
+    if is_linked(head) and is_hopeless_callback(id) then return state end
     if is_linked(head) and not take_key_again(id) then return 'k' end
     leave_ended(id, head, state)
     -- The end that dependents have not heard of is none any more.

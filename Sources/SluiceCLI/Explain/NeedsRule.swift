@@ -58,8 +58,10 @@ extension Situation {
         return isGroup ? ["retry", id] : ["retry", "\(failed.dependency.name)", "--tree"]
     }
 
-    /// What ends the wait for what never comes. What also waits for its turn at a key cannot be released.
-    fileprivate var wayWithout: [String] { [detail.waitsForTurn ? "cancel" : "release", id] }
+    /// What ends the wait for what never comes. What also waits for its turn at a key, and a callback, cannot be released.
+    fileprivate var wayWithout: [String] {
+        [detail.waitsForTurn || detail.links.callbackNeed != nil ? "cancel" : "release", id]
+    }
 
     /// Its queue has no such operation, and this one has heard of no end of it: that server has lost it in a failover.
     fileprivate func isLost(_ need: OperationNeeds.Need) -> Bool {

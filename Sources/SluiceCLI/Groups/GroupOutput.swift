@@ -44,6 +44,17 @@ package struct GroupSummary: Sendable {
     static func refusal(of verb: String, _ id: OperationID) -> String {
         "is a group: \(verb) its members: \(Program.name) \(verb) -w group:\(id)"
     }
+
+    /// A callback is not released, since it would run as if what it waits for had happened; and not tried again where that cannot happen any more.
+    static func refusal(ofCallback detail: OperationDetail, _ need: OperationNeeds.Need) -> String {
+        let group = need.dependency.name
+        let what = need.policy == .death ? "the first death in group \(group)" : "the success of group \(group)"
+        guard detail.state == .blocked else {
+            return "waits for \(what), which cannot come any more; run it anew: \(Program.name) rerun \(detail.id)"
+        }
+        let way = need.policy == .death ? "cancel \(detail.id)" : "retry \(group)"
+        return "waits for \(what): \(Program.name) \(way)"
+    }
 }
 
 /// A group as JSON: `docs/schema/group.json`.

@@ -55,10 +55,10 @@ extension Change {
             needsRecord: true
         ) { ids, queue in
             let outcomes = try await apply(client, ids, queue)
-            let groups = try await refusedGroups(zip(ids, outcomes), queue, client)
+            let refusals = try await refusals(of: kind.verb, zip(ids, outcomes), queue, client)
             return zip(ids, outcomes).map { id, outcome in
                 var row = row(Location(queue: queue, id: id), outcome, kind)
-                if groups.contains(id) { row.text = GroupSummary.refusal(of: kind.verb, id) }
+                if let refusal = refusals[id] { row.text = refusal }
                 return row
             }
         }
@@ -66,16 +66,23 @@ extension Change {
         return try await change.run(selection, in: kind.searched, consent)
     }
 
-    /// Those that were refused and are groups, which never run.
-    private static func refusedGroups(
+    /// Texts for those that were refused and are groups, or callbacks of groups.
+    private static func refusals(
+        of verb: String,
         _ changes: some Sequence<(OperationID, ChangeResult)>,
         _ queue: String,
         _ client: SluiceClient
-    ) async throws -> Set<OperationID> {
+    ) async throws -> [OperationID: String] {
         let refused = changes.compactMap { id, result in if case .refused = result { id } else { nil } }
-        guard !refused.isEmpty else { return [] }
+        guard !refused.isEmpty else { return [:] }
         let details = try await client.broker.allDetails(refused, queue: queue)
-        return Set(details.compactMap { $0 }.filter { $0.links.group != nil }.map(\.id))
+        return details.compactMap { $0 }.reduce(into: [:]) { texts, detail in
+            if detail.links.group != nil {
+                texts[detail.id] = GroupSummary.refusal(of: verb, detail.id)
+            } else if let need = detail.links.callbackNeed {
+                texts[detail.id] = GroupSummary.refusal(ofCallback: detail, need)
+            }
+        }
     }
 
     private static func row(

@@ -36,7 +36,7 @@ end
 -- One dependent hears of ends. What has no such need any more was released, or is gone. `heard` gathers by dependency who has heard of its end.
 local function hear(id, dependencies, states, heard)
   local needs, changed, met, failed = call('HMGET', needs_key(id), unpack(dependencies)), {}, 0, nil
-  local is_regained, ended_group, callback
+  local is_regained, is_dropped
   for i = 1, #dependencies do
     local dependency, state = dependencies[i], states[i]
     local policy, before = read_need(needs[i])
@@ -50,11 +50,11 @@ local function hear(id, dependencies, states, heard)
         if state == 'f' then keep_input(id, dependency) end
         if policy == 'member' then is_regained = group_rules().note_member_end(id, before, state) or is_regained end
       end
-      if policy == 'success' or policy == 'death' then callback, ended_group = policy, state end
+      if policy == 'death' or (policy == 'success' and (state == 'c' or state == 'e')) then is_dropped = true end
       if not is_met(before, policy) then
         if is_met(state, policy) then
           met = met + 1
-        elseif policy == 'cancel' and not failed then
+        elseif not failed and (policy == 'cancel' or (policy == 'success' and state == 'm')) then
           failed = i
         end
       end
@@ -66,7 +66,7 @@ local function hear(id, dependencies, states, heard)
   elseif is_regained then
     group_rules().end_again(id)
   end
-  if callback then group_rules().drop_callback(id, callback, ended_group) end
+  if is_dropped then group_rules().drop_callback(id) end
   if failed then
     local head = head_of(id)
     if head and state_of(head) == 'b' then cancel_dependent(id, head, dependencies[failed], states[failed]) end

@@ -1,6 +1,6 @@
 -- How groups end: finished if all members have finished, cancelled if it was cancelled, else dead; see members.lua. And their callbacks. A callback needs
--- its group: with the policy `success` it starts when the group has finished, waits while it is dead, since members may be tried again, and is removed
--- if it is cancelled; with the policy `death` it starts when the first member is dead, and is removed if the group ends without that.
+-- its group: with the policy `success` it starts when the group has finished, waits while it is dead, since members may be tried again, is removed
+-- if it is cancelled, and cancelled if it is removed; with the policy `death` it starts when the first member is dead, and is removed if the group ends without that.
 -- What only calls with groups need is made by one function, and not with each run of the script.
 -- include: end_operation
 -- include: leave_waiting
@@ -80,8 +80,8 @@ local function group_rules()
   end
 
   -- Its group has ended in a way in which this callback is not needed: it goes at the end of the call.
-  function rules.drop_callback(id, policy, state)
-    local head = (policy == 'death' or (state ~= 'f' and state ~= 'd')) and head_of(id)
+  function rules.drop_callback(id)
+    local head = head_of(id)
     if not head or state_of(head) ~= 'b' then return end
     leave_waiting(id, head)
     end_links(id, head, 'm')

@@ -1,6 +1,23 @@
 -- include: limits
 -- include: waiters
 -- include: erase
+-- include: end_links
+
+-- These ended before, and are removed now: what waits for one, because it might be tried again, waits no more. A new sequence makes that count. It is
+-- heard of at a sweep, since they may be many.
+local function note_removals(ids)
+  for i = 1, #ids do
+    local about = call('HMGET', extras_key(ids[i]), 'dependents', 'dependentQueues')
+    if about[1] or about[2] then
+      local sequence = call('HINCRBY', META, 'sequence', 1)
+      add('notEnqueued', 1)
+      if about[1] then call('ZADD', OUTBOX, outbox_score(sequence, 'm'), ids[i]) end
+      if about[2] then send_end(ids[i], sequence, 'm', about[2]) end
+      has_new_outbox = true
+      note_go_on()
+    end
+  end
+end
 
 -- Removes at most `limit` ended operations: those that are too old, or those beyond the count. Not those that a client waited for lately.
 local function trim(state, limit)
@@ -60,6 +77,7 @@ local function trim(state, limit)
   local ids = is_anything_awaited and oldest_but_awaited() or oldest()
   if #ids == 0 then return end
   call('ZREM', key, unpack(ids))
+  if state ~= 'f' then note_removals(ids) end
   erase(ids)
   add('trimmed', #ids)
 end

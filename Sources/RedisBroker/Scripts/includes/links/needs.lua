@@ -40,5 +40,19 @@ local function is_met(state, policy)
   if policy == 'death' then return state == SEEN end
   return state == 'f' or ((policy == 'run' or policy == 'member') and is_end(state))
 end
-local function need_of(policy, state) return policy .. ' ' .. (is_end(state) and state or '-') end
 local function read_need(need) return string.match(need or '', '^(%a+) (.)$') end
+
+-- Whether an operation is a callback of a group that has not started, and whether it never will.
+local function callback_of(id)
+  local needs, is_callback, is_hopeless = call('HSCAN', needs_key(id), '0', 'COUNT', '100')[2], false, false
+  for i = 2, #needs, 2 do
+    local policy, before = read_need(needs[i])
+    if (policy == 'success' or policy == 'death') and not is_met(before, policy) then
+      is_callback = true
+      is_hopeless = is_hopeless or (is_end(before) and (policy == 'death' or before ~= 'd'))
+    end
+  end
+  return is_callback, is_hopeless
+end
+
+local function need_of(policy, state) return policy .. ' ' .. (is_end(state) and state or '-') end
