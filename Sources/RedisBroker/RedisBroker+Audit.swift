@@ -3,8 +3,10 @@ import Operations
 import RedisClient
 
 extension RedisBroker: BrokerAudit {
-    package func auditQueue(_ queue: String) async throws -> QueueAudit {
-        let fields = try await audit(scripts[.auditQueue], arguments(queue), count: 9)
+    package func auditQueue(_ queue: String, fixing codes: Set<String>) async throws -> QueueAudit {
+        var arguments = arguments(queue)
+        arguments.append(Self.inBlanks(codes))
+        let fields = try await audit(scripts[.auditQueue], arguments, count: 9)
         var audit = QueueAudit(
             queue: queue,
             time: Int64(fields[0].int ?? 0),
@@ -27,9 +29,11 @@ extension RedisBroker: BrokerAudit {
         _ place: AuditPlace,
         cursor: String?,
         limit: Int,
-        queue: String
+        queue: String,
+        fixing codes: Set<String>
     ) async throws -> PlaceAudit {
         var arguments = arguments(queue)
+        arguments.append(Self.inBlanks(codes))
         arguments.append(place.description)
         arguments.append(cursor ?? "0")
         arguments.append(limit)
@@ -43,8 +47,9 @@ extension RedisBroker: BrokerAudit {
         )
     }
 
-    package func auditRecords(_ ids: [String], queue: String) async throws -> RecordsAudit {
-        var arguments = arguments(queue, capacity: 64 + 36 * ids.count)
+    package func auditRecords(_ ids: [String], queue: String, fixing codes: Set<String>) async throws -> RecordsAudit {
+        var arguments = arguments(queue, capacity: 128 + 36 * ids.count)
+        arguments.append(Self.inBlanks(codes))
         for id in ids { arguments.append(id) }
         let fields = try await audit(scripts[.auditRecords], arguments, count: 1)
         var audit = RecordsAudit(findings: fields[0].findings(queue), ready: [:])
@@ -52,6 +57,10 @@ extension RedisBroker: BrokerAudit {
             if let id = fields[index].string { audit.ready[id] = fields[index + 1].bytes }
         }
         return audit
+    }
+
+    private static func inBlanks(_ codes: Set<String>) -> String {
+        codes.isEmpty ? "" : " \(codes.sorted().joined(separator: " ")) "
     }
 
     /// The cursor is the server's own behind the mark of the server. While slots are on their way from one to another, a walk may
@@ -94,12 +103,13 @@ extension RedisBroker {
         var audit = ServerAudit()
         audit.name = part.name
         audit.hiredisVersion = HiredisVersion.text
-        audit.info = Self.fields(of: try await ask(part, "INFO", "all")?.string ?? "")
+        audit.info = try await info(of: part, "all")
         audit.user = try await ask(part, "ACL", "WHOAMI")?.string
-        for parameter in ["save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "maxclients"] {
-            guard let reply = try await ask(part, "CONFIG", "GET", parameter)?.array, reply.count == 2 else { continue }
-            audit.configuration[parameter] = reply[1].string
-        }
+        let parameters = [
+            "save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "maxclients", "min-replicas-to-write",
+            "stop-writes-on-bgsave-error",
+        ]
+        try await read(parameters, of: part, into: &audit)
         let sentAt = Date()
         if let time = try await ask(part, "TIME")?.array, let seconds = time.first?.int, let micros = time.last?.int {
             let roundTrip = Date().timeIntervalSince(sentAt)
@@ -126,34 +136,51 @@ extension RedisBroker {
         }
     }
 
-    /// One command; nil where this user may not send it.
+    /// One command; nil where this user may not send it. It is not sent again then: Redis notes each refusal.
     private func ask(_ part: RedisPart, _ words: String...) async throws -> RedisValue? {
+        guard !forbidden.withLock({ $0.contains(words[0]) }) else { return nil }
         var command = RedisCommand(words[0])
         for word in words.dropFirst() { command.append(word) }
         do {
             return try await link.send(command, to: part).expectSuccess()
         } catch let error as RedisError {
-            guard error.serverError != nil else { throw OperationsError(error) }
+            guard let serverError = error.serverError else { throw OperationsError(error) }
+            if serverError.code == .noPermission { _ = forbidden.withLock { $0.insert(words[0]) } }
             return nil
         }
     }
 
-    package func memory() async throws -> [ServerMemory] {
-        try await translated {
-            var servers: [ServerMemory] = []
-            for part in try await link.parts() {
-                let reply = try await link.send(RedisCommand("INFO", "memory"), to: part).expectSuccess()
-                let info = Self.fields(of: reply.string ?? "")
-                servers.append(
-                    ServerMemory(
-                        server: part.name,
-                        used: info["used_memory"].flatMap { Int64($0) } ?? 0,
-                        limit: info["maxmemory"].flatMap { Int64($0) } ?? 0,
-                        policy: info["maxmemory_policy"] ?? ""
-                    )
+    package func writeRefusals() async throws -> [WriteRefusal] {
+        var refusals: [WriteRefusal] = []
+        for part in try await translated({ try await link.parts() }) {
+            var audit = ServerAudit()
+            audit.name = part.name
+            audit.info = try await info(of: part, "default")
+            if !audit.writeRefusals.isEmpty {
+                try await read(
+                    ["min-replicas-to-write", "save", "stop-writes-on-bgsave-error"],
+                    of: part,
+                    into: &audit
                 )
             }
-            return servers
+            refusals += audit.writeRefusals
+        }
+        return refusals
+    }
+
+    /// With the state of the cluster, if the server is part of one.
+    private func info(of part: RedisPart, _ section: String) async throws -> [String: String] {
+        var info = Self.fields(of: try await ask(part, "INFO", section)?.string ?? "")
+        guard info["cluster_enabled"] == "1" else { return info }
+        let cluster = Self.fields(of: try await ask(part, "CLUSTER", "INFO")?.string ?? "")
+        info["cluster_state"] = cluster["cluster_state"]
+        return info
+    }
+
+    private func read(_ parameters: [String], of part: RedisPart, into audit: inout ServerAudit) async throws {
+        for parameter in parameters {
+            guard let reply = try await ask(part, "CONFIG", "GET", parameter)?.array, reply.count == 2 else { continue }
+            audit.configuration[parameter] = reply[1].string
         }
     }
 
@@ -165,50 +192,28 @@ extension RedisBroker {
         }
         return fields
     }
-
-    package func repairCommand(_ repair: String) -> String {
-        let command =
-            if case .sentinels = link.endpoint.address { "redis-cli -h MASTER" } else { link.endpoint.redisCLI }
-        let database = link.endpoint.database == 0 ? "" : " -n \(link.endpoint.database)"
-        return repair.split(separator: "&&")
-            .map { "\(command)\(database) " + $0.trimmingPrefix { $0 == " " } }
-            .joined(separator: "&& ")
-    }
 }
 
+// MARK: - Fixes
+
 extension RedisBroker {
-    package func lostReady(_ id: OperationID, head: [UInt8], queue: String) -> AuditFinding {
-        let header = String(decoding: head.prefix(OperationHeader.byteCount), as: UTF8.self)
-        let lane = String(decoding: head.dropFirst(2).prefix(1), as: UTF8.self)
-        return AuditFinding(
-            code: "lost",
-            queue: queue,
-            subject: id.description,
-            detail: "its record says ready, but no lane has its reference",
-            repair: "RPUSH '\(keys.lane(queue, lane))' \(header)"
-        )
+    package func returnLost(_ id: OperationID, head: [UInt8], queue: String) async throws -> Bool {
+        var arguments = arguments(queue)
+        arguments.append(id.description)
+        arguments.append(head)
+        return try await evaluate(scripts[.returnLost], arguments).string == "1"
     }
 
-    package func wrongStaleCount(counter: Int, lanes: Int, queue: String) -> AuditFinding {
-        AuditFinding(
-            code: "counter",
-            queue: queue,
-            subject: "stale",
-            detail:
-                "the counter says \(counter) left behind, the lanes have \(lanes): the number of ready ones is wrong",
-            repair: "HINCRBY '\(keys.totals(queue))' stale \(lanes - counter)"
-        )
+    package func setStale(_ count: Int, of queue: QueueAudit) async throws -> Bool {
+        var arguments = arguments(queue.queue)
+        arguments.append(queue.meta["fence"] ?? "")
+        arguments.append(queue.meta["sequence"] ?? "")
+        arguments.append(Int(queue.totals["stale"] ?? 0))
+        arguments.append(count)
+        return try await evaluate(scripts[.setStale], arguments).string == "1"
     }
 
-    package func unknownQueue(_ queue: String) -> AuditFinding {
-        AuditFinding(
-            code: "unregistered",
-            queue: queue,
-            subject: queue,
-            detail: "has keys, but the namespace does not know it: no list shows it",
-            repair: "SADD '\(keys.queues)' '\(queue)'"
-        )
-    }
+    package func register(queue: String) async throws { try await register(queue) }
 }
 
 // MARK: - Replies
@@ -223,7 +228,7 @@ extension RedisValue {
                 queue: queue,
                 subject: fields[1],
                 detail: fields[2],
-                repair: fields[3]
+                fix: fields[3]
             )
         }
     }

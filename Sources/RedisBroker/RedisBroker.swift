@@ -25,6 +25,8 @@ package final class RedisBroker: Broker, SpreadBroker {
     package let isSpread: Bool
     let logger: Logger
     private let registered = Mutex<Set<String>>([])
+    /// Commands of audits that Redis has refused this user.
+    let forbidden = Mutex<Set<String>>([])
     /// Whether the namespace was found to be of the protocol that this program speaks.
     let knowsProtocol = Atomic<Bool>(false)
     /// Whether it was said that waits are slow.

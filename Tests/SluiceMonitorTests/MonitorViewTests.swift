@@ -38,6 +38,31 @@ struct MonitorViewTests {
         )
     }
 
+    @Test("A server that takes no writes is named in red on each screen")
+    func refusal() {
+        var snapshot = shop()
+        let refusal = WriteRefusal(
+            server: nil,
+            cause: .replica,
+            reason: "it is a replica\u{1B}[31m",
+            fix: "connect to the master"
+        )
+        snapshot.refusals = [refusal]
+        var model = MonitorModel(namespace: "shop", place: "redis://10.0.0.5:6379/0")
+        model.ingest(snapshot)
+        for screen in 1...5 {
+            _ = model.type("\(screen)")
+            let header = model.grid(120, 24).text.prefix { $0 != "\n" }
+            #expect(
+                header.hasPrefix(#" Redis takes no writes: it is a replica\x1b[31m · connect to the mast"#),
+                "\(header)"
+            )
+            #expect(header.contains("live 0.3s ago"))
+        }
+        #expect(model.grid(59, 14).text.hasPrefix(" NO WRITES live"))
+        #expect(model.grid(29, 4).text.contains("NO WRITES"))
+    }
+
     @Test("A limit of a queue is shown beside what runs")
     func limits() {
         var snapshot = shop()

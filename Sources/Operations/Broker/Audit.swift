@@ -1,22 +1,25 @@
-/// Reading a queue server to find what is wrong with it. Nothing here changes anything, and every call is bounded.
+/// Reading a queue server to find what is wrong with it. Every call is bounded.
 ///
-/// A part is looked at in one step, so what a call finds was wrong at that instant, whatever else was going on.
+/// A part is looked at in one step, so what a call finds was wrong at that instant, whatever else was going on. With codes to fix, a finding
+/// with such a code is fixed in the same step; otherwise nothing changes.
 package protocol BrokerAudit: Sendable {
     /// What each server that has keys says about itself, and what this connection may do.
     func auditServers() async throws -> [ServerAudit]
 
     /// Counters, leases and sizes of a queue.
-    func auditQueue(_ queue: String) async throws -> QueueAudit
+    func auditQueue(_ queue: String, fixing codes: Set<String>) async throws -> QueueAudit
 
     /// Part of a place: whatever lies there has a record that says so.
     ///
     /// - Parameters:
     ///   - cursor: nil = the beginning.
     ///   - limit: about so many entries, at most `Defaults.batch`.
-    func auditPlace(_ place: AuditPlace, cursor: String?, limit: Int, queue: String) async throws -> PlaceAudit
+    func auditPlace(_ place: AuditPlace, cursor: String?, limit: Int, queue: String, fixing codes: Set<String>)
+        async throws
+        -> PlaceAudit
 
     /// Operations by id, at most `Defaults.batch`: every record lies where it says. Ids are text, since they come from keys.
-    func auditRecords(_ ids: [String], queue: String) async throws -> RecordsAudit
+    func auditRecords(_ ids: [String], queue: String, fixing codes: Set<String>) async throws -> RecordsAudit
 
     /// Keys of the namespace, some at a time and in no order. What exists from the first call to the last is among them.
     ///
@@ -28,17 +31,18 @@ package protocol BrokerAudit: Sendable {
     /// - Returns: the server's refusal, or nil.
     func auditListening(queue: String) async throws -> String?
 
-    /// What a repair looks like on the command line.
-    func repairCommand(_ repair: String) -> String
+    /// Puts a ready operation that no lane refers to into its lane, if its record is still as it was read.
+    ///
+    /// - Returns: whether that was so.
+    func returnLost(_ id: OperationID, head: [UInt8], queue: String) async throws -> Bool
 
-    /// What to say of a ready record that no lane refers to.
-    func lostReady(_ id: OperationID, head: [UInt8], queue: String) -> AuditFinding
+    /// Corrects the count of references left behind, if the queue is still as it was counted.
+    ///
+    /// - Returns: whether that was so.
+    func setStale(_ count: Int, of queue: QueueAudit) async throws -> Bool
 
-    /// What to say of a queue whose count of references left behind is wrong.
-    func wrongStaleCount(counter: Int, lanes: Int, queue: String) -> AuditFinding
-
-    /// What to say of a queue that has keys, but that the namespace does not know.
-    func unknownQueue(_ queue: String) -> AuditFinding
+    /// Adds a queue to those of the namespace.
+    func register(queue: String) async throws
 }
 
 /// Something that is wrong, as a script found it.
@@ -49,15 +53,15 @@ package struct AuditFinding: Sendable, Equatable {
     /// The operation, worker or field that it is about.
     package var subject: String
     package var detail: String
-    /// Arguments of redis-cli that repair it; empty if there are none.
-    package var repair: String
+    /// What its fix does, in words; empty if it has none.
+    package var fix: String
 
-    package init(code: String, queue: String, subject: String, detail: String, repair: String = "") {
+    package init(code: String, queue: String, subject: String, detail: String, fix: String = "") {
         self.code = code
         self.queue = queue
         self.subject = subject
         self.detail = detail
-        self.repair = repair
+        self.fix = fix
     }
 }
 
@@ -179,7 +183,7 @@ package struct PlaceAudit: Sendable {
 
 package struct RecordsAudit: Sendable {
     package var findings: [AuditFinding]
-    /// Records that are ready, with their heads: somewhere a lane must have their reference.
+    /// Records whose reference has to be in a lane, with their heads.
     package var ready: [String: [UInt8]]
 
     package init(findings: [AuditFinding], ready: [String: [UInt8]]) {

@@ -311,26 +311,6 @@ package struct Backlog: Sendable, Equatable {
     package var count: Int { inLane + inHigherLanes }
 }
 
-/// The memory of one server, in bytes.
-package struct ServerMemory: Sendable, Equatable {
-    /// HOST:PORT of a cluster's node; nil = there is one server.
-    package var server: String?
-    package var used: Int64
-    /// 0 = no limit.
-    package var limit: Int64
-    /// What the server does when the limit is reached: `noeviction` refuses commands that add data.
-    package var policy: String
-
-    package init(server: String?, used: Int64, limit: Int64, policy: String) {
-        self.server = server
-        self.used = used
-        self.limit = limit
-        self.policy = policy
-    }
-
-    package var isFull: Bool { limit > 0 && used >= limit && policy == "noeviction" }
-}
-
 /// Operations that wait for a worker that knows their name.
 package struct UnhandledName: Sendable, Equatable {
     package var name: String

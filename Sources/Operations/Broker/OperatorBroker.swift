@@ -42,8 +42,8 @@ package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeRead
     /// What holds back the operations of a limit key.
     func limitKey(_ key: String, queue: String) async throws -> LimitKeyState
 
-    /// How much memory each server has and uses; empty where there is no server.
-    func memory() async throws -> [ServerMemory]
+    /// Why servers take no writes now; empty where they do, and where this user may not ask.
+    func writeRefusals() async throws -> [WriteRefusal]
 
     /// Log lines of an operation from a line number on. Numbers start at 0 and go on growing while old lines are dropped.
     ///
@@ -82,7 +82,7 @@ extension MonitorBroker {
     }
 
     package func absentNodes(of queues: [String]) async throws -> [AbsentNode] { [] }
-    package func memory() async throws -> [ServerMemory] { [] }
+    package func writeRefusals() async throws -> [WriteRefusal] { [] }
 
     /// Reads the details of any number of operations, in calls of bounded size.
     package func allDetails(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {

@@ -22,7 +22,6 @@ enum ScriptIncludes {
         case "linked_header": PackageResources.linked_header_lua
         case "record": PackageResources.record_lua
         case "replace_envelope": PackageResources.replace_envelope_lua
-        case "rewriting": PackageResources.rewriting_lua
         case "size": PackageResources.size_lua
         case "write_record": PackageResources.write_record_lua
         // lifecycle

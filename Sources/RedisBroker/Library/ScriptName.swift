@@ -54,6 +54,8 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case auditQueue
     case auditPlace
     case auditRecords
+    case returnLost
+    case setStale
 
     /// As its file is called.
     var description: String { entry.name }
@@ -129,6 +131,8 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .auditQueue: Entry("audit_queue", { PackageResources.audit_queue_lua }, .operator)
         case .auditPlace: Entry("audit_place", { PackageResources.audit_place_lua }, .operator)
         case .auditRecords: Entry("audit_records", { PackageResources.audit_records_lua }, .operator)
+        case .returnLost: Entry("return_lost", { PackageResources.return_lost_lua }, .operator)
+        case .setStale: Entry("set_stale", { PackageResources.set_stale_lua }, .operator)
         }
     }
 }

@@ -1,16 +1,17 @@
 -- Checks a part of one place of a queue: every operation in it has a record that says so.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  lane:N | unhandled:N | keyed:N:KEY | running:KEY | scheduled | retrying | blocked | expiring | ended:S | inflight:WORKER | cancelling:WORKER | batch:N
--- ARGV[2]  cursor, 0 = the beginning  ARGV[3] about so many at once, at most 500
+-- ARGV[1]  codes of findings to fix, each in blanks
+-- ARGV[2]  lane:N | unhandled:N | keyed:N:KEY | running:KEY | scheduled | retrying | blocked | expiring | ended:S | inflight:WORKER | cancelling:WORKER | batch:N
+-- ARGV[3]  cursor, 0 = the beginning  ARGV[4] about so many at once, at most 500
 -- Output   cursor of the rest (0 = none), number looked at, number of stale references, findings, then of lanes and keyed the operations that are ready there
--- Events   none (reads only)
+-- Events   none; it changes only what it is told to fix
 -- Lanes are read from their tails: what is pushed or popped meanwhile makes no element slip through.
 -- include: base
 -- include: record
 -- include: linked_header
 -- include: audit
 -- include: limit_key_names
-local place, cursor, limit = ARGV[1], ARGV[2], min(tonumber(ARGV[3]), 500)
+local place, cursor, limit = ARGV[2], ARGV[3], min(tonumber(ARGV[4]), 500)
 local kind, about = string.match(place, '^(%a+):?(.*)$')
 local key = PREFIX .. place
 local looked, stale, live = 0, 0, {}
@@ -21,7 +22,7 @@ local function check_counter(name, highest)
   local counter = tonumber(call('HGET', META, name) or 0)
   if highest <= counter then return end
   finding('counterBack', name, format('%.0f is in use in %s, the counter says %.0f', highest, place, counter),
-    'HSET ' .. quoted(META) .. ' ' .. name .. ' ' .. format('%.0f', highest))
+    'raise the counter', { hset, META, name, format('%.0f', highest) })
 end
 
 local seen = {}
@@ -33,7 +34,7 @@ local function check_reference(element)
     return
   end
   if seen[id] then
-    finding('twice', id, 'two references in ' .. place, 'LREM ' .. quoted(key) .. ' -1 ' .. element)
+    finding('twice', id, 'two references in ' .. place, 'take one out', { lrem, key, '-1', element })
   end
   seen[id] = true
   live[#live + 1] = id
@@ -42,7 +43,7 @@ end
 local function check_lane_element(element)
   local header = header_of(element)
   if not is_header(header) or not is_id(id_of(header)) then
-    finding('malformed', place, 'an element without a valid header')
+    finding('malformed', place, 'an element without a valid header', 'throw it away: it is no operation', { lrem, key, '1', element })
     return
   end
   highest_sequence = max(highest_sequence, sequence_of(header) or 0)
@@ -67,16 +68,16 @@ end
 local function check_member(id, state)
   local head = head_of(id)
   if not head then
-    finding('noRecord', id, 'in ' .. place .. ', but it has no record', 'ZREM ' .. quoted(key) .. ' ' .. quoted(id))
+    finding('noRecord', id, 'in ' .. place .. ', but it has no record', 'take it out: what it was to do is gone', { zrem, key, id })
     return
   end
   local stored = stored_state_of(head)
   if stored ~= state then
-    finding('twice', id, 'in ' .. place .. ', but its record says ' .. name_of(stored), 'ZREM ' .. quoted(key) .. ' ' .. id)
+    finding('twice', id, 'in ' .. place .. ', but its record says ' .. name_of(stored), 'take it out of ' .. place, { zrem, key, id })
   elseif kind == 'keyed' then
     live[#live + 1] = id
   elseif stored == 'u' and set_number_of(head) ~= about then
-    finding('twice', id, 'in ' .. place .. ', but its record names another set', 'ZREM ' .. quoted(key) .. ' ' .. id)
+    finding('twice', id, 'in ' .. place .. ', but its record names another set', 'take it out of ' .. place, { zrem, key, id })
   end
 end
 
@@ -86,7 +87,7 @@ local function check_expiring(id)
   local head = head_of(id)
   local state = head and stored_state_of(head)
   if not state or not find(state, '[rsub]') then
-    finding('leftover', id, 'expires, but does not wait any more', 'ZREM ' .. quoted(key) .. ' ' .. quoted(id))
+    finding('leftover', id, 'expires, but does not wait any more', 'forget its expiry', { zrem, key, id })
   end
 end
 
@@ -100,10 +101,10 @@ local function walk_set()
 end
 
 local function check_held(fence, element)
-  local drop = 'HDEL ' .. quoted(key) .. ' ' .. quoted(fence)
+  local words, drop = 'take it from the worker', { hdel, key, fence }
   local number = tonumber(fence)
   if not number or #element < 64 or not is_id(id_of(element)) then
-    finding('malformed', place, 'an entry that cannot be read', drop)
+    finding('malformed', place, 'an entry that cannot be read', words, drop)
     return
   end
   highest_fence = max(highest_fence, number)
@@ -111,14 +112,14 @@ local function check_held(fence, element)
   local id = id_of(element)
   local head = head_of(id)
   if not head then
-    finding('noRecord', id, 'held under fence ' .. fence .. ', but it has no record', drop)
+    finding('noRecord', id, 'held under fence ' .. fence .. ', but it has no record', words, drop)
   elseif stored_state_of(head) ~= 'x' then
-    finding('twice', id, 'held under fence ' .. fence .. ', but its record says ' .. name_of(stored_state_of(head)), drop)
+    finding('twice', id, 'held under fence ' .. fence .. ', but its record says ' .. name_of(stored_state_of(head)), words, drop)
   elseif fence_of(head) ~= number then
-    finding('twice', id, format('held under fence %s, but its record says fence %d', fence, fence_of(head)), drop)
+    finding('twice', id, format('held under fence %s, but its record says fence %d', fence, fence_of(head)), words, drop)
   elseif worker_of(head) ~= about then
     finding('owner', id, 'held by ' .. about .. ', but its record names ' .. (worker_of(head) or 'nobody') .. ': a cancel goes astray',
-      'HSET ' .. quoted(PREFIX .. 'numbers') .. ' ' .. worker_number_of(head) .. ' ' .. about)
+      'give the worker its number again', { hset, PREFIX .. 'numbers', worker_number_of(head), about })
   end
 end
 
@@ -126,7 +127,7 @@ local function walk_held()
   local scan = call('HSCAN', key, cursor, 'COUNT', min(limit, 100))
   if call('ZSCORE', PREFIX .. 'leases', about) == false and #scan[2] > 0 and cursor == '0' then
     finding('noLease', about, 'holds operations, but has no lease: no sweeper will find them',
-      'ZADD ' .. quoted(PREFIX .. 'leases') .. ' 1 ' .. quoted(about))
+      'give it a lapsed lease, so that they are handed back', { zadd, PREFIX .. 'leases', '1', about })
   end
   for i = 1, #scan[2], 2 do
     looked = looked + 1
@@ -143,7 +144,7 @@ local function walk_running()
     local head = head_of(scan[2][i])
     if not head or stored_state_of(head) ~= 'x' then
       finding('leftover', scan[2][i], 'its limit key ' .. about .. ' says that it runs, but it does not: others wait for its place',
-        'SREM ' .. quoted(key) .. ' ' .. scan[2][i])
+        'take it out', { srem, key, scan[2][i] })
     end
   end
   return scan[1]
@@ -156,7 +157,7 @@ local function walk_orders()
     local is_forced = find(scan[2][i + 1], '!', 1, true) == 1
     if not is_forced and call('HEXISTS', PREFIX .. 'inflight:' .. about, scan[2][i]) == 0 then
       finding('leftover', scan[2][i], 'a cancel for a fence that ' .. about .. ' does not hold',
-        'HDEL ' .. quoted(key) .. ' ' .. quoted(scan[2][i]))
+        'delete it', { hdel, key, scan[2][i] })
     end
   end
   return scan[1]
@@ -169,10 +170,10 @@ local function check_batch()
   end
   local keys = {}
   for _, name in ipairs({ 'lane:0', 'lane:1', 'lane:2', 'lane:3', 'lane:4', 'scheduled', 'retrying', 'blocked', 'unhandled', 'names', 'keyed' }) do
-    if call('EXISTS', key .. ':' .. name) == 1 then keys[#keys + 1] = quoted(key .. ':' .. name) end
+    if call('EXISTS', key .. ':' .. name) == 1 then keys[#keys + 1] = key .. ':' .. name end
   end
   if #keys > 0 then
-    finding('leftover', place, 'of a cancelled queue, but no sweeper knows of it', 'UNLINK ' .. concat(keys, ' '))
+    finding('leftover', place, 'of a cancelled queue, but no sweeper knows of it', 'delete it', { unlink, keys })
   end
   return '0'
 end
@@ -187,8 +188,7 @@ local function check_unique(name, holder)
   local waiting = call('ZCARD', PREFIX .. 'behind:' .. name)
   finding(waiting > 0 and 'lost' or 'leftover', name, 'a unique key that ' .. id .. ' has, which '
     .. (state and 'is ' .. name_of(state) or 'has no record') .. (waiting > 0 and format('; %d wait for it', waiting) or ''),
-    -- Other characters could mean something to a shell.
-    find(name, '^[%w%. :_-]+$') and 'HDEL ' .. quoted(key) .. ' ' .. quoted(name))
+    'free the key', { hdel, key, name })
 end
 
 local function walk_unique()

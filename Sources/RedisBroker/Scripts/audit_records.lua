@@ -1,20 +1,23 @@
 -- Checks operations by their ids: every record lies where it says, and nothing is kept of what has no record.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV     ids, at most 500; also QUEUE/ID of what is in other queues
--- Output   findings, then for each record that is ready: id and head; no look into a lane can tell whether its reference is there
--- Events   none (reads only)
+-- ARGV[1]  codes of findings to fix, each in blanks
+-- ARGV[2…] ids, at most 500; also QUEUE/ID of what is in other queues
+-- Output   findings, then for each record whose reference is in a lane: id and head; no look into a lane can tell whether it is there
+-- Events   ready, of what it is told to fix and had left its place; it changes nothing else
 -- include: base
 -- include: record
 -- include: audit
--- include: rewriting
+-- include: limit_key_names
+-- include: enter_queue
 -- include: remote
 -- include: outboxes
+-- include: flush
 local ready = {}
 
 local function check_set(id, head, place, score)
   if call('ZSCORE', PREFIX .. place, id) then return end
   finding('lost', id, 'its record says ' .. name_of(stored_state_of(head)) .. ', but it is not in ' .. place,
-    'ZADD ' .. quoted(PREFIX .. place) .. ' ' .. format('%.0f', score) .. ' ' .. id)
+    'put it there again', { zadd, PREFIX .. place, format('%.0f', score), id })
 end
 
 -- By the number in the record; where that leads to nobody, all workers are asked, up to 1,000.
@@ -31,7 +34,7 @@ local function check_key(id, head)
   local key = has_limit_key(head) and call('HGET', extras_key(id), 'limitKey')
   if not key or call('SISMEMBER', PREFIX .. 'running:' .. key, id) == 1 then return end
   finding('counter', id, 'it runs, but its limit key ' .. key .. ' does not count it: too many may run',
-    'SADD ' .. quoted(PREFIX .. 'running:' .. key) .. ' ' .. id)
+    'count it', { sadd, PREFIX .. 'running:' .. key, id })
 end
 
 local function check_executing(id, head)
@@ -40,39 +43,35 @@ local function check_executing(id, head)
   if is_held(worker, fence) then return end
   finding('lost', id, 'its record says executing under fence ' .. fence .. ', but '
     .. (worker and worker .. ' does not hold it' or 'its worker is unknown'),
-    rewriting(id, 'd' .. NOW36) .. ' && ZADD ' .. quoted(PREFIX .. 'ended:d') .. ' '
-    .. NOW .. ' ' .. id .. ' && HINCRBY ' .. quoted(TOTALS) .. ' dead 1')
+    'hand it back, as from a lost worker', { enter_tail, id, header_of(head) })
 end
 
--- Its repair makes it an ordinary one in its lane.
 local function check_unhandled(id, head)
   local number = set_number_of(head)
   if call('ZSCORE', PREFIX .. 'unhandled:' .. number, id) then return end
   finding('lost', id, 'its record says unhandled, but it is not in unhandled:' .. number,
-    rewriting(id, 'r' .. NOT_STARTED) .. ' && RPUSH ' .. quoted(PREFIX .. 'lane:' .. lane_of(head))
-      .. ' ' .. header_of(head))
+    'make it ready', { enter_tail, id, header_of(head) })
 end
 
 -- What waits for its turn at a unique key stands behind it.
 local function check_turn(id, head, key)
   if call('ZSCORE', PREFIX .. 'behind:' .. key, id) then return end
-  -- Other characters could mean something to a shell.
-  finding('lost', id, 'it waits for a unique key, but does not stand behind it', find(key, '^[%w%. :_-]+$')
-    and 'ZADD ' .. quoted(PREFIX .. 'behind:' .. key) .. ' ' .. format('%.0f', sequence_of(head)) .. ' ' .. id)
+  finding('lost', id, 'it waits for a unique key, but does not stand behind it', 'put it there',
+    { zadd, PREFIX .. 'behind:' .. key, format('%.0f', sequence_of(head)), id })
 end
 
 -- What it waits for in another queue is looked at again, and it has heard of what this queue knows.
 local function check_remote_need(id, name)
   local told, known = call('ZSCORE', dependents_key(name), id), call('HMGET', remote_key(name), 'sequence', 'state')
   if known[2] and tonumber(told or 0) < tonumber(known[1]) and not call('ZSCORE', OUTBOX, name) then
-    finding('lost', id, 'it needs ' .. name .. ' and has not heard of its end', 'ZADD ' .. quoted(OUTBOX) .. ' '
-      .. outbox_score(tonumber(known[1]), known[2]) .. ' ' .. name)
+    finding('lost', id, 'it needs ' .. name .. ' and has not heard of its end', 'tell it',
+      { zadd, OUTBOX, outbox_score(tonumber(known[1]), known[2]), name })
   end
   if not told then
-    finding('lost', id, 'it needs ' .. name .. ', whose end it would not hear of', 'ZADD ' .. quoted(dependents_key(name)) .. ' 0 ' .. id)
+    finding('lost', id, 'it needs ' .. name .. ', whose end it would not hear of', 'let it hear', { zadd, dependents_key(name), '0', id })
   end
   if not call('ZSCORE', ASKING, name) then
-    finding('lost', id, 'it needs ' .. name .. ', which is never asked for', 'ZADD ' .. quoted(ASKING) .. ' 0 ' .. name)
+    finding('lost', id, 'it needs ' .. name .. ', which is never asked for', 'ask', { zadd, ASKING, '0', name })
   end
 end
 
@@ -85,12 +84,11 @@ local function check_need(id, dependency)
     return
   end
   local told = tonumber(call('ZSCORE', dependents_key(dependency), id) or -1)
-  local set = quoted(dependents_key(dependency))
   if told < 0 then
-    finding('lost', id, 'it needs ' .. dependency .. ', which does not know of it', 'ZADD ' .. set .. ' 0 ' .. id)
+    finding('lost', id, 'it needs ' .. dependency .. ', which does not know of it', 'let it know', { zadd, dependents_key(dependency), '0', id })
   elseif is_end(stored_state_of(head)) and told < sequence_of(head) and not call('ZSCORE', OUTBOX, dependency) then
-    finding('lost', id, 'it needs ' .. dependency .. ' and has not heard of its end', 'ZADD ' .. quoted(OUTBOX) .. ' '
-      .. outbox_score(sequence_of(head), state_of(head)) .. ' ' .. dependency)
+    finding('lost', id, 'it needs ' .. dependency .. ' and has not heard of its end', 'tell it',
+      { zadd, OUTBOX, outbox_score(sequence_of(head), state_of(head)), dependency })
   end
 end
 
@@ -110,18 +108,18 @@ local function check_needs(id, unmet)
   local counted = tonumber(call('HGET', extras_key(id), 'misses') or 0)
   if misses ~= counted then
     finding('counter', id, format('%d of its members did not finish, and its counter says %d', misses, counted),
-      'HSET ' .. quoted(extras_key(id)) .. ' misses ' .. format('%d', misses))
+      'correct it', { hset, extras_key(id), 'misses', format('%d', misses) })
   end
   if found ~= unmet then
     finding('counter', id, format('it waits for %d operations, and its counter says %d', found, unmet),
-      'HSET ' .. quoted(extras_key(id)) .. ' unmet ' .. format('%d', found))
+      'correct it', { hset, extras_key(id), 'unmet', format('%d', found) })
   end
 end
 
 -- Of an open group it is noticed if its opener is silent.
 local function check_opener(id, group)
   if find(group, ' 0$') or call('HEXISTS', needs_key(id), OPEN) == 0 or call('ZSCORE', ASKING, '+' .. id) then return end
-  finding('lost', id, 'it is an open group, and is never closed if its opener is silent', 'ZADD ' .. quoted(ASKING) .. ' 0 +' .. id)
+  finding('lost', id, 'it is an open group, and is never closed if its opener is silent', 'watch it', { zadd, ASKING, '0', '+' .. id })
 end
 
 -- What is blocked waits for an operator, its turn at a unique key, or what it depends on.
@@ -138,7 +136,7 @@ end
 local function check_remote(name)
   if call('ZSCORE', ASKING, name) then return end
   if call('EXISTS', remote_key(name), dependents_key(name)) == 0 then return end
-  finding('leftover', name, 'kept of an operation in another queue that is never looked at', 'ZADD ' .. quoted(ASKING) .. ' 0 ' .. name)
+  finding('leftover', name, 'kept of an operation in another queue that is never looked at', 'look at it', { zadd, ASKING, '0', name })
 end
 
 -- Ends of which other queues have to hear are carried there.
@@ -146,9 +144,15 @@ local function check_dependent_queues(id)
   local queues = call('HGET', extras_key(id), 'dependentQueues') or ''
   for queue in string.gmatch(queues, '%S+') do
     if call('EXISTS', outbox_of(queue)) == 1 and not call('ZSCORE', OUTBOXES, queue) then
-      finding('lost', id, 'ends of which queue ' .. queue .. ' has to hear are not carried', 'ZADD ' .. quoted(OUTBOXES) .. ' 0 ' .. queue)
+      finding('lost', id, 'ends of which queue ' .. queue .. ' has to hear are not carried', 'carry them', { zadd, OUTBOXES, '0', queue })
     end
   end
+end
+
+-- What waits for its limit key stands in no lane, and what its key moves to one keeps its head.
+local function stands_in_lane(id, head)
+  local key = has_limit_key(head) and call('HGET', extras_key(id), 'limitKey')
+  return not key or not call('ZSCORE', waiting_of_key(key), id)
 end
 
 local function check_orphan(id)
@@ -156,9 +160,9 @@ local function check_orphan(id)
   for _, kind in ipairs({ 'x:', 'errors:', 'log:', 'needs:', 'inputs:', 'dependents:' }) do
     -- Of what was removed, dependents may not have heard yet.
     local is_of_outbox = kind == 'dependents:' and call('ZSCORE', OUTBOX, id)
-    if not is_of_outbox and call('EXISTS', PREFIX .. kind .. id) == 1 then keys[#keys + 1] = quoted(PREFIX .. kind .. id) end
+    if not is_of_outbox and call('EXISTS', PREFIX .. kind .. id) == 1 then keys[#keys + 1] = PREFIX .. kind .. id end
   end
-  if #keys > 0 then finding('leftover', id, 'kept of an operation without a record', 'DEL ' .. concat(keys, ' ')) end
+  if #keys > 0 then finding('leftover', id, 'kept of an operation without a record', 'delete it', { unlink, keys }) end
 end
 
 local function check(id)
@@ -166,7 +170,7 @@ local function check(id)
   local head = head_of(id)
   if not head then
     if call('EXISTS', record_key(id)) == 0 then return check_orphan(id) end
-    finding('malformed', id, 'a record that is too short', 'DEL ' .. quoted(record_key(id)))
+    finding('malformed', id, 'a record that is too short', 'delete it', { unlink, { record_key(id) } })
     return
   end
   local state, stored = state_of(head), stored_state_of(head)
@@ -178,8 +182,10 @@ local function check(id)
   elseif state ~= stored then
     return -- of a cancelled queue, not cleared away yet
   elseif state == 'r' then
-    ready[#ready + 1] = id
-    ready[#ready + 1] = head
+    if stands_in_lane(id, head) then
+      ready[#ready + 1] = id
+      ready[#ready + 1] = head
+    end
   elseif state == 'x' then
     check_executing(id, head)
   elseif state == 's' or state == 't' then
@@ -192,9 +198,10 @@ local function check(id)
   end
 end
 
-for i = 1, #ARGV do
+for i = 2, #ARGV do
   if is_id(ARGV[i]) or is_remote(ARGV[i]) then check(ARGV[i]) end
 end
+flush()
 local reply = { findings }
 for i = 1, #ready do reply[i + 1] = ready[i] end
 return reply

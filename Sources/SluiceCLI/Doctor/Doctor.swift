@@ -2,12 +2,14 @@ import Operations
 import SluiceMonitor
 import TerminalText
 
-/// Examines a namespace without changing anything.
+/// Examines a namespace, and fixes what it is told to.
 ///
 /// 1. The settings and the state of the server.
 /// 2. Keys: each record is in the place that it names; no key belongs to an operation without a record; each queue is in the list of queues.
 /// 3. Queues: counters, leases, and each place: each entry has a record that names this place.
 /// 4. Ready records of step 2 that are in no lane in step 3 and have not changed since are lost.
+///
+/// Queues with findings are examined twice more, and what is found each time is a finding. A fix is a change by the script that finds.
 struct Doctor: Sendable {
     typealias Broker = BrokerAudit & MonitorBroker
 
@@ -32,9 +34,19 @@ struct Doctor: Sendable {
 
     /// Entries that one script examines. It takes 1 to 2 ms, which does not disturb other clients.
     static let step = 200
+    /// How often a queue with findings is examined again.
+    private static let looksAgain = 2
+    /// How often a step of a fix is done at most: what it puts right may show what else is wrong.
+    private static let fixesAgain = 3
 
     let broker: any Broker
     let budget: Budget
+    /// The queues to examine; nil = all, and the servers.
+    private(set) var only: Set<String>?
+    /// The codes of findings to fix, by queue.
+    private(set) var fixes: [String: Set<String>] = [:]
+    /// Findings that were fixed.
+    private(set) var fixed = Chart()
     /// Called with the current step from time to time.
     let progress: @Sendable (String) -> Void
     var chart = Chart()
@@ -47,26 +59,78 @@ struct Doctor: Sendable {
         self.progress = progress
     }
 
+    /// Examines everything, and what has findings twice more.
     mutating func run() async throws {
-        servers = try await broker.auditServers()
-        for server in servers { for diagnosis in ServerExamination(server).diagnoses { chart.add(diagnosis) } }
-        let before = try await broker.queues()
-        var walk = try await walkKeys()
-        // A queue is in the list before its first key is written, so the list is read again after the keys.
-        let known = try await broker.queues()
-        for queue in walk.queues.subtracting(known).sorted() { add(broker.unknownQueue(queue)) }
-        let queues = walk.queues.union(before).union(known).sorted()
-        coverage.queues = queues.count
-        if let first = queues.first, let refusal = try await broker.auditListening(queue: first) {
-            chart.add(ServerExamination.deaf(refusal))
+        try await examine()
+        for _ in 0..<Self.looksAgain where !chart.queues.isEmpty {
+            chart.keepThose(alsoIn: try await examined(chart.queues, fixing: [:]).chart)
         }
-        for queue in queues { try await examine(queue, &walk) }
         chart.putCountersLast()
         if !coverage.isComplete { chart.add(Self.incomplete(coverage)) }
     }
 
+    /// Fixes what was found, and examines everything again.
+    mutating func fix() async throws {
+        var left = chart
+        let queues = chart.queues
+        for step in FixStep.allCases {
+            for _ in 0..<Self.fixesAgain {
+                let codes = left.codes(of: step)
+                guard !codes.isEmpty else { break }
+                fixed.add(try await examined(Set(codes.keys), fixing: codes).fixed)
+                left = try await examined(queues, fixing: [:]).chart
+            }
+        }
+        (chart, coverage) = (Chart(), Coverage())
+        try await run()
+    }
+
+    /// One look at some queues.
+    private func examined(_ queues: Set<String>, fixing codes: [String: Set<String>]) async throws -> Doctor {
+        var doctor = Doctor(broker, budget: budget, progress: progress)
+        (doctor.only, doctor.fixes) = (queues, codes)
+        try await doctor.examine()
+        return doctor
+    }
+
+    private mutating func examine() async throws {
+        if only == nil {
+            servers = try await broker.auditServers()
+            for server in servers { for diagnosis in ServerExamination(server).diagnoses { chart.add(diagnosis) } }
+        }
+        let before = try await broker.queues()
+        var walk = try await walkKeys()
+        // A queue is in the list before its first key is written, so the list is read again after the keys.
+        let known = try await broker.queues()
+        for queue in walk.queues.subtracting(known).sorted() { try await findUnregistered(queue) }
+        let queues = walk.queues.union(before).union(known).filter(isMeant).sorted()
+        coverage.queues = queues.count
+        if only == nil, let first = queues.first, let refusal = try await broker.auditListening(queue: first) {
+            chart.add(ServerExamination.deaf(refusal))
+        }
+        for queue in queues { try await examine(queue, &walk) }
+    }
+
+    private func isMeant(_ queue: String) -> Bool { only?.contains(queue) ?? true }
+
+    private mutating func findUnregistered(_ queue: String) async throws {
+        let finding = AuditFinding(
+            code: "unregistered",
+            queue: queue,
+            subject: queue,
+            detail: "has keys, but the namespace does not know it: no list shows it",
+            fix: "add it to the namespace"
+        )
+        if isToFix(finding) { try await broker.register(queue: queue) }
+        add(finding)
+    }
+
+    func isToFix(_ finding: AuditFinding) -> Bool { fixes[finding.queue]?.contains(finding.code) ?? false }
+
+    /// A finding that can be fixed, and is to be, is fixed by now.
     mutating func add(_ finding: AuditFinding) {
-        chart.add(Diagnosis(finding) { broker.repairCommand($0) })
+        let diagnosis = Diagnosis(finding)
+        if isToFix(finding), diagnosis.repair != nil { fixed.add(diagnosis) } else { chart.add(diagnosis) }
     }
 
     private static func incomplete(_ coverage: Coverage) -> Diagnosis {
@@ -117,7 +181,7 @@ extension Doctor {
 
     private mutating func examine(_ keys: [KeyAudit.Key], _ walk: inout KeyWalk) async throws {
         var ids: [String: Set<String>] = [:]
-        for key in keys {
+        for key in keys where isMeant(key.queue) {
             walk.queues.insert(key.queue)
             switch key.kind {
             case .operation(let id): ids[key.queue, default: []].insert(id)
@@ -141,7 +205,7 @@ extension Doctor {
             let ids = Array(ids)
             for start in stride(from: 0, to: ids.count, by: Self.step) {
                 let part = Array(ids[start..<min(start + Self.step, ids.count)])
-                let audit = try await broker.auditRecords(part, queue: queue)
+                let audit = try await broker.auditRecords(part, queue: queue, fixing: fixes[queue] ?? [])
                 for finding in audit.findings { add(finding) }
                 for (id, head) in audit.ready {
                     if let id = OperationID(id) { walk.ready[queue, default: [:]][id] = head.hashValue }

@@ -3,7 +3,7 @@ import TerminalText
 
 extension Doctor {
     mutating func examine(_ queue: String, _ walk: inout KeyWalk) async throws {
-        let before = try await broker.auditQueue(queue)
+        let before = try await broker.auditQueue(queue, fixing: fixes[queue] ?? [])
         for finding in before.findings { add(finding) }
         let workers = Set(before.workers.map(\.id))
         var ready = walk.ready.removeValue(forKey: queue) ?? [:]
@@ -16,14 +16,9 @@ extension Doctor {
             }
             isComplete = end && isComplete
         }
-        for place in before.keyPlaces {
-            let end = try await examine(place, queue) { audit in
-                for id in audit.live.compactMap({ OperationID($0) }) { ready[id] = nil }
-            }
-            isComplete = end && isComplete
-        }
         var places: [AuditPlace] = [.scheduled, .retrying, .blocked, .expiring, .unique]
         places += [OperationState.finished, .dead, .cancelled, .expired].map { .ended($0) }
+        places += before.keyPlaces
         places += before.unhandled.map { .unhandled($0) }
         places += workers.union(walk.inFlight[queue] ?? []).sorted().map { .inFlight(worker: $0) }
         places += workers.union(walk.orders[queue] ?? []).sorted().map { .orders(worker: $0) }
@@ -34,7 +29,7 @@ extension Doctor {
         }
         if isComplete {
             try await findLost(ready, queue)
-            compare(stale: stale, before, try await broker.auditQueue(queue))
+            try await compare(stale: stale, before, try await broker.auditQueue(queue, fixing: []))
         } else {
             coverage.isComplete = false
         }
@@ -51,7 +46,13 @@ extension Doctor {
         var cursor: String?
         var looked = 0
         repeat {
-            let audit = try await broker.auditPlace(place, cursor: cursor, limit: Self.step, queue: queue)
+            let audit = try await broker.auditPlace(
+                place,
+                cursor: cursor,
+                limit: Self.step,
+                queue: queue,
+                fixing: fixes[queue] ?? []
+            )
             for finding in audit.findings { add(finding) }
             body(audit)
             cursor = audit.cursor
@@ -67,20 +68,38 @@ extension Doctor {
         let ids = missing.keys.map(\.description)
         for start in stride(from: 0, to: ids.count, by: Self.step) {
             let part = Array(ids[start..<min(start + Self.step, ids.count)])
-            for (text, head) in try await broker.auditRecords(part, queue: queue).ready {
+            for (text, head) in try await broker.auditRecords(part, queue: queue, fixing: []).ready {
                 guard let id = OperationID(text), missing[id] == head.hashValue else { continue }
-                add(broker.lostReady(id, head: head, queue: queue))
+                let finding = AuditFinding(
+                    code: "lost",
+                    queue: queue,
+                    subject: text,
+                    detail: "its record says ready, but no lane has its reference",
+                    fix: "put it into its lane"
+                )
+                if isToFix(finding), try await !broker.returnLost(id, head: head, queue: queue) { continue }
+                add(finding)
             }
         }
     }
 
     /// Compares counters with the entries. Only possible for a queue that did not change meanwhile.
-    private mutating func compare(stale: Int, _ before: QueueAudit, _ after: QueueAudit) {
+    private mutating func compare(stale: Int, _ before: QueueAudit, _ after: QueueAudit) async throws {
         guard before.totals == after.totals, before.sizes == after.sizes,
             before.meta["fence"] == after.meta["fence"], before.meta["sequence"] == after.meta["sequence"]
         else { return }
         let counted = Int(before.totals["stale"] ?? 0)
-        if counted != stale { add(broker.wrongStaleCount(counter: counted, lanes: stale, queue: before.queue)) }
+        guard counted != stale else { return }
+        let finding = AuditFinding(
+            code: "counter",
+            queue: before.queue,
+            subject: "stale",
+            detail:
+                "the counter says \(counted) left behind, the lanes have \(stale): the number of ready ones is wrong",
+            fix: "correct it"
+        )
+        if isToFix(finding), try await !broker.setStale(stale, of: after) { return }
+        add(finding)
     }
 
     /// Finds waiting names that no live worker of the queue handles.

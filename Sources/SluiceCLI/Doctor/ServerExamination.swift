@@ -14,7 +14,7 @@ struct ServerExamination {
 
     var diagnoses: [Diagnosis] {
         guard !server.info.isEmpty else { return [Self.blind("Redis refuses INFO")] }
-        return (version + parser + eviction + persistence + connections + clock).map(located)
+        return (refusals + version + parser + eviction + persistence + connections + clock).map(located)
     }
 
     /// Adds the server to a diagnosis if there are several.
@@ -51,6 +51,15 @@ struct ServerExamination {
             "Redis refuses this user the channels of the namespace, so cancels and events arrive late: \(message)",
             fix: "redis-cli ACL SETUSER NAME '&{NAMESPACE/*'"
         )
+    }
+
+    /// Nothing can be enqueued or run.
+    private var refusals: [Diagnosis] {
+        server.writeRefusals.map { refusal in
+            var unnamed = refusal
+            unnamed.server = nil
+            return Diagnosis(.error, refusal.cause.rawValue, "writes", unnamed.sentence, fix: refusal.fix)
+        }
     }
 
     private func number(_ field: String) -> Int64? { server.info[field].flatMap { Int64($0) } }
@@ -116,7 +125,9 @@ struct ServerExamination {
                 )
             )
         }
-        if let limit = number("maxmemory"), limit > 0, let used = number("used_memory"), used > limit / 10 * 9 {
+        if let limit = number("maxmemory"), limit > 0, let used = number("used_memory"), used > limit / 10 * 9,
+            !server.writeRefusals.contains(where: { $0.cause == .full })
+        {
             found.append(
                 Diagnosis(
                     .warning,
@@ -188,16 +199,6 @@ struct ServerExamination {
                     "connections",
                     "rejected_connections",
                     "Redis has refused \(rejected) connections since its start"
-                )
-            )
-        }
-        if server.info["role"] == "slave" {
-            found.append(
-                Diagnosis(
-                    .error,
-                    "replica",
-                    "role",
-                    "this server is a replica: no operation can be enqueued or run here"
                 )
             )
         }

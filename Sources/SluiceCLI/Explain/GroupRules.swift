@@ -4,7 +4,9 @@ import TerminalText
 
 extension WaitRule {
     /// Those of a group, which never runs: workers, times and limits do not hold it back.
-    static let ofGroups: [WaitRule] = [.ended, .queueCancelled, .groupCancelled, .groupOpen, .members, .redisFull]
+    static let ofGroups: [WaitRule] = [
+        .ended, .redisRefusesWrites, .queueCancelled, .groupCancelled, .groupOpen, .members, .redisFull,
+    ]
 
     static let groupOpen = WaitRule(code: "groupOpen") { situation in
         let detail = situation.detail

@@ -11,7 +11,7 @@ struct Situation: Sendable {
     var backlog: Backlog?
     /// Operations of the queue that started each second, measured over about a second; nil = not measured.
     var startsPerSecond: Double?
-    var memory: [ServerMemory] = []
+    var refusals: [WriteRefusal] = []
     /// The standing cancel that it matches while it waits.
     var standing: StandingCancel?
     /// What holds back those of its limit key; nil unless it is ready and has one.
@@ -65,7 +65,7 @@ struct SituationReader {
     /// The situations of operations, in order.
     func read(_ details: [OperationDetail]) async throws -> [Situation] {
         let queues = Set(details.map(\.queue))
-        let memory = try await client.broker.memory()
+        let refusals = try await client.broker.writeRefusals()
         let first = try await snapshots(queues)
         var standing: [String: StandingCancels] = [:]
         for queue in queues { standing[queue] = try await client.broker.standingCancels(queue: queue) }
@@ -93,7 +93,7 @@ struct SituationReader {
                 snapshot: before,
                 backlog: backlogs[detail.id],
                 startsPerSecond: second[detail.queue].flatMap { Self.starts(from: before, to: $0) },
-                memory: memory,
+                refusals: refusals,
                 standing: standing[detail.queue].flatMap { living(of: $0, matching: detail) },
                 limitKey: keys[detail.id],
                 needed: needed[detail.id] ?? [:],

@@ -36,7 +36,8 @@ struct WaitRule: Sendable {
 
     /// Every kind. Of those that hold, the first is named in the sentence.
     static let all: [WaitRule] = [
-        .ended, .queueCancelled, .cancelling, .held, .needs, .keyTaken, .standingCancel, .workerLost, .workerSilent,
+        .ended, .redisRefusesWrites, .queueCancelled, .cancelling, .held, .needs, .keyTaken, .standingCancel,
+        .workerLost, .workerSilent,
         .executing,
         .notDue, .snoozed, .retryDelay, .overdue, .paused, .limited, .rateReached, .keyLimited, .keyRateReached,
         .keyTurn,
@@ -382,14 +383,18 @@ extension WaitRule {
         )
     }
 
+    /// What runs goes on, but its end cannot be stored.
+    static let redisRefusesWrites = WaitRule(code: "redisRefusesWrites") { situation in
+        refused(situation, situation.refusals.filter { !$0.isOfNewDataOnly })
+    }
+
     static let redisFull = WaitRule(code: "redisFull") { situation in
-        guard !situation.state.isTerminal else { return nil }
-        let full = situation.memory.filter(\.isFull)
-        guard !full.isEmpty else { return nil }
-        let facts = full.map { memory in
-            let (used, limit) = (QuantityText.bytes(memory.used), QuantityText.bytes(memory.limit))
-            return WaitReason.Fact("memory", (memory.server.map { $0 + ": " } ?? "") + "\(used) of \(limit)")
-        }
-        return WaitReason("Redis is full and refuses what adds data", facts, fix: ["doctor"])
+        refused(situation, situation.refusals.filter(\.isOfNewDataOnly))
+    }
+
+    private static func refused(_ situation: Situation, _ refusals: [WriteRefusal]) -> WaitReason? {
+        guard !situation.state.isTerminal, let first = refusals.first else { return nil }
+        let others = refusals.dropFirst().map { WaitReason.Fact("also", $0.sentence) }
+        return WaitReason(first.sentence, others + [.init("try", first.fix)], fix: ["doctor"])
     }
 }

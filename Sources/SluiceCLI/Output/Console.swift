@@ -208,6 +208,10 @@ extension Console {
     /// Warns about nodes whose queues are missing in the output.
     package func warn(_ absent: [AbsentNode]) { for node in absent { warn(node.sentence) } }
 
+    package func warn(_ refusals: [WriteRefusal]) {
+        for refusal in refusals { warn("\(SafeText.line(refusal.sentence)); try: \(SafeText.line(refusal.fix))") }
+    }
+
     package func warn(_ line: String) { writeError(errors.paint("warning:", .warning) + " " + line) }
 
     /// Warns, once, that a wait goes on although Redis does not answer.

@@ -14,9 +14,10 @@ package struct DoctorVerb: Verb {
             discussion: """
                 EXAMPLES
                   \(Program.name) doctor
+                  \(Program.name) doctor --deep --fix
                   \(Program.name) doctor --deep -o json | jq '.findings[] | select(.severity == "error")'
 
-                doctor changes nothing and may run at any time. Without --deep it examines at most 25,000 keys and 5,000 entries of each place. Exit status: 0, or 1 if there is an error (with --strict also for a warning).
+                Without --fix, doctor changes nothing. It may run at any time, beside busy workers too: what it finds, it looks at three times. Without --deep it examines at most 25,000 keys and 5,000 entries of each place. With --fix it asks, and each change looks once more in the same step. Exit status: 0, or 1 if there is an error (with --strict also for a warning), with --fix: if one is left.
                 """
         )
     }
@@ -25,16 +26,33 @@ package struct DoctorVerb: Verb {
     var deep = false
     @Flag(help: "Exit with 1 for warnings as well.")
     var strict = false
+    @Flag(help: "Fix what can be fixed in queues: put back what is lost, take out what is twice, correct counters.")
+    var fix = false
+    @OptionGroup var consent: Consent
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
+
+    package func validate() throws {
+        guard fix || !(consent.yes || consent.dryRun) else {
+            throw ValidationError("--yes and --dry-run are for --fix: without it, doctor changes nothing")
+        }
+    }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         do { return try await examine(invocation) } catch let error as OperationsError where error.code == .incompatible
         {
             var chart = Chart()
             chart.add(Self.incompatible(error, namespace: invocation.settings.namespace.content))
-            report(chart, Doctor.Coverage(isComplete: false), [], took: .zero, invocation)
+            DoctorReport(
+                chart: chart,
+                fixed: Chart(),
+                coverage: Doctor.Coverage(isComplete: false),
+                servers: [],
+                namespace: invocation.settings.namespace.content,
+                isDeep: deep,
+                took: .zero
+            ).print(invocation)
             return .dead
         }
     }
@@ -51,22 +69,32 @@ package struct DoctorVerb: Verb {
         }
         try await doctor.run()
         console.clearStatus()
-        report(doctor.chart, doctor.coverage, doctor.servers, took: .now - start, invocation)
+        if fix, !consent.dryRun, doctor.chart.fixable > 0 {
+            try confirm(doctor.chart, invocation)
+            try await doctor.fix()
+            console.clearStatus()
+        }
+        report(doctor, took: .now - start, invocation)
         let isWell = doctor.chart.count(.error) == 0 && (!strict || doctor.chart.count(.warning) == 0)
         return isWell ? .done : .dead
     }
 
-    private func report(
-        _ chart: Chart,
-        _ coverage: Doctor.Coverage,
-        _ servers: [ServerAudit],
-        took: Duration,
-        _ invocation: Invocation
-    ) {
+    /// Shows what would be fixed, and asks.
+    private func confirm(_ chart: Chart, _ invocation: Invocation) throws {
+        if !consent.yes {
+            DoctorReport.lines(of: chart, invocation.console.errors).forEach { invocation.console.note($0) }
+        }
+        let count = chart.fixable
+        let findings = count == 1 ? "1 finding" : "\(QuantityText.grouped(count)) findings"
+        try invocation.confirm("fix \(findings)?", count: count, isConfirmed: consent.yes)
+    }
+
+    private func report(_ doctor: Doctor, took: Duration, _ invocation: Invocation) {
         DoctorReport(
-            chart: chart,
-            coverage: coverage,
-            servers: servers,
+            chart: doctor.chart,
+            fixed: doctor.fixed,
+            coverage: doctor.coverage,
+            servers: doctor.servers,
             namespace: invocation.settings.namespace.content,
             isDeep: deep,
             took: took
@@ -88,6 +116,7 @@ package struct DoctorVerb: Verb {
 /// The output of `doctor`: `docs/schema/doctor.json`.
 struct DoctorReport {
     let chart: Chart
+    let fixed: Chart
     let coverage: Doctor.Coverage
     let servers: [ServerAudit]
     let namespace: String
@@ -103,26 +132,44 @@ struct DoctorReport {
         case .wide, .csv: console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
         case .table: console.print(lines(console.output))
         }
+        if chart.fixable > 0, invocation.format == .table {
+            console.note("\(Self.counted(chart.fixable, "finding")) can be fixed: \(Diagnosis.command)")
+        }
     }
 
     // MARK: For people
 
     private func lines(_ style: Style) -> [String] {
+        let fixed = fixed.sorted.map {
+            style.paint("fixed:", .finished) + " " + Self.text(of: $0) + ": " + ($0.repair ?? "")
+        }
+        return fixed + Self.lines(of: chart, style) + [summary]
+    }
+
+    /// `queue mail, 01JD…: its record says …`
+    private static func text(of diagnosis: Diagnosis) -> String {
+        let place = [diagnosis.queue.map { "queue \($0)" }, diagnosis.subject].compactMap { $0 }
+        let shown = place.count == 2 && diagnosis.queue == diagnosis.subject ? [place[0]] : place
+        return SafeText.line(shown.joined(separator: ", ") + ": " + diagnosis.message)
+    }
+
+    static func lines(of chart: Chart, _ style: Style) -> [String] {
         var lines: [String] = []
         for diagnosis in chart.sorted {
-            let place = [diagnosis.queue.map { "queue \($0)" }, diagnosis.subject].compactMap { $0 }
-            let shown = place.count == 2 && diagnosis.queue == diagnosis.subject ? [place[0]] : place
             lines.append(
-                style.paint("\(diagnosis.severity.rawValue):", diagnosis.severity.role)
-                    + " " + SafeText.line(shown.joined(separator: ", ") + ": " + diagnosis.message)
+                style.paint("\(diagnosis.severity.rawValue):", diagnosis.severity.role) + " " + text(of: diagnosis)
             )
-            if let fix = diagnosis.fix { lines.append("  try:  " + SafeText.line(fix)) }
+            if let repair = diagnosis.repair {
+                lines.append("  fix:  " + repair)
+            } else if let fix = diagnosis.fix {
+                lines.append("  try:  " + SafeText.line(fix))
+            }
         }
         for (kind, count) in chart.more {
             let queue = kind.queue.map { " in queue \($0)" } ?? ""
             lines.append("and \(QuantityText.grouped(count)) more of the kind \"\(kind.code)\"" + SafeText.line(queue))
         }
-        return lines + [summary]
+        return lines
     }
 
     private var summary: String {
@@ -161,6 +208,7 @@ struct DoctorReport {
             "warnings": .number(chart.count(.warning)),
             "notes": .number(chart.count(.note)),
             "findings": .array(chart.sorted.map { Self.object($0) }),
+            "fixed": .array(fixed.sorted.map { Self.object($0) }),
             "more": .array(
                 chart.more.map {
                     ["code": .string($0.kind.code), "queue": JSONValue($0.kind.queue), "count": .number($0.count)]
@@ -208,6 +256,7 @@ struct DoctorReport {
             "subject": .string(diagnosis.subject),
             "message": .string(diagnosis.message),
             "fix": JSONValue(diagnosis.fix),
+            "repair": JSONValue(diagnosis.repair),
         ]
     }
 }

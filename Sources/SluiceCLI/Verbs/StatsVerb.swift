@@ -58,7 +58,10 @@ package struct StatsVerb: Verb {
     /// Prints the stats object or tables, depending on the format. `monitor --once` uses it as well.
     static func print(_ snapshot: NamespaceSnapshot, of client: SluiceClient, _ invocation: Invocation) {
         let console = invocation.console
-        defer { console.warn(snapshot.absent) }
+        defer {
+            console.warn(snapshot.absent)
+            console.warn(snapshot.refusals)
+        }
         guard !invocation.format.isJSON else {
             return console.print(StatsJSON.object(snapshot, namespace: client.namespace), invocation.format)
         }

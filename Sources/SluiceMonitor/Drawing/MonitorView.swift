@@ -57,6 +57,14 @@ package struct MonitorView: Sendable {
 // MARK: - Header and footer
 
 extension MonitorView {
+    /// `Redis takes no writes: it is a replica of 10.0.0.5:6379 · …`, in red, instead of the title.
+    private var refusal: [Span]? {
+        guard let refusal = model.board?.refusals.first else { return nil }
+        return [
+            Span(SafeText.line(refusal.sentence), .dead), Span(" · \(SafeText.line(refusal.fix))", .warning),
+        ]
+    }
+
     private func drawHeader(on grid: inout Grid) {
         var right = [Span(freshness.text(dataTime: model.board?.time), freshness.role)]
         if case .live = freshness { right.append(Span(" · every \(DurationText.short(model.truth.interval))", .dim)) }
@@ -64,10 +72,11 @@ extension MonitorView {
         if let time = model.board?.time { right.append(Span(" · \(TimeText.clock(time).prefix(5)) UTC", .dim)) }
         let x = max(1, size.width - right.displayWidth - 1)
         grid.put(right, x: x, y: 0)
-        let left = [
+        let title = [
             Span("sluice", .heading), Span(" ns:\(SafeText.line(model.namespace))"),
             Span("  \(SafeText.line(model.place))", .dim),
         ]
+        let left = refusal ?? title
         grid.put(left.truncated(toWidth: max(0, x - 3), mark: style.cutMark), x: 1, y: 0, limit: max(1, x - 1))
     }
 }
@@ -79,7 +88,7 @@ extension MonitorView {
     private func drawOneLine(on grid: inout Grid) {
         let marks = counters([.executing, .ready, .dead])
         grid.put(
-            (marks + [Span(freshness.text(dataTime: nil, isShort: true), freshness.role)]).spaced(),
+            (marks + noWrites + [Span(freshness.text(dataTime: nil, isShort: true), freshness.role)]).spaced(),
             x: 0,
             y: 0
         )
@@ -90,7 +99,7 @@ extension MonitorView {
         let clock = model.board?.time.map { "\(TimeText.clock($0)) UTC" } ?? ""
         let state = [Span(freshness.text(dataTime: nil, isShort: true), freshness.role)]
         let frozen = model.isFrozen ? [Span("FROZEN", .warning)] : []
-        let end = grid.put((state + frozen).spaced(), x: 1, y: 0)
+        let end = grid.put((noWrites + state + frozen).spaced(), x: 1, y: 0)
         if end + clock.count + 2 < size.width {
             grid.put(clock, x: size.width - clock.count - 1, y: 0, look: Look(.dim))
         }
@@ -102,6 +111,10 @@ extension MonitorView {
             .draw(on: &grid, headerAt: nil, rowsFrom: 2, lines: size.height - 3, style: style)
         let hint = model.notice?.text ?? "q quit  needs 60x15 for lists"
         grid.put(SafeText.line(hint), x: 1, y: size.height - 1, look: Look(.dim))
+    }
+
+    private var noWrites: [Span] {
+        model.board?.refusals.isEmpty == false ? [Span("NO WRITES", .dead)] : []
     }
 
     private func counters(_ states: [OperationState]) -> [Span] {

@@ -44,6 +44,8 @@ package struct Board: Sendable {
     /// Ended operations per second, oldest first.
     package var throughput: [Double]
     package var isIdle: Bool
+    /// Why servers take no writes.
+    package var refusals: [WriteRefusal]
     /// Operations that wait for a worker that knows their name, by queue.
     package var unhandled: [UnhandledNote]
 
@@ -57,6 +59,7 @@ package struct Board: Sendable {
         self.rates = rates.sum
         self.throughput = throughput
         isIdle = snapshot.isIdle
+        refusals = snapshot.refusals
         unhandled = snapshot.queues.flatMap(\.unhandledNotes)
     }
 

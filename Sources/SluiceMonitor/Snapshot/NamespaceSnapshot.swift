@@ -6,11 +6,19 @@ package struct NamespaceSnapshot: Sendable {
     package var queues: [QueueSnapshot]
     /// Cluster nodes that could not be reached, whose queues are missing.
     package var absent: [AbsentNode]
+    /// Why servers take no writes.
+    package var refusals: [WriteRefusal]
     /// When the round ended, by the caller's monotonic clock.
     package var receivedAt: Duration
 
-    package init(queues: [QueueSnapshot], absent: [AbsentNode] = [], receivedAt: Duration) {
+    package init(
+        queues: [QueueSnapshot],
+        absent: [AbsentNode] = [],
+        refusals: [WriteRefusal] = [],
+        receivedAt: Duration
+    ) {
         self.absent = absent
+        self.refusals = refusals
         self.queues = queues.sorted { $0.queue < $1.queue }
         self.receivedAt = receivedAt
     }
@@ -46,12 +54,18 @@ extension MonitorBroker {
         executingRows: Int,
         clock: @Sendable () -> Duration
     ) async throws -> NamespaceSnapshot {
+        async let refusals = writeRefusals()
         let (names, absent) = try await reachable(try await queues())
         let snapshots = try await withThrowingTaskGroup(of: QueueSnapshot.self) { group in
             for name in names { group.addTask { try await snapshot(queue: name, executingRows: executingRows) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        return NamespaceSnapshot(queues: snapshots, absent: absent, receivedAt: clock())
+        return NamespaceSnapshot(
+            queues: snapshots,
+            absent: absent,
+            refusals: try await refusals,
+            receivedAt: clock()
+        )
     }
 
     /// The queues that can be read now, and the unreachable nodes of the others.

@@ -16,6 +16,7 @@ package enum StatsJSON {
             "totals": totals(snapshot.totals),
             "queues": .array(snapshot.queues.map(queue)),
             "absentNodes": AbsentNode.json(snapshot.absent),
+            "writeRefusals": WriteRefusal.json(snapshot.refusals),
             "workers": .number(workers.count),
             "slots": .number(workers.reduce(0) { $0 + ($1.info?.slots ?? 0) }),
         ]

@@ -28,6 +28,7 @@ package struct SnapshotStream: Sendable {
         var isFirst = true
         var isFailing = false
         var absent: [String] = []
+        var refusals: [String] = []
         var due = origin
         while !Task.isCancelled {
             do {
@@ -40,6 +41,10 @@ package struct SnapshotStream: Sendable {
                 for node in snapshot.absent where !absent.contains(node.node) { note(node.sentence) }
                 for node in absent where !now.contains(node) { note("node \(node) of the cluster answers again") }
                 absent = now
+                let refused = snapshot.refusals.map(\.sentence)
+                for sentence in refused where !refusals.contains(sentence) { note(SafeText.line(sentence)) }
+                if refused.isEmpty, !refusals.isEmpty { note("Redis takes writes again") }
+                refusals = refused
                 rates.add(snapshot)
                 guard body(snapshot, rates.sum) else { return }
             } catch  where !isFirst && !(error is CancellationError) {

@@ -1,0 +1,26 @@
+-- Puts an operation that is ready, but has no reference in its lane, there again: what doctor --fix does.
+-- KEYS[1]  {namespace/queue}:meta
+-- ARGV[1]  id  ARGV[2] head of its record, as doctor read it
+-- Output   1 = done, 0 = it is not so any more
+-- Events   none: it was ready, and is
+-- The new revision makes a reference stale that is further than LOOK_AHEAD from both ends of a long lane, so that it never starts twice.
+-- include: base
+-- include: record
+-- include: limit_key_names
+-- include: enter_queue
+-- include: flush
+local LOOK_AHEAD = '10000'
+local id, head = ARGV[1], head_of(ARGV[1])
+if head ~= ARGV[2] or stored_state_of(head) ~= 'r' then return '0' end
+
+local lane = PREFIX .. 'lane:' .. lane_of(head)
+local function stands_in_lane(rank)
+  return call('LPOS', lane, header_of(head), 'RANK', rank, 'MAXLEN', LOOK_AHEAD)
+end
+
+local key = has_limit_key(head) and call('HGET', extras_key(id), 'limitKey')
+if stands_in_lane('1') or stands_in_lane('-1') or (key and call('ZSCORE', waiting_of_key(key), id)) then return '0' end
+if key then limits_of_keys().leave(id) end
+enter_lane(id, changed_header(head, next_revision(head)))
+flush()
+return '1'
