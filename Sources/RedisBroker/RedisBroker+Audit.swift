@@ -152,7 +152,7 @@ extension RedisBroker {
 
     package func writeRefusals() async throws -> [WriteRefusal] {
         var refusals: [WriteRefusal] = []
-        for part in try await translated({ try await link.parts() }) {
+        for part in try await translated({ try await link.connectedParts() }) {
             var audit = ServerAudit()
             audit.name = part.name
             audit.info = try await info(of: part, "default")

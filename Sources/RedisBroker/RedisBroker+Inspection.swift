@@ -164,6 +164,7 @@ extension OperationDetail {
         if state == .blocked, let at = extras.number("heldAt") {
             hold = OperatorTrace(at: at, by: extras.text("heldBy"), reason: extras.text("heldReason"))
         }
+        if state == .expired, record.endedAt == 0 { record.endedAt = record.header.expiresAt }
         let stoppedAt = state == .cancelled && record.endedAt > 0 ? record.endedAt : nil
         let forced = OperatorTrace(stored: extras.text("cancelForced")).map {
             CancelTrace.Forced(at: $0.at, by: $0.by, reason: $0.reason, worker: extras.text("cancelForcedWorker"))

@@ -24,6 +24,7 @@ struct Conservation {
             if real.count > 1, real.allSatisfy(Self.isBatch) { real = [real[0]] }
             if real.isEmpty, Self.isInBatchReady(detail), places[id]?.contains(.batchSet(.ready)) == true { continue }
             if real.isEmpty, !isComplete, detail?.record.state.isTerminal == true { continue }
+            if Self.isOverdueReady(detail), real == [.set(.ready)] { continue }
             if real != (expected.map { [$0] } ?? []) {
                 return "\(id) is \(detail.map { "\($0.record.state)" } ?? "removed"), but lies in \(real)"
             }
@@ -34,6 +35,11 @@ struct Conservation {
     /// Ready, in a cancelled queue: it may have been unhandled.
     private static func isInBatchReady(_ detail: OperationDetail?) -> Bool {
         detail.map { $0.state == .cancelled && $0.record.state == .ready } ?? false
+    }
+
+    /// Ready beyond its deadline: it may be unhandled, or wait for its limit key.
+    private static func isOverdueReady(_ detail: OperationDetail?) -> Bool {
+        detail.map { $0.state == .expired && $0.record.state == .ready } ?? false
     }
 
     private static func isBatch(_ place: Place) -> Bool {

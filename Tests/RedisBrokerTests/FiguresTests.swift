@@ -44,7 +44,7 @@ struct FiguresTests {
 
     @Test("take_figures.lua says what Defaults.swift says")
     func limits() throws {
-        let source = ScriptLibrary()[.beat].source
+        let source = ScriptAssembler(testClock: false).source(of: .beat)
         #expect(source.contains("FIGURE_NAMES = \(Defaults.figureNames)\n"))
     }
 

@@ -15,6 +15,33 @@ struct ScriptLibraryTests {
         String(decoding: ScriptIncludes.file(name, testClock: false), as: UTF8.self)
     }
 
+    /// With the names of constants.
+    private static func assembled(_ name: ScriptName) -> String { ScriptAssembler(testClock: false).source(of: name) }
+
+    @Test("Values stand where their constants are named, but not in texts and comments, nor where a local has the name")
+    func constants() {
+        let source = ScriptConstants.inline(
+            """
+            -- MOST of all
+            local MOST = 12
+            local TEXT = 'a b'
+            local TWICE = 1
+            local other = MOST + THE_MOST + call('MOST', TEXT, #TEXT)
+              local TWICE = 2
+            return TWICE
+            """
+        )
+        #expect(
+            source == """
+                -- MOST of all
+                local TWICE = 1
+                local other = 12 + THE_MOST + call('MOST', 'a b', #'a b')
+                  local TWICE = 2
+                return TWICE
+                """
+        )
+    }
+
     @Test("limits.lua says what Defaults.swift says")
     func limits() throws {
         let claim = Self.include("limits")
@@ -51,33 +78,33 @@ struct ScriptLibraryTests {
 
     @Test("remember.lua says what Defaults.swift says")
     func effects() throws {
-        let remember = try #require(scripts.first { $0.name == "remember" }).source
+        let remember = Self.assembled(.remember)
         #expect(remember.contains("ONCE_LABELS = \(Defaults.onceLabels)\n"))
         #expect(remember.contains("ONCE_BYTES = \(Defaults.onceBytes)\n"))
     }
 
     @Test("The scripts of dependencies say what the model and its callers say")
     func dependencies() throws {
-        let complete = try #require(scripts.first { $0.name == "complete" }).source
+        let complete = Self.assembled(.complete)
         #expect(complete.contains("RESOLVED_AT_ONCE = \(QueueModel.resolvedAtOnce)\n"))
         #expect(complete.contains("INPUT_BYTES = \(DependencyInput.shortResultBytes)\n"))
         #expect(complete.contains("INPUTS_BYTES = \(DependencyInput.keptBytes)\n"))
         #expect(complete.contains("EDGES_AT_ONCE = \(QueueModel.edgesAtOnce)\n"))
-        let sweep = try #require(scripts.first { $0.name == "sweep" }).source
+        let sweep = Self.assembled(.sweep)
         #expect(sweep.contains("SWEPT_AT_ONCE = \(QueueModel.sweptAtOnce)\n"))
         #expect(sweep.contains("RESOLVED_BY_SWEEP = \(QueueModel.resolvedBySweep)\n"))
-        let enqueue = try #require(scripts.first { $0.name == "enqueue_linked" }).source
+        let enqueue = Self.assembled(.enqueueLinked)
         #expect(enqueue.contains("NEEDS = \(OperationLinks.dependenciesOfACall)\n"))
-        let depend = try #require(scripts.first { $0.name == "depend" }).source
+        let depend = Self.assembled(.depend)
         #expect(depend.contains("NEEDS_IN_ALL = \(OperationLinks.mostDependencies)\n"))
-        let details = try #require(scripts.first { $0.name == "details" }).source
+        let details = Self.assembled(.details)
         #expect(details.contains("SHOWN_LINKS = \(OperationNeeds.shown)\n"))
     }
 
     #if DEBUG
         @Test("what the negative controls of scripts/faults replace is still there", arguments: ScriptMutant.allCases)
         func mutants(_ mutant: ScriptMutant) {
-            #expect(mutant.applies(to: scripts.map(\.source)))
+            #expect(mutant.applies(to: ScriptName.allCases.map(Self.assembled)))
         }
     #endif
 

@@ -252,7 +252,7 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    fileprivate func unique(
+    func unique(
         _ key: String,
         _ policy: DuplicatePolicy,
         delay: Int64 = 0,
@@ -267,7 +267,7 @@ extension BrokerBench {
         )
     }
 
-    fileprivate func enqueue(
+    func enqueue(
         _ key: String,
         _ policy: DuplicatePolicy,
         delay: Int64 = 0,
@@ -278,7 +278,7 @@ extension BrokerBench {
         return (try only(try await broker.enqueue([operation], queue: queue)), operation.id)
     }
 
-    fileprivate func enqueueNew(
+    func enqueueNew(
         _ key: String,
         _ policy: DuplicatePolicy,
         delay: Int64 = 0,

@@ -14,7 +14,7 @@ package enum BrokerConformance {
         + abandoning + reusing
         + cancelling
         + limiting + rating + sharing + keyRating + uniqueness + dependencies + changedDependencies + remoteDependencies
-        + grouping + children
+        + grouping + children + expiring
         + runningAgain + remembering + scheduling
         + settingAside + cancellingQueues + standing + operating + holding + editing + ending + reading + waiting
         + announcing

@@ -116,7 +116,11 @@ extension QueueModel {
     }
 
     /// What was not started in time, and limit keys whose next start is back: by their instants, keys first.
-    private mutating func expire(limit: Int) {
+    ///
+    /// - Returns: whether there was any.
+    @discardableResult
+    mutating func expire(limit: Int) -> Bool {
+        guard let first = nextExpiry, first <= now else { return false }
         var ids = expiring.upTo(now, limit: limit)[...]
         var keys = limitKeys.parkedInOrder.prefix { $0.at <= now }
         for _ in 0..<limit {
@@ -125,10 +129,14 @@ extension QueueModel {
                 limitKeys.parked[key] = nil
                 touch(key)
             } else if let entry = ids.popFirst() {
-                expiring.remove(entry.id)
                 expire(entry.id)
             }
         }
+        return true
+    }
+
+    var nextExpiry: Int64? {
+        [expiring.first?.score, limitKeys.parked.values.min()].compactMap { $0 }.min()
     }
 
     private mutating func makeDueReady(_ entries: [ScoredSet.Entry]) {
@@ -143,7 +151,8 @@ extension QueueModel {
         event(entry.id, .ready)
     }
 
-    private mutating func expire(_ id: OperationID) {
+    mutating func expire(_ id: OperationID) {
+        expiring.remove(id)
         if !scheduled.remove(id), !blocked.remove(id) { leaveReady(id) }
         revise(id)
         end(id, as: .expired)

@@ -28,7 +28,7 @@ extension QueueModel {
             inFlight: workers[worker]?.inFlight.count ?? 0,
             startable: isStartable,
             sweepDue: lapsedWorker != nil || !batches.isEmpty || outbox.count > 0 || !outboxes.isEmpty
-                || isAskDue,
+                || isAskDue || nextExpiry.map { $0 <= now } ?? false,
             cancels: workers[worker]?.orders ?? [],
             cancelledThroughFence: cancelledFence,
             queueCancel: queueCancel?.cancellation,
@@ -107,13 +107,16 @@ extension QueueModel {
     /// One call serves one lapsed worker (at most 200 operations and about 256 KiB, the oldest first) or, if there is none, one batch.
     ///
     /// Only a beat notices that the broker was away or its clock was set: a sweep that comes before it takes nobody for dead.
+    /// Where nothing is claimed, because the queue is paused or all slots are busy.
+    private static let expiredAtOnce = 100
+
     mutating func sweep() -> SweepReply {
         var reply = SweepReply()
         if let worker = lapsedWorkerNow {
             recoverAll(of: worker, reply: &reply)
         } else if !batches.isEmpty {
             reply.cleared = clearBatch()
-        } else {
+        } else if !expire(limit: Self.expiredAtOnce) {
             clearOutbox()
         }
         reply.more = lapsedWorkerNow != nil || !batches.isEmpty || outbox.count > 0

@@ -4,7 +4,7 @@ import Operations
 extension QueueModel {
     func detail(_ id: OperationID) -> OperationDetail? {
         guard let stored = operations[id] else { return nil }
-        var detail = OperationDetail(queue: queue, record: stored.record, state: effectiveState(of: stored.record))
+        var detail = OperationDetail(queue: queue, record: stored.record, state: shownState(of: stored.record))
         detail.worker = owner(of: id)?.worker
         detail.isAwaited = awaited[id] != nil
         detail.isUnhandled = stored.unhandledName != nil && detail.state == .ready
@@ -24,6 +24,9 @@ extension QueueModel {
         detail.logStarts = stored.logStarts
         detail.cancel = trace(of: stored, state: detail.state)
         if detail.state.isTerminal { detail.record.endedAt = endInstant(of: stored.record) }
+        if detail.state == .expired, stored.record.state != .expired {
+            detail.record.endedAt = stored.record.header.expiresAt
+        }
         return detail
     }
 
@@ -321,6 +324,6 @@ extension QueueModel {
     }
 
     func states(of ids: [OperationID]) -> [OperationState?] {
-        ids.map { id in operations[id].map { effectiveState(of: $0.record) } }
+        ids.map { id in operations[id].map { shownState(of: $0.record) } }
     }
 }

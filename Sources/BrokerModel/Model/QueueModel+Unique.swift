@@ -40,7 +40,7 @@ extension QueueModel {
             return yields ? .refuse(.taken(by: holder.id)) : give(claim.key, to: id)
         }
         if yields {
-            let last = behind[claim.key]?.entries.last { $0.score > cancelledSequence }
+            let last = lastBehind(claim.key)
             if last == nil, isStopping(holder) { return .wait }
             return .refuse(.taken(by: last?.id ?? holder.id))
         }
@@ -65,9 +65,26 @@ extension QueueModel {
         return .start
     }
 
-    /// nil = the key is free.
-    private func holder(of key: String) -> KeyHolder? {
+    private mutating func lastBehind(_ key: String) -> ScoredSet.Entry? {
+        while let last = behind[key]?.entries.last, last.score > cancelledSequence {
+            guard let record = operations[last.id]?.record, isOverdue(record, effectiveState(of: record)) else {
+                return last
+            }
+            expire(last.id)
+        }
+        return nil
+    }
+
+    /// nil = the key is free. A holder that waits beyond its deadline ends, and the next one has the key.
+    private mutating func holder(of key: String) -> KeyHolder? {
         guard let holder = keys[key] else { return nil }
+        if holder.claim == .inFlight, let record = operations[holder.id]?.record,
+            isOverdue(record, effectiveState(of: record))
+        {
+            expire(holder.id)
+            passKeys()
+            return self.holder(of: key)
+        }
         let isHeld =
             switch holder.claim {
             case .inFlight: operations[holder.id].map { !effectiveState(of: $0.record).isTerminal } ?? false

@@ -302,6 +302,17 @@ extension QueueModel {
     }
 
     /// The state that counts: waiting operations of a cancelled queue are cancelled before anybody clears them away.
+    /// For those who read: what waits beyond its deadline never starts, and ends with the next claim or sweep.
+    func shownState(of record: OperationRecord) -> OperationState {
+        let state = effectiveState(of: record)
+        return isOverdue(record, state) ? .expired : state
+    }
+
+    func isOverdue(_ record: OperationRecord, _ state: OperationState) -> Bool {
+        let deadline = record.header.expiresAt
+        return deadline > 0 && deadline <= now && [.ready, .scheduled, .blocked].contains(state)
+    }
+
     func effectiveState(of record: OperationRecord) -> OperationState {
         record.state.isWaiting && record.header.sequence <= cancelledSequence ? .cancelled : record.state
     }

@@ -42,7 +42,7 @@ package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeRead
     /// What holds back the operations of a limit key.
     func limitKey(_ key: String, queue: String) async throws -> LimitKeyState
 
-    /// Why servers take no writes now; empty where they do, and where this user may not ask.
+    /// Why servers take no writes now; empty where they do, and where this user may not ask. Nodes of a cluster that are away are left out.
     func writeRefusals() async throws -> [WriteRefusal]
 
     /// Log lines of an operation from a line number on. Numbers start at 0 and go on growing while old lines are dropped.

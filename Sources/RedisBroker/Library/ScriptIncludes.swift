@@ -36,6 +36,7 @@ enum ScriptIncludes {
         case "enter_new": PackageResources.enter_new_lua
         case "enter_queue": PackageResources.enter_queue_lua
         case "erase": PackageResources.erase_lua
+        case "expire": PackageResources.expire_lua
         case "finish": PackageResources.finish_lua
         case "finish_cancelled": PackageResources.finish_cancelled_lua
         case "finish_well": PackageResources.finish_well_lua

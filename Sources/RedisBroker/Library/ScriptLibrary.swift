@@ -7,12 +7,12 @@ struct ScriptLibrary: Sendable {
 
     /// - Parameters:
     ///   - testClock: time is read from the key `{namespace/queue}:clock` instead of the server's clock.
-    ///   - edit: changes the assembled sources, for negative controls.
+    ///   - edit: changes the assembled sources, for negative controls. Constants have their names then.
     init(testClock: Bool = false, edit: (@Sendable (String) -> String)? = nil) {
         all = ScriptName.allCases.map { name in
             RedisScript(name: name.description) {
                 let source = ScriptAssembler(testClock: testClock).source(of: name)
-                return edit?(source) ?? source
+                return ScriptConstants.inline(edit?(source) ?? source)
             }
         }
     }

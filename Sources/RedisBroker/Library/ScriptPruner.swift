@@ -44,7 +44,7 @@ enum ScriptPruner {
 }
 
 extension ScriptPruner.Line {
-    fileprivate var isComment: Bool { starts(with: "--".utf8) }
+    var isComment: Bool { starts(with: "--".utf8) }
 
     fileprivate func ends(with text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
 
@@ -58,7 +58,7 @@ extension ScriptPruner.Line {
 
 extension ScriptPruner.Line {
     /// Of a constant in one line, which is called like THIS.
-    fileprivate var constantName: ScriptPruner.Line? {
+    var constantName: ScriptPruner.Line? {
         let beginning = "local "
         guard starts(with: beginning.utf8), !ends(with: "{"), !ends(with: "(") else { return nil }
         let name = dropFirst(beginning.utf8.count).prefix { $0.isOfWord }
@@ -72,7 +72,7 @@ extension ScriptPruner.Line {
 
 extension UInt8 {
     /// Of a name in Lua.
-    fileprivate var isOfWord: Bool {
+    var isOfWord: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true

@@ -24,7 +24,7 @@ end
 
 for i = 2, #ARGV do
   local head = head_of(ARGV[i])
-  states[i - 1] = head and state_of(head) or '0'
+  states[i - 1] = head and shown_state_of(head) or '0'
   if head then
     if not TERMINAL[states[i - 1]] then wait_for(ARGV[i]) end
     call('ZADD', awaited, now, ARGV[i])

@@ -60,6 +60,11 @@ add_minute(counts)
 local course = about[3] or ''
 if course ~= '' and find(course, 'running ', 1, true) ~= 1 then drop_timer(worker) end
 
+local function is_due(place)
+  local first = call('ZRANGE', PREFIX .. place, 0, 0, 'WITHSCORES')[2]
+  return first and tonumber(first) <= now
+end
+
 local paused = m[3] == '1' and (not m[4] or tonumber(m[4]) > now)
 local startable = 0
 if not paused then
@@ -67,8 +72,7 @@ if not paused then
     if call('EXISTS', PREFIX .. 'lane:' .. lane) == 1 then startable = 1 end
   end
   for _, place in ipairs({ 'scheduled', 'retrying', 'expiring' }) do
-    local first = call('ZRANGE', PREFIX .. place, 0, 0, 'WITHSCORES')[2]
-    if first and tonumber(first) <= now then startable = 1 end
+    if is_due(place) then startable = 1 end
   end
 end
 
@@ -104,7 +108,7 @@ end
 local lapsed = floor_at < now and #call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%d', now), 'LIMIT', 0, 1) > 0
 local ask_at = call('ZRANGE', ASKING, 0, 0, 'WITHSCORES')[2]
 local is_ask_due = ask_at and tonumber(ask_at) <= now
-local sweep = (lapsed or is_ask_due or call('EXISTS', PREFIX .. 'batches', OUTBOX, OUTBOXES) > 0) and 1 or 0
+local sweep = (lapsed or is_ask_due or is_due('expiring') or call('EXISTS', PREFIX .. 'batches', OUTBOX, OUTBOXES) > 0) and 1 or 0
 local newest, names = m[6] or '0', ''
 if newest ~= ARGV[6] then names = concat(call('ZRANGE', PREFIX .. 'unhandled', 0, -1), ' ') end
 local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0', newest, names, course,

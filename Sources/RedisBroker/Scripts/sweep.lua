@@ -1,4 +1,5 @@
--- One bounded step of what is left to do: a lapsed worker, a cancelled queue, or ends of which dependents have not heard.
+-- One bounded step of what is left to do: a lapsed worker, a cancelled queue, deadlines that no claim has noticed, or ends of which dependents have not
+-- heard.
 -- It hands back what one worker held (the oldest first, at most 200), or clears away at most 80 operations and about 256 KiB, or lets at most 100
 -- dependents hear.
 -- KEYS[1]  {namespace/queue}:meta
@@ -9,6 +10,7 @@
 -- include: recover
 -- include: clear_batch
 -- include: clear_outbox
+-- include: expire
 -- include: flush
 call('HDEL', META, '')
 -- Only a beat notices that Redis was away or its clock was set. A sweep that comes before it takes no worker for dead.
@@ -20,13 +22,15 @@ local function lapsed_worker()
   return call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%d', now), 'LIMIT', 0, 1)[1]
 end
 
+-- Where nothing is claimed, because the queue is paused or all slots are busy.
+local EXPIRED_AT_ONCE = 100
 local worker = lapsed_worker()
 local cleared = 0
 if worker then
   recover_all(worker)
 elseif call('EXISTS', PREFIX .. 'batches') == 1 then
   cleared = clear_batch()
-else
+elseif expire_due(EXPIRED_AT_ONCE) == 0 then
   clear_outbox()
 end
 flush()

@@ -26,6 +26,16 @@ extension RedisLink {
             .get()
     }
 
+    /// Those that are connected. Waits for the first try to reach each, and no longer.
+    package func connectedParts() async throws -> [RedisPart] {
+        var connected: [RedisPart] = []
+        for part in try await parts() {
+            guard let slot = part.slot else { return [part] }
+            if try await eventLoop.flatSubmit({ self.absence(of: slot) }).get() == nil { connected.append(part) }
+        }
+        return connected
+    }
+
     /// Finds the server that a mark identifies, and the server after it in slot order. The next is nil after the last server.
     package func part(_ mark: String) async throws -> (part: RedisPart, next: RedisPart?) {
         guard let slot = UInt16(mark) else { return (RedisPart(name: nil, slot: nil), nil) }

@@ -1,6 +1,6 @@
 -- Moves what is due to the tails of the lanes, and ends what was not started in time; all bounded.
 -- include: limits
--- include: finish
+-- include: expire
 -- include: enter_queue
 -- include: leave_waiting
 -- include: limit_keys
@@ -32,26 +32,17 @@ local function promote()
     return #ids
   end
 
-  local function expire_due(limit)
-    local ids = take_due('expiring', limit)
-    for i = 1, #ids do
-      local id = ids[i]
-      -- A limit key whose next start is back; else an id.
-      local key = string.match(id, '^%*(.+)$')
-      if key then limits_of_keys().touch(key) end
-      local head = not key and head_of(id)
-      local state = head and stored_state_of(head)
-      if state and find('rsub', state, 1, true) then
-        leave_waiting(id, head)
-        if state == 's' then firsts.scheduled = nil end
-        finish_waiting(id, head, 'e')
-      end
-    end
+  local function expire_those_due(limit)
+    local first = first_of('expiring')
+    if not first or first > now then return end
+    local _, was_scheduled = expire_due(limit)
+    firsts.expiring = nil
+    if was_scheduled then firsts.scheduled = nil end
   end
 
   local promoted = promote_from('scheduled', 's', PROMOTE_LIMIT)
   promoted = promoted + promote_from('retrying', 't', max(PROMOTE_LEAST, PROMOTE_LIMIT - promoted))
-  expire_due(max(PROMOTE_LEAST, PROMOTE_LIMIT - promoted))
+  expire_those_due(max(PROMOTE_LEAST, PROMOTE_LIMIT - promoted))
 end
 
 -- The instant of the next thing to promote, or nil.

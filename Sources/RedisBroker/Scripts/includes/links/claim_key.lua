@@ -1,15 +1,27 @@
 -- A new operation with a unique key: it gets the key, waits for it, or is not enqueued because another one has it.
 -- include: behind
 -- include: cancel_one
+-- include: expire
+-- include: pass_keys
 local SUPERSEDED_AT_ONCE = 100
 
+-- Whether it waits beyond its deadline, and has ended by this.
+local function has_expired(id, head)
+  local deadline = head and deadline_of(head)
+  return deadline and deadline <= now and find('rsb', state_of(head), 1, true) and expire(id, head) ~= nil
+end
+
 -- Who has a key: its id, its state (also f: a fresh result, and !: its body may still run after a forced cancel), its head; nil = it is free. A holder
--- that has ended or has no record frees it.
+-- that has ended or has no record frees it; one that waits beyond its deadline ends, and the next one has it.
 local function holder_of(key)
   local id, rest = read_holder(key)
   if not id then return nil end
   if rest == '' then
     local head = head_of(id)
+    if has_expired(id, head) then
+      pass_keys()
+      return holder_of(key)
+    end
     local state = head and state_of(head)
     return state and find('rstbx', state, 1, true) and id, state, head
   end
@@ -52,6 +64,7 @@ end
 local function last_behind(key)
   local last = call('ZREVRANGE', behind_key(key), 0, 0)[1]
   local head = last and head_of(last)
+  if has_expired(last, head) then return last_behind(key) end
   return head and state_of(head) == 'b' and last
 end
 

@@ -59,7 +59,7 @@ local function detail(id, is_sought)
   if not record or #record < HEAD then return {} end
   read = read + #record
   if is_sought and not is_sought(record) then return nil, record end
-  local state = state_of(record)
+  local state = shown_state_of(record)
   local extras = call('HGETALL', extras_key(id))
   local stored = stored_state_of(record)
   if stored == 'u' then

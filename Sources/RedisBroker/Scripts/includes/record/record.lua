@@ -55,3 +55,9 @@ local function state_of(head)
   if find('rstub', state, 1, true) and is_in_batch(head) then return 'c' end
   return state == 'u' and 'r' or state
 end
+
+-- For those who read: what waits beyond its deadline never starts, and ends with the next claim or sweep.
+local function shown_state_of(head)
+  local state, deadline = state_of(head), deadline_of(head)
+  return deadline and deadline <= now and find('rsb', state, 1, true) and 'e' or state
+end

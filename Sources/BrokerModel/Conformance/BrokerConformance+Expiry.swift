@@ -1,0 +1,47 @@
+import Operations
+
+// What waits beyond its deadline has ended, whoever looks first, also where nothing is claimed.
+extension BrokerConformance {
+    static let expiring: [ConformanceCheck] = [
+        ConformanceCheck("What waits beyond its deadline is shown as expired at once, and its key is free") { bench in
+            let first = bench.unique("key", .join, expires: 1000)
+            try bench.expect(try await bench.broker.enqueue([first], queue: bench.queue), [.created], "the first")
+            try await bench.advance(.milliseconds(1000))
+            try await bench.expectState(first.id, .expired)
+            let awaited = try await bench.broker.awaitEnd(of: [first.id], queue: bench.queue, timeout: .zero)
+            try bench.expect(awaited, [.expired], "those who wait for it hear so")
+            let second = try await bench.enqueueNew("key", .join)
+            try await bench.expectState(first.id, .expired)
+            try await bench.expectState(second, .ready)
+            try bench.expect(try await bench.claim(try bench.worker(), 9).operations.map(\.id), [second], "the claim")
+        },
+        ConformanceCheck("What stands behind an expired holder has its key next; an expired one there is not joined") {
+            bench in
+            let holder = bench.unique("key", .enqueue, expires: 1000)
+            let next = bench.unique("key", .enqueue, expires: 5000)
+            let last = bench.unique("key", .enqueue, expires: 1000)
+            let outcomes = try await bench.broker.enqueue([holder, next, last], queue: bench.queue)
+            try bench.expect(outcomes, [.created, .created, .created], "the outcomes")
+            try await bench.advance(.milliseconds(1000))
+            try bench.expect(try await bench.enqueue("key", .join).outcome, .taken(by: next.id), "the next one has it")
+            try await bench.expectState(next.id, .ready)
+            try await bench.expectState(last.id, .expired)
+        },
+        ConformanceCheck("In a paused queue a sweep ends what has expired, and with it its group") { bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let links = OperationLinks(groups: [group])
+            let member = NewOperation(expiresMilliseconds: 1000, envelope: BrokerBench.envelope(), links: links)
+            try bench.expect(try await bench.broker.enqueue([member], queue: bench.queue), [.created], "the member")
+            try await bench.close(group)
+            try await bench.broker.setPaused(.pause(by: "ann"), queue: bench.queue)
+            try bench.expect(try bench.beat(worker).sweepDue, false, "nothing is overdue")
+            try await bench.advance(.milliseconds(1000))
+            try bench.expect(try bench.beat(worker).sweepDue, true, "a sweep is due")
+            while try await bench.broker.sweep(queue: bench.queue).more {}
+            try await bench.expectState(member.id, .expired)
+            try await bench.expectState(group, .dead)
+            try bench.expect(try bench.beat(worker).sweepDue, false, "nothing is left")
+        },
+    ]
+}
