@@ -252,7 +252,11 @@ extension AuditPlace {
     fileprivate init?(ofKey text: String) {
         let words = text.split(separator: ":", maxSplits: 1).map(String.init)
         guard words.count == 2 else { return nil }
-        self = words[0] == "keyed" ? .keyed(words[1]) : .running(key: words[1])
+        switch words[0] {
+        case "keyed": self = .keyed(words[1])
+        case "next": self = .next(words[1])
+        default: self = .running(key: words[1])
+        }
     }
 }
 

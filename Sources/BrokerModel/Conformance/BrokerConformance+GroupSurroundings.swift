@@ -174,6 +174,44 @@ extension BrokerConformance {
             _ = await bench.broker.carryEnds(of: other)
             try await bench.expectState(group, .finished)
         },
+        ConformanceCheck(
+            "A retry of a member in another queue opens its groups there before it returns, and those around them"
+        ) {
+            bench in
+            let there = BrokerBench(bench.broker, queue: BrokerBench.otherQueue) { try await bench.advance($0) }
+            let worker = try there.worker()
+            let outer = try await there.group()
+            var links = OperationLinks(group: GroupTerms(ifAbandoned: .close, leaseMilliseconds: 60_000))
+            links.tells = [there.queue]
+            let group = NewOperation(envelope: BrokerBench.envelope(), links: links)
+            let member = NewOperation(envelope: BrokerBench.envelope(), links: OperationLinks(tells: [bench.queue]))
+            func announce(_ name: DependencyName, to group: OperationID, in home: BrokerBench) async throws {
+                let change = NeedsChange(group, added: OperationLinks(members: [name]))
+                _ = try await home.broker.change(change, by: "ann", queue: home.queue)
+                try await home.close(group)
+            }
+            _ = try await bench.broker.enqueue([group], queue: bench.queue)
+            try await announce(DependencyName(group.id, queue: bench.queue), to: outer, in: there)
+            _ = try await there.broker.enqueue([member], queue: there.queue)
+            try await announce(DependencyName(member.id, queue: there.queue), to: group.id, in: bench)
+            func carryEnds() async throws {
+                for queue in [there.queue, bench.queue] {
+                    if let error = await bench.broker.carryEnds(of: queue).failure { throw error }
+                }
+            }
+            _ = try await there.fail(try await there.claimOne(worker), worker, .dead)
+            try await carryEnds()
+            try await bench.expectState(group.id, .dead)
+            try await there.expectState(outer, .dead)
+            let outcomes = try await bench.broker.retryWithMembers([outer], by: "ann", queue: there.queue)
+            try bench.expect(outcomes, [.done], "the outcome")
+            try await bench.expectState(group.id, .blocked)
+            try await there.expectState(outer, .blocked)
+            _ = try await there.complete(try await there.claimOne(worker), worker)
+            try await carryEnds()
+            try await bench.expectState(group.id, .finished)
+            try await there.expectState(outer, .finished)
+        },
         ConformanceCheck("A member whose producer died before its enqueue counts as removed after 10 minutes") {
             bench in
             let group = try await bench.group()

@@ -39,7 +39,7 @@ extension QueueModel {
     mutating func enter(_ id: OperationID, group: OperationID) {
         openGroupAgain(group)
         renewGroup(group)
-        waitAgain(group, for: id)
+        waitAgain(group, for: DependencyName(id))
         note(group: group, of: id)
         dependencies.insert(id)
         let sequence = operations[id]?.record.header.sequence ?? 0
@@ -47,9 +47,9 @@ extension QueueModel {
     }
 
     /// A need of a group is met no more: its member is there anew, or is tried again.
-    private mutating func waitAgain(_ group: OperationID, for id: OperationID) {
-        let before = needs[group]?[DependencyName(id)]
-        needs[group, default: [:]][DependencyName(id)] = Need(policy: .member, end: nil)
+    private mutating func waitAgain(_ group: OperationID, for name: DependencyName) {
+        let before = needs[group]?[name]
+        needs[group, default: [:]][name] = Need(policy: .member, end: nil)
         if let end = before?.end { noteMemberEnd(of: group, before: end, .finished) }
     }
 
@@ -60,7 +60,19 @@ extension QueueModel {
                 takesMembers(group)
             else { continue }
             openGroupAgain(group)
-            waitAgain(group, for: id)
+            waitAgain(group, for: DependencyName(id))
+        }
+    }
+
+    /// The same of one in another queue: its first 100 dependents.
+    private static let dependentsTold = 100
+    mutating func waitForRemote(_ name: DependencyName) {
+        for group in (dependents[name]?.entries ?? []).prefix(Self.dependentsTold).map(\.id) {
+            guard let need = needs[group]?[name], need.policy == .member, need.end != nil, takesMembers(group) else {
+                continue
+            }
+            openGroupAgain(group)
+            waitAgain(group, for: name)
         }
     }
 

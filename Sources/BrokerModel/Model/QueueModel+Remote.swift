@@ -103,8 +103,23 @@ extension QueueModel {
             if isLast, end == .finished, !state.result.isEmpty, state.result.count <= DependencyInput.shortResultBytes {
                 remote[name]?.result = state.result
             }
-            if let end { noteEnded(name, last, end) }
+            if state.status == .live, end != .finished, state.sequence > last {
+                noteLive(name, sequence: state.sequence, hadEnded: end != nil)
+            } else if let end {
+                noteEnded(name, last, end)
+            }
         }
+    }
+
+    /// It has not ended since it got this sequence, so no end before counts, also one that is still on its way. If it had ended before, it is tried
+    /// again, and its groups wait for it.
+    private mutating func noteLive(_ name: DependencyName, sequence: Int64, hadEnded: Bool) {
+        remote[name]?.sequence = sequence - 1
+        guard hadEnded else { return }
+        remote[name]?.end = nil
+        remote[name]?.result = []
+        askSoon(name)
+        waitForRemote(name)
     }
 
     /// A retry: what it needs in other queues may have ended without a message that got here.

@@ -72,6 +72,8 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
     case unhandled(String)
     /// What waits in no lane because of a limit key: the number of cancels of the whole queue, and the key.
     case keyed(String)
+    /// What stands in a lane for its limit key: the same.
+    case next(String)
     /// What a limit key counts as running.
     case running(key: String)
     case scheduled, retrying, blocked, expiring
@@ -90,6 +92,7 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
         case .lane(let number): "lane:\(number)"
         case .unhandled(let number): "unhandled:\(number)"
         case .keyed(let place): "keyed:\(place)"
+        case .next(let place): "next:\(place)"
         case .running(let key): "running:\(key)"
         case .scheduled: "scheduled"
         case .retrying: "retrying"

@@ -48,7 +48,7 @@ extension OperationCancelling where Self: EdgeReading {
 
 extension OperatorBroker {
     /// Retries operations, and of groups that are dead or have not ended, and were not cancelled, all members that have ended without
-    /// finishing, also of groups in these.
+    /// finishing, also of groups in these. Before this returns, the groups of what is tried again wait for it, in whatever queues they are.
     ///
     /// - Returns: one outcome for each operation, in order. For a group it is `done` if a member of it is tried again.
     package func retryWithMembers(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
@@ -63,6 +63,7 @@ extension OperatorBroker {
         _ seen: inout Set<DependencyName>
     ) async throws -> [ChangeOutcome] {
         var outcomes = try await retry(ids, by: by, queue: queue)
+        try await tellGroups(of: zip(ids, outcomes).filter { $1 == .done }.map(\.0), queue: queue)
         let refused = outcomes.indices.filter { [.refused(.dead), .refused(.blocked)].contains(outcomes[$0]) }
         let details = try await allDetails(refused.map { ids[$0] }, queue: queue)
         for (place, detail) in zip(refused, details) where detail?.isGroup == true && detail?.cancel == nil {
@@ -92,5 +93,44 @@ extension OperatorBroker {
             }
         }
         return hasRetried
+    }
+}
+
+// MARK: - Groups of what is tried again
+
+extension OperatorBroker {
+    private static var dependentsTold: Int { 100 }
+
+    /// Lets groups in other queues wait again for operations that are tried again, and for groups that wait again by this.
+    private func tellGroups(of ids: [OperationID], queue: String) async throws {
+        var retried = ids.map { DependencyName($0, queue: queue) }
+        var seen = Set(retried)
+        var isFirst = true
+        while !retried.isEmpty {
+            var groups: [DependencyName] = []
+            for (home, names) in Dictionary(grouping: retried, by: { $0.queue ?? queue }) {
+                let details = try await allDetails(names.map(\.id), queue: home).compactMap { $0 }
+                for detail in details where isFirst || detail.isGroup && detail.state == .blocked {
+                    groups += try await tellDependents(of: detail)
+                }
+            }
+            retried = groups.filter { seen.insert($0).inserted }
+            isFirst = false
+        }
+    }
+
+    /// - Returns: what depends on it.
+    private func tellDependents(of detail: OperationDetail) async throws -> [DependencyName] {
+        let (links, home) = (detail.links, detail.queue)
+        guard links.dependentCount > 0 || !links.dependentQueues.isEmpty else { return [] }
+        for other in links.dependentQueues {
+            // What cannot be told now hears with the next end.
+            do {
+                try await resolve(try await link([detail.id], in: home, from: other), of: home, queue: other)
+            } catch let error as OperationsError where [.unavailable, .denied].contains(error.code) {}
+        }
+        return try await edges(.dependents, of: detail.id, limit: Self.dependentsTold, queue: home).map {
+            DependencyName($0.id, queue: $0.queue ?? home)
+        }
     }
 }

@@ -100,7 +100,7 @@ extension MonitorBroker {
 }
 
 /// What an operator needs: it reads, and changes what is in queues.
-package protocol OperatorBroker: MonitorBroker, ScheduleChanging, OperationCancelling {
+package protocol OperatorBroker: MonitorBroker, ScheduleChanging, OperationCancelling, LinkingBroker {
     /// Cancels everything that is in the queue at this moment, in constant time.
     ///
     /// - Returns: how many were waiting, and how many run and were asked to stop.

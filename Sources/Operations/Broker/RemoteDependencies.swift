@@ -85,6 +85,9 @@ package protocol LinkingBroker: Sendable {
     ///   - dependentQueue: the queue of what is to depend on them.
     /// - Returns: how each of them stands.
     func link(_ ids: [OperationID], in queue: String, from dependentQueue: String) async throws -> [RemoteState]
+
+    /// Tells a queue how operations of another one stand.
+    func resolve(_ states: [RemoteState], of source: String, queue: String) async throws
 }
 
 /// Carries ends from queue to queue. Each step may be repeated, and may be the last that its caller does: another one goes on.
@@ -93,9 +96,6 @@ package protocol RelayingBroker: LinkingBroker, OperationCancelling, EdgeReading
     ///
     /// - Returns: nil = there are none, or others have taken them.
     func relay(queue: String) async throws -> Relay?
-
-    /// Tells a queue how operations of another one stand.
-    func resolve(_ states: [RemoteState], of source: String, queue: String) async throws
 
     /// Takes ends out of which the other queue has heard.
     ///

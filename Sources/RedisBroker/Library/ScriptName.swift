@@ -89,7 +89,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .link: Entry("link", { PackageResources.link_lua }, .producer, .worker, .operator)
         case .relay: Entry("relay", { PackageResources.relay_lua }, .worker)
         case .relayed: Entry("relayed", { PackageResources.relayed_lua }, .worker)
-        case .resolve: Entry("resolve", { PackageResources.resolve_lua }, .worker)
+        case .resolve: Entry("resolve", { PackageResources.resolve_lua }, .producer, .worker, .operator)
         case .ask: Entry("ask", { PackageResources.ask_lua }, .worker)
         case .beat: Entry("beat", { PackageResources.beat_lua }, .worker)
         case .reconcile: Entry("reconcile", { PackageResources.reconcile_lua }, .worker)

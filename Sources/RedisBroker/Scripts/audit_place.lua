@@ -1,16 +1,19 @@
 -- Checks a part of one place of a queue: every operation in it has a record that says so.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  codes of findings to fix, each in blanks
--- ARGV[2]  lane:N | unhandled:N | keyed:N:KEY | running:KEY | scheduled | retrying | blocked | expiring | ended:S | inflight:WORKER | cancelling:WORKER | batch:N
+-- ARGV[2]  lane:N | unhandled:N | keyed:N:KEY | next:N:KEY | running:KEY | scheduled | retrying | blocked | expiring | ended:S | inflight:WORKER | cancelling:WORKER | batch:N
 -- ARGV[3]  cursor, 0 = the beginning  ARGV[4] about so many at once, at most 500
--- Output   cursor of the rest (0 = none), number looked at, number of stale references, findings, then of lanes and keyed the operations that are ready there
--- Events   none; it changes only what it is told to fix
+-- Output   cursor of the rest (0 = none), number looked at, number of stale references, findings, then of lanes the operations that are ready there
+-- Events   r for each that waited for a unique key whose holder is gone, and can start; it changes only what it is told to fix
 -- Lanes are read from their tails: what is pushed or popped meanwhile makes no element slip through.
 -- include: base
 -- include: record
 -- include: linked_header
 -- include: audit
 -- include: limit_key_names
+-- include: limit_keys
+-- include: pass_keys
+-- include: flush
 local place, cursor, limit = ARGV[2], ARGV[3], min(tonumber(ARGV[4]), 500)
 local kind, about = string.match(place, '^(%a+):?(.*)$')
 local key = PREFIX .. place
@@ -64,18 +67,28 @@ local function walk_lane()
   return format('%d', position)
 end
 
+-- Others of its limit key, or those behind it at a unique key, go on.
+local function leave_key_places(member)
+  call('ZREM', key, member)
+  limits_of_keys().touch(string.match(about, '^%d+:(.*)$'))
+end
+
+local function pass_key(name, holder)
+  note_freed(name, holder)
+  pass_keys()
+end
+
 -- Of sorted sets by state: the record must say the same.
 local function check_member(id, state)
   local head = head_of(id)
   if not head then
-    finding('noRecord', id, 'in ' .. place .. ', but it has no record', 'take it out: what it was to do is gone', { zrem, key, id })
+    finding('noRecord', id, 'in ' .. place .. ', but it has no record', 'take it out: what it was to do is gone',
+      (kind == 'keyed' or kind == 'next') and { leave_key_places, id } or { zrem, key, id })
     return
   end
   local stored = stored_state_of(head)
   if stored ~= state then
     finding('twice', id, 'in ' .. place .. ', but its record says ' .. name_of(stored), 'take it out of ' .. place, { zrem, key, id })
-  elseif kind == 'keyed' then
-    live[#live + 1] = id
   elseif stored == 'u' and set_number_of(head) ~= about then
     finding('twice', id, 'in ' .. place .. ', but its record names another set', 'take it out of ' .. place, { zrem, key, id })
   end
@@ -188,7 +201,7 @@ local function check_unique(name, holder)
   local waiting = call('ZCARD', PREFIX .. 'behind:' .. name)
   finding(waiting > 0 and 'lost' or 'leftover', name, 'a unique key that ' .. id .. ' has, which '
     .. (state and 'is ' .. name_of(state) or 'has no record') .. (waiting > 0 and format('; %d wait for it', waiting) or ''),
-    'free the key', { hdel, key, name })
+    waiting > 0 and 'give it to the next one' or 'free the key', { pass_key, name, id })
 end
 
 local function walk_unique()
@@ -205,6 +218,7 @@ local WALKS = { unique = walk_unique, lane = walk_lane, inflight = walk_held, ca
 local rest = (WALKS[kind] or walk_set)()
 check_counter('sequence', highest_sequence)
 check_counter('fence', highest_fence)
+flush()
 local reply = { rest, looked, stale, findings }
 for i = 1, #live do reply[i + 4] = live[i] end
 return reply

@@ -70,6 +70,7 @@ local function check_keys()
     local waiting, standing = call('ZCARD', waiting_of_key(key)), call('ZCARD', next_of_key(key))
     all = all + waiting
     key_places[#key_places + 1] = waiting_place_of_key(key)
+    key_places[#key_places + 1] = next_place_of_key(key)
     key_places[#key_places + 1] = 'running:' .. key
     check_turn(key, waiting, standing)
     if waiting + standing ~= tonumber(keys[i + 1]) then
@@ -108,6 +109,10 @@ end
 if call('ZCARD', PREFIX .. 'keyed') <= 1000 and total('keyed') ~= keyed_count then
   finding('counter', 'keyed', format('the counter says %d, the sets of all limit keys hold %d', total('keyed'), keyed_count),
     'correct it', correct('keyed', total('keyed'), keyed_count))
+end
+if total('missing') > 0 then
+  finding('missing', m.missing or '', format('operations had no record when their turn came: %d, this one was the last', total('missing')),
+    'forget them', { hset, TOTALS, 'missing', '0' })
 end
 local stale = total('stale')
 if stale < 0 or stale > ready then

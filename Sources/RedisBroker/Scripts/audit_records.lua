@@ -11,6 +11,7 @@
 -- include: enter_queue
 -- include: remote
 -- include: outboxes
+-- include: finish
 -- include: flush
 local ready = {}
 
@@ -75,12 +76,19 @@ local function check_remote_need(id, name)
   end
 end
 
+-- What waits for it goes on as its policy says. The sequence is higher than the last of which they have heard.
+local function note_gone(dependency, id)
+  call('ZADD', dependents_key(dependency), 'NX', '0', id)
+  add('notEnqueued', 1)
+  note_ended_dependency(dependency, call('HINCRBY', META, 'sequence', 1), 'm')
+end
+
 -- What it waits for has a record, knows of it, and will say how it ends.
 local function check_need(id, dependency)
   if is_remote(dependency) then return check_remote_need(id, dependency) end
   local head = head_of(dependency)
   if not head then
-    finding('lost', id, 'it needs ' .. dependency .. ', which has no record: release or cancel it')
+    finding('lost', id, 'it needs ' .. dependency .. ', which has no record', 'count that as its removal', { note_gone, dependency, id })
     return
   end
   local told = tonumber(call('ZSCORE', dependents_key(dependency), id) or -1)

@@ -2,14 +2,25 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  the other queue  ARGV[2…] of each id, sequence, state (as `link` answers) and its result, '' = it has none, or a long one
 -- Output   1
--- Events   c for each dependent that is cancelled, r or s for each that can start
+-- Events   c for each dependent that is cancelled, r or s for each that can start, b for each dead group of which a member is tried again
 -- include: base
 -- include: finish
 -- include: remote
+-- include: members
 -- include: flush
 local DEPENDENTS = 100
 
 if not is_queue_name(ARGV[1]) or #ARGV > 1 + 4 * BATCH then return redis.error_reply('ERR sluice: resolve takes the name of a queue and at most 500 operations') end
+-- It has not ended since it got this sequence, so no end before counts, also one that is still on its way. If it had ended before, it is tried again,
+-- and its groups wait for it.
+local function note_live(name, sequence, ended)
+  call('HSET', remote_key(name), 'sequence', format('%.0f', sequence - 1))
+  if not ended then return end
+  call('HDEL', remote_key(name), 'state', 'result')
+  ask_soon(name)
+  group_members().wait_for_remote(name)
+end
+
 call('HDEL', META, '')
 left_to_resolve = DEPENDENTS
 for i = 2, #ARGV, 4 do
@@ -18,7 +29,11 @@ for i = 2, #ARGV, 4 do
   local last, ended, is_new = hear_of(name, sequence, ARGV[i + 2])
   local is_last = is_new or sequence == last
   if is_last and ended == 'f' and ARGV[i + 3] ~= '' and #ARGV[i + 3] <= INPUT_BYTES then call('HSET', remote_key(name), 'result', ARGV[i + 3]) end
-  if ended then note_ended_dependency(name, last, ended) end
+  if ARGV[i + 2] == '-' and ended ~= 'f' and sequence > last then
+    note_live(name, sequence, ended)
+  elseif ended then
+    note_ended_dependency(name, last, ended)
+  end
 end
 flush()
 return 1

@@ -63,5 +63,6 @@ struct Diagnosis: Sendable, Equatable {
     /// All other findings of scripts are errors.
     private static let severities: [String: Severity] = [
         "leftover": .warning, "clockBack": .warning, "wake": .note, "unregistered": .warning,
+        "missing": .warning,
     ]
 }

@@ -23,7 +23,8 @@ end
 -- Returns the record to hand out, or nil. Every new string costs time for each of its bytes, so nothing is cut out of it here.
 local function admit_tracked(element, record, intents)
   if not record or not is_ready(record) or (find(record, element, 1, true) ~= 1 and not is_linked_since(record, element)) then
-    add('stale', -1)
+    local is_missing = not record and has_limit_key(element) and limits_of_keys().leave_missing(id_of(element))
+    if not is_missing then add('stale', -1) end
     return nil
   end
   if has_limit_key(record) then limits_of_keys().leave(id_of(element)) end

@@ -86,6 +86,18 @@ local function limits_of_keys()
     limit_keys.has_parked = true
   end
 
+  local function count_ready(key, n)
+    if tonumber(call('ZINCRBY', PREFIX .. 'keyed', format('%d', n), key)) <= 0 then call('ZREM', PREFIX .. 'keyed', key) end
+  end
+
+  -- Its record is gone, by an eviction or a hand. It counts as removed, and holds up no other one of its key.
+  local function note_missing(key, id)
+    count_ready(key, -1)
+    add('removed', 1)
+    add('missing', 1)
+    call('HSET', META, 'missing', id)
+  end
+
   local function move_next(key)
     local limit = limit_of(key)
     local room = room_of(key, limit)
@@ -93,15 +105,22 @@ local function limits_of_keys()
     if room <= 0 and best[key] and put_back(key, best[key]) then room = 1 end
     best[key] = nil
     local moved = room > 0 and call('ZPOPMIN', waiting_set(key), format('%d', room)) or {}
+    local is_missing = false
     for i = 1, #moved, 2 do
       local header = read_header(record_key(moved[i]))
-      call('ZADD', next_set(key), moved[i + 1], moved[i])
-      call('RPUSH', PREFIX .. 'lane:' .. lane_of(header), header)
+      if header == '' then
+        note_missing(key, moved[i])
+        is_missing = true
+      else
+        call('ZADD', next_set(key), moved[i + 1], moved[i])
+        call('RPUSH', PREFIX .. 'lane:' .. lane_of(header), header)
+      end
     end
     if limit.rate then park(key, limit) end
     if #moved == 0 then return end
     add('keyed', -#moved / 2)
     has_moved = true
+    if is_missing then limit_keys.touch(key) end
   end
 
   -- Makes way for the next ones of each key that something has changed in. A claim calls it before it takes from lanes.
@@ -142,10 +161,6 @@ local function limits_of_keys()
     is_at_end = true
   end
 
-  local function count_ready(key, n)
-    if tonumber(call('ZINCRBY', PREFIX .. 'keyed', format('%d', n), key)) <= 0 then call('ZREM', PREFIX .. 'keyed', key) end
-  end
-
   -- It becomes ready. False = it has no key, and goes to its lane.
   function limit_keys.enter(id, header)
     local key = key_of(id)
@@ -168,6 +183,20 @@ local function limits_of_keys()
     if call('ZREM', next_set(key), id) == 1 or call('ZREM', waiting_set(key), id) == 0 then return false end
     add('keyed', -1)
     return true
+  end
+
+  -- A reference to it was in a lane, and its record is gone: if it stood there for its key, the next one of the key does. Returns whether it did. Its key
+  -- may be unknown by now; then the first 1,000 keys are looked at.
+  function limit_keys.leave_missing(id)
+    local keys = key_of(id) and { key_of(id) } or call('ZRANGE', PREFIX .. 'keyed', '0', '999')
+    for i = 1, #keys do
+      if call('ZREM', next_set(keys[i]), id) == 1 then
+        note_missing(keys[i], id)
+        limit_keys.touch(keys[i])
+        return true
+      end
+    end
+    return false
   end
 
   local function use_starts_of(key, rate, n)

@@ -22,6 +22,12 @@ local function holder_of(key)
       pass_keys()
       return holder_of(key)
     end
+    -- Its record is gone: those that wait come first.
+    if not head and #behind(key, '1') > 0 then
+      note_freed(key, id)
+      pass_keys()
+      return holder_of(key)
+    end
     local state = head and state_of(head)
     return state and find('rstbx', state, 1, true) and id, state, head
   end

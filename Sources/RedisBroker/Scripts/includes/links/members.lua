@@ -97,6 +97,17 @@ local function group_members()
     end
   end
 
+  -- The same of one in another queue: its first 100 dependents.
+  function members.wait_for_remote(name)
+    for _, group in ipairs(call('ZRANGE', dependents_key(name), '0', '99')) do
+      local head, policy, before = head_of(group), read_need(call('HGET', needs_key(group), name))
+      if head and policy == 'member' and is_end(before) and members.may_enter(group, head) then
+        members.open_again(group, head)
+        wait_again(group, name, before)
+      end
+    end
+  end
+
   function members.close(id)
     if call('HDEL', needs_key(id), OPEN) == 0 then return end
     call('HINCRBY', extras_key(id), 'unmet', '-1')

@@ -26,6 +26,11 @@ end
 local function give_next(key)
   local following = behind(key, '1')[1]
   if not following then return false end
+  -- Its record is gone, by an eviction or a hand.
+  if not head_of(following) then
+    call('ZREM', behind_key(key), following)
+    return give_next(key)
+  end
   call('HSET', UNIQUE, key, following)
   call('ZREM', behind_key(key), following)
   call('HDEL', extras_key(following), 'turn')

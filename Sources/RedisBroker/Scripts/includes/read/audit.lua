@@ -22,7 +22,7 @@ end
 
 local function is_id(text) return #text == 26 and not find(text, '[^0-9A-Z]') end
 local function is_header(text) return #text == 64 and not find(text, '[^0-9A-Za-z]') end
-local STATE_OF = { scheduled = 's', retrying = 't', blocked = 'b', unhandled = 'u', keyed = 'r' }
+local STATE_OF = { scheduled = 's', retrying = 't', blocked = 'b', unhandled = 'u', keyed = 'r', next = 'r' }
 local NAMES = {
   r = 'ready', u = 'unhandled', s = 'scheduled', t = 'retrying', b = 'blocked', x = 'executing', f = 'finished', d = 'dead', c = 'cancelled',
   e = 'expired',

@@ -1,0 +1,116 @@
+import Operations
+import RedisClient
+import TestSupport
+import Testing
+
+@testable import RedisBroker
+@testable import BrokerModel
+
+/// A record may be gone because Redis has evicted it, or because a hand has deleted it.
+@Suite("An operation whose record is gone", .timeLimit(.minutes(60)))
+struct MissingRecordTests {
+    private let queue = "bench"
+
+    private func lose(_ id: OperationID, of broker: ClockedBroker, withExtras: Bool = false) throws {
+        var command = RedisCommand("DEL", broker.prefix + id.description)
+        if withExtras { command.append(broker.prefix + "x:" + id.description) }
+        try TestServer.shared.ask(command)[0].expectSuccess()
+    }
+
+    private func on(_ body: (ClockedBroker, BrokerBench) async throws -> Void) async throws {
+        let broker = try await ClockedBroker(queue: queue)
+        defer { broker.close() }
+        try await body(broker, BrokerBench(broker.redis) { try await broker.advance(by: $0) })
+    }
+
+    /// What `doctor --fix` does in a place, and with records.
+    private func fix(_ places: [AuditPlace], _ ids: [OperationID], _ broker: RedisBroker) async throws {
+        let codes: Set<String> = ["lost", "noRecord", "leftover"]
+        for place in places {
+            _ = try await broker.auditPlace(place, cursor: nil, limit: 100, queue: queue, fixing: codes)
+        }
+        _ = try await broker.auditRecords(ids.map(\.description), queue: queue, fixing: codes)
+    }
+
+    private func findings(_ broker: RedisBroker) async throws -> [AuditFinding] {
+        try await broker.auditQueue(queue, fixing: []).findings
+    }
+
+    @Test("holds up no other one of its limit key, in a lane or not", arguments: [1, 2], [false, true])
+    func limitKey(place: Int, withExtras: Bool) async throws {
+        try await on { broker, bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(3, key: "a")
+            // The first stands in a lane; once it has started, the second does.
+            if place == 2 { _ = try await bench.complete(bench.claimOne(worker), worker) }
+            try lose(ids[1], of: broker, withExtras: withExtras)
+            if place == 1 { _ = try await bench.complete(bench.claimOne(worker), worker) }
+            var left: [OperationID] = []
+            for _ in 0..<2 { left += try await bench.claim(worker, 9).operations.map(\.id) }
+            #expect(left == [ids[2]])
+            let found = try await findings(broker.redis)
+            #expect(found.map(\.code) == ["missing"], "\(found)")
+            #expect(found.first?.subject == ids[1].description)
+        }
+    }
+
+    @Test("is taken out of the places of its limit key by a fix, and the next one goes on")
+    func fixedLimitKey() async throws {
+        try await on { broker, bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(2, key: "a")
+            try lose(ids[0], of: broker)
+            try await fix([.next("0:a"), .keyed("0:a")], [], broker.redis)
+            #expect(try await bench.claim(worker, 9).operations.map(\.id) == [ids[1]])
+        }
+    }
+
+    @Test("waits for no unique key: the next one has it")
+    func behind() async throws {
+        try await on { broker, bench in
+            let worker = try bench.worker()
+            let ids = [
+                try await bench.enqueueNew("key", .enqueue), try await bench.enqueueNew("key", .enqueue),
+                try await bench.enqueueNew("key", .enqueue),
+            ]
+            try lose(ids[1], of: broker)
+            _ = try await bench.complete(bench.claimOne(worker), worker)
+            #expect(try await bench.claim(worker, 9).operations.map(\.id) == [ids[2]])
+        }
+    }
+
+    @Test("has no unique key: those that wait have it before one that comes, and after a fix")
+    func holder() async throws {
+        for isFixed in [false, true] {
+            try await on { broker, bench in
+                let worker = try bench.worker()
+                let first = try await bench.enqueueNew("key", .enqueue)
+                let second = try await bench.enqueueNew("key", .enqueue)
+                try lose(first, of: broker)
+                if isFixed {
+                    try await fix([.unique], [], broker.redis)
+                } else {
+                    _ = try await bench.enqueueNew("key", .enqueue)
+                }
+                #expect(try await bench.claim(worker, 9).operations.map(\.id) == [second])
+            }
+        }
+    }
+
+    @Test("counts as removed for what needs it, by a fix")
+    func needed() async throws {
+        try await on { broker, bench in
+            let worker = try bench.worker()
+            let needed = try await bench.enqueue()[0]
+            let links = [DependencyFailurePolicy.cancel, .run].map {
+                OperationLinks(after: [Dependency(needed, onFailure: $0)])
+            }
+            let waiting = links.map { NewOperation(envelope: BrokerBench.envelope(), links: $0) }
+            _ = try await bench.broker.enqueue(waiting, queue: queue)
+            try lose(needed, of: broker, withExtras: true)
+            try await fix([], waiting.map(\.id), broker.redis)
+            try await bench.expectState(waiting[0].id, .cancelled)
+            #expect(try await bench.claim(worker, 9).operations.map(\.id) == [waiting[1].id])
+        }
+    }
+}
