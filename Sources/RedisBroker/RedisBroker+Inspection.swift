@@ -61,9 +61,14 @@ extension RedisBroker {
         }
         let reply = try await read(.page, arguments).array ?? []
         let next = reply.first?.string ?? ""
+        let places = (reply.dropFirst(2).first?.array ?? []).map { $0.string ?? "" }
+        // One that cannot be read must not hide the others.
+        let rows = zip(reply.dropFirst(3), places).compactMap { row, place in
+            ((try? OperationDetail(row: row, queue: queue)) ?? nil).map { (detail: $0, place: place) }
+        }
         return OperationPage(
-            // One that cannot be read must not hide the others.
-            operations: reply.dropFirst(2).compactMap { row in (try? OperationDetail(row: row, queue: queue)) ?? nil },
+            operations: rows.map(\.detail),
+            places: rows.map(\.place),
             leftOut: reply.dropFirst().first?.int ?? 0,
             cursor: next.isEmpty ? nil : next
         )

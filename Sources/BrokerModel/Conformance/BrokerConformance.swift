@@ -16,7 +16,8 @@ package enum BrokerConformance {
         + limiting + rating + sharing + keyRating + uniqueness + dependencies + changedDependencies + remoteDependencies
         + grouping + children + expiring
         + runningAgain + remembering + scheduling
-        + settingAside + cancellingQueues + standing + operating + holding + editing + ending + reading + waiting
+        + settingAside + cancellingQueues + standing + operating + holding + editing + ending + reading + walking
+        + waiting
         + announcing
         + losing
         + steering

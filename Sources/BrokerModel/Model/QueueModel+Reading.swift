@@ -196,36 +196,72 @@ private struct EnvelopeHead {
 // MARK: - Pages
 
 extension QueueModel {
-    /// Scheduled and retrying ones: the next due first. Executing ones: as `heldInOrder`. The cursor is a number of rows.
+    /// Scheduled and retrying ones: the next due first. Executing ones: by worker and fence. The cursor is the place of the last row.
     func page(state: OperationState, cursor: String?, limit: Int, sought: SoughtText?) -> OperationPage {
-        let first = cursor.flatMap { Int($0) } ?? 0
-        let rows = place(of: state).dropFirst(first)
+        let all = rows(of: state)
+        let rows = all.dropFirst(cursor.map { start(behind: $0, in: all, state) } ?? 0)
         var page = OperationPage(operations: [], cursor: nil)
-        for row in rows.prefix(limit) where page.operations.count < OperationPage.answered {
-            if sought?.mayBe(in: row.record.envelope) ?? true { page.operations.append(row) } else { page.leftOut += 1 }
+        var last = cursor
+        for (row, place) in rows.prefix(limit) where page.operations.count < OperationPage.answered {
+            last = place
+            if sought?.mayBe(in: row.record.envelope) ?? true {
+                page.operations.append(row)
+                page.places.append(place)
+            } else {
+                page.leftOut += 1
+            }
         }
-        let looked = page.operations.count + page.leftOut
-        if rows.count > looked { page.cursor = String(first + looked) }
+        if rows.count > page.operations.count + page.leftOut { page.cursor = last }
         return page
     }
 
-    private func place(of state: OperationState) -> [OperationDetail] {
+    private typealias PlacedRow = (row: OperationDetail, place: String)
+
+    private func rows(of state: OperationState) -> [PlacedRow] {
         switch state {
-        case .ready:
-            lanes.reversed().flatMap(\.elements).compactMap { row(of: $0, state: .ready, fence: 0) }
-                + limitKeys.inOrder.flatMap(\.set.waiting.entries).compactMap { detail($0.id) }
-                + unhandled.values.sorted { $0.number < $1.number }.flatMap(\.set.entries).compactMap { detail($0.id) }
-        case .executing: heldInOrder.compactMap { row(of: $0.element, state: .executing, fence: $0.fence) }
-        case .scheduled: scheduled.entries.compactMap { detail($0.id) }
-        case .retrying: retrying.entries.compactMap { detail($0.id) }
-        case .blocked: blocked.entries.reversed().compactMap { detail($0.id) }
-        case .cancelled: batches.reversed().flatMap(rows) + endedRows(.cancelled)
+        case .ready: readyRows.map { ($0, "\($0.id)") }
+        case .executing:
+            heldInOrder.sorted { ($0.worker, $0.fence) < ($1.worker, $1.fence) }.compactMap { held in
+                row(of: held.element, state: .executing, fence: held.fence).map { ($0, "\(held.worker) \(held.fence)") }
+            }
+        case .scheduled: rows(of: scheduled.entries)
+        case .retrying: rows(of: retrying.entries)
+        case .blocked: rows(of: blocked.entries.reversed())
+        case .cancelled: batches.reversed().flatMap(rows).map { ($0, "\($0.id)") } + endedRows(.cancelled)
         case .finished, .dead, .expired: endedRows(state)
         }
     }
 
-    private func endedRows(_ state: OperationState) -> [OperationDetail] {
-        (ended[state]?.entries ?? []).reversed().compactMap { detail($0.id) }
+    private var readyRows: [OperationDetail] {
+        lanes.reversed().flatMap(\.elements).compactMap { row(of: $0, state: .ready, fence: 0) }
+            + limitKeys.inOrder.flatMap(\.set.waiting.entries).compactMap { detail($0.id) }
+            + unhandled.values.sorted { $0.number < $1.number }.flatMap(\.set.entries).compactMap { detail($0.id) }
+    }
+
+    /// Of a row that is gone, the next one in the order of its place. What is ready leaves its lane at the head, with all that was before it.
+    private func start(behind cursor: String, in rows: [PlacedRow], _ state: OperationState) -> Int {
+        if let index = rows.firstIndex(where: { $0.place == cursor }) { return index + 1 }
+        let isDescending = ![.scheduled, .retrying, .executing].contains(state)
+        guard let last = Self.order(of: cursor), state != .ready else { return 0 }
+        return rows.firstIndex { row in
+            Self.order(of: row.place).map { isDescending ? $0 < last : $0 > last } ?? false
+        } ?? rows.count
+    }
+
+    /// "score id" or "worker fence".
+    private static func order(of place: String) -> (Int64, String, Int64)? {
+        let words = place.split(separator: " ").map(String.init)
+        guard words.count == 2 else { return nil }
+        if let score = Int64(words[0]) { return (score, words[1], 0) }
+        return Int64(words[1]).map { (0, words[0], $0) }
+    }
+
+    private func rows(of entries: [ScoredSet.Entry]) -> [PlacedRow] {
+        entries.compactMap { entry in detail(entry.id).map { ($0, "\(entry.score) \(entry.id)") } }
+    }
+
+    private func endedRows(_ state: OperationState) -> [PlacedRow] {
+        rows(of: (ended[state]?.entries ?? []).reversed())
     }
 
     /// What a cancel of the whole queue ended and no sweep has cleared away: each place from its tail. What was removed or retried since then

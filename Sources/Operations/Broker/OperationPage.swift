@@ -1,13 +1,17 @@
 /// One page of a list.
 package struct OperationPage: Sendable {
     package var operations: [OperationDetail]
+    /// For each of them the cursor of what is behind it.
+    package var places: [String]
     /// How many others the page has that are certainly not sought.
     package var leftOut: Int
-    /// Where the next page begins; nil = this was the last.
+    /// Where the next page begins; nil = this was the last. A place in an order, never a number of rows: what stays where it is is found once in a walk,
+    /// whatever comes and goes.
     package var cursor: String?
 
-    package init(operations: [OperationDetail], leftOut: Int = 0, cursor: String?) {
+    package init(operations: [OperationDetail], places: [String] = [], leftOut: Int = 0, cursor: String?) {
         self.operations = operations
+        self.places = places
         self.leftOut = leftOut
         self.cursor = cursor
     }

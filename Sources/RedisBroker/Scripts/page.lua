@@ -2,7 +2,8 @@
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  letter of the state  ARGV[2] cursor, '' = the beginning  ARGV[3] rows, at most 500; fewer where 200 are answered, or they have 4 MiB
 -- ARGV[4…] values to look for: for each the number of its pieces, and these. A row whose record has all pieces of none of them is left out
--- Output   cursor of the next page ('' = none), how many rows were left out, then for each other row: a detail (see details.lua), or for an untracked operation
+-- Output   cursor of the next page ('' = none), how many rows were left out, for each other row the cursor of what is behind it, then each of
+--          these rows: a detail (see details.lua), or for an untracked operation
 --          element, state, owner
 -- Events   none (reads only)
 -- include: base
@@ -10,91 +11,130 @@
 -- include: fences
 -- include: batches
 -- include: limit_key_names
--- Unhandled ones, in the order of their sets' numbers and then as they wait; the cursor is "u number score" of the last row.
-local function page_of_unhandled(number, score)
+-- Unhandled ones, in the order of their sets' numbers and then as they wait; the cursor is "u number score id" of the last row.
+local function page_of_unhandled(number, score, id)
   local numbers = {}
-  reply[1] = 'u ' .. format('%d', number) .. ' ' .. score
   for _, field in ipairs(call('HKEYS', PREFIX .. 'unhandled:names')) do
     local other = tonumber(string.match(field, '^#(%d+)'))
     if other and other >= number then numbers[#numbers + 1] = other end
   end
   table.sort(numbers)
+  local place = score and format('u %d %s %s', number, score, id) or 'u'
   for i = 1, #numbers do
-    if numbers[i] ~= number then score = '-inf' end
-    local entries = call('ZRANGEBYSCORE', PREFIX .. 'unhandled:' .. format('%d', numbers[i]), score, '+inf', 'WITHSCORES',
-      'LIMIT', 0, limit + 1 - rows)
+    if numbers[i] ~= number then score = nil end
+    local entries = entries_behind(PREFIX .. 'unhandled:' .. format('%d', numbers[i]), true, score, id, limit + 1 - rows)
     for n = 1, #entries, 2 do
-      if rows == limit or is_answered() then return end
+      if rows == limit or is_answered() then
+        reply[1] = place
+        return
+      end
       local row = detail(entries[n], is_sought)
-      if not row then leave_out() elseif row[2] == state then add_row(row) end
-      reply[1] = 'u ' .. format('%d', numbers[i]) .. ' (' .. entries[n + 1]
+      place = format('u %d %s %s', numbers[i], entries[n + 1], entries[n])
+      if not row then leave_out() elseif row[2] == state then add_row(row, place) end
     end
-    if rows == limit then return end
+    if rows == limit then
+      reply[1] = place
+      return
+    end
   end
   reply[1] = ''
 end
 
--- What waits in no lane because of its limit key: the keys with most ready ones first, each in its order; the cursor is "k rank position".
-local function page_of_keys(rank, position)
+-- What waits in no lane because of its limit key: the keys with most ready ones first, each in its order; the cursor is "k rank score id" of the last
+-- row, or "k rank".
+local function page_of_keys(rank, score, id)
   local steps = 0
   while rows < limit and steps < limit and not is_answered() do
     local key = call('ZREVRANGE', PREFIX .. 'keyed', format('%d', rank), format('%d', rank))[1]
-    if not key then return page_of_unhandled(0, '-inf') end
-    local ids = call('ZRANGE', waiting_of_key(key), format('%d', position), format('%d', position + limit - rows - 1))
-    for i = 1, #ids do
+    if not key then return page_of_unhandled(0) end
+    local entries = entries_behind(waiting_of_key(key), true, score, id, limit - rows)
+    for i = 1, #entries, 2 do
       if is_answered() then break end
-      local row = detail(ids[i], is_sought)
-      if not row then leave_out() elseif row[2] == state then add_row(row) end
-      position = position + 1
+      id, score = entries[i], entries[i + 1]
+      local row = detail(id, is_sought)
+      if not row then leave_out() elseif row[2] == state then add_row(row, format('k %d %s %s', rank, score, id)) end
     end
     steps = steps + 1
-    if #ids == 0 then rank, position = rank + 1, 0 end
+    if #entries == 0 then rank, score = rank + 1, nil end
   end
-  reply[1] = format('k %d %d', rank, position)
+  reply[1] = format('k %d', rank) .. (score and ' ' .. score .. ' ' .. id or '')
 end
 
--- Lanes: the highest priority first, next to run first; the cursor is "lane position". Behind them come those that
--- wait in no lane.
-local function page_of_lanes()
-  local lane, position = string.match(cursor, '^(%d) (%d+)$')
-  local number, score = string.match(cursor, '^u (%d+) (%S+)$')
-  if number then return page_of_unhandled(tonumber(number), score) end
-  local rank, place = string.match(cursor, '^k (%d+) (%d+)$')
-  if rank then return page_of_keys(tonumber(rank), tonumber(place)) end
-  lane, position = tonumber(lane or 4), tonumber(position or 0)
+-- Behind which position of a lane the element with this id stands now. What is claimed leaves the head, and what is given back comes there, so it has moved
+-- a little. It is looked for from there to the head; nil and a position: it may be before that, the next page goes on looking. Once it is gone, all
+-- that was before it is.
+local SEARCHED, SEARCHED_BYTES, STEP = 5000, 1048576, 250
+local function position_behind(lane, position, id)
+  local last, looked, bytes = position + STEP, 0, 0
+  while last > 0 and looked < SEARCHED and bytes < SEARCHED_BYTES do
+    local first = max(0, last - STEP)
+    local elements = call('LRANGE', lane, format('%d', first), format('%d', last - 1))
+    for i = #elements, 1, -1 do
+      if id_of(elements[i]) == id then return first + i end
+      bytes = bytes + #elements[i]
+    end
+    last, looked = first, looked + STEP
+  end
+  if last == 0 then return 0 end
+  return nil, last
+end
+
+-- Lanes: the highest priority first, next to run first; the cursor is "lane position id" of the last row, or "lane position". Behind them come
+-- those that wait in no lane.
+local function page_of_lane_places(lane, position, id)
+  -- A cursor may come from outside.
+  if id then position = min(position, call('LLEN', PREFIX .. 'lane:' .. lane)) end
+  if id and id_of(call('LINDEX', PREFIX .. 'lane:' .. lane, format('%d', position - 1)) or '') ~= id then
+    local found, searched = position_behind(PREFIX .. 'lane:' .. lane, position, id)
+    if not found then
+      reply[1] = lane .. ' ' .. format('%d', searched) .. ' ' .. id
+      return
+    end
+    position = found
+  end
   local looked, steps = 0, 0
   while lane >= 0 and rows < limit and looked + steps < 5 * limit and not is_answered() do
     local wanted = min(limit - rows, affordable(looked))
     local elements = call('LRANGE', PREFIX .. 'lane:' .. lane, position, position + wanted - 1)
     for i = 1, #elements do
-      row_of(elements[i], '')
-      looked, position = looked + 1, position + 1
+      looked, position, id = looked + 1, position + 1, id_of(elements[i])
+      row_of(elements[i], '', lane .. ' ' .. position .. ' ' .. id)
       if is_answered() then break end
     end
     steps = steps + 1
-    if #elements == 0 then lane, position = lane - 1, 0 end
+    if #elements == 0 then lane, position, id = lane - 1, 0, nil end
   end
-  if lane >= 0 then reply[1] = lane .. ' ' .. position else page_of_keys(0, 0) end
+  if lane >= 0 then reply[1] = lane .. ' ' .. position .. (id and ' ' .. id or '') else page_of_keys(0) end
 end
 
--- What runs: worker by worker, each in order of fences; the cursor is the number of rows that went before.
+local function page_of_lanes()
+  local number, score, id = string.match(cursor, '^u (%d+) (%d+) (%w+)$')
+  if number or cursor == 'u' then return page_of_unhandled(tonumber(number or 0), score, id) end
+  local rank, rest = string.match(cursor, '^k (%d+)(.*)$')
+  if rank then return page_of_keys(tonumber(rank), string.match(rest, '^ (%d+) (%w+)$')) end
+  local lane, position, last = string.match(cursor, '^(%d) (%d+) ?(%w*)$')
+  page_of_lane_places(tonumber(lane or 4), tonumber(position or 0), last ~= '' and last or nil)
+end
+
+-- What runs: worker by worker, each in order of fences; the cursor is "worker fence" of the last row. Leases change their order all the time, so the
+-- workers have that of their names.
 local function page_of_executing()
-  local skip, seen = tonumber(cursor == '' and 0 or cursor), 0
-  for _, worker in ipairs(call('ZRANGE', PREFIX .. 'leases', 0, 999)) do
-    local key = PREFIX .. 'inflight:' .. worker
-    local held = call('HLEN', key)
-    if seen + held > skip then
-      local fences = oldest_fences(worker)
-      for i = max(1, skip - seen + 1), #fences do
+  local last_worker, last_fence = string.match(cursor, '^(%S+) (%d+)$')
+  local workers, place = call('ZRANGE', PREFIX .. 'leases', 0, 999), ''
+  table.sort(workers)
+  for _, worker in ipairs(workers) do
+    local fences = (not last_worker or worker >= last_worker) and oldest_fences(worker) or {}
+    for i = 1, #fences do
+      local fence = format('%d', fences[i])
+      if worker ~= last_worker or fences[i] > tonumber(last_fence) then
         if rows == limit or is_answered() then
-          reply[1] = tostring(seen + i - 1)
+          reply[1] = place
           return
         end
-        local fence = format('%d', fences[i])
-        row_of(call('HGET', key, fence), fence .. ' ' .. worker)
+        place = worker .. ' ' .. fence
+        row_of(call('HGET', PREFIX .. 'inflight:' .. worker, fence), fence .. ' ' .. worker, place)
       end
     end
-    seen = seen + held
   end
 end
 

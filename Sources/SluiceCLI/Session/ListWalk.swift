@@ -19,10 +19,8 @@ struct ListWalk: Sendable {
     /// Whether to count the operations of the places even if all of them match.
     var countsAll = false
 
-    /// The cursor of a list of members.
+    /// The first word of the cursor of a list of members; the second one is the id of the last row.
     private static let membersCursor = "members"
-    /// More than a page or a group has.
-    private static let mostSkipped = 1_000_000
 
     struct Result: Sendable {
         var found = 0
@@ -42,12 +40,11 @@ struct ListWalk: Sendable {
         fileprivate var isScanned = false
     }
 
-    /// A place, a page in it, and how much of that page is done.
+    /// A place, and what is done of it: never a number of rows, since rows come and go.
     struct Position: Codable, Sendable, Equatable {
         var state: OperationState
         var queue: String
         var cursor: String?
-        var skip: Int
     }
 
     /// - Parameter show: called with the matching operations of each page, in order.
@@ -66,7 +63,7 @@ struct ListWalk: Sendable {
             return result
         }
         let places = query.states.flatMap { state in
-            queues.map { Position(state: state, queue: $0, cursor: nil, skip: 0) }
+            queues.map { Position(state: state, queue: $0, cursor: nil) }
         }
         guard let start else {
             try await walk(places[...], now: now, into: &result, show)
@@ -82,7 +79,7 @@ struct ListWalk: Sendable {
         return result
     }
 
-    /// Shows those of these operations that match, without a search.
+    /// Shows those of these operations that match, without a search: by queue, the newest first.
     private func list(
         _ members: Set<DependencyName>,
         _ queues: [String],
@@ -92,18 +89,21 @@ struct ListWalk: Sendable {
         _ show: ([OperationDetail]) -> Void
     ) async throws {
         let all = try await client.broker.matches(of: query, among: members, queues: queues, now: now, view: view)
-        let skipped = start?.cursor == Self.membersCursor ? start?.skip ?? 0 : 0
-        let found = Array(all.found.dropFirst(skipped).prefix(limit))
+        var rest = all.found.sorted { ($0.queue, $1.id) < ($1.queue, $0.id) }
+        if let start, let last = Self.lastMember(start) {
+            rest.removeAll { ($0.queue, last) <= (start.queue, $0.id) }
+        }
+        let found = Array(rest.prefix(limit))
         (result.found, result.scanned, result.unread) = (found.count, all.scanned, all.unread)
         result.total = all.scanned
         if !found.isEmpty { show(found) }
-        guard let last = found.last, skipped + found.count < all.found.count else { return }
-        result.next = Position(
-            state: last.state,
-            queue: last.queue,
-            cursor: Self.membersCursor,
-            skip: skipped + found.count
-        )
+        guard let last = found.last, found.count < rest.count else { return }
+        result.next = Position(state: last.state, queue: last.queue, cursor: "\(Self.membersCursor) \(last.id)")
+    }
+
+    private static func lastMember(_ position: Position) -> OperationID? {
+        let words = (position.cursor ?? "").split(separator: " ")
+        return words.count == 2 && words[0] == membersCursor ? OperationID(String(words[1])) : nil
     }
 
     private func walk(
@@ -124,7 +124,7 @@ struct ListWalk: Sendable {
     private func limit(of position: Position, _ result: Result) -> Int {
         let most = OperationPage.limit(query.sought)
         let rest = max(1, scanLimit - result.scanned)
-        return rest < most ? min(most, rest + position.skip) : most
+        return min(most, rest)
     }
 
     /// Reads one page. - Returns: the next position in the place; nil = its end.
@@ -141,19 +141,17 @@ struct ListWalk: Sendable {
             limit: limit(of: position, result),
             sought: query.sought
         )
-        // A page that is read again was counted before.
-        if position.skip == 0 { result.scanned += page.leftOut }
+        result.scanned += page.leftOut
         var found: [OperationDetail] = []
         // An ended operation that is too old: all behind it are older.
         var isOver = false
-        for (index, operation) in page.operations.enumerated().dropFirst(position.skip) {
+        for (index, operation) in page.operations.enumerated() {
             guard result.found < limit, result.scanned < scanLimit else {
                 result.isScanned = result.scanned >= scanLimit
                 result.next = Position(
                     state: position.state,
                     queue: position.queue,
-                    cursor: position.cursor,
-                    skip: index
+                    cursor: index == 0 ? position.cursor : page.places[index - 1]
                 )
                 break
             }
@@ -171,9 +169,9 @@ struct ListWalk: Sendable {
         if isOver { return nil }
         if result.next == nil, result.scanned >= scanLimit, let cursor = page.cursor {
             result.isScanned = true
-            result.next = Position(state: position.state, queue: position.queue, cursor: cursor, skip: 0)
+            result.next = Position(state: position.state, queue: position.queue, cursor: cursor)
         }
-        return page.cursor.map { Position(state: position.state, queue: position.queue, cursor: $0, skip: 0) }
+        return page.cursor.map { Position(state: position.state, queue: position.queue, cursor: $0) }
     }
 }
 
@@ -228,8 +226,6 @@ extension ListWalk.Position {
 
     /// A cursor comes from outside, so anything may stand in it.
     private var isPossible: Bool {
-        let isOfPage = cursor.map { (try? OperationPage.check(cursor: $0)) != nil } ?? true
-        return NameRule.allows(queue) && (0...ListWalk.mostSkipped).contains(skip)
-            && (isOfPage || cursor == ListWalk.membersCursor)
+        NameRule.allows(queue) && (cursor.map { (try? OperationPage.check(cursor: $0)) != nil } ?? true)
     }
 }

@@ -44,6 +44,26 @@ extension CommandLineTests {
             #expect(try await sluice.count(.cancelled) == 0)
         }
 
+        @Test("What is removed or taken between two pages hides nothing that stays", arguments: ["scheduled", "ready"])
+        func walk(state: String) async throws {
+            try await enqueue(300, state == "scheduled" ? #""in":"1h""# : #""tags":["y"]"#)
+            let all = Set(try await sluice.lines("list", "-o", "id"))
+            let first = try await sluice.json("list", "--limit", "100")
+            let seen = (first["operations"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
+            // Also the last row of the page.
+            let gone = seen.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+            #expect(await (try sluice.start(["rm"] + gone + ["-y"])).outcome().code == 0)
+            var rest: [String] = []
+            var cursor = first["cursor"]?.stringValue
+            while let place = cursor {
+                let page = try await sluice.json("list", "--limit", "70", "--cursor", place)
+                rest += (page["operations"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
+                cursor = page["cursor"]?.stringValue
+            }
+            #expect(seen.count + rest.count == 300)
+            #expect(Set(seen + rest) == all)
+        }
+
         @Test(
             "list into a pipe writes all, so that cancel - covers all; --limit and --scan-limit say so in the last line"
         )

@@ -18,8 +18,8 @@ local function place_of(batch, place)
 end
 
 -- Each operation is listed by the element that counts; others were left behind.
-local function row_of_batch(place, element, sequence_limit)
-  if not LETTER_OF[place] and not is_reference(element) then return row_of(element, '') end
+local function row_of_batch(place, element, sequence_limit, behind)
+  if not LETTER_OF[place] and not is_reference(element) then return row_of(element, '', behind) end
   local head = head_of(LETTER_OF[place] and element or id_of(element))
   if not head or stored_state_of(head) ~= (LETTER_OF[place] or 'r') then return end
   local counts
@@ -30,7 +30,7 @@ local function row_of_batch(place, element, sequence_limit)
   end
   if not counts then return end
   local row = detail(id_of(head), is_sought)
-  if row then add_row(row) else leave_out() end
+  if row then add_row(row, behind) else leave_out() end
 end
 
 -- From the tail of a batch's place.
@@ -55,7 +55,7 @@ local function page_of_batches()
     local wanted = min(limit - rows, affordable(looked))
     local elements = key and read_place(key, name, position, wanted) or {}
     for i = 1, #elements do
-      row_of_batch(name, elements[i], sequence_limit)
+      row_of_batch(name, elements[i], sequence_limit, format('b %d %d %d', batch, place, position + 1))
       looked, position = looked + 1, position + 1
       if is_answered() then break end
     end

@@ -1,15 +1,18 @@
 -- The rows of a page: what the caller asks for, and what it is answered.
 -- include: detail
 local state, cursor, limit = ARGV[1], ARGV[2], tonumber(ARGV[3])
--- The cursor, how many rows were left out, and the others. `rows`: how many were found, in the answer or left out.
-local reply, rows = { '', 0 }, 0
+-- The cursor, how many rows were left out, for each other row the cursor of what is behind it, and these rows. `rows`: how many were found, in the
+-- answer or left out. A cursor is a place in an order, never a number of rows: what stays is found once, whatever comes and goes.
+local places = {}
+local reply, rows = { '', 0, places }, 0
 
 -- Rows of an answer at most: each costs the server several commands.
 local ROWS_OF_ANSWER = 200
-local function is_answered() return #reply - 2 >= ROWS_OF_ANSWER or is_full() end
+local function is_answered() return #places >= ROWS_OF_ANSWER or is_full() end
 
-local function add_row(row)
+local function add_row(row, place)
   reply[#reply + 1] = row
+  places[#places + 1] = place
   rows = rows + 1
 end
 
@@ -42,39 +45,54 @@ if ARGV[4] then
   end
 end
 
-local function row_of(element, owner)
+local function row_of(element, owner, place)
   if not is_reference(element) then
     read = read + #element
-    if is_sought and not is_sought(element) then leave_out() else add_row({ element, state, owner }) end
+    if is_sought and not is_sought(element) then leave_out() else add_row({ element, state, owner }, place) end
     return
   end
   local row, record = detail(id_of(element), is_sought)
   if not row then
     if owner ~= '' or revision_of(record) == revision_of(element) then leave_out() end
   elseif row[2] == state and (owner ~= '' or revision_of(row[1]) == revision_of(element)) then
-    add_row(row)
+    add_row(row, place)
   end
 end
 
--- Zsets: newest first; the cursor is "score id" of the last row, so that rows ending meanwhile do not shift the page.
+-- How many members of a set come before one that has this score and id, or had it; `through`: it counts as well.
+local function count_before(key, score, id, through)
+  local low, high = call('ZCOUNT', key, '-inf', '(' .. score), call('ZCOUNT', key, '-inf', score)
+  while low < high do
+    local middle = floor((low + high) / 2)
+    local other = call('ZRANGE', key, middle, middle)[1]
+    if other < id or (through and other == id) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- The next ones behind "score id", each with its score.
+local function entries_behind(key, ascending, score, id, most)
+  if ascending then
+    local first = score and count_before(key, score, id, true) or 0
+    return call('ZRANGE', key, first, first + most - 1, 'WITHSCORES')
+  end
+  local first = score and call('ZCARD', key) - count_before(key, score, id, false) or 0
+  return call('ZREVRANGE', key, first, first + most - 1, 'WITHSCORES')
+end
+
+-- Zsets: newest first, or the next due first; the cursor is "score id" of the last row.
 local function page_of_set(key, ascending)
-  local range = ascending and 'ZRANGEBYSCORE' or 'ZREVRANGEBYSCORE'
-  local first, last = ascending and '-inf' or '+inf', ascending and '+inf' or '-inf'
-  local score, skip = string.match(cursor, '^(%d+) (%d+)$')
-  local entries = call(range, key, score or first, last, 'WITHSCORES', 'LIMIT', tonumber(skip or 0), limit)
+  local score, id = string.match(cursor, '^(%d+) (%w+)$')
+  local entries = entries_behind(key, ascending, score, id, limit)
   local looked = 0
   while looked < #entries and not is_answered() do
     local row = detail(entries[looked + 1], is_sought)
-    if not row then leave_out() elseif row[1] then add_row(row) end
+    local place = entries[looked + 2] .. ' ' .. entries[looked + 1]
+    if not row then leave_out() elseif row[1] then add_row(row, place) end
     looked = looked + 2
   end
   if looked < 2 * limit and looked == #entries then return end
-  local final, equal = entries[looked], 0
-  for i = looked, 2, -2 do
-    if entries[i] == final then equal = equal + 1 end
-  end
-  if final == score then equal = equal + tonumber(skip) end
-  reply[1] = final .. ' ' .. equal
+  reply[1] = entries[looked] .. ' ' .. entries[looked - 1]
 end
 
 -- How many elements of a lane to read next, by what those had that were looked at: LRANGE brings all of them at once.

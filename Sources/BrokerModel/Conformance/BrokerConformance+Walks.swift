@@ -1,0 +1,87 @@
+import Operations
+
+// A walk over the pages of a state finds what stays exactly once, whatever goes meanwhile.
+extension BrokerConformance {
+    static let walking: [ConformanceCheck] = [
+        ConformanceCheck("A walk finds what stays once, though rows with the same instant are removed behind it") {
+            bench in
+            let ids = try await bench.enqueue(30, delay: 60_000)
+            try await bench.expectWalk(over: .scheduled, of: ids) { page in
+                let gone = page.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+                _ = try await bench.broker.remove(gone, by: "ann", queue: bench.queue)
+                return gone
+            }
+        },
+        ConformanceCheck("A walk over what has ended finds what stays once, though the last row of a page is removed") {
+            bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(30)
+            for claimed in try await bench.claim(worker, 30).operations {
+                _ = try await bench.fail(claimed, worker, .dead)
+            }
+            try await bench.expectWalk(over: .dead, of: ids) { page in
+                let gone = Array(page.suffix(2))
+                _ = try await bench.broker.remove(gone, by: "ann", queue: bench.queue)
+                return gone
+            }
+        },
+        ConformanceCheck("A walk over what is ready finds what stays once, though workers take it from the head") {
+            bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(40)
+            try await bench.expectWalk(over: .ready, of: ids) { _ in
+                try await bench.claim(worker, 3).operations.map(\.id)
+            }
+        },
+        ConformanceCheck("A walk over what is ready goes on at its place when all that it has seen has started") {
+            bench in
+            let worker = try bench.worker()
+            let ids = try await bench.enqueue(40)
+            try await bench.expectWalk(over: .ready, of: ids) { page in
+                try await bench.claim(worker, page.count).operations.map(\.id)
+            }
+        },
+        ConformanceCheck("A walk over what runs finds what stays once, though others end and heartbeats come") {
+            bench in
+            let workers = [try bench.worker(), try bench.worker(), try bench.worker()]
+            let ids = try await bench.enqueue(30)
+            var held: [OperationID: (ClaimedOperation, WorkerID)] = [:]
+            for worker in workers {
+                for claimed in try await bench.claim(worker, 10).operations { held[claimed.id] = (claimed, worker) }
+            }
+            try await bench.expectWalk(over: .executing, of: ids) { page in
+                try await bench.advance(.milliseconds(10))
+                for worker in workers.reversed() { try bench.beat(worker) }
+                for id in page.prefix(2) {
+                    if let (claimed, worker) = held[id] { _ = try await bench.complete(claimed, worker) }
+                }
+                return Array(page.prefix(2))
+            }
+        },
+    ]
+}
+
+extension BrokerBench {
+    /// Walks over a state in small pages.
+    ///
+    /// - Parameter body: changes something behind a page; returns what has left the state.
+    fileprivate func expectWalk(
+        over state: OperationState,
+        of ids: [OperationID],
+        _ body: ([OperationID]) async throws -> [OperationID]
+    ) async throws {
+        var (seen, gone): ([OperationID], [OperationID]) = ([], [])
+        var cursor: String?
+        repeat {
+            let page = try await broker.page(state: state, queue: queue, cursor: cursor, limit: 6)
+            // Behind the third row of a page is a place, too.
+            let isWhole = page.operations.count < 6
+            let rows = isWhole ? page.operations : Array(page.operations.prefix(3))
+            cursor = isWhole ? page.cursor : page.places[2]
+            seen += rows.map(\.id)
+            gone += try await body(rows.map(\.id))
+        } while cursor != nil
+        try expect(Set(seen).count, seen.count, "no row comes twice")
+        try expect(Set(ids).subtracting(seen).isSubset(of: gone), true, "all that stay are found")
+    }
+}
