@@ -156,7 +156,7 @@ extension RedisBroker {
             var audit = ServerAudit()
             audit.name = part.name
             audit.info = try await info(of: part, "default")
-            if !audit.writeRefusals.isEmpty {
+            if !audit.writeRefusals.isEmpty || audit.info["min_slaves_good_slaves"] != nil {
                 try await read(
                     ["min-replicas-to-write", "save", "stop-writes-on-bgsave-error"],
                     of: part,

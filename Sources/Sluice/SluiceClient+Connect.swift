@@ -99,7 +99,12 @@ extension SluiceClient {
         buffering: EnqueueBuffering? = nil,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
-        let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        // A file that was read into a variable ends with a line end.
+        let value = { (name: String) in
+            environment[name].map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.flatMap {
+                $0.isEmpty ? nil : $0
+            }
+        }
         let namespace = value("SLUICE_NAMESPACE") ?? Defaults.namespace
         let keys = try OperationKeys.fromEnvironment(environment)
         guard let url = value("SLUICE_REDIS_URL") ?? value("REDIS_URL") else {

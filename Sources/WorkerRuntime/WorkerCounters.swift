@@ -78,7 +78,8 @@ extension WorkerCore {
             malformed: counters.malformed.load(ordering: .relaxed),
             phase: phase == .stopped ? LocalQueue.Phase.draining.rawValue : phase.rawValue,
             residentBytes: WorkerCounters.residentBytes,
-            stuck: counters.stuck.load(ordering: .relaxed)
+            stuck: counters.stuck.load(ordering: .relaxed),
+            clock: Int64(Date().timeIntervalSince1970 * 1000)
         )
     }
 

@@ -54,6 +54,31 @@ struct MissingRecordTests {
         }
     }
 
+    @Test("does not keep a more urgent one of its key out of its lane")
+    func urgent() async throws {
+        try await on { broker, bench in
+            let worker = try bench.worker()
+            let first = try await bench.enqueue(1, key: "a")[0]
+            try lose(first, of: broker)
+            let urgent = try await bench.enqueue(1, priority: .high, key: "a")[0]
+            #expect(try await bench.claim(worker, 9).operations.map(\.id) == [urgent])
+            #expect(try await findings(broker.redis).map(\.code) == ["missing"])
+        }
+    }
+
+    @Test("is superseded by nothing: an enqueue that replaces it goes through", arguments: [true, false])
+    func superseded(isHolder: Bool) async throws {
+        try await on { broker, bench in
+            let worker = try bench.worker()
+            let holder = try await bench.enqueueNew("key", .enqueue)
+            let waiting = try await bench.enqueueNew("key", .enqueue)
+            try lose(isHolder ? holder : waiting, of: broker)
+            let new = try await bench.enqueueNew("key", .replace)
+            let claimed = try await bench.claim(worker, 9).operations.map(\.id)
+            #expect(claimed == [new], "what waited before is replaced")
+        }
+    }
+
     @Test("is taken out of the places of its limit key by a fix, and the next one goes on")
     func fixedLimitKey() async throws {
         try await on { broker, bench in

@@ -41,6 +41,17 @@ extension BrokerConformance {
                 try await bench.claim(worker, page.count).operations.map(\.id)
             }
         },
+        ConformanceCheck("A walk over large ones comes to its end, though workers take them from the head") { bench in
+            let worker = try bench.worker()
+            let arguments = Array("\"\(String(repeating: "x", count: 20_000))\"".utf8)
+            let large = (0..<30).map { _ in
+                NewOperation(tracked: false, envelope: OperationEnvelope(name: "check", arguments: arguments).encoded())
+            }
+            _ = try await bench.broker.enqueue(large, queue: bench.queue)
+            try await bench.expectWalk(over: .ready, of: large.map(\.id)) { _ in
+                try await bench.claim(worker, 2).operations.map(\.id)
+            }
+        },
         ConformanceCheck("A walk over what runs finds what stays once, though others end and heartbeats come") {
             bench in
             let workers = [try bench.worker(), try bench.worker(), try bench.worker()]

@@ -117,22 +117,25 @@ extension QueueModel {
 
     /// What was not started in time, and limit keys whose next start is back: by their instants, keys first.
     ///
-    /// - Returns: whether there was any.
+    /// - Returns: how many there were.
     @discardableResult
-    mutating func expire(limit: Int) -> Bool {
-        guard let first = nextExpiry, first <= now else { return false }
+    mutating func expire(limit: Int) -> Int {
+        guard let first = nextExpiry, first <= now else { return 0 }
+        var count = 0
         var ids = expiring.upTo(now, limit: limit)[...]
         var keys = limitKeys.parkedInOrder.prefix { $0.at <= now }
         for _ in 0..<limit {
             if let (key, at) = keys.first, ids.first.map({ at <= $0.score }) ?? true {
+                count += 1
                 keys.removeFirst()
                 limitKeys.parked[key] = nil
                 touch(key)
             } else if let entry = ids.popFirst() {
+                count += 1
                 expire(entry.id)
             }
         }
-        return true
+        return count
     }
 
     var nextExpiry: Int64? {

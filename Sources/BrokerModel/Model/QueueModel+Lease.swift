@@ -104,22 +104,24 @@ extension QueueModel {
 // MARK: - Sweeping
 
 extension QueueModel {
-    /// One call serves one lapsed worker (at most 200 operations and about 256 KiB, the oldest first) or, if there is none, one batch.
-    ///
-    /// Only a beat notices that the broker was away or its clock was set: a sweep that comes before it takes nobody for dead.
     /// Where nothing is claimed, because the queue is paused or all slots are busy.
     private static let expiredAtOnce = 100
 
+    /// One call serves one lapsed worker (at most 200 operations and about 256 KiB, the oldest first) or, if there is none, one batch.
+    ///
+    /// Only a beat notices that the broker was away or its clock was set: a sweep that comes before it takes nobody for dead.
     mutating func sweep() -> SweepReply {
         var reply = SweepReply()
+        var expired = 0
         if let worker = lapsedWorkerNow {
             recoverAll(of: worker, reply: &reply)
         } else if !batches.isEmpty {
             reply.cleared = clearBatch()
-        } else if !expire(limit: Self.expiredAtOnce) {
-            clearOutbox()
+        } else {
+            expired = expire(limit: Self.expiredAtOnce)
+            if expired == 0 { clearOutbox() }
         }
-        reply.more = lapsedWorkerNow != nil || !batches.isEmpty || outbox.count > 0
+        reply.more = expired == Self.expiredAtOnce || lapsedWorkerNow != nil || !batches.isEmpty || outbox.count > 0
         return reply
     }
 

@@ -301,7 +301,6 @@ extension QueueModel {
         if effects.transitions.count < 50 { effects.transitions.append((id, state)) }
     }
 
-    /// The state that counts: waiting operations of a cancelled queue are cancelled before anybody clears them away.
     /// For those who read: what waits beyond its deadline never starts, and ends with the next claim or sweep.
     func shownState(of record: OperationRecord) -> OperationState {
         let state = effectiveState(of: record)
@@ -313,6 +312,7 @@ extension QueueModel {
         return deadline > 0 && deadline <= now && [.ready, .scheduled, .blocked].contains(state)
     }
 
+    /// The state that counts: waiting operations of a cancelled queue are cancelled before anybody clears them away.
     func effectiveState(of record: OperationRecord) -> OperationState {
         record.state.isWaiting && record.header.sequence <= cancelledSequence ? .cancelled : record.state
     }

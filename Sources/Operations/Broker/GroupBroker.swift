@@ -63,7 +63,10 @@ extension OperatorBroker {
         _ seen: inout Set<DependencyName>
     ) async throws -> [ChangeOutcome] {
         var outcomes = try await retry(ids, by: by, queue: queue)
-        try await tellGroups(of: zip(ids, outcomes).filter { $1 == .done }.map(\.0), queue: queue)
+        // What cannot be told now hears with the next end.
+        do { try await tellGroups(of: zip(ids, outcomes).filter { $1 == .done }.map(\.0), queue: queue) } catch let
+            error as OperationsError where [.unavailable, .denied].contains(error.code)
+        {}
         let refused = outcomes.indices.filter { [.refused(.dead), .refused(.blocked)].contains(outcomes[$0]) }
         let details = try await allDetails(refused.map { ids[$0] }, queue: queue)
         for (place, detail) in zip(refused, details) where detail?.isGroup == true && detail?.cancel == nil {
@@ -124,7 +127,6 @@ extension OperatorBroker {
         let (links, home) = (detail.links, detail.queue)
         guard links.dependentCount > 0 || !links.dependentQueues.isEmpty else { return [] }
         for other in links.dependentQueues {
-            // What cannot be told now hears with the next end.
             do {
                 try await resolve(try await link([detail.id], in: home, from: other), of: home, queue: other)
             } catch let error as OperationsError where [.unavailable, .denied].contains(error.code) {}

@@ -81,6 +81,11 @@ extension MonitorBroker {
         try await page(state: state, queue: queue, cursor: cursor, limit: limit, sought: nil)
     }
 
+    /// Milliseconds since 1970 by the server's clock.
+    package func serverTime() async throws -> Int64 {
+        try await standingCancels(queue: Defaults.queue).time
+    }
+
     package func absentNodes(of queues: [String]) async throws -> [AbsentNode] { [] }
     package func writeRefusals() async throws -> [WriteRefusal] { [] }
 

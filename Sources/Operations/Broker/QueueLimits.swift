@@ -77,6 +77,9 @@ public struct QueueRate: Sendable, Hashable {
         let perSecond = Double(count) / max(0.001, period.inSeconds)
         self.burst = burst ?? max(1, Int(min(Double(QueueLimit.most), perSecond.rounded(.up))))
     }
+
+    /// How many start in a second.
+    package var perSecond: Double { Double(count) / max(0.001, period.inSeconds) }
 }
 
 /// A limit of a queue to set; nil removes it.

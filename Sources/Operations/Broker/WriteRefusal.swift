@@ -92,10 +92,11 @@ extension ServerAudit {
         )
     }
 
+    /// Without the permission for CONFIG, it is not known whether a snapshot that failed stops writes.
     private var diskRefusal: WriteRefusal? {
         let isBlockedByAppends = info["aof_enabled"] == "1" && info["aof_last_write_status"] == "err"
         let isBlockedBySnapshot =
-            info["rdb_last_bgsave_status"] == "err" && configuration["save"] != ""
+            info["rdb_last_bgsave_status"] == "err" && configuration["save"]?.isEmpty == false
             && configuration["stop-writes-on-bgsave-error"] != "no"
         guard isBlockedByAppends || isBlockedBySnapshot else { return nil }
         let what = isBlockedByAppends ? "append to its file" : "write its snapshot"

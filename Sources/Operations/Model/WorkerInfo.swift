@@ -27,6 +27,8 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
     package var residentBytes: Int64
     /// Bodies that did not end after a cancel and still run, although their operation was settled. Nil from an earlier version.
     package var stuck: Int?
+    /// Milliseconds since 1970 by the worker's clock, when it said this. Nil from an earlier version.
+    package var clock: Int64?
 
     package init(
         host: String,
@@ -44,9 +46,11 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
         malformed: Int64 = 0,
         phase: String = "running",
         residentBytes: Int64 = 0,
-        stuck: Int? = nil
+        stuck: Int? = nil,
+        clock: Int64? = nil
     ) {
         self.host = host
+        self.clock = clock
         self.pid = pid
         self.name = name
         self.slots = slots

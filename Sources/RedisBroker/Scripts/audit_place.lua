@@ -13,7 +13,10 @@
 -- include: limit_key_names
 -- include: limit_keys
 -- include: pass_keys
+-- include: finish
 -- include: flush
+-- A removing command first: a fix must work when Redis is full.
+if ARGV[1] ~= '' then call('HDEL', META, '') end
 local place, cursor, limit = ARGV[2], ARGV[3], min(tonumber(ARGV[4]), 500)
 local kind, about = string.match(place, '^(%a+):?(.*)$')
 local key = PREFIX .. place

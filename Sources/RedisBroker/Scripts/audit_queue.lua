@@ -10,6 +10,8 @@
 -- include: audit
 -- include: limit_key_names
 -- include: audit_schedules
+-- A removing command first: a fix must work when Redis is full.
+if ARGV[1] ~= '' then call('HDEL', META, '') end
 local m, totals = {}, {}
 local function read(key, into)
   local fields = call('HGETALL', key)

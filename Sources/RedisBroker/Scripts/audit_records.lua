@@ -13,6 +13,8 @@
 -- include: outboxes
 -- include: finish
 -- include: flush
+-- A removing command first: a fix must work when Redis is full.
+if ARGV[1] ~= '' then call('HDEL', META, '') end
 local ready = {}
 
 local function check_set(id, head, place, score)
@@ -44,7 +46,7 @@ local function check_executing(id, head)
   if is_held(worker, fence) then return end
   finding('lost', id, 'its record says executing under fence ' .. fence .. ', but '
     .. (worker and worker .. ' does not hold it' or 'its worker is unknown'),
-    'hand it back, as from a lost worker', { enter_tail, id, header_of(head) })
+    'hand it back, as from a lost worker', { enter_tail, id, changed_header(head, nil, nil, delivery_of(head) + 1, nil, ZERO9) })
 end
 
 local function check_unhandled(id, head)

@@ -63,17 +63,22 @@ end
 -- Behind which position of a lane the element with this id stands now. What is claimed leaves the head, and what is given back comes there, so it has moved
 -- a little. It is looked for from there to the head; nil and a position: it may be before that, the next page goes on looking. Once it is gone, all
 -- that was before it is.
-local SEARCHED, SEARCHED_BYTES, STEP = 5000, 1048576, 250
+local SEARCHED = 5000
+local ELEMENT_GUESS = 16384
+local SEARCHED_BYTES = 1048576
+local STEP = 250
 local function position_behind(lane, position, id)
   local last, looked, bytes = position + STEP, 0, 0
-  while last > 0 and looked < SEARCHED and bytes < SEARCHED_BYTES do
-    local first = max(0, last - STEP)
+  -- Large elements come a few at a time. Each search gets behind where it began, so it comes to an end.
+  while last > 0 and (last >= position or (looked < SEARCHED and bytes < SEARCHED_BYTES)) do
+    local average = looked > 0 and bytes / looked or ELEMENT_GUESS
+    local first = max(0, last - max(1, min(STEP, floor(SEARCHED_BYTES / 4 / average))))
     local elements = call('LRANGE', lane, format('%d', first), format('%d', last - 1))
     for i = #elements, 1, -1 do
       if id_of(elements[i]) == id then return first + i end
       bytes = bytes + #elements[i]
     end
-    last, looked = first, looked + STEP
+    last, looked = first, looked + #elements
   end
   if last == 0 then return 0 end
   return nil, last

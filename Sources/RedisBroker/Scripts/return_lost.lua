@@ -9,6 +9,8 @@
 -- include: limit_key_names
 -- include: enter_queue
 -- include: flush
+-- A removing command first: a fix must work when Redis is full.
+call('HDEL', META, '')
 local LOOK_AHEAD = '10000'
 local id, head = ARGV[1], head_of(ARGV[1])
 if head ~= ARGV[2] or stored_state_of(head) ~= 'r' then return '0' end

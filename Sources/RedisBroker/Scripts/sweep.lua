@@ -25,14 +25,15 @@ end
 -- Where nothing is claimed, because the queue is paused or all slots are busy.
 local EXPIRED_AT_ONCE = 100
 local worker = lapsed_worker()
-local cleared = 0
+local cleared, expired = 0, 0
 if worker then
   recover_all(worker)
 elseif call('EXISTS', PREFIX .. 'batches') == 1 then
   cleared = clear_batch()
-elseif expire_due(EXPIRED_AT_ONCE) == 0 then
-  clear_outbox()
+else
+  expired = expire_due(EXPIRED_AT_ONCE)
+  if expired == 0 then clear_outbox() end
 end
 flush()
-local more = lapsed_worker() or call('EXISTS', PREFIX .. 'batches', OUTBOX) > 0
+local more = expired == EXPIRED_AT_ONCE or lapsed_worker() or call('EXISTS', PREFIX .. 'batches', OUTBOX) > 0
 return { recovered, dead, cleared, more and 1 or 0 }

@@ -49,9 +49,12 @@ struct Chart: Sendable {
         counts.reduce(0) { $0 + ($1.key.severity == severity ? $1.value : 0) }
     }
 
-    /// The most severe findings first, otherwise in the order in which they were found.
+    /// The most severe findings first, of these those that are about most operations, otherwise in the order in which they were found.
     var sorted: [Diagnosis] {
-        Diagnosis.Severity.allCases.reversed().flatMap { severity in diagnoses.filter { $0.severity == severity } }
+        Diagnosis.Severity.allCases.reversed().flatMap { severity in
+            let found = diagnoses.enumerated().filter { $0.element.severity == severity }
+            return found.sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }.map(\.element)
+        }
     }
 
     /// Kinds with more findings than are kept, and how many more.

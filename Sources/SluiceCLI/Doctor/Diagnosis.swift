@@ -27,6 +27,8 @@ struct Diagnosis: Sendable, Equatable {
     var fix: String?
     /// What `doctor --fix` does about it, in words; nil = nothing.
     var repair: String?
+    /// How many operations it is about: the most come first.
+    var weight = 0
 
     init(
         _ severity: Severity,

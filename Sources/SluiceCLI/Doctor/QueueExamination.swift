@@ -36,6 +36,7 @@ extension Doctor {
         let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
         for diagnosis in QueueExamination(audit: before, snapshot: snapshot).diagnoses { chart.add(diagnosis) }
         try await findUnserved(snapshot)
+        try await findStuck(snapshot)
         try await examineSchedules(snapshot)
     }
 
@@ -114,16 +115,16 @@ extension Doctor {
             }
         }
         for (name, count) in unserved.sorted(by: { $0.key < $1.key }) {
-            chart.add(
-                Diagnosis(
-                    .warning,
-                    "unserved",
-                    queue: snapshot.queue,
-                    name,
-                    "no live worker handles this name; at least \(count) operations of it wait",
-                    fix: "start a worker whose program registers it"
-                )
+            var diagnosis = Diagnosis(
+                .warning,
+                "unserved",
+                queue: snapshot.queue,
+                name,
+                "no live worker handles this name; at least \(count) operations of it wait",
+                fix: "start a worker whose program registers it"
             )
+            diagnosis.weight = count
+            chart.add(diagnosis)
         }
     }
 }
@@ -136,7 +137,7 @@ struct QueueExamination {
     let audit: QueueAudit
     let snapshot: QueueSnapshot
 
-    var diagnoses: [Diagnosis] { lapsed + waiting + leftovers }
+    var diagnoses: [Diagnosis] { lapsed + weighted(waiting) + leftovers }
 
     private var queue: String { audit.queue }
     private var hasLiveWorkers: Bool { !snapshot.liveWorkers.isEmpty }
@@ -153,6 +154,14 @@ struct QueueExamination {
                 "lost for \((audit.time - worker.leaseUntil) / 1000) s, and still holds \(worker.held) operations",
                 fix: hasLiveWorkers ? nil : "\(Program.name) worker -q \(queue)"
             )
+        }
+    }
+
+    private func weighted(_ diagnoses: [Diagnosis]) -> [Diagnosis] {
+        diagnoses.map { diagnosis in
+            var diagnosis = diagnosis
+            diagnosis.weight = snapshot.counts[.ready] ?? 0
+            return diagnosis
         }
     }
 

@@ -6,6 +6,8 @@ import TerminalText
 struct Explanation: Sendable {
     let situation: Situation
     let reasons: [(code: String, reason: WaitReason)]
+    /// What it waits for, what that waits for, and so on.
+    var chain: [Explanation] = []
 
     init(_ situation: Situation) {
         self.situation = situation
@@ -25,10 +27,27 @@ struct Explanation: Sendable {
         return "\(subject): \(first.reason.text)\(others)"
     }
 
-    /// Commands that change something, each once.
+    /// Commands that change something, each once; also those of what it waits for. What the chain explains needs no explaining.
     var fixes: [String] {
         var seen: Set<String> = []
-        return reasons.compactMap { $0.reason.fix.map { Program.command($0) } }.filter { seen.insert($0).inserted }
+        let explained = chain.map(\.situation.id)
+        let all = ([self] + chain).flatMap(\.reasons).compactMap(\.reason.fix).filter { fix in
+            fix.first != "explain" || !explained.contains { fix.last?.hasSuffix($0) ?? false }
+        }
+        return all.map { Program.command($0) }.filter { seen.insert($0).inserted }
+    }
+
+    /// The first operation that it waits for, in whatever queue; nil = it waits for none.
+    var leadsTo: DependencyName? {
+        let codes = Set(reasons.map(\.code))
+        if codes.contains("keyTaken"), let holder = situation.detail.keyHolder {
+            return DependencyName(holder, queue: situation.queue)
+        }
+        guard !codes.isDisjoint(with: ["needs", "members", "cancelling"]), situation.state == .blocked else {
+            return nil
+        }
+        guard let need = situation.detail.links.needs.first(where: { !$0.isMet }) else { return nil }
+        return DependencyName(need.dependency.id, queue: need.dependency.queue ?? situation.queue)
     }
 
     /// The sentence, the facts, the commands.
@@ -40,6 +59,7 @@ struct Explanation: Sendable {
                 lines.append("  " + "".padded(toWidth: 15) + SafeText.line("\(fact.name): \(fact.text)"))
             }
         }
+        lines += chain.map { "  " + "because".padded(toWidth: 15) + SafeText.line("\($0.situation.id) \($0.sentence)") }
         return lines + fixes.map { "  try:  " + SafeText.line($0) }
     }
 
@@ -55,10 +75,22 @@ struct Explanation: Sendable {
             "time": OperationJSON.time(situation.now),
             "sentence": .string(sentence),
             "reasons": .array(reasons.map(Self.json)),
+            "because": .array(chain.map(\.link)),
             "dueAt": OperationJSON.time(detail.record.dueAt),
             "backlog": backlog,
             "startsPerSecond": situation.startsPerSecond.map { JSONValue($0) } ?? .null,
             "estimatedStartSeconds": situation.estimatedSeconds.map { .number($0) } ?? .null,
+        ]
+    }
+
+    /// As one that another one waits for.
+    private var link: JSONValue {
+        [
+            "id": .string(situation.id),
+            "queue": .string(situation.queue),
+            "state": .string(situation.state.rawValue),
+            "sentence": .string(sentence),
+            "reasons": .array(reasons.map(Self.json)),
         ]
     }
 
@@ -103,21 +135,47 @@ extension Situation {
         snapshot.workers.first { $0.worker == id }.map(label) ?? id
     }
 
-    /// Seconds until it starts, if the queue goes on as it was measured; nil = cannot be said.
+    /// Seconds until it starts, at the pace of what holds it back; nil = cannot be said.
     var estimatedSeconds: Int? {
-        guard let backlog, let startsPerSecond, startsPerSecond > 0, !snapshot.paused, !takers.isEmpty else {
-            return nil
-        }
-        return Int((Double(backlog.count + 1) / startsPerSecond).rounded(.up))
+        guard let backlog, let pace, pace.startsPerSecond > 0, !snapshot.paused, !takers.isEmpty else { return nil }
+        return Int((Double(backlog.count + 1) / pace.startsPerSecond).rounded(.up))
     }
 
     func estimate(_ backlog: Backlog) -> String {
-        guard let startsPerSecond else { return "no estimate: no live worker" }
-        guard let estimatedSeconds else {
-            return startsPerSecond > 0 ? "no estimate" : "no estimate: nothing was started in the last second"
+        guard !liveWorkers.isEmpty else { return "no estimate: no live worker" }
+        guard let pace, let estimatedSeconds else {
+            let isStill = isMeasured && startsPerSecond == 0 && !snapshot.paused
+            return isStill ? "no estimate: nothing was started in the last second" : "no estimate"
         }
         let least = backlog.isLeast ? "not before" : "in about"
         let seconds = DurationText.short(.seconds(estimatedSeconds))
-        return "\(least) \(seconds) at \(QuantityText.rate(startsPerSecond)) starts a second, measured over a second"
+        return "\(least) \(seconds) at \(QuantityText.rate(pace.startsPerSecond)) starts a second, \(pace.source)"
+    }
+
+    /// How often those ahead of it start: of its limit key, if it waits for that; by the rate of the queue, if that is reached; else as it was measured.
+    private var pace: (startsPerSecond: Double, source: String)? {
+        if detail.waitsForKey, let limitKey { return paceOfKey(limitKey) }
+        if let rate = snapshot.limits.rate, snapshot.nextStartMilliseconds != nil {
+            return (rate.perSecond, "the rate of the queue")
+        }
+        return startsPerSecond.map { ($0, "measured over a second") }
+    }
+
+    private func paceOfKey(_ key: LimitKeyState) -> (startsPerSecond: Double, source: String)? {
+        let name = "key \(key.row.key)"
+        let byRate = key.limit.rate.map { (startsPerSecond: $0.perSecond, source: "the rate of \(name)") }
+        var byRuns: (startsPerSecond: Double, source: String)?
+        if let concurrency = key.limit.concurrency, let meanRunSeconds, meanRunSeconds > 0 {
+            let run = DurationText.precise(.milliseconds(Int64(meanRunSeconds * 1000)))
+            byRuns = (
+                Double(concurrency) / meanRunSeconds, "\(concurrency) of \(name) at once, which run \(run) on average"
+            )
+        }
+        let bounds = [byRate, byRuns].compactMap { $0 }
+        // Shares of keys depend on what else waits.
+        guard bounds.isEmpty, key.limit.concurrency == nil else {
+            return bounds.min { $0.startsPerSecond < $1.startsPerSecond }
+        }
+        return nil
     }
 }

@@ -11,11 +11,15 @@ struct Situation: Sendable {
     var backlog: Backlog?
     /// Operations of the queue that started each second, measured over about a second; nil = not measured.
     var startsPerSecond: Double?
+    /// Whether that was to be measured.
+    var isMeasured = true
     var refusals: [WriteRefusal] = []
     /// The standing cancel that it matches while it waits.
     var standing: StandingCancel?
     /// What holds back those of its limit key; nil unless it is ready and has one.
     var limitKey: LimitKeyState?
+    /// Seconds that bodies of the queue have run in the last minutes, on average; nil = none has ended.
+    var meanRunSeconds: Double?
     /// Some of the operations that it waits for, by the names that it has for them.
     var needed: [DependencyName: OperationDetail] = [:]
     /// The keys that read arguments.
@@ -57,13 +61,50 @@ struct SituationReader {
     static let pause: Duration = .seconds(1)
     /// Running operations that are read: those that hold the places of a limited queue.
     private static let rows = 20
+    /// Minutes of figures that say how long bodies run.
+    private static let figureMinutes = 10
     /// Of the operations that one waits for, so many are read.
     static let neededRead = 5
     let client: SluiceClient
     var view = PayloadView()
 
+    /// Of what an operation waits for, and so on, so many are explained.
+    private static let chainLength = 5
+    /// Chains are followed if no more than so many operations are explained.
+    private static let followed = 10
+
+    /// Why operations do not run, in order, and why that for which they wait does not.
+    func explain(_ details: [OperationDetail]) async throws -> [Explanation] {
+        var explanations = try await read(details).map { Explanation($0) }
+        guard explanations.count <= Self.followed else { return explanations }
+        for index in explanations.indices {
+            // A queue further on may be away.
+            do { explanations[index].chain = try await chain(behind: explanations[index]) } catch let error
+                as OperationsError
+                where error.code == .unavailable
+            {}
+        }
+        return explanations
+    }
+
+    private func chain(behind explanation: Explanation) async throws -> [Explanation] {
+        var chain: [Explanation] = []
+        var seen = [DependencyName(explanation.situation.detail.id, queue: explanation.situation.queue)]
+        var next = explanation.leadsTo
+        while let name = next, let queue = name.queue, !seen.contains(name), chain.count < Self.chainLength {
+            seen.append(name)
+            let details = try await client.broker.details([name.id], queue: queue).compactMap { $0 }
+            guard let situation = try await read(details, isMeasured: false).first else { break }
+            chain.append(Explanation(situation))
+            next = chain.last?.leadsTo
+        }
+        return chain
+    }
+
     /// The situations of operations, in order.
-    func read(_ details: [OperationDetail]) async throws -> [Situation] {
+    ///
+    /// - Parameter isMeasured: whether to see for a second how many start.
+    func read(_ details: [OperationDetail], isMeasured: Bool = true) async throws -> [Situation] {
         let queues = Set(details.map(\.queue))
         let refusals = try await client.broker.writeRefusals()
         let first = try await snapshots(queues)
@@ -82,9 +123,15 @@ struct SituationReader {
             guard let key = detail.limitKey else { continue }
             keys[detail.id] = try await client.broker.limitKey(key, queue: detail.queue)
         }
+        var meanRuns: [String: Double] = [:]
+        for queue in Set(details.filter { keys[$0.id] != nil }.map(\.queue)) {
+            let run = try await client.broker.recentFigures(queue: queue, minutes: Self.figureMinutes).sum.run
+            let count = run.counts.reduce(0, +)
+            if count > 0 { meanRuns[queue] = Double(run.microseconds) / Double(count) / 1_000_000 }
+        }
         var needed: [OperationID: [DependencyName: OperationDetail]] = [:]
         for detail in details { needed[detail.id] = try await self.needed(by: detail) }
-        let measured = Set(details.filter { backlogs[$0.id] != nil }.map(\.queue))
+        let measured = Set(details.filter { isMeasured && backlogs[$0.id] != nil }.map(\.queue))
         let second = try await secondSnapshots(measured.filter { first[$0].map { !$0.liveWorkers.isEmpty } ?? false })
         return details.compactMap { detail in
             guard let before = first[detail.queue] else { return nil }
@@ -93,9 +140,11 @@ struct SituationReader {
                 snapshot: before,
                 backlog: backlogs[detail.id],
                 startsPerSecond: second[detail.queue].flatMap { Self.starts(from: before, to: $0) },
+                isMeasured: isMeasured,
                 refusals: refusals,
                 standing: standing[detail.queue].flatMap { living(of: $0, matching: detail) },
                 limitKey: keys[detail.id],
+                meanRunSeconds: meanRuns[detail.queue],
                 needed: needed[detail.id] ?? [:],
                 view: view
             )

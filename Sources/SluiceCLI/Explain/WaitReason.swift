@@ -346,10 +346,11 @@ extension WaitRule {
         let knowing = situation.knowingWorkers
         guard situation.state.isWaiting, !knowing.isEmpty, situation.takers.isEmpty else { return nil }
         let facts = knowing.prefix(5).map { WaitReason.Fact("worker", "\($0.label): \($0.info?.phase ?? "starting")") }
+        let quiet = knowing.first { $0.info?.phase == "quiet" }
         return WaitReason(
             "the workers that know its name take no new operations",
             facts,
-            fix: ["worker", "-q", situation.queue]
+            fix: quiet.map { ["workers", "resume", $0.label] } ?? ["worker", "-q", situation.queue]
         )
     }
 

@@ -81,7 +81,7 @@ struct QueueFigures: Sendable {
     static func print(_ rows: [QueueFigures], _ query: FiguresQuery, _ reader: FiguresReader, _ invocation: Invocation)
     {
         let console = invocation.console
-        let time = rows.map(\.recent.time).max() ?? invocation.localNow
+        let time = rows.map(\.recent.time).max() ?? invocation.now
         let span = query.times(at: time)
         switch invocation.format {
         case .json:

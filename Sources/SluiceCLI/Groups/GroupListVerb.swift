@@ -31,7 +31,7 @@ package struct GroupListVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         if let queue { try await client.knownQueue(queue) }
         let walk = ListWalk(
             client: client,

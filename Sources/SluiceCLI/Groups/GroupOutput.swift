@@ -106,7 +106,7 @@ struct GroupTable {
             let time = TimeText.format(
                 group.detail.record.enqueuedAt,
                 invocation.settings.time.content,
-                now: invocation.localNow
+                now: invocation.now
             )
             table.append([
                 TableCell(ShortID.text(group.id, length: length, style: style)), TableCell(group.name(invocation.view)),

@@ -49,7 +49,7 @@ package struct GroupShowVerb: GroupVerb {
     private func lines(_ group: GroupSummary, _ states: MemberStates, _ invocation: Invocation) -> [String] {
         let (detail, progress, style) = (group.detail, group.progress, invocation.console.output)
         func time(_ milliseconds: Int64) -> String {
-            TimeText.format(milliseconds, invocation.settings.time.content, now: invocation.localNow)
+            TimeText.format(milliseconds, invocation.settings.time.content, now: invocation.now)
         }
         let mark = detail.state.mark(ascii: style.usesASCII)
         let open = detail.state.isTerminal ? "" : progress.isOpen ? ", open" : ", closed"

@@ -17,7 +17,7 @@ extension GroupVerb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         if Self.isChange { try invocation.requireWritable() }
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         return try await perform(try await target.find(client), client, invocation)
     }
 }

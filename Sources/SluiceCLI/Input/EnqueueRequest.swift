@@ -19,6 +19,11 @@ package struct EnqueueRequest: Sendable, Equatable {
     /// The line in a batch.
     package var line = 0
 
+    /// Whether it expires before it is due. Of an instant, the delay is not known here.
+    var neverStarts: Bool {
+        operation.expiresMilliseconds > 0 && operation.delayMilliseconds >= operation.expiresMilliseconds
+    }
+
     /// Reads the server's clock if it is needed.
     func serverTime(_ client: SluiceClient) async throws -> Int64? {
         guard startsAt != nil else { return nil }

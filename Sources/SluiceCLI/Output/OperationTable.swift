@@ -59,7 +59,7 @@ struct OperationTable {
 
     private func when(_ detail: OperationDetail) -> String {
         guard let time = detail.shownTime else { return "-" }
-        return TimeText.format(time, invocation.settings.time.content, now: invocation.localNow)
+        return TimeText.format(time, invocation.settings.time.content, now: invocation.now)
     }
 
     private func about(_ detail: OperationDetail) -> String {

@@ -155,18 +155,18 @@ package struct ScheduleAddVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         var definition = try definition()
         if dryRun {
-            definition.anchor = invocation.localNow
-            SchedulePreview(definition, count: 5, now: invocation.localNow).print(invocation)
+            definition.anchor = invocation.now
+            SchedulePreview(definition, count: 5, now: invocation.now).print(invocation)
             return .done
         }
         try invocation.requireWritable()
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         let (schedule, outcome) = try await store(definition, client)
         let console = invocation.console
         if invocation.format.isJSON {
             console.print(ScheduleJSON.object(schedule), invocation.format)
         } else {
-            console.print(["\(id): " + ScheduleText.sentence(schedule, now: invocation.localNow)])
+            console.print(["\(id): " + ScheduleText.sentence(schedule, now: invocation.now)])
         }
         if outcome == .unchanged { console.note("schedule \(id) is as it was: nothing was changed") }
         await QueueCheck(client, done: "stored").warn([(queue, name)], console: console)

@@ -20,7 +20,7 @@ package struct ScheduleListVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         if let queue { try await client.knownQueue(queue) }
         let schedules = try await client.schedules.all(queue: queue)
         let console = invocation.console
@@ -42,7 +42,7 @@ package struct ScheduleListVerb: Verb {
         let names = ["ID", "QUEUE", "WHEN", "NEXT", "LAST", "ENQUEUED", "NAME"]
         var table = Table(names.map { TableColumn($0) })
         func time(_ milliseconds: Int64?) -> String {
-            milliseconds.map { TimeText.format($0, invocation.settings.time.content, now: invocation.localNow) } ?? "-"
+            milliseconds.map { TimeText.format($0, invocation.settings.time.content, now: invocation.now) } ?? "-"
         }
         for schedule in schedules {
             let next = schedule.state == .active ? time(schedule.stored.due) : schedule.state.rawValue
@@ -70,7 +70,7 @@ package struct ScheduleShowVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         let console = invocation.console
         for schedule in try await targets.find(client) {
             if invocation.format.isJSON {
@@ -192,7 +192,7 @@ package struct ScheduleRunVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         try invocation.requireWritable()
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         for schedule in try await targets.find(client) {
             let reference = try await client.schedules.runNow(schedule.id, queue: schedule.queue)
             if invocation.format.isJSON {
@@ -231,7 +231,7 @@ struct ScheduleChanges {
         _ change: (SluiceClient, Schedule) async throws -> Bool
     ) async throws -> ExitStatus {
         try invocation.requireWritable()
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         var outcomes: [(schedule: Schedule, isChanged: Bool)] = []
         for schedule in try await targets.find(client) {
             outcomes.append((schedule, try await change(client, schedule)))
@@ -289,22 +289,26 @@ package struct SchedulePreviewVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let now = from ?? invocation.localNow
-        SchedulePreview(try await definition(now, invocation), count: number, now: now).print(invocation)
+        let stored = try await storedDefinition(invocation)
+        let now = from ?? invocation.now
+        SchedulePreview(try stored ?? definition(now), count: number, now: now).print(invocation)
         return .done
     }
 
-    private func definition(_ now: Int64, _ invocation: Invocation) async throws -> ScheduleDefinition {
-        guard let id else {
-            let bounds = time.bounds
-            return ScheduleDefinition(
-                recurrence: try time.recurrence(),
-                anchor: time.start ?? now,
-                rules: ScheduleRules(start: bounds.start, end: bounds.end),
-                envelope: []
-            )
-        }
-        let schedule = try await ScheduleTargets.find([id], queue: queue, try await invocation.connect())[0]
+    private func definition(_ now: Int64) throws -> ScheduleDefinition {
+        let bounds = time.bounds
+        return ScheduleDefinition(
+            recurrence: try time.recurrence(),
+            anchor: time.start ?? now,
+            rules: ScheduleRules(start: bounds.start, end: bounds.end),
+            envelope: []
+        )
+    }
+
+    /// nil = no id was given.
+    private func storedDefinition(_ invocation: Invocation) async throws -> ScheduleDefinition? {
+        guard let id else { return nil }
+        let schedule = try await ScheduleTargets.find([id], queue: queue, try await invocation.connectReadingClock())[0]
         guard let definition = schedule.definition else {
             throw CLIError(.refused, "schedule \(id) cannot be read", fix: "\(Program.name) schedule show \(id)")
         }

@@ -155,7 +155,7 @@ extension EventFeed {
             compared += EventFeed.comparedAtOnce
         }
 
-        private var time: Int64 { feed.invocation.localNow + clockOffset }
+        private var time: Int64 { feed.invocation.now + clockOffset }
 
         /// Prints the entries of a stream behind the place, up to those that begin at `before`.
         private mutating func read(_ queue: String, _ place: inout Place, isFirst: Bool = false, before: Int64?)
@@ -191,7 +191,7 @@ extension EventFeed {
                 limit: limit
             )
             if place.begin == nil { place.begin = part.time - ago }
-            clockOffset = part.time - feed.invocation.localNow
+            clockOffset = part.time - feed.invocation.now
             return part
         }
 

@@ -14,6 +14,8 @@ package struct Invocation: Sendable {
     package let connector: @Sendable (Invocation) async throws -> SluiceClient
     /// Adds the program's own operations to a worker's registry.
     package let register: @Sendable (inout OperationRegistry) -> Void
+    /// What is known of Redis' clock.
+    package var clock = ServerClock()
 
     /// Options of the output.
     package struct Shown: Sendable {
@@ -24,6 +26,16 @@ package struct Invocation: Sendable {
     package var format: OutputFormat { settings.output.content }
 
     package func connect() async throws -> SluiceClient { try await connector(self) }
+
+    /// Connects for a command that shows when something was or will be, and reads Redis' clock: operations have its times.
+    package func connectReadingClock() async throws -> SluiceClient {
+        let client = try await connect()
+        // In a cluster, the node that is asked may be away while others answer.
+        do { clock.set(try await client.broker.serverTime()) } catch let error as OperationsError
+            where error.code == .unavailable
+        {}
+        return client
+    }
 
     /// Whether to print a line for each of many operations. A terminal gets a summary, except with -v.
     package var listsAll: Bool { options.verbose || !console.isOutputTerminal }
@@ -44,7 +56,8 @@ package struct Invocation: Sendable {
             settings: settings,
             options: options,
             connector: connector,
-            register: register
+            register: register,
+            clock: clock
         )
     }
 
@@ -59,7 +72,8 @@ package struct Invocation: Sendable {
             register: { registry in
                 register(&registry)
                 operations(&registry)
-            }
+            },
+            clock: clock
         )
     }
 
@@ -74,8 +88,8 @@ package struct Invocation: Sendable {
         )
     }
 
-    /// Milliseconds since 1970 by this machine's clock: for showing ages only.
-    package var localNow: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+    /// Milliseconds since 1970, by Redis' clock once that was read.
+    package var now: Int64 { clock.now }
 }
 
 // MARK: - Confirmation

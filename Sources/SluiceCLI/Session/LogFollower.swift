@@ -101,6 +101,6 @@ struct LogFollower: Sendable {
         let text = SafeText.log(line.text)
         guard invocation.console.isOutputTerminal || invocation.format == .wide else { return text }
         let style = invocation.settings.time.content == .unix ? TimeStyle.unix : .iso
-        return (line.at.map { TimeText.format($0, style, now: invocation.localNow) } ?? "-") + "  " + text
+        return (line.at.map { TimeText.format($0, style, now: invocation.now) } ?? "-") + "  " + text
     }
 }

@@ -107,7 +107,9 @@ package struct Settings: Sendable {
         func redis(_ flag: String?) throws(CLIError) -> (Value<RedisEndpoint?>, url: String?) {
             if let flag { return (try endpoint(flag, .flag("--redis")), flag) }
             for name in ["SLUICE_REDIS_URL", "REDIS_URL"] {
-                if let url = environment[name], !url.isEmpty { return (try endpoint(url, .environment(name)), url) }
+                // A file that was read into a variable ends with a line end.
+                let url = environment[name]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+                if !url.isEmpty { return (try endpoint(url, .environment(name)), url) }
             }
             guard let file = files[.redis] else { return (Value(content: nil, origin: .builtIn), nil) }
             var found = try endpoint(file.text, .file(file.origin))

@@ -239,6 +239,11 @@ extension BatchEnqueue {
     }
 
     private func warn(_ requests: [EnqueueRequest], _ client: SluiceClient) async {
+        let hopeless = requests.filter(\.neverStarts)
+        if let first = hopeless.first {
+            let many = hopeless.count == 1 ? "it expires" : "\(hopeless.count) operations expire"
+            invocation.console.warn("line \(first.line): \(many) before being due, and never start")
+        }
         guard !invocation.console.quiet else { return }
         let large = requests.count { $0.operation.envelope.count > Defaults.operationWarningBytes }
         if large > 0 {

@@ -85,7 +85,7 @@ package struct CancelVerb: Verb {
         if references.isEmpty, !selection.isQuery, !all, queue == nil || !selection.targets.ids.isEmpty {
             throw CLIError.usage("no ids on stdin; nothing was cancelled", fix: "\(Program.name) list -o id")
         }
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         let limit = wait ? waitTimeout ?? Self.defaultWait : nil
         var standing: StandingCancelling?
         if let until {

@@ -71,7 +71,7 @@ package struct CancelsListVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         let known = try await client.queues()
         if let queue, !known.contains(queue) { throw CLIError.unknownQueue(queue, known: known) }
         let cancels = try await PlacedCancel.read(queue.map { [$0] } ?? known, client)
@@ -96,7 +96,7 @@ package struct CancelsListVerb: Verb {
             let cancel = placed.cancel
             let style = invocation.settings.time.content
             let cells = [
-                placed.name, TimeText.format(cancel.endsAt, style, now: invocation.localNow), "\(cancel.caught)",
+                placed.name, TimeText.format(cancel.endsAt, style, now: invocation.now), "\(cancel.caught)",
                 cancel.by,
                 cancel.query, cancel.reason,
             ]
@@ -145,7 +145,7 @@ package struct CancelsRemoveVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         try invocation.requireWritable()
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         let known = try await client.queues()
         var removed: [String] = []
         if all {

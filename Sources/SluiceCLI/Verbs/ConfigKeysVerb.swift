@@ -44,7 +44,7 @@ package struct ConfigKeysVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let today = String(TimeText.rfc3339(invocation.localNow).prefix(10))
+        let today = String(TimeText.rfc3339(invocation.now).prefix(10))
         let text = OperationKeys.newFile(id: id ?? today, encrypts: encrypt)
         let name = OperationsError.quoted(file)
         // O_EXCL: existing keys are never overwritten. The mode protects the file while it is written.

@@ -58,6 +58,7 @@ package struct DoctorVerb: Verb {
     }
 
     private func examine(_ invocation: Invocation) async throws -> ExitStatus {
+        if fix, !consent.dryRun { try invocation.requireWritable() }
         let client = try await invocation.connect()
         guard let broker = client.broker as? any Doctor.Broker else {
             throw CLIError(.bug, "this broker does not support doctor")

@@ -44,7 +44,7 @@ package struct ErrorsVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         var query = try OperationQuery(typed: query, tags: tag)
         if !query.terms.contains(where: { $0.field == .state }) { query.terms.append(.states([.dead, .retrying])) }
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         try await query.resolve(client)
         var walk = ListWalk(
             client: client,
@@ -161,7 +161,7 @@ struct ErrorReport: Sendable {
     private func table(_ shown: [ErrorGroup], _ invocation: Invocation) -> Table {
         let ids = shown.compactMap { $0.sample?.id }
         let length = invocation.console.isOutputTerminal ? ShortID.length(for: ids) : .max
-        let time = { TimeText.format($0, invocation.settings.time.content, now: invocation.localNow) }
+        let time = { TimeText.format($0, invocation.settings.time.content, now: invocation.now) }
         var table = Table([
             TableColumn("COUNT", alignment: .right), TableColumn("DEAD", alignment: .right, dropPriority: 3),
             TableColumn("RETRYING", alignment: .right, dropPriority: 3), TableColumn("FIRST", dropPriority: 2),

@@ -51,10 +51,7 @@ package struct ExplainVerb: Verb {
         } else {
             details = try await Locator(client).details(references)
         }
-        show(
-            try await SituationReader(client: client, view: invocation.view).read(details).map { Explanation($0) },
-            invocation
-        )
+        show(try await SituationReader(client: client, view: invocation.view).explain(details), invocation)
         return .done
     }
 

@@ -71,7 +71,7 @@ package struct ListVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         var query = try parsed()
         let start = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         try await query.resolve(client)
         let isPaged = invocation.console.isOutputTerminal
         let walk = ListWalk(

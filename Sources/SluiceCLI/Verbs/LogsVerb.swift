@@ -45,7 +45,7 @@ package struct LogsVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let reference = try IDReference(parsing: id)
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         let detail = try await Locator(client).details([reference])[0]
         let location = Location(queue: detail.queue, id: detail.id)
         let log = LogFollower(client, invocation)

@@ -100,7 +100,7 @@ struct OperationCancel: Sendable {
             row.kind = row.text
         case .ended(let state, let endedAt):
             row.kind = "already \(state.rawValue)"
-            row.text = "\(row.kind) \(TimeText.relative(endedAt, now: invocation.localNow))"
+            row.text = "\(row.kind) \(TimeText.relative(endedAt, now: invocation.now))"
             (row.outcome, row.status) = ("alreadyEnded", .refused)
         case .unknown(intentStored: true):
             (row.text, row.outcome) = (

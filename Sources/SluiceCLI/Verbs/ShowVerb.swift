@@ -25,7 +25,7 @@ package struct ShowVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let references = try targets.references()
         guard !references.isEmpty else { throw CLIError.usage("nothing to show", fix: "\(Program.name) show ID") }
-        let client = try await invocation.connect()
+        let client = try await invocation.connectReadingClock()
         let details = try await Locator(client).details(references)
         let console = invocation.console
         switch invocation.format {
@@ -244,7 +244,7 @@ struct OperationCard {
     /// A time in the given style. A relative time has the exact one after it, because there is room.
     private func time(_ milliseconds: Int64) -> String {
         let style = invocation.settings.time.content
-        let text = TimeText.format(milliseconds, style, now: invocation.localNow)
+        let text = TimeText.format(milliseconds, style, now: invocation.now)
         return style == .relative ? "\(TimeText.rfc3339(milliseconds)) (\(text))" : text
     }
 }

@@ -11,7 +11,10 @@ struct SingleEnqueue: Sendable {
 
     func finish(_ reference: OperationReference, _ request: EnqueueRequest) async throws -> ExitStatus {
         let name = request.name
-        if !reference.isNew { noteExisting(reference, request) }
+        if !reference.isNew { await noteExisting(reference, request) }
+        if request.neverStarts {
+            invocation.console.warn("it expires before it is due: it never starts")
+        }
         verb.how.durability.warn(unconfirmed: reference.isConfirmed == false ? 1 : 0, invocation.console)
         let waits = verb.wait || verb.follow
         announce(reference, name, waits: waits)
@@ -27,13 +30,22 @@ struct SingleEnqueue: Sendable {
         return try await wait(reference)
     }
 
-    private func noteExisting(_ reference: OperationReference, _ request: EnqueueRequest) {
-        let isTaken = reference.id != request.operation.id
-        invocation.console.note(
-            isTaken
-                ? "\(reference.id) has the unique key; nothing was enqueued"
-                : "\(reference.id) exists already; nothing was changed"
-        )
+    private func noteExisting(_ reference: OperationReference, _ request: EnqueueRequest) async {
+        guard reference.id == request.operation.id else {
+            return invocation.console.note("\(reference.id) has the unique key; nothing was enqueued")
+        }
+        let details = try? await client.broker.details([reference.id], queue: reference.queue)
+        let state = (details?.first ?? nil)?.state
+        // What has ended does not run again by this.
+        let way = state.flatMap { state in
+            switch state {
+            case .finished: "; run it again: \(Program.name) rerun \(reference.id)"
+            case .dead, .cancelled, .expired: "; run it again: \(Program.name) retry \(reference.id)"
+            default: nil
+            }
+        }
+        let stands = state.map { ", \($0.rawValue)" } ?? ""
+        invocation.console.note("\(reference.id) exists already\(stands); nothing was changed\(way ?? "")")
     }
 
     /// Prints the id, except if stdout has the log (`--follow`), or the ended operation (JSON and `--wait`).

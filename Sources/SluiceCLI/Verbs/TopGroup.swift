@@ -79,7 +79,7 @@ package struct TopNamesVerb: Verb {
         if let earlier = span.before { before = try await reader.read(earlier) }
         let order = sort ?? (before == nil ? .count : .change)
         let rows = NameFigures.sorted(NameFigures.merge(now, before: before), by: order)
-        let time = now.map(\.reply.time).max() ?? invocation.localNow
+        let time = now.map(\.reply.time).max() ?? invocation.now
         NameReport(rows: rows, limit: limit, span: span, time: time, reader: reader).print(invocation)
         return .done
     }

@@ -58,7 +58,7 @@ package struct WorkersListVerb: Verb {
             lost: lost ? history : Array(history.prefix(Self.newest)),
             hasMore: !lost && history.count > Self.newest,
             absent: snapshot.absent,
-            time: snapshot.time ?? invocation.localNow
+            time: snapshot.time ?? invocation.now
         )
         report.print(invocation)
         invocation.console.warn(snapshot.absent)
@@ -137,10 +137,10 @@ package struct WorkersShowVerb: Verb {
         let snapshot = try await client.snapshot(executingRows: 200)
         invocation.console.warn(snapshot.absent)
         switch try await WorkerLookup(snapshot, client).find(worker) {
-        case .lost(let worker): show(worker, now: snapshot.time ?? invocation.localNow, invocation)
+        case .lost(let worker): show(worker, now: snapshot.time ?? invocation.now, invocation)
         case .present(let worker):
             let executing = ExecutingSummary.merge(snapshot.queues, workers: [worker])
-            let now = snapshot.time ?? invocation.localNow
+            let now = snapshot.time ?? invocation.now
             show(worker, executing.filter { $0.row.worker == worker.id }, now: now, invocation)
         }
         return .done

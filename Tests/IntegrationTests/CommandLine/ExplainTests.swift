@@ -33,6 +33,35 @@ extension CommandLineTests {
             #expect(Set(both) == [other, id])
         }
 
+        @Test("What it waits for is followed to its end, over queues, and what helps there is named and helps")
+        func chain() async throws {
+            let first = try await sluice.enqueue("noop", "--queue", "mail")
+            try await sluice.lines("hold", first, "--reason", "wrong file")
+            let second = try await sluice.enqueue("noop", "--queue", "mail", "--after", first)
+            let third = try await sluice.enqueue("noop", "--queue", "images", "--after", "mail/\(second)")
+            let explained = try await sluice.json("explain", third)
+            let because = explained["because"]?.arrayValue ?? []
+            #expect(because.compactMap { $0["id"]?.stringValue } == [second, first], "\(explained)")
+            #expect(because.last?["sentence"]?.stringValue?.contains("it is held, by ") == true, "\(explained)")
+            #expect(because.last?["reasons"]?[0]?["facts"]?[1]?["text"] == "wrong file", "\(explained)")
+            let lines = try await sluice.lines("explain", third)
+            #expect(lines.filter { $0.hasPrefix("  because") }.count == 2, "\(lines)")
+            #expect(lines.contains("  try:  sluice release \(first)"), "\(lines)")
+            #expect(!lines.contains { $0.contains("try:  sluice explain") }, "\(lines)")
+            try await sluice.lines("release", first)
+            #expect(try await sluice.json("explain", third)["because"]?[1]?["state"] == "ready")
+        }
+
+        @Test("A key that is taken by one that is not due names what lets that one run now")
+        func keyHolder() async throws {
+            let holder = try await sluice.enqueue("noop", "--unique", "k", "--in", "2h")
+            let waiting = try await sluice.enqueue("noop", "--unique", "k", "--if-exists", "enqueue")
+            let lines = try await sluice.lines("explain", waiting)
+            #expect(lines.contains("  try:  sluice retry \(holder)"), "\(lines)")
+            try await sluice.lines("retry", holder)
+            #expect(try await sluice.state(holder) == "ready")
+        }
+
         @Test("A time, an attempt that failed and an end are named")
         func times() async throws {
             let later = try await sluice.enqueue("noop", "--in", "1h")

@@ -7,6 +7,29 @@ extension CommandLineTests {
     struct UsageTests {
         private let sluice = CommandLine()
 
+        @Test("What cannot start is said, an id that is there with its state, and a URL may end with a line end")
+        func notes() async throws {
+            let hopeless = try await sluice("enqueue", "noop", "--in", "5s", "--expires", "1s")
+            #expect(hopeless.code == 0 && hopeless.errors.contains("it never starts"), "\(hopeless.errors)")
+            let lines = #"{"name":"noop"}"# + "\n" + #"{"name":"noop","in":"5s","expires":"5s"}"#
+            let folder = try TemporaryDirectory()
+            let batch = try await sluice("enqueue", "--batch", try folder.file("two.jsonl", lines))
+            #expect(batch.code == 0 && batch.errors.contains("line 2: it expires before being due"), "\(batch.errors)")
+
+            let id = try await sluice.enqueue("noop", "--id", "import-1")
+            #expect(try await sluice("enqueue", "noop", "--id", "import-1").errors.contains("exists already, ready;"))
+            try await sluice.lines("cancel", id)
+            let again = try await sluice("enqueue", "noop", "--id", "import-1").errors
+            #expect(
+                again.contains("exists already, cancelled; nothing was changed; run it again: sluice retry \(id)"),
+                "\(again)"
+            )
+
+            let url = try #require(sluice.environment(for: ["list"])["SLUICE_REDIS_URL"])
+            let outcome = await (try sluice.start(["list"], environment: ["SLUICE_REDIS_URL": url + "\r\n"])).outcome()
+            #expect(outcome.code == 0, "\(outcome.errors)")
+        }
+
         @Test(
             "Bad input: the right exit status, the fix as the last line, and nothing enqueued",
             arguments: [

@@ -103,6 +103,26 @@ private struct Damage: Sendable {
     ]
 }
 
+/// Operations that use a feature.
+private enum FeatureLoad: String, CaseIterable, Sendable {
+    case limitKeys, uniqueKeys, dependencies, groups, delays
+
+    func lines(_ count: Int, round: Int) -> [String] {
+        (0..<count).map { #"{"name":"noop"\#(fields($0, round))}"# }
+    }
+
+    private func fields(_ number: Int, _ round: Int) -> String {
+        switch self {
+        case .limitKeys: #","key":"k\#(number % 20)""#
+        case .uniqueKeys: #","unique":"u\#(number % 200)","ifExists":"\#(number % 3 == 0 ? "enqueue" : "join")""#
+        case .dependencies:
+            #","id":"d\#(round)-\#(number)""# + (number % 10 == 0 ? "" : #","after":["d\#(round)-\#(number - 1)"]"#)
+        case .groups: ""
+        case .delays: #","in":"\#(number % 3 + 1)s","expires":"\#(number % 2 + 1)s""#
+        }
+    }
+}
+
 extension Ward {
     /// A schedule that has no next instant.
     fileprivate func plantSchedule(fault: String = "") throws {
@@ -214,6 +234,40 @@ extension CommandLineTests {
             #expect(report["errors"]?.intValue == 0, "\(report)")
             workers[1].send(SIGTERM)
             _ = await workers[1].outcome()
+        }
+
+        @Test(
+            "Under the load of each feature it finds no error, and --fix changes nothing",
+            arguments: FeatureLoad.allCases
+        )
+        private func features(_ load: FeatureLoad) async throws {
+            let folder = try TemporaryDirectory()
+            try await sluice.lines("queue", "limit", "default", "key.concurrency=2")
+            let worker = try await sluice.worker("-c", "8")
+            let producer = Task { [sluice] in
+                for round in 0... {
+                    if Task.isCancelled { return }
+                    let path = try folder.file("\(round).jsonl", load.lines(1000, round: round).joined(separator: "\n"))
+                    guard load == .groups else {
+                        try await sluice.lines("enqueue", "--batch", path, "--quiet")
+                        continue
+                    }
+                    let group = try await sluice.lines("group", "open", "g\(round)", "-o", "id")[0]
+                    try await sluice.lines("enqueue", "--batch", path, "--quiet", "--group", group)
+                    try await sluice.lines("group", "close", group)
+                }
+            }
+            for run in 0..<(LongTests.areOn ? 50 : 4) {
+                let fix = run % 4 == 3 ? ["--fix", "-y"] : []
+                let outcome = await (try sluice.start(["doctor", "--deep", "-o", "json"] + fix)).outcome()
+                let report = try JSONValue(parsing: outcome.output)
+                #expect(report["errors"]?.intValue == 0, "\(report)")
+                #expect(report["fixed"] == [], "\(report)")
+            }
+            producer.cancel()
+            try await producer.value
+            worker.send(SIGTERM)
+            _ = await worker.outcome()
         }
 
         @Test(

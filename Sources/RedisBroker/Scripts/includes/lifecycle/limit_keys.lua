@@ -16,6 +16,9 @@ local function limits_of_keys()
   local generation = call('HGET', META, 'batch') or '0'
   local key_by_id, limits, touched, is_touched, best, has_moved, is_at_end = {}, {}, {}, {}, {}, false, false
   local has_used, wakes_at
+  -- What looks for records that are gone, which is rare, is bounded in each call.
+  local SEARCHES, MISSING_AT_ONCE = 1000, 100
+  local searches_left, missing_left = SEARCHES, MISSING_AT_ONCE
   local BUCKETS, LIMITS_OF_KEY = PREFIX .. 'keyBuckets', '^(%S+) (%S+) ?(.*)$'
   -- As many as a call can add.
   local FORGOTTEN_AT_ONCE = '100'
@@ -56,12 +59,30 @@ local function limits_of_keys()
     return min(room, limit.concurrency - standing - call('SCARD', running_set(key)))
   end
 
+  local function count_ready(key, n)
+    if tonumber(call('ZINCRBY', PREFIX .. 'keyed', format('%d', n), key)) <= 0 then call('ZREM', PREFIX .. 'keyed', key) end
+  end
+
+  -- Its record is gone, by an eviction or a hand. It counts as removed, and holds up no other one of its key.
+  local function note_missing(key, id)
+    count_ready(key, -1)
+    add('removed', 1)
+    add('missing', 1)
+    call('HSET', META, 'missing', id)
+  end
+
   -- The last of those in lanes waits again, and its reference is stale: another one of a higher lane goes first, or a limit was lowered. Returns
   -- whether there was one, in a lane below that rank.
   local function put_back(key, rank)
     local last = call('ZREVRANGE', next_set(key), '0', '0', 'WITHSCORES')
     if not last[1] or rank_of_score(last[2]) <= rank then return false end
     local header = read_header(record_key(last[1]))
+    if header == '' then
+      call('ZREM', next_set(key), last[1])
+      note_missing(key, last[1])
+      add('stale', 1)
+      return true
+    end
     write_head(record_key(last[1]), 'r', changed_header(header, next_revision(header)))
     call('ZREM', next_set(key), last[1])
     call('ZADD', waiting_set(key), last[2], last[1])
@@ -86,18 +107,6 @@ local function limits_of_keys()
     limit_keys.has_parked = true
   end
 
-  local function count_ready(key, n)
-    if tonumber(call('ZINCRBY', PREFIX .. 'keyed', format('%d', n), key)) <= 0 then call('ZREM', PREFIX .. 'keyed', key) end
-  end
-
-  -- Its record is gone, by an eviction or a hand. It counts as removed, and holds up no other one of its key.
-  local function note_missing(key, id)
-    count_ready(key, -1)
-    add('removed', 1)
-    add('missing', 1)
-    call('HSET', META, 'missing', id)
-  end
-
   local function move_next(key)
     local limit = limit_of(key)
     local room = room_of(key, limit)
@@ -120,7 +129,14 @@ local function limits_of_keys()
     if #moved == 0 then return end
     add('keyed', -#moved / 2)
     has_moved = true
-    if is_missing then limit_keys.touch(key) end
+    if not is_missing then return end
+    -- Others of the key go on, in this call or with the next claim.
+    missing_left = missing_left - #moved / 2
+    if missing_left > 0 then
+      limit_keys.touch(key)
+    else
+      call('ZADD', PREFIX .. 'expiring', NOW, parked_member(key))
+    end
   end
 
   -- Makes way for the next ones of each key that something has changed in. A claim calls it before it takes from lanes.
@@ -189,7 +205,8 @@ local function limits_of_keys()
   -- may be unknown by now; then the first 1,000 keys are looked at.
   function limit_keys.leave_missing(id)
     local keys = key_of(id) and { key_of(id) } or call('ZRANGE', PREFIX .. 'keyed', '0', '999')
-    for i = 1, #keys do
+    for i = 1, min(#keys, searches_left) do
+      searches_left = searches_left - 1
       if call('ZREM', next_set(keys[i]), id) == 1 then
         note_missing(keys[i], id)
         limit_keys.touch(keys[i])

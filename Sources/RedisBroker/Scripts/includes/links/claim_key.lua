@@ -5,10 +5,14 @@
 -- include: pass_keys
 local SUPERSEDED_AT_ONCE = 100
 
--- Whether it waits beyond its deadline, and has ended by this.
+-- Whether it waits beyond its deadline, and has ended by this; so many a call.
+local EXPIRED_BY_CALL = 100
+local expiries_left = EXPIRED_BY_CALL
 local function has_expired(id, head)
   local deadline = head and deadline_of(head)
-  return deadline and deadline <= now and find('rsb', state_of(head), 1, true) and expire(id, head) ~= nil
+  if not deadline or deadline > now or expiries_left == 0 then return false end
+  expiries_left = expiries_left - 1
+  return find('rsb', state_of(head), 1, true) and expire(id, head) ~= nil
 end
 
 -- Who has a key: its id, its state (also f: a fresh result, and !: its body may still run after a forced cancel), its head; nil = it is free. A holder
@@ -44,8 +48,12 @@ local function is_stopping(state, head)
   return is_cancelled(fence, worker and call('HGET', PREFIX .. 'cancelling:' .. worker, fence))
 end
 
-local function supersede(id, by_id)
+local function supersede(id, by_id, key)
   local head = head_of(id)
+  if not head then
+    call('ZREM', behind_key(key), id)
+    return
+  end
   if stored_state_of(head) == 'x' then
     local worker = worker_of(head)
     if worker then cancel_executing_one(id, head, worker, 'unique', 'replaced by ' .. by_id) end
@@ -58,7 +66,7 @@ end
 local function supersede_behind(key, by_id)
   local ids = behind(key, format('%d', SUPERSEDED_AT_ONCE + 1))
   if #ids > SUPERSEDED_AT_ONCE then return false end
-  for i = 1, #ids do supersede(ids[i], by_id) end
+  for i = 1, #ids do supersede(ids[i], by_id, key) end
   return true
 end
 
@@ -92,10 +100,10 @@ local function claim_key(key, policy, id)
   if policy == 'enqueue' then return 'wait' end
   if not supersede_behind(key, id) then return 'many' end
   if state ~= 'x' and state ~= '!' then
-    supersede(holder, id)
+    supersede(holder, id, key)
     return give_key(key, id)
   end
-  if policy == 'replace' and state == 'x' then supersede(holder, id) end
+  if policy == 'replace' and state == 'x' then supersede(holder, id, key) end
   return 'wait'
 end
 

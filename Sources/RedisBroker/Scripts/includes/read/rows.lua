@@ -2,7 +2,7 @@
 -- include: detail
 local state, cursor, limit = ARGV[1], ARGV[2], tonumber(ARGV[3])
 -- The cursor, how many rows were left out, for each other row the cursor of what is behind it, and these rows. `rows`: how many were found, in the
--- answer or left out. A cursor is a place in an order, never a number of rows: what stays is found once, whatever comes and goes.
+-- answer or left out. A cursor is a place in an order, so what stays is found once, whatever comes and goes; see decision 34.
 local places = {}
 local reply, rows = { '', 0, places }, 0
 
