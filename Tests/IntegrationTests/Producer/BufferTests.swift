@@ -31,13 +31,19 @@ struct BufferTests {
     private func client(_ buffering: EnqueueBuffering = EnqueueBuffering(patience: .milliseconds(100))) async throws
         -> SluiceClient
     {
-        try await SluiceClient.connect(
-            to: server.url(as: .producer),
-            namespace: namespace,
-            timeout: .seconds(1),
-            buffering: buffering,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        )
+        // A second, so that an outage is noticed soon, may be too little to connect on a machine that has much else to do.
+        var client: SluiceClient?
+        try await eventually("the client is connected") {
+            client = try? await SluiceClient.connect(
+                to: server.url(as: .producer),
+                namespace: namespace,
+                timeout: .seconds(1),
+                buffering: buffering,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            return client != nil
+        }
+        return try #require(client)
     }
 
     /// The numbers of the notes in the order in which they lie in the lane.
