@@ -66,7 +66,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
         "llen",
         "lindex", "lpos", "lrange", "scard", "srandmember", "zcard", "zrange", "zrangebyscore", "zrank",
         "zrevrange", "zrevrangebyscore",
-        "zscore", "zscan", "xrange", "xlen",
+        "zscore", "zscan", "zcount", "xrange", "xlen",
     ]
 }
 

@@ -1,6 +1,7 @@
 """Runs the fault scenarios; see scripts/faults."""
 import argparse
 import atexit
+import json
 import os
 import pathlib
 import random
@@ -201,9 +202,10 @@ def clock_library():
 
 
 def doctor(under_test):
-    """Nothing may be left that does not belong: asked once the workers have gone."""
+    """Nothing may be left in queues that does not belong: asked once the workers have gone. The server may still be as the scenario has made it."""
     done = under_test.run("doctor", "--deep", "-o", "json", check=False)
-    if done.returncode == 0:
+    findings = json.loads(done.stdout)["findings"] if done.returncode in (0, 1) else [{"severity": "error", "queue": "?"}]
+    if not [finding for finding in findings if finding["severity"] == "error" and finding["queue"]]:
         return []
     return [f"doctor --deep: exit {done.returncode}: {done.stdout.strip()[:1500]} {done.stderr.strip()[:500]}"]
 

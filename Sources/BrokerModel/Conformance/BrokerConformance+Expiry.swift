@@ -27,6 +27,20 @@ extension BrokerConformance {
             try await bench.expectState(next.id, .ready)
             try await bench.expectState(last.id, .expired)
         },
+        ConformanceCheck("What has expired is not cancelled, held or edited any more, and a retry runs it") { bench in
+            let ids = try await bench.enqueue(3, expires: 1000)
+            try await bench.advance(.milliseconds(1000))
+            let request = CancelRequest(reason: "", by: "ann")
+            let cancelled = try await bench.broker.cancel([ids[0]], request: request, queue: bench.queue)
+            guard case .ended(.expired, _) = cancelled[0] else {
+                throw ConformanceViolation(description: "it was cancelled: \(cancelled)")
+            }
+            let held = try await bench.broker.hold([ids[1]], by: "ann", reason: "", queue: bench.queue)
+            try bench.expect(held, [.refused(.expired)], "the hold")
+            let retried = try await bench.broker.retry([ids[2]], by: "ann", queue: bench.queue)
+            try bench.expect(retried, [.done], "the retry")
+            try bench.expect(try await bench.claim(try bench.worker(), 9).operations.map(\.id), [ids[2]], "the claim")
+        },
         ConformanceCheck("In a paused queue a sweep ends what has expired, and with it its group") { bench in
             let worker = try bench.worker()
             let group = try await bench.group()

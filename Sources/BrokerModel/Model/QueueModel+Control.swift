@@ -6,6 +6,7 @@ extension QueueModel {
     /// The first request is the one that is remembered. A running operation's intent is stored before its owner is told.
     mutating func cancel(_ id: OperationID, request: CancelRequest) -> CancelOutcome {
         let intent = CancelIntent(at: now, by: request.by, reason: request.reason)
+        expireInTime(id)
         guard let record = operations[id]?.record else {
             return cancelUntracked(id, intent: intent, request)
         }
@@ -167,6 +168,9 @@ extension QueueModel {
             add("reopened")
         case .scheduled, .retrying:
             leavePlace(id, state: state)
+        // Nobody has noticed yet that it has expired.
+        case .ready where isOverdue(record, state):
+            leavePlace(id, state: state)
         case .blocked, .ready, .executing, .finished:
             return .refused(state)
         }
@@ -199,6 +203,7 @@ extension QueueModel {
     /// A change of what waits, if it is as the caller has read it.
     mutating func edit(_ edit: OperationEdit) -> EditOutcome {
         let id = edit.record.header.id
+        expireInTime(id)
         guard let record = operations[id]?.record else { return .unknown }
         let state = effectiveState(of: record)
         guard state.isWaiting else { return .refused(state) }
@@ -301,6 +306,7 @@ extension QueueModel {
 
     /// What waits is blocked; its deadline goes on counting.
     mutating func hold(_ id: OperationID, by: String, reason: String) -> ChangeOutcome {
+        expireInTime(id)
         guard let record = operations[id]?.record else { return .unknown }
         let state = effectiveState(of: record)
         guard [.ready, .scheduled, .retrying].contains(state) else { return .refused(state) }

@@ -312,6 +312,11 @@ extension QueueModel {
         return deadline > 0 && deadline <= now && [.ready, .scheduled, .blocked].contains(state)
     }
 
+    /// It ends if its deadline has passed while it waited.
+    mutating func expireInTime(_ id: OperationID) {
+        if let record = operations[id]?.record, isOverdue(record, effectiveState(of: record)) { expire(id) }
+    }
+
     /// The state that counts: waiting operations of a cancelled queue are cancelled before anybody clears them away.
     func effectiveState(of record: OperationRecord) -> OperationState {
         record.state.isWaiting && record.header.sequence <= cancelledSequence ? .cancelled : record.state

@@ -11,6 +11,7 @@
 -- include: cancel_one
 -- include: force_cancel
 -- include: members
+-- include: expire
 -- include: flush
 call('HDEL', META, '')
 local by, reason, is_forced = ARGV[1], ARGV[2], ARGV[4] == '1'
@@ -42,7 +43,7 @@ local function store_intent(id)
 end
 
 local function cancel(id)
-  local head = head_of(id)
+  local head = head_in_time(id)
   if not head then return store_intent(id) end
   local state = state_of(head)
   if state == 'x' then return cancel_executing(id, head) end

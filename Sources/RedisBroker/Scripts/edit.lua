@@ -6,6 +6,7 @@
 -- Events   s for each that waits for a time now, with the change
 -- include: base
 -- include: size
+-- include: expire
 -- include: leave_waiting
 -- include: enter_queue
 -- include: replace_envelope
@@ -38,7 +39,7 @@ end
 
 local function edit(i)
   local id, header, envelope, lane, delay, new = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
-  local head = head_of(id)
+  local head = head_in_time(id)
   if not head then return '0' end
   local state = state_of(head)
   if not find('rstb', state, 1, true) then return state end

@@ -4,6 +4,7 @@
 -- Output   a character for each: 1 held, the letter of the state that forbids it, 0 unknown
 -- Events   b for each, with the change
 -- include: base
+-- include: expire
 -- include: leave_waiting
 -- include: enter_queue
 -- include: flush
@@ -13,7 +14,7 @@ local by, reason = ARGV[1], ARGV[2]
 local outcomes, changed = {}, 0
 
 local function hold(id)
-  local head = head_of(id)
+  local head = head_in_time(id)
   if not head then return '0' end
   local state = state_of(head)
   if state ~= 'r' and state ~= 's' and state ~= 't' then return state end

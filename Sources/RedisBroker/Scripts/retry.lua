@@ -65,6 +65,12 @@ local function is_hopeless_callback(id)
   return is_hopeless
 end
 
+-- Nobody has noticed yet that it has expired.
+local function is_overdue(head)
+  local deadline = deadline_of(head)
+  return deadline and deadline <= now
+end
+
 local function retry(id)
   local head = head_of(id)
   if not head then return '0' end
@@ -79,7 +85,7 @@ local function retry(id)
     make_ready(id, head, '000')
     if is_linked(head) then group_members().wait_for_retry(id) end
     add('reopened', 1)
-  elseif state == 's' or state == 't' then
+  elseif state == 's' or state == 't' or (state == 'r' and is_overdue(head)) then
     leave_waiting(id, head)
     make_ready(id, head)
   else

@@ -15,7 +15,7 @@ private struct Refusal: Sendable, CustomTestStringConvertible {
     static let all = [
         Refusal(
             cause: "noReplicas",
-            reason: "Redis takes no writes: min-replicas-to-write is 1, and 0 replicas keep up",
+            reason: "Redis takes no writes: min-replicas-to-write is ",
             commands: [["CONFIG", "SET", "min-replicas-to-write", "1"]]
         ),
         Refusal(

@@ -1,4 +1,4 @@
--- What waits beyond its deadline ends, whoever looks first: a claim, a sweep, or an enqueue that needs its unique key.
+-- What waits beyond its deadline ends, whoever looks first: a claim, a sweep, an enqueue that needs its unique key, or an operator who changes it.
 -- include: leave_waiting
 -- include: finish
 -- include: limit_keys
@@ -10,6 +10,15 @@ local function expire(id, head)
   leave_waiting(id, head)
   finish_waiting(id, head, 'e')
   return state
+end
+
+-- The head of an operation's record, which says so if its deadline has passed while it waited.
+local function head_in_time(id)
+  local head = head_of(id)
+  local deadline = head and deadline_of(head)
+  if not deadline or deadline > now or not find('rsb', state_of(head), 1, true) then return head end
+  expire(id, head)
+  return head_of(id)
 end
 
 -- At most `limit` of those that are due, and limit keys whose next start is back. Returns how many, and whether one of them was scheduled.
