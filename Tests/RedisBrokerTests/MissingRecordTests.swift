@@ -23,7 +23,7 @@ struct MissingRecordTests {
         try await body(broker, BrokerBench(broker.redis) { try await broker.advance(by: $0) })
     }
 
-    /// What `doctor --fix` does in a place, and with records.
+    /// Fixes places and records as `doctor --fix` does.
     private func fix(_ places: [AuditPlace], _ ids: [OperationID], _ broker: RedisBroker) async throws {
         let codes: Set<String> = ["lost", "noRecord", "leftover"]
         for place in places {

@@ -1,6 +1,6 @@
 import Operations
 
-// What waits beyond its deadline has ended, whoever looks first, also where nothing is claimed.
+// An operation that waits beyond its deadline has ended for every reader and every change, also where nothing is claimed.
 extension BrokerConformance {
     static let expiring: [ConformanceCheck] = [
         ConformanceCheck("What waits beyond its deadline is shown as expired at once, and its key is free") { bench in

@@ -168,7 +168,7 @@ extension QueueModel {
             add("reopened")
         case .scheduled, .retrying:
             leavePlace(id, state: state)
-        // Nobody has noticed yet that it has expired.
+        // Expired, and not ended yet by a claim or sweep.
         case .ready where isOverdue(record, state):
             leavePlace(id, state: state)
         case .blocked, .ready, .executing, .finished:

@@ -175,7 +175,7 @@ extension QueueModel {
         send(end: end, of: id, sequence: sequence)
     }
 
-    /// It ended before, and is removed now: what waits for it, because it might be tried again, waits no more. A new sequence makes that count. It is
+    /// Removes the hope of dependents that an ended operation is tried again: they wait no more. A new sequence makes that count. It is
     /// heard of at a sweep.
     mutating func noteRemoval(of id: OperationID) {
         guard dependencies.contains(id) || dependentQueues[id]?.isEmpty == false else { return }

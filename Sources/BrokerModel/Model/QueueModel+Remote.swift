@@ -111,7 +111,7 @@ extension QueueModel {
         }
     }
 
-    /// It has not ended since it got this sequence, so no end before counts, also one that is still on its way. If it had ended before, it is tried
+    /// Notes a dependency that has not ended since it got this sequence: no end before counts, also one that is still on its way. If it had ended before, it is tried
     /// again, and its groups wait for it.
     private mutating func noteLive(_ name: DependencyName, sequence: Int64, hadEnded: Bool) {
         remote[name]?.sequence = sequence - 1

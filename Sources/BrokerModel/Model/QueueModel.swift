@@ -312,7 +312,7 @@ extension QueueModel {
         return deadline > 0 && deadline <= now && [.ready, .scheduled, .blocked].contains(state)
     }
 
-    /// It ends if its deadline has passed while it waited.
+    /// Ends an operation whose deadline has passed while it waited.
     mutating func expireInTime(_ id: OperationID) {
         if let record = operations[id]?.record, isOverdue(record, effectiveState(of: record)) { expire(id) }
     }

@@ -53,7 +53,7 @@ package struct AuditFinding: Sendable, Equatable {
     /// The operation, worker or field that it is about.
     package var subject: String
     package var detail: String
-    /// What its fix does, in words; empty if it has none.
+    /// In words, the effect of its fix; empty if it has none.
     package var fix: String
 
     package init(code: String, queue: String, subject: String, detail: String, fix: String = "") {
@@ -72,7 +72,7 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
     case unhandled(String)
     /// What waits in no lane because of a limit key: the number of cancels of the whole queue, and the key.
     case keyed(String)
-    /// What stands in a lane for its limit key: the same.
+    /// References in lanes of operations with a limit key: the number and the key, as for `keyed`.
     case next(String)
     /// What a limit key counts as running.
     case running(key: String)

@@ -63,7 +63,7 @@ extension OperatorBroker {
         _ seen: inout Set<DependencyName>
     ) async throws -> [ChangeOutcome] {
         var outcomes = try await retry(ids, by: by, queue: queue)
-        // What cannot be told now hears with the next end.
+        // A group that cannot be reached now hears with the next end.
         do { try await tellGroups(of: zip(ids, outcomes).filter { $1 == .done }.map(\.0), queue: queue) } catch let
             error as OperationsError where [.unavailable, .denied].contains(error.code)
         {}

@@ -107,7 +107,7 @@ extension ServerAudit {
         )
     }
 
-    /// What Redis does not count, it does not count here.
+    /// Counts the memory as Redis does when it refuses a command.
     private var memoryRefusal: WriteRefusal? {
         let policy = configuration["maxmemory-policy"] ?? info["maxmemory_policy"] ?? "noeviction"
         guard let limit = number("maxmemory"), limit > 0, let used = number("used_memory"),

@@ -4,7 +4,7 @@
 -- ARGV[2]  lane:N | unhandled:N | keyed:N:KEY | next:N:KEY | running:KEY | scheduled | retrying | blocked | expiring | ended:S | inflight:WORKER | cancelling:WORKER | batch:N
 -- ARGV[3]  cursor, 0 = the beginning  ARGV[4] about so many at once, at most 500
 -- Output   cursor of the rest (0 = none), number looked at, number of stale references, findings, then of lanes the operations that are ready there
--- Events   r for each that waited for a unique key whose holder is gone, and can start; it changes only what it is told to fix
+-- Events   r for each that waited for a unique key whose holder is gone, and can start; without codes to fix nothing changes
 -- Lanes are read from their tails: what is pushed or popped meanwhile makes no element slip through.
 -- include: base
 -- include: record

@@ -4,7 +4,7 @@
 -- Output   time, number of workers, meta fields, totals, sizes (lanes 0 to 4, scheduled, retrying, blocked, expiring, ended f d c e, batches,
 --          intents, awaited), workers (id, lease until, in flight), findings, numbers of the sets of unhandled operations, at most 1,000, and the
 --          places of at most 1,000 limit keys
--- Events   none; it changes only what it is told to fix
+-- Events   none; without codes to fix nothing changes
 -- include: base
 -- include: record
 -- include: audit

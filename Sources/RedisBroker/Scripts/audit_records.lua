@@ -3,7 +3,7 @@
 -- ARGV[1]  codes of findings to fix, each in blanks
 -- ARGV[2…] ids, at most 500; also QUEUE/ID of what is in other queues
 -- Output   findings, then for each record whose reference is in a lane: id and head; no look into a lane can tell whether it is there
--- Events   ready, of what it is told to fix and had left its place; it changes nothing else
+-- Events   ready, for each operation that a fix puts back; without codes to fix nothing changes
 -- include: base
 -- include: record
 -- include: audit
@@ -78,7 +78,7 @@ local function check_remote_need(id, name)
   end
 end
 
--- What waits for it goes on as its policy says. The sequence is higher than the last of which they have heard.
+-- Dependents of a missing operation go on as their policies say. The sequence is higher than the last of which they have heard.
 local function note_gone(dependency, id)
   call('ZADD', dependents_key(dependency), 'NX', '0', id)
   add('notEnqueued', 1)
@@ -159,7 +159,7 @@ local function check_dependent_queues(id)
   end
 end
 
--- What waits for its limit key stands in no lane, and what its key moves to one keeps its head.
+-- An operation that waits for its limit key stands in no lane. Its head stays as it is when the key moves it to one.
 local function stands_in_lane(id, head)
   local key = has_limit_key(head) and call('HGET', extras_key(id), 'limitKey')
   return not key or not call('ZSCORE', waiting_of_key(key), id)

@@ -40,7 +40,7 @@ local function page_of_unhandled(number, score, id)
   reply[1] = ''
 end
 
--- What waits in no lane because of its limit key: the keys with most ready ones first, each in its order; the cursor is "k rank score id" of the last
+-- Operations that wait in no lane because of their limit keys: the keys with most ready ones first, each in its order; the cursor is "k rank score id" of the last
 -- row, or "k rank".
 local function page_of_keys(rank, score, id)
   local steps = 0
@@ -121,7 +121,7 @@ local function page_of_lanes()
   page_of_lane_places(tonumber(lane or 4), tonumber(position or 0), last ~= '' and last or nil)
 end
 
--- What runs: worker by worker, each in order of fences; the cursor is "worker fence" of the last row. Leases change their order all the time, so the
+-- Executing operations: worker by worker, each in order of fences; the cursor is "worker fence" of the last row. Leases change their order all the time, so the
 -- workers have that of their names.
 local function page_of_executing()
   local last_worker, last_fence = string.match(cursor, '^(%S+) (%d+)$')

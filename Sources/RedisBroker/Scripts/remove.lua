@@ -17,7 +17,7 @@ call('HDEL', META, '')
 -- Of what has ended.
 local function remove_links(id, head, state)
   if stored_state_of(head) ~= state then
-    -- What a cancel of the queue has ended, and no sweep has cleared away, has told its dependents nothing.
+    -- Ended by a cancel of the queue, and not cleared away yet: its dependents have heard nothing.
     end_links(id, head, 'm')
   elseif state ~= 'f' then
     note_removals({ id })

@@ -11,7 +11,7 @@
 local DEPENDENTS = 100
 
 if not is_queue_name(ARGV[1]) or #ARGV > 1 + 4 * BATCH then return redis.error_reply('ERR sluice: resolve takes the name of a queue and at most 500 operations') end
--- It has not ended since it got this sequence, so no end before counts, also one that is still on its way. If it had ended before, it is tried again,
+-- Notes a dependency that has not ended since it got this sequence: no end before counts, also one on its way. If it had ended before, it is tried again,
 -- and its groups wait for it.
 local function note_live(name, sequence, ended)
   call('HSET', remote_key(name), 'sequence', format('%.0f', sequence - 1))

@@ -59,13 +59,13 @@ local function take_key_again(id)
   return is_free
 end
 
--- It would wait for ever.
+-- A callback that would wait for ever.
 local function is_hopeless_callback(id)
   local _, is_hopeless = callback_of(id)
   return is_hopeless
 end
 
--- Nobody has noticed yet that it has expired.
+-- Expired, and not ended yet by a claim or sweep.
 local function is_overdue(head)
   local deadline = deadline_of(head)
   return deadline and deadline <= now

@@ -26,7 +26,7 @@ extension RedisLink {
             .get()
     }
 
-    /// Those that are connected. Waits for the first try to reach each, and no longer.
+    /// Connected servers only. Waits for the first try to reach each, and no longer.
     package func connectedParts() async throws -> [RedisPart] {
         var connected: [RedisPart] = []
         for part in try await parts() {

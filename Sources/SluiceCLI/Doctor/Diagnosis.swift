@@ -25,7 +25,7 @@ struct Diagnosis: Sendable, Equatable {
     var message: String
     /// A command that fixes the problem, or what else to do.
     var fix: String?
-    /// What `doctor --fix` does about it, in words; nil = nothing.
+    /// In words, the effect of `doctor --fix`; nil = none.
     var repair: String?
     /// How many operations it is about: the most come first.
     var weight = 0

@@ -2,7 +2,7 @@ import Operations
 import SluiceMonitor
 import TerminalText
 
-/// Examines a namespace, and fixes what it is told to.
+/// Examines a namespace, and fixes findings of the chosen codes.
 ///
 /// 1. The settings and the state of the server.
 /// 2. Keys: each record is in the place that it names; no key belongs to an operation without a record; each queue is in the list of queues.

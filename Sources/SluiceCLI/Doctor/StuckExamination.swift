@@ -95,7 +95,7 @@ struct StuckExamination {
         if let rate = snapshot.limits.rate, Double(ready) / rate.perSecond > Self.longest {
             return (Double(ready) / rate.perSecond, "at the limit of the queue, \(LimitText.text(rate))")
         }
-        // What comes meanwhile comes behind it.
+        // Later operations stand behind these.
         guard recent.outPerSecond > 0 else { return nil }
         return (Double(ready) / recent.outPerSecond, "at the pace of the last minutes")
     }

@@ -6,7 +6,7 @@ import TerminalText
 struct Explanation: Sendable {
     let situation: Situation
     let reasons: [(code: String, reason: WaitReason)]
-    /// What it waits for, what that waits for, and so on.
+    /// The operation that it waits for, the one for which that waits, and so on.
     var chain: [Explanation] = []
 
     init(_ situation: Situation) {

@@ -58,7 +58,7 @@ extension Situation {
         return isGroup ? ["retry", id] : ["retry", "\(failed.dependency.name)", "--tree"]
     }
 
-    /// What ends the wait for what never comes. What also waits for its turn at a key, and a callback, cannot be released.
+    /// Ends the wait for a dependency that never ends. An operation that also waits for its turn at a key, and a callback, cannot be released.
     fileprivate var wayWithout: [String] {
         [detail.waitsForTurn || detail.links.callbackNeed != nil ? "cancel" : "release", id]
     }

@@ -384,7 +384,7 @@ extension WaitRule {
         )
     }
 
-    /// What runs goes on, but its end cannot be stored.
+    /// Bodies go on, but their ends cannot be stored.
     static let redisRefusesWrites = WaitRule(code: "redisRefusesWrites") { situation in
         refused(situation, situation.refusals.filter { !$0.isOfNewDataOnly })
     }

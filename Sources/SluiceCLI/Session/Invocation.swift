@@ -14,7 +14,7 @@ package struct Invocation: Sendable {
     package let connector: @Sendable (Invocation) async throws -> SluiceClient
     /// Adds the program's own operations to a worker's registry.
     package let register: @Sendable (inout OperationRegistry) -> Void
-    /// What is known of Redis' clock.
+    /// Redis' clock, as far as it was read.
     package var clock = ServerClock()
 
     /// Options of the output.

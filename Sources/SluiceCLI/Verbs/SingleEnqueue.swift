@@ -36,7 +36,7 @@ struct SingleEnqueue: Sendable {
         }
         let details = try? await client.broker.details([reference.id], queue: reference.queue)
         let state = (details?.first ?? nil)?.state
-        // What has ended does not run again by this.
+        // An enqueue does not run an ended operation again.
         let way = state.flatMap { state in
             switch state {
             case .finished: "; run it again: \(Program.name) rerun \(reference.id)"

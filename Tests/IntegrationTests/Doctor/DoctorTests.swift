@@ -203,7 +203,7 @@ extension CommandLineTests {
             }
             let outcome = try await sluice("doctor", "--deep", "--fix", "-y", "-o", "json")
             let report = try JSONValue(parsing: outcome.output)
-            // What its schedule was to enqueue is not known any more.
+            // Nothing says any more which operation this schedule enqueued.
             #expect(errors(report).isSubset(of: ["instant-gone noInstant nightly"]), "\(report)")
             #expect(report["fixed"]?.arrayValue?.isEmpty == false)
             let again = try await sluice.json("doctor", "--deep", "--fix", "-y")

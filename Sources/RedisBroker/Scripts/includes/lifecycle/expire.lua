@@ -1,4 +1,4 @@
--- What waits beyond its deadline ends, whoever looks first: a claim, a sweep, an enqueue that needs its unique key, or an operator who changes it.
+-- An operation that waits beyond its deadline is ended by the first call that meets it: a claim, a sweep, an enqueue that needs its unique key, a change.
 -- include: leave_waiting
 -- include: finish
 -- include: limit_keys

@@ -16,7 +16,7 @@ local function limits_of_keys()
   local generation = call('HGET', META, 'batch') or '0'
   local key_by_id, limits, touched, is_touched, best, has_moved, is_at_end = {}, {}, {}, {}, {}, false, false
   local has_used, wakes_at
-  -- What looks for records that are gone, which is rare, is bounded in each call.
+  -- Searches for missing records are rare, and bounded in each call.
   local SEARCHES, MISSING_AT_ONCE = 1000, 100
   local searches_left, missing_left = SEARCHES, MISSING_AT_ONCE
   local BUCKETS, LIMITS_OF_KEY = PREFIX .. 'keyBuckets', '^(%S+) (%S+) ?(.*)$'

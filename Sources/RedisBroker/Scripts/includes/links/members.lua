@@ -70,6 +70,15 @@ local function group_members()
     group_rules().note_member_end(group, before, 'f')
   end
 
+  -- A group that has heard of an end of this member opens again, if it takes members.
+  local function wait_for_member(group, name)
+    local head, policy, before = head_of(group), read_need(call('HGET', needs_key(group), name))
+    if head and policy == 'member' and is_end(before) and members.may_enter(group, head) then
+      members.open_again(group, head)
+      wait_again(group, name, before)
+    end
+  end
+
   -- A new operation of this queue becomes a member. One of its id may have been one.
   function members.enter(id, header, group)
     if not is_renewed[group] then
@@ -88,24 +97,12 @@ local function group_members()
 
   -- It is tried again, or open again: its groups of this queue wait for it again.
   function members.wait_for_retry(id)
-    for group in string.gmatch(call('HGET', extras_key(id), 'groups') or '', '%w+') do
-      local head, policy, before = head_of(group), read_need(call('HGET', needs_key(group), id))
-      if head and policy == 'member' and is_end(before) and members.may_enter(group, head) then
-        members.open_again(group, head)
-        wait_again(group, id, before)
-      end
-    end
+    for group in string.gmatch(call('HGET', extras_key(id), 'groups') or '', '%w+') do wait_for_member(group, id) end
   end
 
   -- The same of one in another queue: its first 100 dependents.
   function members.wait_for_remote(name)
-    for _, group in ipairs(call('ZRANGE', dependents_key(name), '0', '99')) do
-      local head, policy, before = head_of(group), read_need(call('HGET', needs_key(group), name))
-      if head and policy == 'member' and is_end(before) and members.may_enter(group, head) then
-        members.open_again(group, head)
-        wait_again(group, name, before)
-      end
-    end
+    for _, group in ipairs(call('ZRANGE', dependents_key(name), '0', '99')) do wait_for_member(group, name) end
   end
 
   function members.close(id)

@@ -1,4 +1,4 @@
--- What audits share. A finding is code, subject, detail, and what its fix does, in words ('' = it has none).
+-- Shared by audits. A finding is code, subject, detail, and the effect of its fix in words ('' = it has none).
 -- Each is looked at in one step, so what is found was wrong at that instant, whatever else was going on. `ARGV[1]` has the codes to fix, each in
 -- blanks: such a finding is fixed in the step that has found it.
 local findings = {}
