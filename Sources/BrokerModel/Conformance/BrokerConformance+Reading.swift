@@ -133,6 +133,12 @@ extension BrokerConformance {
             )
             try bench.expect(try await backlog(later[0]), nil, "one that is not due")
             try bench.expect(try await backlog(OperationID()), nil, "one that does not exist")
+            let waiting = NewOperation(
+                envelope: BrokerBench.envelope(),
+                links: OperationLinks(after: [Dependency(normal[0])])
+            )
+            _ = try await bench.broker.enqueue([waiting], queue: bench.queue)
+            try bench.expect(try await backlog(normal[0]), first, "ahead of the first, once another one waits for it")
             _ = try await bench.cancel(normal[2])
             try bench.expect(try await backlog(normal[2]), nil, "one that has ended")
         },

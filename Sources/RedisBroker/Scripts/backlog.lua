@@ -7,6 +7,7 @@
 -- Events   none (reads only)
 -- include: base
 -- include: record
+-- include: linked_header
 -- include: limit_key_names
 local MOST = 10000
 local head = head_of(ARGV[1])
@@ -22,6 +23,6 @@ if rank then return { rank, 0, 0 } end
 local wanted = min(MOST, tonumber(ARGV[2]))
 local lane, higher = PREFIX .. 'lane:' .. lane_of(head), 0
 for number = tonumber(lane_of(head)) + 1, 4 do higher = higher + call('LLEN', PREFIX .. 'lane:' .. number) end
-local position = call('LPOS', lane, header_of(head), 'MAXLEN', format('%d', wanted))
+local position = position_in_lane(lane, header_of(head), '1', format('%d', wanted))
 if position then return { position, higher, 0 } end
 return { min(wanted, call('LLEN', lane)), higher, 1 }

@@ -6,6 +6,7 @@
 -- The new revision makes a reference stale that is further than LOOK_AHEAD from both ends of a long lane, so that it never starts twice.
 -- include: base
 -- include: record
+-- include: linked_header
 -- include: limit_key_names
 -- include: enter_queue
 -- include: flush
@@ -17,7 +18,7 @@ if head ~= ARGV[2] or stored_state_of(head) ~= 'r' then return '0' end
 
 local lane = PREFIX .. 'lane:' .. lane_of(head)
 local function stands_in_lane(rank)
-  return call('LPOS', lane, header_of(head), 'RANK', rank, 'MAXLEN', LOOK_AHEAD)
+  return position_in_lane(lane, header_of(head), rank, LOOK_AHEAD)
 end
 
 local key = has_limit_key(head) and call('HGET', extras_key(id), 'limitKey')

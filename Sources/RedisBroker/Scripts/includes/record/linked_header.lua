@@ -9,3 +9,10 @@ end
 local function is_referred_to(record, element)
   return header_of(record) == header_of(element) or is_linked_since(record, element)
 end
+
+-- Where a reference to it stands in a lane, from 0, among the first or (`rank` -1) the last `most`; false = it does not.
+local function position_in_lane(lane, header, rank, most)
+  local position = call('LPOS', lane, header, 'RANK', rank, 'MAXLEN', most)
+  if position or not is_linked(header) then return position end
+  return call('LPOS', lane, sub(header, 1, 1) .. '1' .. sub(header, 3), 'RANK', rank, 'MAXLEN', most)
+end
