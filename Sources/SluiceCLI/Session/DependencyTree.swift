@@ -18,30 +18,47 @@ package struct TreeFlag: ParsableArguments {
 
 /// Finds what depends on operations, directly or not.
 struct DependencyTree: Sendable {
-    private static let most = 20_000
-    let client: SluiceClient
-    /// Which of the operations that depend on others are meant. The search does not go on behind those that are not.
-    let isMeant: @Sendable (OperationDetail) -> Bool
-
-    /// For a cancel: what has not ended, the last first, so that nothing starts because something before it has ended.
-    static func ofCancel(_ client: SluiceClient, _ references: [IDReference]) async throws -> [IDReference] {
-        try await DependencyTree(client: client) { !$0.state.isTerminal && $0.links.needCount > 0 }.expanded(references)
-            .reversed()
+    /// The references with all that depends on them, and for each of the latter the named operation because of which it is among them.
+    struct Expansion: Sendable {
+        var references: [IDReference]
+        var roots: [OperationID: OperationID] = [:]
     }
 
-    /// For a retry: what was cancelled because of these.
+    private static let most = 20_000
+    let client: SluiceClient
+    /// Which of the operations that depend on a root are meant. The search does not go on behind those that are not.
+    let isMeant: @Sendable (_ dependent: OperationDetail, _ root: OperationDetail) -> Bool
+
+    /// For a cancel: what has not ended, the last first, so that nothing starts because something before it has ended.
+    static func ofCancel(_ client: SluiceClient, _ references: [IDReference]) async throws -> Expansion {
+        let tree = DependencyTree(client: client) { dependent, _ in
+            !dependent.state.isTerminal && dependent.links.needCount > 0
+        }
+        var expansion = try await tree.expanded(references)
+        expansion.references.reverse()
+        return expansion
+    }
+
+    /// For a retry: what was cancelled because of these, or with them by `cancel --tree`.
     static func ofRetry(_ client: SluiceClient, _ references: [IDReference]) async throws -> [IDReference] {
-        try await DependencyTree(client: client) { $0.state == .cancelled && $0.cancel?.by == "dependency" }
-            .expanded(references)
+        let tree = DependencyTree(client: client) { dependent, root in
+            guard dependent.state == .cancelled, let cancel = dependent.cancel else { return false }
+            guard let mark = TreeMark(cancel.reason) else { return cancel.by == "dependency" }
+            return mark.root == root.id || mark.root == root.cancel.flatMap { TreeMark($0.reason) }?.root
+        }
+        return try await tree.expanded(references).references
     }
 
     /// The references and, behind them, those to what depends on them; each once.
-    private func expanded(_ references: [IDReference]) async throws -> [IDReference] {
-        var all = references
+    private func expanded(_ references: [IDReference]) async throws -> Expansion {
+        var expansion = Expansion(references: references)
         for (_, finding) in zip(references, try await Locator(client).find(references)) {
-            guard case .found(let location) = finding else { continue }
-            all += try await dependents(of: location)
-            guard all.count <= Self.most else {
+            guard case .found(let root) = finding else { continue }
+            let found = try await dependents(of: root)
+            expansion.references += found.map { IDReference(queue: $0.queue, .full($0.id)) }
+            for location in found { expansion.roots[location.id] = expansion.roots[location.id] ?? root.id }
+            expansion.roots[root.id] = nil
+            guard expansion.references.count <= Self.most else {
                 throw CLIError.usage(
                     "more than 20,000 operations depend on these; nothing was changed",
                     fix: "\(Program.name) cancel -w QUERY"
@@ -49,12 +66,14 @@ struct DependencyTree: Sendable {
             }
         }
         var seen: Set<IDReference> = []
-        return all.filter { seen.insert($0).inserted }
+        expansion.references.removeAll { !seen.insert($0).inserted }
+        return expansion
     }
 
-    private func dependents(of location: Location) async throws -> [IDReference] {
-        var seen: Set<Location> = [location]
-        var layer = [location]
+    private func dependents(of root: Location) async throws -> [Location] {
+        guard let detail = try await client.broker.allDetails([root.id], queue: root.queue)[0] else { return [] }
+        var seen: Set<Location> = [root]
+        var layer = [root]
         var found: [Location] = []
         while !layer.isEmpty, found.count <= Self.most {
             var next: [Location] = []
@@ -63,21 +82,39 @@ struct DependencyTree: Sendable {
                 let locations = edges.map { Location(queue: $0.queue ?? location.queue, id: $0.id) }
                 next += locations.filter { seen.insert($0).inserted }
             }
-            layer = try await meant(next)
+            layer = try await meant(next, of: detail)
             found += layer
         }
-        return found.map { IDReference(queue: $0.queue, .full($0.id)) }
+        return found
     }
 
     /// Those of these that are meant, in their order.
-    private func meant(_ locations: [Location]) async throws -> [Location] {
+    private func meant(_ locations: [Location], of root: OperationDetail) async throws -> [Location] {
         var meant: Set<Location> = []
         for (queue, locations) in Dictionary(grouping: locations, by: \.queue) {
             let details = try await client.broker.allDetails(locations.map(\.id), queue: queue)
-            for detail in details.compactMap({ $0 }).filter(isMeant) {
+            for detail in details.compactMap({ $0 }) where isMeant(detail, root) {
                 meant.insert(Location(queue: queue, id: detail.id))
             }
         }
         return locations.filter { meant.contains($0) }
+    }
+}
+
+/// How a reason of a cancel says that the operation was cancelled with another one, by `cancel --tree`: `with ID`, `with ID: wrong file`.
+/// `retry --tree` takes back what has the mark of its operation.
+struct TreeMark: Sendable {
+    let root: OperationID
+
+    init?(_ reason: String) {
+        let words = reason.split(separator: " ", maxSplits: 2)
+        guard words.count > 1, words[0] == "with", let root = OperationID(String(words[1].prefix(26))),
+            words[1].dropFirst(26).allSatisfy({ $0 == ":" })
+        else { return nil }
+        self.root = root
+    }
+
+    static func reason(_ reason: String, with root: OperationID) -> String {
+        reason.isEmpty ? "with \(root)" : "with \(root): \(reason)"
     }
 }

@@ -17,7 +17,7 @@ package struct RetryVerb: ChangeVerb {
                   \(Program.name) list -o id --limit 200 state:dead tag:test | \(Program.name) retry -
 
                 Of a group, all members run again that have ended without finishing. \
-                --tree also runs what was cancelled because these have failed; it waits for them. \
+                --tree also runs what was cancelled because these have failed, or with them by cancel --tree; it waits for them. \
                 Errors and log stay. The attempts of an ended operation begin at 1. A query without a state leaves out scheduled \
                 operations, whose time a producer has chosen.
                 """

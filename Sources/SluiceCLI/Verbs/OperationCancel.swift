@@ -19,9 +19,10 @@ struct OperationCancel: Sendable {
 
     /// - Parameter withTree: also what depends on these.
     func run(_ references: [IDReference], _ consent: Consent, withTree: Bool) async throws -> ExitStatus {
-        var references = references.map { IDReference(queue: $0.queue ?? queue, $0.part) }
-        if withTree { references = try await DependencyTree.ofCancel(client, references) }
-        return try await change(storesIntent: queue != nil).run(references, consent)
+        let named = references.map { IDReference(queue: $0.queue ?? queue, $0.part) }
+        guard withTree else { return try await change(storesIntent: queue != nil).run(named, consent) }
+        let tree = try await DependencyTree.ofCancel(client, named)
+        return try await change(storesIntent: queue != nil, roots: tree.roots).run(tree.references, consent)
     }
 
     /// Cancels the operations that a query finds.
@@ -29,7 +30,8 @@ struct OperationCancel: Sendable {
         try await change(storesIntent: true).run(selection, in: ChangeKind.cancel.searched, consent)
     }
 
-    private func change(storesIntent: Bool) -> Change {
+    /// - Parameter roots: for what is cancelled only because it depends on another one, that one.
+    private func change(storesIntent: Bool, roots: [OperationID: OperationID] = [:]) -> Change {
         var change = Change(
             invocation: invocation,
             client: client,
@@ -38,7 +40,16 @@ struct OperationCancel: Sendable {
             allowed: Set(ChangeKind.cancel.allowed),
             needsRecord: false
         ) { ids, queue in
-            try await rows(ids, in: queue, storesIntent: storesIntent)
+            var rows: [TargetReport.Row] = []
+            var left = ids[...]
+            while let root = left.first.map({ roots[$0] }) {
+                // In their order: what depends on others goes before these.
+                let next = left.prefix { roots[$0] == root }
+                let reason = root.map { TreeMark.reason(self.reason, with: $0) } ?? self.reason
+                rows += try await self.rows(Array(next), in: queue, reason: reason, storesIntent: storesIntent)
+                left = left.dropFirst(next.count)
+            }
+            return rows
         }
         if let standing { change.prepare = { try await standing.set() } }
         change.applyToMissing = { reference in try await cancelUntracked(reference) }
@@ -48,7 +59,12 @@ struct OperationCancel: Sendable {
         return change
     }
 
-    private func rows(_ ids: [OperationID], in queue: String, storesIntent: Bool) async throws -> [TargetReport.Row] {
+    private func rows(
+        _ ids: [OperationID],
+        in queue: String,
+        reason: String,
+        storesIntent: Bool
+    ) async throws -> [TargetReport.Row] {
         let request = CancelRequest(
             reason: reason,
             by: SluiceClient.identity,
@@ -71,7 +87,7 @@ struct OperationCancel: Sendable {
         for meaning in reference.meanings {
             guard let id = meaning.id else { continue }
             for queue in queues where meaning.queue == nil || meaning.queue == queue {
-                let row = try await rows([id], in: queue, storesIntent: storesIntent)[0]
+                let row = try await rows([id], in: queue, reason: reason, storesIntent: storesIntent)[0]
                 if row.status != .notFound { return row }
             }
         }

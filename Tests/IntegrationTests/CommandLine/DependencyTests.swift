@@ -86,6 +86,19 @@ extension CommandLineTests {
             #expect(try await sluice.state(second) == "blocked")
             #expect(try await sluice("cancel", first, "--tree").code == 0)
             for id in [first, second, third] { #expect(try await sluice.state(id) == "cancelled") }
+            #expect(try await sluice.json("show", third)["cancel"]?["reason"]?.stringValue == "with \(first)")
+            let back = try await sluice("retry", first, "--tree", "--dry-run")
+            #expect(back.code == 0 && (back.output + back.errors).contains("3 "), "\(back)")
+            #expect(try await sluice("retry", second, "--tree").code == 0)
+            #expect(try await sluice.state(first) == "cancelled")
+            #expect(try await sluice.state(third) == "blocked")
+            #expect(try await sluice("cancel", second, "--tree", "--reason", "with care").code == 0)
+            #expect(try await sluice("retry", first, "--tree").code == 0)
+            #expect(try await sluice.state(first) == "ready")
+            for id in [second, third] { #expect(try await sluice.state(id) == "cancelled", "they went with another") }
+            #expect(try await sluice("retry", second, "--tree").code == 0)
+            #expect(try await sluice.state(second) == "ready", "the end of the first counts, whatever it is")
+            #expect(try await sluice.state(third) == "blocked")
 
             let root = try await sluice.enqueue("noop")
             let child = try await sluice.enqueue("noop", "--after", root)
