@@ -1,3 +1,4 @@
+import Foundation
 import Operations
 import RedisClient
 
@@ -156,6 +157,9 @@ extension OperationDetail {
             snooze = SnoozeTrace(count: Int(count), until: until, reason: extras.text("snoozeReason"))
         }
         yields = extras.number("yields").map { Int($0) } ?? 0
+        recoveries = extras.text("recoveries").split(separator: "\n").reversed().compactMap {
+            try? JSONDecoder().decode(Recovery.self, from: Data($0.utf8))
+        }
         logStarts = extras.text("logAttempts").split(separator: " ").compactMap(LogStart.init(stored:))
         isAwaited = extras["waiters"] != nil
         isUnhandled = extras["unhandled"] != nil

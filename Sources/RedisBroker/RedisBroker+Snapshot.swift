@@ -25,12 +25,15 @@ extension LostWorker {
         guard values.count == 3, let worker = values[0].string, let recoveredAt = values[1].int,
             let said = values[2].bytes
         else { return nil }
-        let fields = said.split(separator: UInt8(ascii: " "), maxSplits: 5, omittingEmptySubsequences: false)
+        let fields = said.split(separator: UInt8(ascii: " "), maxSplits: 6, omittingEmptySubsequences: false)
         let numbers = fields.prefix(5).compactMap { Int64(String(decoding: $0, as: UTF8.self)) }
-        guard fields.count == 6, numbers.count == 5 else { return nil }
+        guard fields.count == 7, numbers.count == 5 else { return nil }
         self.init(worker: worker, lostAt: numbers[0], recoveredAt: Int64(recoveredAt), beatAt: numbers[1])
         (handedBack, dead, cancelled) = (Int(numbers[2]), Int(numbers[3]), Int(numbers[4]))
-        info = Array(fields[5])
+        operations = String(decoding: fields[5], as: UTF8.self).split(separator: ",").compactMap {
+            OperationID(String($0))
+        }
+        info = Array(fields[6])
     }
 }
 

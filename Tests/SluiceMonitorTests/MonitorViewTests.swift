@@ -402,6 +402,34 @@ struct MonitorViewTests {
         #expect(model.type("y") == [.copy("01KDZ9GN4R0000000000000008")])
     }
 
+    @Test("The timeline shows what came back from a lost worker as waiting")
+    func timelineOfRecovery() throws {
+        var detail = try #require(reading().detail)
+        detail.cancel = nil
+        detail.errors = []
+        detail.state = .ready
+        let started = detail.record.startedAt
+        detail.recoveries = [
+            Recovery(
+                at: started + 5000,
+                startedAt: started,
+                attempt: 1,
+                delivery: 1,
+                cause: .lease,
+                worker: "W",
+                info: nil
+            )
+        ]
+        let timeline = OperationTimeline(detail, worker: "-", now: started + 60_000)
+        #expect(timeline.steps.map(\.text) == ["enqueued", "started on W", "came back: W was lost, its lease ran out"])
+        #expect(timeline.steps.map(\.lasted).suffix(2) == [5000, 55_000])
+        detail.recoveries = []
+        #expect(
+            OperationTimeline(detail, worker: "-", now: started + 60_000).steps.last?.lasted == nil,
+            "it does not run"
+        )
+    }
+
     @Test("The log is followed until it is scrolled back, and again from its end on")
     func logFollowing() {
         var model = shopModel()

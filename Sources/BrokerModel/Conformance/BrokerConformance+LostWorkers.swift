@@ -61,6 +61,87 @@ extension BrokerConformance {
             )
             try bench.expect([lost.handedBack, lost.dead, lost.cancelled], [3, 0, 1], "handed back, dead, cancelled")
         },
+        ConformanceCheck(
+            "An operation says from which workers it came back, when and why; so do the event and the history"
+        ) {
+            bench in
+            let (frozen, dead, other) = (WorkerID(), WorkerID(), try bench.worker())
+            let info = WorkerInfo(
+                host: "h1",
+                pid: 7,
+                name: "web\n1",
+                slots: 1,
+                queues: [bench.queue],
+                handles: [],
+                version: "1",
+                startedAt: 0
+            )
+            try bench.beat(frozen, info: info.encoded())
+            let first = try await bench.running(frozen)
+            let started = try await bench.existing(first.id).record.startedAt
+            try bench.expect(try await bench.existing(first.id).recoveries, [], "before it is lost")
+            try await bench.lapse(allBut: other)
+            _ = try await bench.sweepAll()
+            let handedBack = try await bench.snapshot().time
+            try bench.beat(dead)
+            let again = try await bench.claimOne(dead)
+            let startedAgain = try await bench.existing(first.id).record.startedAt
+            _ = try await bench.broker.abandon(worker: dead, queue: bench.queue)
+            let recoveries = try await bench.existing(first.id).recoveries
+            try bench.expect(recoveries.map(\.worker), [frozen, dead].map(\.description), "from whom")
+            try bench.expect(recoveries.map(\.cause), [.lease, .process], "why")
+            try bench.expect(recoveries.map(\.place), ["web 1 on h1", dead.description], "name and host")
+            try bench.expect(recoveries.map(\.startedAt), [started, startedAgain], "the starts of the runs")
+            try bench.expect(recoveries.first?.at, handedBack, "when it was handed back")
+            try bench.expect(recoveries.map(\.delivery), [1, 2], "deliveries")
+            try bench.expect(recoveries.map(\.attempt), [1, 1], "attempts")
+            try bench.expect(again.id, first.id, "the same operation")
+            let events = try await bench.broker.storedEvents(
+                queue: bench.queue,
+                after: nil,
+                agoMilliseconds: .max / 2,
+                limit: 100
+            )
+            let changes = events.entries.compactMap(\.batch.change).filter { $0.verb == .recover }
+            try bench.expect(changes.map(\.by), [frozen, dead].map(\.description), "who, in the events")
+            try bench.expect(changes.map(\.count), [1, 1], "how many, in the events")
+            let details = ["web 1: its lease ran out", "its process has ended"]
+            try bench.expect(changes.map(\.detail), details, "why, in the events")
+            let history = try await bench.broker.lostWorkers(queue: bench.queue, limit: 9)
+            try bench.expect(history.map(\.operations), [[first.id], [first.id]], "the operations, in the history")
+        },
+        ConformanceCheck("An operation keeps its last ten recoveries, and a history the first twenty operations") {
+            bench in
+            let other = try bench.worker()
+            let id = try await bench.enqueue()[0]
+            var workers: [WorkerID] = []
+            for _ in 0..<12 {
+                workers.append(try bench.worker())
+                let claimed = try await bench.claimAfterLoss(workers[workers.count - 1])
+                try bench.expect(claimed.id, id, "the same one")
+                // A snooze counts deliveries anew, so that it is not lost too often.
+                if workers.count % 2 == 0 {
+                    _ = try await bench.fail(claimed, workers[workers.count - 1], .snoozed(milliseconds: 1, reason: ""))
+                    try await bench.advance(.milliseconds(1))
+                    _ = try await bench.claimAfterLoss(workers[workers.count - 1])
+                }
+                _ = try await bench.broker.abandon(worker: workers[workers.count - 1], queue: bench.queue)
+            }
+            let kept = try await bench.existing(id).recoveries.map(\.worker)
+            try bench.expect(kept, workers.suffix(Recovery.kept).map(\.description), "the last ten")
+            _ = try await bench.cancel(id)
+            let many = try bench.worker()
+            let ids = try await bench.enqueue(25)
+            _ = try await bench.claim(many, 25)
+            _ = try await bench.broker.abandon(worker: many, queue: bench.queue)
+            let history = try await bench.broker.lostWorkers(queue: bench.queue, limit: 1)
+            try bench.expect(
+                history.first?.operations,
+                Array(ids.reversed().prefix(LostWorker.named)),
+                "the first twenty"
+            )
+            _ = other
+        },
         ConformanceCheck("The history counts operations that were lost too often, and adds up parts") {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())

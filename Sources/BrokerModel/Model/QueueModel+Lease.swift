@@ -114,7 +114,7 @@ extension QueueModel {
         var reply = SweepReply()
         var expired = 0
         if let worker = lapsedWorkerNow {
-            recoverAll(of: worker, reply: &reply)
+            recoverAll(of: worker, because: .lease, reply: &reply)
         } else if !batches.isEmpty {
             reply.cleared = clearBatch()
         } else {
@@ -136,18 +136,26 @@ extension QueueModel {
         var reply = SweepReply()
         guard leases[worker] != nil || holdsSomething(worker) else { return reply }
         leases[worker] = now - 1
-        recoverAll(of: worker, reply: &reply)
+        recoverAll(of: worker, because: .process, reply: &reply)
         reply.more = holdsSomething(worker)
         return reply
     }
 
     private func holdsSomething(_ worker: String) -> Bool { !(workers[worker]?.inFlight.isEmpty ?? true) }
 
-    private mutating func recoverAll(of worker: String, reply: inout SweepReply) {
+    private mutating func recoverAll(of worker: String, because cause: Recovery.Cause, reply: inout SweepReply) {
         let fences = (workers[worker]?.inFlight ?? [:]).keys.sorted()
         let count = countWithinLimits(fences, of: worker)
         var fate = LostWorker(worker: worker, lostAt: leases[worker] ?? now, recoveredAt: now, beatAt: 0)
-        for fence in fences.prefix(count).reversed() { recover(fence, of: worker, fate: &fate) }
+        for fence in fences.prefix(count).reversed() {
+            if let element = workers[worker]?.inFlight[fence] { keepRecovery(of: element, worker, cause) }
+            recover(fence, of: worker, fate: &fate)
+        }
+        if !fate.operations.isEmpty {
+            let name = Recovery.line(workers[worker].flatMap { WorkerInfo($0.info) }?.name ?? "")
+            let detail = (name.isEmpty ? "" : name + ": ") + cause.sentence
+            effects.change = QueueChange(.recover, by: worker, count: fate.operations.count, detail: detail)
+        }
         reply.recovered += fate.handedBack
         reply.dead += fate.dead
         keepLost(fate)
@@ -166,6 +174,7 @@ extension QueueModel {
         fate.handedBack += before?.handedBack ?? 0
         fate.dead += before?.dead ?? 0
         fate.cancelled += before?.cancelled ?? 0
+        fate.operations = Array((fate.operations + (before?.operations ?? [])).prefix(LostWorker.named))
         fate.beatAt = workers[fate.worker]?.beatAt ?? before?.beatAt ?? 0
         fate.info = workers[fate.worker]?.info ?? before?.info ?? []
         if fate.info.count > Self.lostInfoBytes { fate.info = [] }
@@ -173,6 +182,21 @@ extension QueueModel {
         let surplus = lost.count - Defaults.lostWorkersKept
         let old = lostInOrder.enumerated().prefix { $0.offset < surplus || isForgotten($0.element) }
         for worker in old.prefix(Self.lostForgottenAtOnce).map(\.element.worker) { lost[worker] = nil }
+    }
+
+    private mutating func keepRecovery(of element: LaneElement, _ worker: String, _ cause: Recovery.Cause) {
+        guard element.header.tracked, let record = operations[element.id]?.record else { return }
+        let recovery = Recovery(
+            at: now,
+            startedAt: record.startedAt,
+            attempt: element.header.failedAttempts + 1,
+            delivery: element.header.delivery,
+            cause: cause,
+            worker: worker,
+            info: workers[worker].flatMap { WorkerInfo($0.info) }
+        )
+        let all = (operations[element.id]?.recoveries ?? []) + [recovery]
+        operations[element.id]?.recoveries = all.suffix(Recovery.kept)
     }
 
     /// How many of the oldest one call hands back: at most 200, and about 256 KiB.
@@ -188,6 +212,8 @@ extension QueueModel {
     /// A recovered operation keeps its attempt; one that met the limit of deliveries, or whose cancel was requested, has used it.
     private mutating func recover(_ fence: Int64, of worker: String, fate: inout LostWorker) {
         guard let (element, order) = release(fence, of: worker, id: nil) else { return }
+        // Of a tracked one that was erased there is nothing to say.
+        if !element.header.tracked || operations[element.id] != nil { fate.operations.append(element.id) }
         noteLarge(element)
         let isLast = element.header.delivery >= Defaults.maxDeliveries
         let cancels = isCancelled(fence: fence, order: order)

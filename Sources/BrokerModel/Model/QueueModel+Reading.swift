@@ -21,6 +21,7 @@ extension QueueModel {
         detail.stored = stored.stored
         detail.snooze = stored.snooze
         detail.yields = stored.yields
+        detail.recoveries = stored.recoveries
         detail.logStarts = stored.logStarts
         detail.cancel = trace(of: stored, state: detail.state)
         if detail.state.isTerminal { detail.record.endedAt = endInstant(of: stored.record) }

@@ -194,6 +194,7 @@ struct StoredOperation {
     var stored = StoredByRuns()
     var snooze: SnoozeTrace?
     var yields = 0
+    var recoveries: [Recovery] = []
     var log: [LogLine] = []
     var logStarts: [LogStart] = []
     /// Lines that were dropped, so that line numbers stay valid.

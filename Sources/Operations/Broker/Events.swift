@@ -48,6 +48,8 @@ package struct QueueChange: Sendable, Equatable {
         case setSchedule, pauseSchedule, resumeSchedule, removeSchedule
         /// A worker could not read it.
         case stopSchedule
+        /// What a lost worker held was handed back; by this worker.
+        case recover
     }
 
     package var verb: Verb

@@ -22,6 +22,8 @@ package struct OperationDetail: Sendable, Equatable {
     package var snooze: SnoozeTrace?
     /// How often its body has left its slot to others.
     package var yields = 0
+    /// How it came back from workers that were lost, oldest first; the last ``Recovery/kept``.
+    package var recoveries: [Recovery] = []
     /// Where in its log the lines of each attempt begin, in their order; after an operator's retry attempts begin at 1 again.
     package var logStarts: [LogStart]
     /// Whether somebody waited for its end lately.
@@ -60,7 +62,7 @@ package struct OperationDetail: Sendable, Equatable {
             && left.waitsForTurn == right.waitsForTurn && left.keyHolder == right.keyHolder
             && left.limitKey == right.limitKey && left.waitsForKey == right.waitsForKey
             && left.links == right.links
-            && left.snooze == right.snooze && left.yields == right.yields
+            && left.snooze == right.snooze && left.yields == right.yields && left.recoveries == right.recoveries
     }
 
     /// When the snooze ends in which it is now, milliseconds of server time; nil = it is in none.
@@ -357,6 +359,9 @@ package struct LostWorker: Sendable, Equatable {
     package var dead = 0
     /// Operations that ended because their cancel had been requested.
     package var cancelled = 0
+    /// The first ``named`` operations that it held.
+    package var operations: [OperationID] = []
+    package static let named = 20
     /// Encoded `WorkerInfo`; empty if it is not known, or was too long to be kept.
     package var info: [UInt8] = []
 

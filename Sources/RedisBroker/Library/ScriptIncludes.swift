@@ -94,6 +94,7 @@ enum ScriptIncludes {
         case "losses": PackageResources.losses_lua
         case "numbers": PackageResources.numbers_lua
         case "recover": PackageResources.recover_lua
+        case "recoveries": PackageResources.recoveries_lua
         // figures
         case "take_figures": PackageResources.take_figures_lua
         // read

@@ -13,7 +13,7 @@ local inflight = PREFIX .. 'inflight:' .. worker
 if call('ZSCORE', PREFIX .. 'leases', worker) or call('EXISTS', inflight) == 1 then
   -- Lapsed from now on: should the caller stop half-way, a sweep does the rest.
   call('ZADD', PREFIX .. 'leases', format('%d', now - 1), worker)
-  recover_all(worker)
+  recover_all(worker, 'process')
 end
 flush()
 return { recovered, dead, call('EXISTS', inflight) }

@@ -27,7 +27,7 @@ local EXPIRED_AT_ONCE = 100
 local worker = lapsed_worker()
 local cleared, expired = 0, 0
 if worker then
-  recover_all(worker)
+  recover_all(worker, 'lease')
 elseif call('EXISTS', PREFIX .. 'batches') == 1 then
   cleared = clear_batch()
 else

@@ -24,7 +24,7 @@ struct EventRows: Sendable {
     ///   - time: milliseconds since 1970.
     func lines(_ batch: EventBatch, _ details: [OperationDetail?] = [], at time: Int64) -> [String] {
         let rows = batch.transitions.enumerated().map { index, transition in
-            EventRow(transition, index < details.count ? details[index] : nil)
+            EventRow(transition, index < details.count ? details[index] : nil, of: batch.change)
         }
         switch format {
         case .json, .jsonl: return [Self.json(batch, rows, at: time).serialized()]
@@ -80,12 +80,18 @@ private struct EventRow {
     var by = ""
     var reason = ""
 
-    init(_ transition: (id: OperationID, state: OperationState), _ detail: OperationDetail?) {
+    /// - Parameter change: that of the step; nil = a worker took it.
+    init(_ transition: (id: OperationID, state: OperationState), _ detail: OperationDetail?, of change: QueueChange?) {
         id = transition.id.description
         state = transition.state
         guard let detail else { return }
         name = detail.envelope.name
         worker = state == .executing ? detail.worker ?? "" : ""
+        if change?.verb == .recover, let recovery = detail.recoveries.last(where: { $0.worker == change?.by }) {
+            (worker, by) = (recovery.worker, "recovery")
+            reason = "\(recovery.place) was lost: \(recovery.cause.sentence)"
+            return
+        }
         if state == .cancelled, let cancel = detail.cancel { (by, reason) = (cancel.by, cancel.reason) }
         if state == .scheduled, detail.snoozedUntil != nil, let snooze = detail.snooze {
             let why = snooze.reason.isEmpty ? "" : ": \(snooze.reason)"

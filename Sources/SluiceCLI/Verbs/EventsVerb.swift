@@ -21,8 +21,8 @@ package struct EventsVerb: Verb {
                 came back; 10,000 calls a queue. Enqueues, starts and finishes are not kept: their numbers come as a range with \
                 "kept": false, and so do those whose messages were lost. Names, workers and reasons are what the records say when they \
                 are read; at 50 reads a second the rest comes without them.
-                --changes prints only what clients and operators changed: cancels, retries, edits, holds, removals, purges, \
-                pauses, and settings of workers, with who did it.
+                --changes prints only what clients and operators changed, with who did it: cancels, retries, edits, holds, removals, purges, \
+                pauses, and settings of workers; and what was recovered from lost workers.
                 Events of a new queue are printed within a second. SIGTERM ends the command at once with exit status 0. \
                 Without permission to subscribe, the exit status is 77, and the error has the missing rule.
                 """

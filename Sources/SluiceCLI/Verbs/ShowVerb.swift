@@ -141,7 +141,15 @@ struct OperationCard {
                 "#\($0.failure.attempt) \(time($0.at)): \($0.failure.sentence)\(Self.details($0))\(Self.verdict($0))"
             )
         }
-        return facts + links + unique + hold + cancel
+        return facts + recoveries + links + unique + hold + cancel
+    }
+
+    /// How it came back from workers that were lost.
+    private var recoveries: [(name: String, text: String)] {
+        detail.recoveries.map { recovery in
+            let run = "attempt \(recovery.attempt), delivery \(recovery.delivery), started \(time(recovery.startedAt))"
+            return ("recovered", "\(time(recovery.at)) from \(recovery.place): \(recovery.cause.sentence); \(run)")
+        }
     }
 
     /// What followed a failed attempt, unless the attempt's number shows it.

@@ -157,6 +157,9 @@ package struct WorkersShowVerb: Verb {
         let beat = worker.beatAt > 0 ? ", last heartbeat \(time(worker.beatAt))" : ""
         console.print("id \(worker.id)  pid \(worker.info.map { "\($0.pid)" } ?? "-")\(beat)")
         console.print("its operations: \(worker.fate), \(time(worker.recoveredAt))")
+        for (queue, id) in worker.operations { console.print("  \(queue)/\(id)") }
+        let more = worker.handedBack + worker.dead + worker.cancelled - worker.operations.count
+        if more > 0 { console.print("  and \(QuantityText.grouped(more)) more") }
     }
 
     private func show(
@@ -257,6 +260,9 @@ enum WorkerJSON {
             "handedBack": .number(worker.handedBack),
             "dead": .number(worker.dead),
             "cancelled": .number(worker.cancelled),
+            "operations": .array(
+                worker.operations.map { ["id": .string($0.id.description), "queue": .string($0.queue)] }
+            ),
         ]
     }
 }

@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 /// One lost worker, combined from the histories of its queues.
-package struct LostSummary: Sendable, Equatable {
+package struct LostSummary: Sendable {
     package var id: String
     /// The worker's information; nil if it is unknown or cannot be read.
     package var info: WorkerInfo?
@@ -17,6 +17,8 @@ package struct LostSummary: Sendable, Equatable {
     package var handedBack: Int
     package var dead: Int
     package var cancelled: Int
+    /// The first operations that it held, of each of its queues.
+    package var operations: [(queue: String, id: OperationID)]
 
     /// The label to show.
     package var label: String { WorkerSummary.label(info, id: id) }
@@ -50,6 +52,7 @@ package struct LostSummary: Sendable, Equatable {
         handedBack = worker.handedBack
         dead = worker.dead
         cancelled = worker.cancelled
+        operations = worker.operations.map { (queue, $0) }
     }
 
     private func joined(with other: LostSummary) -> LostSummary {
@@ -62,6 +65,7 @@ package struct LostSummary: Sendable, Equatable {
         joined.handedBack += other.handedBack
         joined.dead += other.dead
         joined.cancelled += other.cancelled
+        joined.operations += other.operations
         return joined
     }
 }

@@ -47,6 +47,7 @@ package enum OperationJSON {
             "unique": unique(detail),
             "snooze": snooze(detail),
             "yields": .number(detail.yields),
+            "recoveries": .array(detail.recoveries.map(recovery)),
             "once": .array(detail.stored.once.keys.sorted().map { .string($0) }),
             "hold": detail.hold.map { $0.json } ?? .null,
             "unhandled": .bool(detail.isUnhandled),
@@ -101,6 +102,14 @@ package enum OperationJSON {
         guard let snooze = detail.snooze else { return .null }
         return [
             "count": .number(snooze.count), "until": time(detail.snoozedUntil ?? 0), "reason": .string(snooze.reason),
+        ]
+    }
+
+    private static func recovery(_ recovery: Recovery) -> JSONValue {
+        [
+            "at": time(recovery.at), "startedAt": time(recovery.startedAt), "attempt": .number(recovery.attempt),
+            "delivery": .number(recovery.delivery), "cause": .string(recovery.cause.rawValue),
+            "worker": .string(recovery.worker), "name": .string(recovery.name), "host": .string(recovery.host),
         ]
     }
 

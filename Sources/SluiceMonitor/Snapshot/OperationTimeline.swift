@@ -27,7 +27,12 @@ struct OperationTimeline: Sendable {
             let failure = error.failure
             steps.append(Step(at: error.at, text: "attempt \(failure.attempt) failed: \(failure.type)", role: .dead))
         }
-        if record.startedAt > 0 {
+        for recovery in detail.recoveries {
+            steps.append(Step(at: recovery.startedAt, text: "started on \(recovery.place)", role: .executing))
+            let text = "came back: \(recovery.place) was lost, \(recovery.cause.sentence)"
+            steps.append(Step(at: recovery.at, text: text, role: .dead))
+        }
+        if record.startedAt > 0, record.startedAt != detail.recoveries.last?.startedAt {
             let place = detail.state == .executing ? " on \(worker)" : ""
             steps.append(Step(at: record.startedAt, text: "started" + place, role: .executing))
         }
@@ -40,6 +45,10 @@ struct OperationTimeline: Sendable {
         let last = self.steps[self.steps.count - 1].at
         end = record.endedAt > 0 ? last : max(last, now ?? last)
         measure(hasEnded: record.endedAt > 0, now: now)
+        // It waits again, and nothing says since when.
+        if !detail.state.isTerminal, detail.state != .executing, self.steps[self.steps.count - 1].role == .executing {
+            self.steps[self.steps.count - 1].lasted = nil
+        }
     }
 
     private mutating func measure(hasEnded: Bool, now: Int64?) {

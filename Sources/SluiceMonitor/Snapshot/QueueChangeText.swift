@@ -12,6 +12,7 @@ extension QueueChange {
         case .resumeSchedule: "schedule resume"
         case .removeSchedule: "schedule rm"
         case .stopSchedule: "schedule stopped"
+        case .recover: "recovered"
         default: verb.rawValue
         }
     }

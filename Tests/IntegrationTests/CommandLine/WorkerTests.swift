@@ -63,7 +63,23 @@ extension CommandLineTests {
             let lines = try await sluice.lines("workers", "ls", "--lost")
             #expect(lines.count == 2 && lines[1].hasPrefix("first"), "\(lines)")
             let whole = try await sluice.lines("workers", "show", "first")
-            #expect(whole.last?.hasPrefix("its operations: 1 handed back") == true, "\(whole)")
+            #expect(whole.dropLast().last?.hasPrefix("its operations: 1 handed back") == true, "\(whole)")
+            #expect(whole.last == "  default/\(id)")
+            let recovery = try #require(try await sluice.json("show", id)["recoveries"]?.arrayValue?.first)
+            #expect(
+                recovery["name"]?.stringValue == "first" && recovery["cause"]?.stringValue == "lease",
+                "\(recovery)"
+            )
+            let facts = try await sluice.lines("show", id)
+            #expect(
+                facts.contains {
+                    $0.contains("recovered  ") && $0.contains(" from first on ") && $0.contains("its lease ran out")
+                },
+                "\(facts)"
+            )
+            let events = try await sluice.lines("events", "--since", "1h", "--no-follow", "-o", "csv")
+            let back = try #require(events.first { $0.contains(",\(id),ready,") }, "\(events)")
+            #expect(back.contains("recovery,first on ") && back.hasSuffix("was lost: its lease ran out"), "\(back)")
             #expect(try await sluice.lines("workers", "ls", "-o", "jsonl").count == 1)
             #expect(try await sluice.lines("workers", "ls", "--lost", "-o", "id") == [shown["id"]?.stringValue ?? ""])
             _ = try await sluice("cancel", id)

@@ -34,14 +34,14 @@ local function head_for(element, fence)
   return head_of(id)
 end
 
--- Its worker is lost, and with it the run's fence: a late write under it is stale, and no repeat. nil = the record of a tracked one was erased.
+-- Its worker is lost, and with it the run's fence: a late write under it is stale, and no repeat. nil = the record of a tracked one was erased. Returns also the
+-- head of its record as it was; false = it has none.
 local function leave_lost_worker(worker, fence)
   local element, request = leave_inflight(worker, format('%d', fence))
-  if is_reference(element) then
-    if not head_of(id_of(element)) then return nil end
-    forget_fence(id_of(element))
-  end
-  return element, request
+  local head = is_reference(element) and head_of(id_of(element))
+  if head == nil then return nil end
+  if head then forget_fence(id_of(element)) end
+  return element, request, head
 end
 
 -- Its worker still runs it, but what it writes from now on is stale. Of an untracked one, the worker is asked for each fence from now on, as

@@ -29,6 +29,7 @@ local function envelope_of_record(record) return sub(record, HEAD + 1) end
 -- Cuts no string out.
 local function is_ready(record) return byte(record, 65) == 114 end
 local function stored_state_of(head) return sub(head, 65, 65) end
+local function started_at_of(head) return tonumber(sub(head, 75, 83), 36) end
 local function ended_at_of(head) return tonumber(sub(head, 66, 74), 36) end
 local function fence_of(head) return tonumber(sub(head, 84, 94), 16) end
 

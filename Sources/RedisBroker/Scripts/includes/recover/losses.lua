@@ -1,10 +1,11 @@
 -- The history of lost workers: of the newest LOST_KEPT, for LOST_KEPT_MS. A set by the instant at which what a worker held was last handed
--- back, and a hash of "lease until, last beat, handed back, dead, cancelled, what it said about itself".
+-- back, and a hash of "lease until, last beat, handed back, dead, cancelled, ids, what it said about itself": the first LOST_NAMED ids, separated by commas.
 local LOST_KEPT = 1000
 local LOST_KEPT_MS = 86400000
 local LOST_FORGOTTEN_AT_ONCE = 100
 -- Of what a worker said about itself; what is longer is not kept.
 local LOST_INFO_BYTES = 8192
+local LOST_NAMED = 20
 
 local function forget_old_losses(set, about)
   local old = call('ZRANGEBYSCORE', set, '-inf', format('%d', now - LOST_KEPT_MS), 'LIMIT', 0, LOST_FORGOTTEN_AT_ONCE)
@@ -16,15 +17,17 @@ local function forget_old_losses(set, about)
 end
 
 -- Called while it still has its lease, with each part of what it held: the numbers add up.
-local function keep_lost(worker, handed_back, dead, cancelled)
+local function keep_lost(worker, handed_back, dead, cancelled, ids)
   local set, about = PREFIX .. 'lost', PREFIX .. 'lost:about'
-  local before, n, d, c, said = string.match(call('HGET', about, worker) or '', '^%d+ (%d+) (%d+) (%d+) (%d+) (.*)$')
+  local before, n, d, c, named, said = string.match(call('HGET', about, worker) or '', '^%d+ (%d+) (%d+) (%d+) (%d+) (%S*) (.*)$')
   local is_known = call('HMGET', PREFIX .. 'worker:' .. worker, 'beatAt', 'info')
   -- Its hash may have gone, an hour after its last beat.
   local info = is_known[2] or said or ''
   if #info > LOST_INFO_BYTES then info = '' end
+  for id in string.gmatch(named or '', '%w+') do ids[#ids + 1] = id end
   call('HSET', about, worker, format('%s %s %d %d %d ', call('ZSCORE', PREFIX .. 'leases', worker) or NOW,
-    is_known[1] or before or '0', (n or 0) + handed_back, (d or 0) + dead, (c or 0) + cancelled) .. info)
+    is_known[1] or before or '0', (n or 0) + handed_back, (d or 0) + dead, (c or 0) + cancelled)
+    .. concat(ids, ',', 1, min(#ids, LOST_NAMED)) .. ' ' .. info)
   call('ZADD', set, NOW, worker)
   forget_old_losses(set, about)
   call('PEXPIRE', set, LOST_KEPT_MS)

@@ -4,11 +4,12 @@
 -- include: leave_inflight
 -- include: finish_cancelled
 -- include: keep_error
+-- include: recoveries
 -- include: fences
 -- include: losses
 -- include: numbers
 -- include: stopping
-local recovered, dead, cancelled = 0, 0, 0
+local recovered, dead, cancelled, ids = 0, 0, 0, {}
 
 local function lost_error(head, delivery)
   return format('%d {"attempt":%d,"delivery":%d,"message":"the worker was lost %d times while it ran this attempt","type":"lost"}',
@@ -27,10 +28,12 @@ local function put_off(element, delivery)
   return 1
 end
 
-local function recover(worker, fence)
-  local element, request = leave_lost_worker(worker, fence)
+local function recover(worker, fence, recovery)
+  local element, request, before = leave_lost_worker(worker, fence)
   if not element then return end
   local id, delivery = id_of(element), delivery_of(element)
+  ids[#ids + 1] = id
+  if before then keep_recovery(id, before, recovery) end
   if is_cancelled(fence, request) then
     local head = head_for(element)
     if not head then return end
@@ -60,14 +63,16 @@ local function count_within_limits(worker, fences)
   return most
 end
 
--- The oldest first; its lease goes with the last of them.
-local function recover_all(worker)
+-- The oldest first; its lease goes with the last of them. `cause`: why it is taken for lost, as it is stored in the operations.
+local function recover_all(worker, cause)
   local fences = oldest_fences(worker)
   local count = count_within_limits(worker, fences)
   call('HSET', PREFIX .. 'worker:' .. worker, 'swept', '1')
   call('PEXPIRE', PREFIX .. 'worker:' .. worker, 3600000)
-  for i = count, 1, -1 do recover(worker, fences[i]) end
-  keep_lost(worker, recovered, dead, cancelled)
+  local recovery = new_recovery(worker, cause)
+  for i = count, 1, -1 do recover(worker, fences[i], recovery) end
+  if #ids > 0 then note_change('recover', worker, #ids, recovery_sentence(recovery)) end
+  keep_lost(worker, recovered, dead, cancelled, ids)
   if count == #fences then
     call('ZREM', PREFIX .. 'leases', worker)
     free_stopped_keys(worker)
