@@ -16,7 +16,7 @@ class Nodes(Cluster):
                    "--cluster-config-file", "nodes.conf", "--repl-diskless-sync-delay", "0", *self.redis_options)
         self.nodes = [Node(self, f"n{number}", *options) for number in range(5)]
         self.masters, self.replicas = self.nodes[:3], dict(zip(self.nodes, self.nodes[3:]))
-        self.socket, self.redis, *self.others = self.nodes[0].socket, *(node.process for node in self.nodes)
+        self.socket = self.nodes[0].socket
         for node in self.nodes:
             until(node.answers, "redis-server answers")
         for number, node in enumerate(self.nodes):
@@ -58,10 +58,24 @@ class Nodes(Cluster):
         until(lambda: "role:master" in replica.ask("INFO", "replication"), "the replica takes over")
         self.masters[self.masters.index(master)] = replica
 
+    def hand_over(self, master):
+        """The replica takes over when it has everything, and the master becomes its replica."""
+        self.faults += 1
+        replica = self.replicas.pop(master)
+        until(lambda: "master_link_status:up" in replica.ask("INFO", "replication"), "the replica follows")
+        replica.ask("CLUSTER", "FAILOVER")
+        until(lambda: "role:master" in replica.ask("INFO", "replication"), "the replica takes over")
+        self.masters[self.masters.index(master)] = replica
+        self.replicas[replica] = master
+
     def command(self, *arguments, at=None):
         if at:
             return super().command(*arguments, at=at)
         return super().command(*arguments, at=self._owner(arguments[1]).socket)
+
+    def close(self):
+        self.redis, *self.others = (node.process for node in self.nodes)
+        super().close()
 
     def url(self, through_proxy):
         return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
@@ -74,7 +88,15 @@ class Node:
         folder = cluster.folder / name
         folder.mkdir()
         self.cluster, self.port, self.socket = cluster, free_port(), str(cluster.folder / f"{name}.sock")
-        self.process = cluster._server(self.socket, folder, *options, port=self.port)
+        self.start = lambda: cluster._server(self.socket, folder, *options, port=self.port)
+        self.process = self.start()
+
+    def restart(self):
+        """Dies, and comes back with what it has on disk."""
+        self.process.kill()
+        self.process.wait()
+        self.process = self.start()
+        until(self.answers, "redis-server answers")
 
     def ask(self, *arguments):
         return self.cluster.command(*arguments, at=self.socket)

@@ -1,0 +1,38 @@
+"""Prints a world as commands that a person can run, one after the other, beside a Redis of their own."""
+import json
+import shlex
+
+from world import sent
+
+
+def of(world):
+    text = ["# Workers, each in a terminal of its own:"]
+    for worker in world.workers:
+        text.append(shlex.join(["sluice", "worker", "--name", worker.name, "-c", str(worker.slots), "-q", worker.queues, "--allow", "exec", "--lease", "3s", *worker.options]))
+    text += ["", "# Settings:", *map(_command, world.setup)]
+    for number, ((commands, faults), calm) in enumerate(zip(world.storms, world.calms), 1):
+        steps = [(each.at, _command(each)) for each in commands] + [(each.at, _fault(world, each)) for each in faults]
+        text += ["", f"# Storm {number}:"]
+        text += [f"{step}  # at {at:.1f} s" if "\n" not in step else f"# at {at:.1f} s\n{step}" for at, step in sorted(steps)]
+        text += [f"# Calm {number}: sluice explain, sluice doctor --deep", *map(_command, calm)]
+    return "\n".join(text)
+
+
+def _command(command):
+    words = shlex.join(["sluice", *command.words])
+    if command.lines is None:
+        return words
+    return f"{words} <<'END'\n" + "".join(json.dumps(_line(line)) + "\n" for line in command.lines) + "END"
+
+
+def _line(line):
+    found = sent(line)
+    if line["name"] == "exec":
+        found["args"] = {**line["args"], "argv": ["bash", "-c", line["body"]]}
+    return found
+
+
+def _fault(world, fault):
+    seconds = f" for {fault.seconds:.1f} s" if fault.seconds else ""
+    name = f" {world.workers[fault.worker].name}" if fault.kind in ("kill", "freeze", "drain") else ""
+    return f"# {fault.kind}{name}{seconds}"
