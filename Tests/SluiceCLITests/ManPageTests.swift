@@ -29,6 +29,12 @@ struct ManPageTests {
         #expect(try page("queue").contains("\\-queue\\-pause\\fR(1)"))
     }
 
+    @Test("The help of each command begins with examples")
+    func examples() {
+        let without = pages.filter { !$0.text.contains(".SH EXAMPLES\n.nf\n") }.map(\.name)
+        #expect(without == [])
+    }
+
     @Test("No text of the help is taken for a request or an escape")
     func escapes() {
         let requests: Set = [".TH", ".SH", ".nf", ".fi", ".TP", ".PP", ".br"]

@@ -10,6 +10,11 @@ package struct ScheduleListVerb: Verb {
         CommandConfiguration(
             commandName: "ls",
             abstract: "List schedules, with the next and the last run of each.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) schedule ls
+                  \(Program.name) schedule ls -q reports -o json
+                """,
             aliases: ["list"]
         )
     }
@@ -60,7 +65,12 @@ package struct ScheduleShowVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
-            abstract: "Show schedules: when each runs next, or why it does not, and what it enqueues."
+            abstract: "Show schedules: when each runs next, or why it does not, and what it enqueues.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) schedule show nightly
+                  \(Program.name) schedule show nightly -q reports -o json
+                """
         )
     }
 
@@ -119,7 +129,12 @@ package struct ScheduleRemoveVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rm",
-            abstract: "Remove schedules. What they have enqueued stays."
+            abstract: "Remove schedules. What they have enqueued stays.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) schedule rm nightly
+                  \(Program.name) schedule rm nightly backup -q reports
+                """
         )
     }
 
@@ -141,7 +156,11 @@ package struct SchedulePauseVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "pause",
-            abstract: "Pause schedules: instants pass without an operation. What was enqueued goes on."
+            abstract: "Pause schedules: instants pass without an operation. What was enqueued goes on.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) schedule pause nightly
+                """
         )
     }
 
@@ -161,7 +180,11 @@ package struct ScheduleResumeVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "resume",
-            abstract: "Resume paused schedules with the first instant that is to come."
+            abstract: "Resume paused schedules with the first instant that is to come.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) schedule resume nightly
+                """
         )
     }
 
@@ -181,7 +204,12 @@ package struct ScheduleRunVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "run",
-            abstract: "Enqueue the operation of a schedule now, besides its instants."
+            abstract: "Enqueue the operation of a schedule now, besides its instants.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) schedule run nightly
+                  id=$(\(Program.name) schedule run nightly -o id)
+                """
         )
     }
 

@@ -60,6 +60,11 @@ package struct CancelsListVerb: Verb {
         CommandConfiguration(
             commandName: "ls",
             abstract: "List the standing cancels, with how many operations each has cancelled.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) cancels ls
+                  \(Program.name) cancels ls -q mail -o json
+                """,
             aliases: ["list"]
         )
     }

@@ -10,6 +10,15 @@ package struct QueueGroup: ParsableCommand {
         CommandConfiguration(
             commandName: "queue",
             abstract: "List, show, pause, resume, limit and purge queues.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) queue ls
+                  \(Program.name) queue show mail
+                  \(Program.name) queue pause mail --for 1h --reason "mail server down"
+                  \(Program.name) queue resume mail
+                  \(Program.name) queue limit mail concurrency=8 rate=100/s
+                  \(Program.name) queue purge mail
+                """,
             subcommands: [
                 QueueListVerb.self, QueueShowVerb.self, QueuePauseVerb.self, QueueResumeVerb.self, QueueLimitVerb.self,
                 QueuePurgeVerb.self,
@@ -22,7 +31,16 @@ package struct QueueGroup: ParsableCommand {
 
 package struct QueueListVerb: Verb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "ls", abstract: "List the queues of the namespace.", aliases: ["list"])
+        CommandConfiguration(
+            commandName: "ls",
+            abstract: "List the queues of the namespace.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) queue ls
+                  \(Program.name) queue ls -o json
+                """,
+            aliases: ["list"]
+        )
     }
 
     @OptionGroup package var global: GlobalOptions
@@ -59,7 +77,12 @@ package struct QueueShowVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
-            abstract: "Show one queue: counts, totals, running operations, workers."
+            abstract: "Show one queue: counts, totals, running operations, workers.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) queue show mail
+                  \(Program.name) queue show mail -o json
+                """
         )
     }
 
@@ -131,7 +154,15 @@ package struct QueuePauseVerb: Verb {
 
 package struct QueueResumeVerb: Verb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "resume", abstract: "Resume paused queues.")
+        CommandConfiguration(
+            commandName: "resume",
+            abstract: "Resume paused queues.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) queue resume mail
+                  \(Program.name) queue resume mail reports
+                """
+        )
     }
 
     @Argument(help: "The queues.") var queues: [String]

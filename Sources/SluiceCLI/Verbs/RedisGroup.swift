@@ -12,6 +12,11 @@ package struct RedisGroup: ParsableCommand {
             commandName: "redis",
             abstract: "Start, stop or show the embedded Redis.",
             discussion: """
+                EXAMPLES
+                  \(Program.name) redis status
+                  \(Program.name) redis start
+                  \(Program.name) redis stop
+
                 Commands without a Redis URL share a private redis-server on a unix socket in your state folder. The first command that \
                 needs it starts it, and it runs until it is stopped. Its data is kept in an append-only file.
                 """,
@@ -26,7 +31,12 @@ package struct RedisStatusVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "status",
-            abstract: "Show whether the server runs, and where. Exit status 3 if it does not run."
+            abstract: "Show whether the server runs, and where. Exit status 3 if it does not run.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) redis status
+                  \(Program.name) redis status -o json
+                """
         )
     }
 
@@ -44,7 +54,14 @@ package struct RedisStatusVerb: Verb {
 
 package struct RedisStartVerb: Verb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "start", abstract: "Start the server if it does not run.")
+        CommandConfiguration(
+            commandName: "start",
+            abstract: "Start the server if it does not run.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) redis start
+                """
+        )
     }
 
     @OptionGroup package var global: GlobalOptions
@@ -60,7 +77,14 @@ package struct RedisStartVerb: Verb {
 
 package struct RedisStopVerb: Verb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "stop", abstract: "Stop the server; its data stays.")
+        CommandConfiguration(
+            commandName: "stop",
+            abstract: "Stop the server; its data stays.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) redis stop
+                """
+        )
     }
 
     @OptionGroup package var global: GlobalOptions

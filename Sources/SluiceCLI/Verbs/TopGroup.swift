@@ -10,6 +10,12 @@ package struct TopGroup: ParsableCommand {
         CommandConfiguration(
             commandName: "top",
             abstract: "Rank operation names or queues by count, errors and times.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) top names --since 7d --sort total          what takes the time
+                  \(Program.name) top names --since 1h --compare 24h         what got slower since yesterday
+                  \(Program.name) top queues --sort errors                   which queues fail most
+                """,
             subcommands: [TopNamesVerb.self, TopQueuesVerb.self]
         )
     }

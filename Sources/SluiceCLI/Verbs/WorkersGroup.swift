@@ -10,6 +10,15 @@ package struct WorkersGroup: ParsableCommand {
         CommandConfiguration(
             commandName: "workers",
             abstract: "List, show and steer workers.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) workers ls
+                  \(Program.name) workers show 7QK2MX
+                  \(Program.name) workers quiet 7QK2MX           claims nothing more; what runs goes on
+                  \(Program.name) workers resume 7QK2MX
+                  \(Program.name) workers stop --host h1
+                  \(Program.name) workers slots 8 7QK2MX
+                """,
             subcommands: [
                 WorkersListVerb.self, WorkersShowVerb.self, WorkersQuietVerb.self, WorkersResumeVerb.self,
                 WorkersStopVerb.self, WorkersSlotsVerb.self,
@@ -123,7 +132,12 @@ package struct WorkersShowVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
-            abstract: "Show a worker and its running operations, or the outcome of one that was lost within 24 h."
+            abstract: "Show a worker and its running operations, or the outcome of one that was lost within 24 h.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) workers show 7QK2MX
+                  \(Program.name) workers show mail-1 -o json
+                """
         )
     }
 

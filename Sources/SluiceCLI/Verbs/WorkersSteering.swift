@@ -65,7 +65,15 @@ package struct WorkersQuietVerb: SteeringVerb {
 
 package struct WorkersResumeVerb: SteeringVerb {
     package static var configuration: CommandConfiguration {
-        CommandConfiguration(commandName: "resume", abstract: "Let quiet workers claim again.")
+        CommandConfiguration(
+            commandName: "resume",
+            abstract: "Let quiet workers claim again.",
+            discussion: """
+                EXAMPLES
+                  \(Program.name) workers resume h3/w2
+                  \(Program.name) workers resume --host gpu3 -y
+                """
+        )
     }
 
     @OptionGroup package var targets: WorkerTargets
