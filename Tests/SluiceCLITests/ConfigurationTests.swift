@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Operations
 import Testing
@@ -69,11 +70,49 @@ struct ConfigurationTests {
             ("namespace", ":1: "), ("redis = \"open", ":1: "), ("[profile.x\n", ":1: "), ("a = \"b\" c", ":1: "),
             ("namespce = \"x\"", "did you mean \"namespace\"?"),
             ("profile = \"prd\"\n[profile.prod]", "did you mean \"prod\"?"),
+            ("time = \"iso\"\n\n[bogus]\nnamespace = \"x\"", ":3: unknown section \"[bogus]\""),
+            ("[profle.prod]", ":1: unknown section \"[profle.prod]\"; did you mean \"[profile.prod]\"?"),
+            ("[profile.]", ":1: unknown section"), ("[profile]", "did you mean \"[profile.NAME]\"?"),
+            ("time = \"iso\"\nnamespce = \"x\"", ":2: unknown setting \"namespce\""),
+            ("time = \"iso\"\ntime = \"unix\"", ":2: \"time\" stands in line 1 already"),
+            ("[profile.a]\n[profile.b]\n[profile.a]", ":3: \"[profile.a]\" stands in line 1 already"),
         ]
     )
     func mistakes(text: String, part: String) {
         let error = #expect(throws: CLIError.self) { try files(text) }
         #expect(error?.status == .badConfiguration && error?.message.contains(part) == true, "\(error?.message ?? "")")
+    }
+
+    @Test("The file of a project has no profiles; the error says where they stand, and how the file chooses one")
+    func projects() throws {
+        let text = try ConfigurationText(parsing: "time = \"iso\"\n[profile.prod]\n", file: "f")
+        let error = #expect(throws: CLIError.self) { try text.checkSections("f", ofProject: true) }
+        #expect(error?.status == .badConfiguration)
+        #expect(error?.message == "f:2: [profile.prod] is in the file of a project, which has no profiles")
+        #expect(error?.fix?.contains("profile = \"prod\"") == true)
+        try text.checkSections("f", ofProject: false)
+        let bogus = try ConfigurationText(parsing: "[bogus]", file: "f")
+        let unknown = #expect(throws: CLIError.self) { try bogus.checkSections("f", ofProject: true) }
+        #expect(unknown?.message == "f:1: unknown section \"[bogus]\"")
+    }
+
+    @Test("Each setting of a file is in config show with the places where it can be set; each option in it exists")
+    func places() throws {
+        let entries = SettingsTable(try Settings(try GlobalOptions.parse([]), environment: [:])).entries
+        for key in ConfigurationFiles.Key.allCases {
+            #expect(entries.contains { $0.places.contains("\(key.rawValue) in a file") }, "\(key)")
+        }
+        let places = entries.flatMap { $0.places.split(separator: ", ").map(String.init) }
+        for option in places where option.hasPrefix("--") {
+            #expect(RootCommand.helpMessage(for: ListVerb.self).contains(option), "\(option)")
+        }
+        let verbs: [String: any ParsableCommand.Type] = ["worker": WorkerVerb.self, "enqueue": EnqueueVerb.self]
+        let ofVerbs = places.map { $0.split(separator: " ").map(String.init) }.filter { verbs[$0[0]] != nil }
+        #expect(ofVerbs.count == 6)
+        for words in ofVerbs {
+            let help = RootCommand.helpMessage(for: try #require(verbs[words[0]]))
+            #expect(help.contains(words[1]), "\(words)")
+        }
     }
 
     @Test("A file that was named must exist, and a value must be allowed")
@@ -115,6 +154,7 @@ struct ConfigurationTests {
     func values() throws {
         let lines = [##"a = "x \"y\" # z" # c"##, ##"b = '# \n'"##, "c = 50 # d"]
         let text = try ConfigurationText(parsing: lines.joined(separator: "\n"), file: "f")
-        #expect(text.sections[""] == ["a": ##"x "y" # z"##, "b": ##"# \n"##, "c": "50"])
+        let values = text.sections[""]?.settings.mapValues(\.text)
+        #expect(values == ["a": ##"x "y" # z"##, "b": ##"# \n"##, "c": "50"])
     }
 }

@@ -4,23 +4,19 @@ import Selectors
 
 /// The settings of `./.sluice.toml`, then those of a profile in `$XDG_CONFIG_HOME/sluice/config.toml`.
 package struct ConfigurationFiles: Sendable {
-    package enum Key: String, CaseIterable, Sendable {
-        case redis, namespace, output, time, confirm, redact
-        case connectTimeout = "connect_timeout"
-        case readOnly = "read_only"
-        case noInput = "no_input"
-        case hideArgs = "hide_args"
-        case keysFile = "keys_file"
-        case passwordFile = "password_file"
-
-        /// Whether the file of a project may have it: such a file is shared, so it has no secrets.
-        fileprivate var isForProjects: Bool { self != .keysFile && self != .passwordFile }
-    }
-
     package struct Value: Sendable, Equatable {
         package var text: String
         /// The file, and the profile in it: `~/.config/sluice/config.toml [profile.prod]`.
         package var origin: String
+    }
+
+    /// Where settings stand: a file, or a profile in it.
+    private struct Place {
+        var file: String
+        var profile: String?
+        var isProject = false
+
+        var origin: String { file + (profile.map { " [profile.\($0)]" } ?? "") }
     }
 
     /// The name of the file in the current folder.
@@ -44,17 +40,18 @@ package struct ConfigurationFiles: Sendable {
         let named = file ?? environment["SLUICE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
         let users = named ?? Self.path(environment)
         let project = try Self.read(Self.project, isNamed: false)
+        try project?.checkSections(Self.project, ofProject: true)
         let user = try users.map { path throws(CLIError) in try Self.read(path, isNamed: named != nil) } ?? nil
-        var shared = project?.sections[""] ?? [:]
-        var own = user?.sections[""] ?? [:]
-        let chosen = [profile, environment["SLUICE_PROFILE"], shared.removeValue(forKey: "profile"), own["profile"]]
-        own["profile"] = nil
-        self.profile = chosen.compactMap { $0 }.first { !$0.isEmpty }
-        try add(shared, Self.project, isProject: true)
+        try user?.checkSections(users ?? "", ofProject: false)
+        var shared = project?.sections[""]?.settings ?? [:]
+        var own = user?.sections[""]?.settings ?? [:]
+        let inFiles = [shared.removeValue(forKey: "profile"), own.removeValue(forKey: "profile")].map { $0?.text }
+        self.profile = ([profile, environment["SLUICE_PROFILE"]] + inFiles).compactMap { $0 }.first { !$0.isEmpty }
+        try add(shared, Place(file: Self.project, isProject: true))
         if let name = self.profile {
-            try add(try Self.section(name, in: user, users), "\(users ?? "") [profile.\(name)]", isProject: false)
+            try add(try Self.section(name, in: user, users), Place(file: users ?? "", profile: name))
         }
-        try add(own, users ?? "", isProject: false)
+        try add(own, Place(file: users ?? ""))
     }
 
     /// The value of a key; nil = no file has it.
@@ -77,8 +74,8 @@ package struct ConfigurationFiles: Sendable {
         _ name: String,
         in text: ConfigurationText?,
         _ path: String?
-    ) throws(CLIError) -> [String: String] {
-        if let section = text?.sections["profile." + name] { return section }
+    ) throws(CLIError) -> [String: ConfigurationText.Setting] {
+        if let section = text?.sections["profile." + name] { return section.settings }
         let known = (text?.sections.keys.map { $0 } ?? []).filter { $0.hasPrefix("profile.") }.map { $0.dropFirst(8) }
         let near = Suggestion.nearest(to: name, among: known.map(String.init)).map { "; did you mean \"\($0)\"?" } ?? ""
         throw CLIError(
@@ -90,28 +87,29 @@ package struct ConfigurationFiles: Sendable {
     }
 
     /// Adds values that no stronger file has.
-    private mutating func add(_ section: [String: String], _ origin: String, isProject: Bool) throws(CLIError) {
-        for (name, text) in section.sorted(by: { $0.key < $1.key }) {
-            guard let key = Key(rawValue: name) else { throw Self.unknown(name, origin) }
-            let hasPassword = key == .redis && URLPasswords.masked(text) != text
-            guard !isProject || (key.isForProjects && !hasPassword) else {
+    private mutating func add(_ settings: [String: ConfigurationText.Setting], _ place: Place) throws(CLIError) {
+        for (name, setting) in settings.sorted(by: { $0.value.line < $1.value.line }) {
+            let line = "\(place.file):\(setting.line)"
+            guard let key = Key(rawValue: name) else { throw Self.unknown(name, line) }
+            let hasPassword = key == .redis && URLPasswords.masked(setting.text) != setting.text
+            guard !place.isProject || (key.isForProjects && !hasPassword) else {
                 throw CLIError(
                     .badConfiguration,
-                    "\(origin): \(name) \(hasPassword ? "has a password" : "is a secret"), which a shared file must not have",
+                    "\(line): \(name) \(hasPassword ? "has a password" : "is a secret"), which a shared file must not have",
                     fix: "write it into a profile of ~/.config/sluice/config.toml"
                 )
             }
-            let isStricter = Self.protecting.contains(key) && ["true", "always"].contains(text)
-            if values[key] == nil || isStricter { values[key] = Value(text: text, origin: origin) }
+            let isStricter = Self.protecting.contains(key) && ["true", "always"].contains(setting.text)
+            if values[key] == nil || isStricter { values[key] = Value(text: setting.text, origin: place.origin) }
         }
     }
 
-    private static func unknown(_ name: String, _ origin: String) -> CLIError {
+    private static func unknown(_ name: String, _ line: String) -> CLIError {
         let known = Key.allCases.map(\.rawValue)
         let near = Suggestion.nearest(to: name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
         return CLIError(
             .badConfiguration,
-            "\(origin): unknown setting \(OperationsError.quoted(name))\(near)",
+            "\(line): unknown setting \(OperationsError.quoted(name))\(near)",
             fix: known.joined(separator: ", ")
         )
     }

@@ -1,9 +1,22 @@
 import Operations
+import Selectors
 
 /// A configuration file: `key = value` lines, in sections such as `[profile.prod]`. This is the part of TOML that settings need.
 struct ConfigurationText: Sendable, Equatable {
-    /// Values by section; "" = before the first section.
-    private(set) var sections: [String: [String: String]] = [:]
+    struct Setting: Sendable, Equatable {
+        var text: String
+        /// From 1 on.
+        var line: Int
+    }
+
+    struct Section: Sendable, Equatable {
+        var settings: [String: Setting] = [:]
+        /// The line of its name, from 1 on.
+        var line: Int
+    }
+
+    /// Settings by section; "" = before the first section.
+    private(set) var sections: [String: Section] = [:]
 
     /// Reads a text.
     ///
@@ -16,14 +29,59 @@ struct ConfigurationText: Sendable, Equatable {
             if first == "[" {
                 guard let name = Self.section(line) else { throw Self.wrong(file, index, line) }
                 section = name
-                sections[section, default: [:]] = sections[section] ?? [:]
+                if let before = sections[name] { throw Self.twice(file, index, "[\(name)]", before.line) }
+                sections[name] = Section(line: index + 1)
                 continue
             }
             guard let separator = line.firstIndex(of: "="),
                 let value = Self.value(Self.trimmed(line[line.index(after: separator)...]))
             else { throw Self.wrong(file, index, line) }
-            sections[section, default: [:]][Self.trimmed(line[..<separator])] = value
+            let name = Self.trimmed(line[..<separator])
+            if let before = sections[section]?.settings[name] { throw Self.twice(file, index, name, before.line) }
+            sections[section, default: Section(line: 1)].settings[name] = Setting(text: value, line: index + 1)
         }
+    }
+
+    /// Refuses sections that no file has, and profiles in the file of a project.
+    ///
+    /// - Throws: `CLIError` with `.badConfiguration`, which names file and line.
+    func checkSections(_ file: String, ofProject isProject: Bool) throws(CLIError) {
+        for (name, section) in sections.sorted(by: { $0.value.line < $1.value.line }) where name != "" {
+            let place = "\(file):\(section.line)"
+            guard name.hasPrefix(Self.profile), name != Self.profile else {
+                throw Self.unknown(name, place, isProject)
+            }
+            guard isProject else { continue }
+            throw CLIError(
+                .badConfiguration,
+                "\(place): [\(name)] is in the file of a project, which has no profiles",
+                fix: "write it into ~/.config/sluice/config.toml; \(file) may choose it: "
+                    + "profile = \"\(name.dropFirst(Self.profile.count))\""
+            )
+        }
+    }
+
+    private static let profile = "profile."
+
+    private static func unknown(_ name: String, _ place: String, _ isProject: Bool) -> CLIError {
+        let words = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let isNear = Suggestion.nearest(to: words[0], among: ["profile"]) != nil
+        let near = isNear ? "; did you mean \"[profile.\(words.count > 1 ? words[1] : "NAME")]\"?" : ""
+        return CLIError(
+            .badConfiguration,
+            "\(place): unknown section \(OperationsError.quoted("[\(name)]"))\(near)",
+            fix: isProject
+                ? "write settings without a section; profiles are in ~/.config/sluice/config.toml"
+                : "write settings without a section, or into [profile.NAME]"
+        )
+    }
+
+    private static func twice(_ file: String, _ index: Int, _ what: String, _ before: Int) -> CLIError {
+        CLIError(
+            .badConfiguration,
+            "\(file):\(index + 1): \(OperationsError.quoted(what)) stands in line \(before) already",
+            fix: "remove one of the two"
+        )
     }
 
     /// `prod` for `[prod]`, `profile.a b` for `[profile."a b"]`.

@@ -54,26 +54,16 @@ package struct Settings: Sendable {
         let files = try ConfigurationFiles(file: options.config, profile: options.profile, environment: environment)
         let source = Source(environment: environment, files: files)
         profile = files.profile
-        confirmsAlways = try source.value(nil, "", "SLUICE_CONFIRM", .confirm, false) {
+        confirmsAlways = try source.value(nil, .confirm, false) {
             ["always": true, "bulk": false][$0]
         }
         (redis, redisURL) = try source.redis(options.redis)
-        namespace = try source.value(
-            options.namespace,
-            "--namespace",
-            "SLUICE_NAMESPACE",
-            .namespace,
-            Defaults.namespace
-        ) {
+        namespace = try source.value(options.namespace, .namespace, Defaults.namespace) {
             NameRule.allows($0) ? $0 : nil
         }
-        connectTimeout = try source.value(
-            options.connectTimeout,
-            "--connect-timeout",
-            "SLUICE_CONNECT_TIMEOUT",
-            .connectTimeout,
-            .seconds(2)
-        ) { try? DurationText.parse($0) }
+        connectTimeout = try source.value(options.connectTimeout, .connectTimeout, .seconds(2)) {
+            try? DurationText.parse($0)
+        }
         do { try TimeLimit.check(connectTimeout.content, "the connect timeout") } catch {
             let isFlag = connectTimeout.origin == .flag("--connect-timeout")
             throw CLIError(
@@ -83,16 +73,16 @@ package struct Settings: Sendable {
                 fix: isFlag ? "--connect-timeout 2s" : "SLUICE_CONNECT_TIMEOUT=2s"
             )
         }
-        output = try source.value(options.output, "--output", "SLUICE_OUTPUT", .output, .table) {
+        output = try source.value(options.output, .output, .table) {
             OutputFormat(rawValue: $0)
         }
-        time = try source.value(options.time, "--time", "SLUICE_TIME", .time, .relative) { TimeStyle(rawValue: $0) }
-        readOnly = try source.flag(options.readOnly, "--read-only", "SLUICE_READ_ONLY", .readOnly)
-        noInput = try source.flag(options.noInput, "--no-input", "SLUICE_NO_INPUT", .noInput)
+        time = try source.value(options.time, .time, .relative) { TimeStyle(rawValue: $0) }
+        readOnly = try source.flag(options.readOnly, .readOnly)
+        noInput = try source.flag(options.noInput, .noInput)
         keys = try source.keys(options.keysFile)
-        let hiding = try source.flag(options.hideArgs, "--hide-args", "SLUICE_HIDE_ARGS", .hideArgs)
+        let hiding = try source.flag(options.hideArgs, .hideArgs)
         let hidesAll = hiding.content
-        redaction = try source.value(options.redact, "--redact", "SLUICE_REDACT", .redact, "") { text in
+        redaction = try source.value(options.redact, .redact, "") { text in
             (try? Redaction(parsing: text, hidesAll: hidesAll)).map { _ in text }
         }.map { (try? Redaction(parsing: $0, hidesAll: hidesAll)) ?? .none }
         if hidesAll { redaction.origin = hiding.origin }
@@ -106,7 +96,7 @@ package struct Settings: Sendable {
         /// The endpoint and its URL.
         func redis(_ flag: String?) throws(CLIError) -> (Value<RedisEndpoint?>, url: String?) {
             if let flag { return (try endpoint(flag, .flag("--redis")), flag) }
-            for name in ["SLUICE_REDIS_URL", "REDIS_URL"] {
+            for name in ConfigurationFiles.Key.redis.variables {
                 // A file that was read into a variable ends with a line end.
                 let url = environment[name]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
                 if !url.isEmpty { return (try endpoint(url, .environment(name)), url) }
@@ -135,7 +125,7 @@ package struct Settings: Sendable {
 
         /// Reads the keys. A file on the command line has precedence over the environment.
         func keys(_ flag: String?) throws(CLIError) -> Value<OperationKeys?> {
-            let inEnvironment = [OperationKeys.fileVariable, OperationKeys.variable].first {
+            let inEnvironment = ConfigurationFiles.Key.keysFile.variables.first {
                 environment[$0].map { !$0.isEmpty } ?? false
             }
             let file = flag == nil && inEnvironment == nil ? files[.keysFile] : nil
@@ -172,40 +162,36 @@ package struct Settings: Sendable {
 
         func value<Content>(
             _ flag: Content?,
-            _ flagName: String,
-            _ name: String,
             _ key: ConfigurationFiles.Key,
             _ builtIn: Content,
             parse: (String) -> Content?
         ) throws(CLIError) -> Value<Content> {
-            if let flag {
+            if let flag, let option = key.option {
                 // Options without a type of their own are checked like environment variables.
-                if let text = flag as? String, parse(text) == nil { throw wrong(text, flagName, .usage) }
-                return Value(content: flag, origin: .flag(flagName))
+                if let text = flag as? String, parse(text) == nil { throw wrong(text, key, option, .usage) }
+                return Value(content: flag, origin: .flag(option))
             }
-            guard let text = environment[name], !text.isEmpty else {
+            guard let name = key.variables.first, let text = environment[name], !text.isEmpty else {
                 guard let file = files[key] else { return Value(content: builtIn, origin: .builtIn) }
                 guard let content = parse(file.text) else {
                     throw CLIError(
                         .badConfiguration,
                         "\(key.rawValue) is \(OperationsError.quoted(file.text)), which is not allowed",
                         notes: ["from: \(file.origin)"],
-                        fix: Self.expected(name).replacing(name, with: key.rawValue)
+                        fix: Self.expected(key, key.rawValue)
                     )
                 }
                 return Value(content: content, origin: .file(file.origin))
             }
-            guard let content = parse(text) else { throw wrong(text, name, .badConfiguration) }
+            guard let content = parse(text) else { throw wrong(text, key, name, .badConfiguration) }
             return Value(content: content, origin: .environment(name))
         }
 
         func flag(
             _ flag: Bool,
-            _ flagName: String,
-            _ name: String,
             _ key: ConfigurationFiles.Key
         ) throws(CLIError) -> Value<Bool> {
-            try value(flag ? true : nil, flagName, name, key, false) {
+            try value(flag ? true : nil, key, false) {
                 switch $0.lowercased() {
                 case "1", "true", "yes", "on": true
                 case "0", "false", "no", "off": false
@@ -216,24 +202,26 @@ package struct Settings: Sendable {
 
         private func wrong(
             _ text: String,
+            _ key: ConfigurationFiles.Key,
             _ name: String,
             _ status: ExitStatus
         ) -> CLIError {
             CLIError(
                 status,
                 "\(name) is \(OperationsError.quoted(text)), which is not allowed",
-                fix: Self.expected(name)
+                fix: Self.expected(key, name)
             )
         }
 
-        private static func expected(_ name: String) -> String {
-            switch name {
-            case "SLUICE_NAMESPACE", "--namespace": "\(name) with 1 to 128 letters, digits, '.', '_' or '-'"
-            case "SLUICE_CONNECT_TIMEOUT": "\(name)=2s"
-            case "SLUICE_OUTPUT": "\(name)=table, wide, json, jsonl, csv or id"
-            case "SLUICE_REDACT", "--redact": "\(name) args.password,args.*.token,result.key"
-            case "SLUICE_CONFIRM": "\(name)=always or bulk"
-            case "SLUICE_TIME": "\(name)=relative, iso or unix"
+        /// - Parameter name: of the option, the variable or the line of a file.
+        private static func expected(_ key: ConfigurationFiles.Key, _ name: String) -> String {
+            switch key {
+            case .namespace: "\(name) with 1 to 128 letters, digits, '.', '_' or '-'"
+            case .connectTimeout: "\(name)=2s"
+            case .output: "\(name)=table, wide, json, jsonl, csv or id"
+            case .redact: "\(name) args.password,args.*.token,result.key"
+            case .confirm: "\(name)=always or bulk"
+            case .time: "\(name)=relative, iso or unix"
             default: "\(name)=1 or 0"
             }
         }

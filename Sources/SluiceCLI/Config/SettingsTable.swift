@@ -1,0 +1,107 @@
+import EmbeddedRedis
+import Operations
+import TerminalText
+
+/// The settings of this command, then all defaults and limits of Sluice.
+struct SettingsTable {
+    struct Entry {
+        var name: String
+        var value: String
+        /// Where it can be set, the strongest place first: options, environment variables, settings of a file.
+        var places: String
+        var origin: String
+
+        var json: JSONValue {
+            ["value": .string(value), "setWith": .string(places), "origin": .string(origin)]
+        }
+    }
+
+    let entries: [Entry]
+
+    init(_ settings: Settings) {
+        let defaults = Self.defaults.map { Entry(name: $0, value: $1, places: $2, origin: "default") }
+        entries = Self.settings(settings) + defaults
+    }
+
+    private static func settings(_ settings: Settings) -> [Entry] {
+        let redis = settings.redis.map { $0?.description ?? "\(EmbeddedRedis().endpoint) (embedded)" }
+        return [
+            entry("redis", redis, .redis, .passwordFile) { $0 },
+            entry("namespace", settings.namespace, .namespace) { $0 },
+            Entry(
+                name: "profile",
+                value: settings.profile ?? "none",
+                places: "--profile, SLUICE_PROFILE, profile in a file",
+                origin: settings.profile == nil ? "default" : "profile"
+            ),
+            entry("confirm", settings.confirmsAlways, .confirm) { $0 ? "always" : "bulk" },
+            entry("connect-timeout", settings.connectTimeout, .connectTimeout) { DurationText.exact($0) },
+            entry("output", settings.output, .output, text: \.rawValue),
+            entry("time", settings.time, .time, text: \.rawValue),
+            entry("read-only", settings.readOnly, .readOnly) { "\($0)" },
+            entry("no-input", settings.noInput, .noInput) { "\($0)" },
+            entry("keys", settings.keys, .keysFile) { $0?.description ?? "none" },
+            entry("redact", settings.redaction, .redact, .hideArgs) { $0.description },
+        ]
+    }
+
+    private static func entry<Content>(
+        _ name: String,
+        _ value: Settings.Value<Content>,
+        _ keys: ConfigurationFiles.Key...,
+        text: (Content) -> String
+    ) -> Entry {
+        let places = keys.map(\.places).joined(separator: ", ")
+        return Entry(name: name, value: text(value.content), places: places, origin: "\(value.origin)")
+    }
+
+    /// Name, value, and where something else can be said.
+    private typealias Default = (String, String, String)
+
+    private static let fixed = "fixed"
+
+    private static var defaults: [Default] {
+        let attempts: [Default] = [
+            ("attempts", "\(Defaults.attempts)", "enqueue --attempts"),
+            ("backoff", DurationText.exact(Defaults.backoffBase), "RetryPolicy in Swift"),
+            ("backoff-max", DurationText.exact(Defaults.backoffCeiling), "RetryPolicy in Swift"),
+            ("backoff-jitter", "\(Defaults.backoffJitter)", fixed),
+            ("external-run-timeout", DurationText.exact(Defaults.externalRunTimeout), "enqueue --run-timeout"),
+        ]
+        return worker + attempts + limits.map { ($0, $1, fixed) } + retention.map { ($0, $1, fixed) }
+    }
+
+    private static var worker: [Default] {
+        [
+            ("queue", Defaults.queue, "-q"), ("slots", "\(Defaults.slots)", "worker --slots"),
+            ("drain-timeout", DurationText.exact(Defaults.drainTimeout), "worker --drain-timeout"),
+            ("cancel-grace", DurationText.exact(Defaults.cancelGrace), "worker --cancel-grace"),
+            ("outage-grace", DurationText.exact(Defaults.outageGrace), "worker --outage-grace"),
+            ("lease", DurationText.exact(Defaults.lease), "WorkerConfiguration in Swift"),
+            ("beats-per-lease", "\(Defaults.beatsPerLease)", fixed),
+            ("max-deliveries", "\(Defaults.maxDeliveries)", fixed),
+        ]
+    }
+
+    private static var limits: [(String, String)] {
+        [
+            ("unknown-name-delay", DurationText.exact(Defaults.unknownNameDelay)),
+            ("unhandled-names", "\(Defaults.unhandledNames)"),
+            ("operation-bytes", "\(Defaults.operationBytes)"), ("result-bytes", "\(Defaults.resultBytes)"),
+            ("error-bytes", "\(Defaults.errorBytes)"), ("errors-kept", "\(Defaults.errorsKept)"),
+            ("tags", "\(Defaults.tags)"), ("tag-bytes", "\(Defaults.tagBytes)"),
+            ("headers", "\(Defaults.headers)"), ("header-bytes", "\(Defaults.headerBytes)"),
+            ("headers-bytes", "\(Defaults.headersBytes)"),
+            ("log-lines", "\(Defaults.logLines)"), ("log-bytes", "\(Defaults.logBytes)"),
+            ("log-line-bytes", "\(Defaults.logLineBytes)"), ("json-depth", "\(Defaults.jsonDepth)"),
+            ("report-interval", DurationText.exact(Defaults.reportInterval)), ("batch", "\(Defaults.batch)"),
+        ]
+    }
+
+    private static var retention: [(String, String)] {
+        Defaults.retention.sorted { $0.key.rawValue < $1.key.rawValue }.map { state, limit in
+            let age = DurationText.exact(.milliseconds(limit.ageMilliseconds))
+            return ("retention-\(state.rawValue)", "\(age), \(QuantityText.grouped(limit.count)) a queue")
+        }
+    }
+}
