@@ -58,7 +58,8 @@ public struct KeyLimit: Sendable, Hashable {
 
 /// How many operations of a queue, or of a limit key, may start in a time.
 ///
-/// Starts that are not used are saved, up to ``burst``. Within a time T so many start at most: the rate of T, and the burst.
+/// Starts that are not used are saved, up to ``burst``. In any ``period`` at most ``count`` + ``burst`` operations start: with 5 a second and a
+/// burst of 5, up to 10 in the first second, then 5.
 public struct QueueRate: Sendable, Hashable {
     /// So many start…
     public var count: Int

@@ -22,7 +22,7 @@ extension SluiceClient {
     ///   - ifAbandoned: what becomes of the group if this process dies before the body has returned.
     ///   - body: adds members.
     /// - Returns: the group, closed.
-    /// - Throws: `OperationsError` with `.invalidName` or `.invalidOption`, `.refused` if a group of this id has finished or was cancelled,
+    /// - Throws: `OperationsError` with `.invalidName` or `.invalidOption`, `.refused` if a group of this id has finished, was cancelled or has expired,
     ///   `.unavailable` if Redis cannot be reached; and what the body throws.
     @discardableResult
     public func withGroup(
@@ -68,7 +68,7 @@ extension SluiceClient {
     ///   - onFirstDeath: starts when the first member is dead. Removed if the group ends without that.
     ///   - ifAbandoned: what becomes of the group if nothing is added for the time of the lease and it was not closed.
     ///   - lease: that time, 1 second to 7 days.
-    /// - Returns: the group, open. If one with the same id is there, that one as it is.
+    /// - Returns: the group, open. If one with the same id is there and can still get members, that one as it is.
     /// - Throws: as `withGroup`.
     public func openGroup(
         _ name: String,
@@ -159,7 +159,11 @@ extension SluiceClient {
                 )
             }
             guard state == .blocked || state == .dead else {
-                throw OperationsError(.refused, "group \(group.id) is \(state.rawValue): give another id", id: group.id)
+                throw OperationsError(
+                    .refused,
+                    "group \(group.id) is \(state.rawValue) and takes no more members: give another id",
+                    id: group.id
+                )
             }
             // What was to start with its end may have.
             if state == .dead { return group }

@@ -15,7 +15,8 @@ package struct GroupOpenVerb: Verb {
                   \(Program.name) group open part --group $id
                   \(Program.name) group open nightly --lease 5m --if-abandoned cancel
 
-                Called again with the same --id it prints the same group, which stays as it is. An open group to which nothing is added for the \
+                Called again with the same --id it prints the same group, which stays as it is. A group that has finished, was cancelled or has expired \
+                takes no more members: then it is refused (5). An open group to which nothing is added for the \
                 time of --lease, and which is not closed, is closed or cancelled by a worker of its queue, as --if-abandoned says. \
                 Its members may be in any queues.
                 """

@@ -24,7 +24,10 @@ package struct GroupFlags: ParsableArguments {
     )
     var onEnd: IDReference?
     @Option(
-        help: ArgumentHelp("Start it when the next member of this group is dead.", valueName: "group"),
+        help: ArgumentHelp(
+            "Start it when the first member of this group is dead; at once if one has died already.",
+            valueName: "group"
+        ),
         transform: { try IDReference(parsing: $0) }
     )
     var onFirstDeath: IDReference?

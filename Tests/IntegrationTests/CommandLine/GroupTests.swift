@@ -177,6 +177,10 @@ extension CommandLineTests {
             }
             let taken = try await sluice("group", "open", "nightly", "--id", plain)
             #expect(taken.code == 5 && taken.errors.contains("exists already and is no group"), "\(taken.errors)")
+            let ended = try await open("--id", "day-0")
+            _ = try await sluice("group", "close", ended)
+            let again = try await sluice("group", "open", "nightly", "--id", "day-0")
+            #expect(again.code == 5 && again.errors.contains("\(ended) is finished and takes no more members"))
             for verb in [["retry"], ["release"], ["hold"], ["rerun"], ["edit", "-p", "high"]] {
                 let outcome = await (try sluice.start(verb + [group])).outcome()
                 let text = "is a group: \(verb[0]) its members: sluice \(verb[0]) -w group:\(group)"
