@@ -150,7 +150,8 @@ struct ErrorReport: Sendable {
     }
 
     private func note(_ all: [ErrorGroup], shown: Int) -> String {
-        let numbers = "\(QuantityText.grouped(groups.operations)) operations with \(QuantityText.grouped(all.count))"
+        let noun = groups.operations == 1 ? "operation" : "operations"
+        let numbers = "\(QuantityText.grouped(groups.operations)) \(noun) with \(QuantityText.grouped(all.count))"
         var parts = [all.isEmpty ? "no errors" : "\(numbers) \(all.count == 1 ? "error" : "different errors")"]
         if shown < all.count { parts.append("\(shown) shown: --limit") }
         if let coverage = result.coverage { parts.append(coverage) }

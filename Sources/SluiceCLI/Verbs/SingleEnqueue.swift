@@ -24,7 +24,8 @@ struct SingleEnqueue: Sendable {
                 "\(QuantityText.bytes(bytes)) of arguments are sent with each claim; store them elsewhere and pass their address"
             )
         }
-        await QueueCheck(client).warn([(request.queue, name)], console: invocation.console)
+        let check = QueueCheck(client, done: reference.isNew ? "enqueued" : "it is there")
+        await check.warn([(request.queue, name)], console: invocation.console)
         invocation.console.endHandingOver()
         guard waits else { return .done }
         return try await wait(reference)

@@ -31,7 +31,7 @@ extension CommandLineTests {
 
             let one = try await sluice("errors", "error:user", "-o", "id")
             #expect(one.output == ids[2] + "\n")
-            #expect(one.errors.contains("1 operations with 1 error; scanned 3 of 3"), "\(one.errors)")
+            #expect(one.errors.contains("1 operation with 1 error; scanned 3 of 3"), "\(one.errors)")
             #expect(try await sluice.lines("errors", "-t", "none") == [])
             #expect(try await sluice.lines("errors", "-o", "csv").count == 3)
             #expect(try await sluice.lines("errors", "--limit", "1", "-o", "jsonl").count == 1)
