@@ -30,6 +30,8 @@ PORTS, PORTS_OF_A_LANE = 20_000, 2_500
 
 # One case of the fault scenarios, and one of the negative controls, for each run of the tests.
 QUICK_FAULT, QUICK_CONTROL = "after-effect", "no-places"
+# One page of those whose commands all run.
+QUICK_PAGE = "docs/unique-keys.md"
 # Fault scenarios that do not test a time. The others need a machine that does nothing else (scripts/faults runs all).
 FAULTS = (
     "none,after-effect,reset,swallow,cut,overlap,redis-kill,redis-late,readonly,full,rolling,scripts,threads,stuck,many,processes,"
@@ -124,6 +126,7 @@ def lanes():
             tests("RedisClientTests"),
             tests("RedisBrokerTests"),
             Step("JSON schemas", "scripts/check-schema", SLUICE),
+            Step("Commands of a page", "scripts/check-console", QUICK_PAGE),
             faults("One fault", "--only", QUICK_FAULT),
             faults("One negative control", "--mutants", "--only", QUICK_CONTROL),
         ],
@@ -147,6 +150,8 @@ def long_lanes():
             ),
             tests("IntegrationTests", " on a Redis Cluster", *skipping(NOT_ON_A_CLUSTER), SLUICE_TEST_TOPOLOGY="cluster"),
             faults("Negative controls of the faults", "--mutants"),
+            Step("Commands of README and docs", "scripts/check-console"),
+            Step("Negative control of these", "scripts/check-console", "--control", "Tests/Console/wrong.md", "Tests/Console/ends.md"),
             Step("Instructions of an operation", "scripts/check-costs", SLUICE),
             Step("Formal model", "scripts/model"),
         ],
