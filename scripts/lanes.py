@@ -30,8 +30,8 @@ PORTS, PORTS_OF_A_LANE = 20_000, 2_500
 
 # One case of the fault scenarios, and one of the negative controls, for each run of the tests.
 QUICK_FAULT, QUICK_CONTROL = "after-effect", "no-places"
-# One page of those whose commands all run.
-QUICK_PAGE = "docs/unique-keys.md"
+# Two pages of those whose commands all run.
+QUICK_PAGES = "docs/unique-keys.md", "docs/deployment.md"
 # Fault scenarios that do not test a time. The others need a machine that does nothing else (scripts/faults runs all).
 FAULTS = (
     "none,after-effect,reset,swallow,cut,overlap,redis-kill,redis-late,readonly,full,rolling,scripts,threads,stuck,many,processes,"
@@ -126,7 +126,7 @@ def lanes():
             tests("RedisClientTests"),
             tests("RedisBrokerTests"),
             Step("JSON schemas", "scripts/check-schema", SLUICE),
-            Step("Commands of a page", "scripts/check-console", QUICK_PAGE),
+            Step("Commands of two pages", "scripts/check-console", *QUICK_PAGES),
             faults("One fault", "--only", QUICK_FAULT),
             faults("One negative control", "--mutants", "--only", QUICK_CONTROL),
         ],
