@@ -372,8 +372,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Operations", "OperationKeys", "RedisClient", "RedisBroker", "WorkerRuntime", "Sluice", "SluiceCLI",
-                "TestSupport",
+                "Operations", "OperationKeys", "RedisClient", "RedisBroker", "WorkerRuntime", "Sluice", "Selectors",
+                "SluiceMonitor", "SluiceCLI", "TestSupport",
                 "sluice", "image-run", "thumbnails", "worker-fixture",
                 .product(name: "Logging", package: "swift-log"),
             ],

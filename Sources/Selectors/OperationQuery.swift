@@ -42,8 +42,8 @@ package struct OperationQuery: Sendable, Equatable {
         case arguments(path: [String], [TextPattern])
         /// Groups as they are written, `[QUEUE/]ID`. Until they are resolved, nothing matches.
         case groups([String])
-        /// The members of the groups, each with its queue.
-        case members(Set<DependencyName>)
+        /// Operations by id, and members of groups.
+        case operations(OperationNames)
     }
 
     /// Ages above one bound and below another, in milliseconds.
@@ -110,8 +110,9 @@ extension OperationQuery.Term {
         case .age: return (field, .ages(try word.values.map(age)))
         case .args: return (field, .arguments(path: Array(parts.dropFirst()), word.values))
         case .group: return (field, .groups(try word.values.map(group)))
+        case .id: return (field, .operations(OperationNames(typed: word.values.map(OperationNames.Typed.init))))
         case .error, .text: return (field, .texts(word.values.map { $0.lowercased() }))
-        case .queue, .name, .tag, .limit, .worker, .id, .unique, .schedule: return (field, .texts(word.values))
+        case .queue, .name, .tag, .limit, .worker, .unique, .schedule: return (field, .texts(word.values))
         }
     }
 

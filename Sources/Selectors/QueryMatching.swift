@@ -32,16 +32,6 @@ extension OperationQuery {
     /// Whether each operation of the places must be compared with the query.
     package var filtersRows: Bool { terms.contains { $0.field != .state && $0.field != .queue } }
 
-    /// The full ids that the query names; nil = operations must be searched for.
-    package var ids: [OperationID]? {
-        for term in terms where term.field == .id && !term.isNegated {
-            guard case .texts(let values) = term.condition else { continue }
-            let ids = values.compactMap { $0.exactText.flatMap { OperationID($0) } }
-            if ids.count == values.count { return ids }
-        }
-        return nil
-    }
-
     /// What the envelope of each operation that matches has; nil = nothing in particular.
     package var sought: SoughtText? { terms.lazy.compactMap(\.sought).first }
 
@@ -53,37 +43,6 @@ extension OperationQuery {
             guard case .ages(let ranges) = term.condition, !term.isNegated else { return false }
             return ranges.allSatisfy { $0.below.map { age >= $0 } ?? false }
         }
-    }
-}
-
-// MARK: - Groups
-
-extension OperationQuery {
-    /// Replaces the groups that the query names by their members.
-    ///
-    /// - Parameter members: called once for each group, as it is written.
-    package mutating func resolveGroups(_ members: (String) async throws -> Set<DependencyName>) async throws {
-        var known: [String: Set<DependencyName>] = [:]
-        for index in terms.indices {
-            guard case .groups(let groups) = terms[index].condition else { continue }
-            var all: Set<DependencyName> = []
-            for group in groups {
-                let found = if let found = known[group] { found } else { try await members(group) }
-                known[group] = found
-                all.formUnion(found)
-            }
-            terms[index].condition = .members(all)
-        }
-    }
-
-    /// Operations among which are all that match; nil = they must be searched for.
-    package var members: Set<DependencyName>? {
-        var members: Set<DependencyName>?
-        for term in terms where !term.isNegated {
-            guard case .members(let names) = term.condition else { continue }
-            members = members?.intersection(names) ?? names
-        }
-        return members
     }
 }
 
@@ -185,9 +144,8 @@ extension OperationQuery.Term {
         case (.limit, _): detail.limitKey.map(matches) ?? false
         case (.worker, _): matches(detail.worker ?? "")
         case (.unique, _): detail.uniqueKey.map(matches) ?? false
-        case (.id, .texts(let values)): values.contains { $0.isID(detail.record.header.id) }
         case (.error, .texts(let values)): detail.lastError.map { $0.contains(oneOf: values) } ?? false
-        case (_, .members(let names)): names.contains(DependencyName(detail.id, queue: detail.queue))
+        case (_, .operations(let names)): names.matches(detail.record.header.id, queue: detail.queue)
         case (_, .states(let states)): states.contains(detail.state)
         case (_, .priorities(let priorities)): priorities.contains(detail.record.header.priority)
         case (_, .ages(let ranges)): ranges.contains { $0.contains(now - detail.since) }
@@ -243,18 +201,6 @@ extension String {
 }
 
 extension TextPattern {
-    /// The fewest characters of the end of an id.
-    private static let shortestEnd = 6
-
-    /// Whether this is the id, a pattern of it, or its end as tables show it.
-    fileprivate func isID(_ id: OperationID) -> Bool {
-        let pattern = TextPattern(pieces: pieces.map { $0.uppercased() })
-        let text = id.description
-        if pattern.matches(text) { return true }
-        let end = pattern.exactText?.drop { "…~.".contains($0) } ?? ""
-        return end.count >= Self.shortestEnd && text.hasSuffix(end)
-    }
-
     /// Compares with a JSON value: of an array, with each element.
     fileprivate func matches(_ value: JSONValue) -> Bool {
         switch value {

@@ -41,8 +41,6 @@ struct OperationQueryTests {
         let all = try OperationQuery(parsing: "")
         #expect(all.states.count == OperationState.allCases.count && !all.filtersRows && all.terms.isEmpty)
         #expect(try OperationQuery(parsing: "-state:dead,finished").states.contains(.dead) == false)
-        #expect(try OperationQuery(parsing: "id:\(Self.id) age:>1s").ids == [Self.id])
-        #expect(try OperationQuery(parsing: "id:QK2MX7").ids == nil)
     }
 
     @Test(
@@ -114,11 +112,55 @@ struct OperationQueryTests {
             #expect(try await resolved(text).matches(detail(), now: Self.now) == isMatch, "\(text)")
             #expect(try !matches(text, detail()), "\(text)")
         }
-        #expect(try await resolved("group:mail/A,B").members == [member, other])
-        #expect(try await resolved("group:mail/A group:B").members == [])
-        #expect(try await resolved("-group:mail/A").members == nil)
+        #expect(try await resolved("group:mail/A,B").named == [member, other])
+        #expect(try await resolved("group:mail/A group:B").named == [])
+        #expect(try await resolved("-group:mail/A").named == nil)
         #expect(throws: QueryError.self) { try OperationQuery(parsing: "group:A*") }
         #expect(throws: QueryError.self) { try OperationQuery(parsing: "group:") }
+    }
+
+    @Test("id: takes what names an operation: an id, its end, the text of an --id, each also with its queue")
+    func ids() throws {
+        let id = Self.id.description
+        for text in [
+            "id:\(id)", "id:\(id.lowercased())", "id:mail/\(id)", "id:…QK2MX7", "id:mail/QK2MX7", "id:other,*mx7",
+        ] {
+            #expect(try matches(text, detail()), "\(text)")
+            #expect(try !matches("-" + text, detail()), "\(text)")
+        }
+        for text in ["id:video/\(id)", "id:video/QK2MX7", "id:K2MX7"] {
+            #expect(try !matches(text, detail()), "\(text)")
+        }
+        var own = detail()
+        own.record.header = OperationHeader(id: OperationID(key: "import-2026"))
+        #expect(try matches("id:import-2026", own) && !matches("id:import-2027", own))
+    }
+
+    @Test("What was looked up takes the place of a value of id:; ends and patterns are searched for")
+    func lookedUp() throws {
+        let id = Self.id
+        func resolved(_ text: String) throws -> OperationQuery {
+            var query = try OperationQuery(parsing: text)
+            query.resolveNames { typed in
+                let isFound = ["\(id)", "IMPORT-2026"].contains(typed.pattern.text)
+                return isFound ? [DependencyName(id, queue: "mail")] : []
+            }
+            return query
+        }
+        let found: Set = [DependencyName(id, queue: "mail")]
+        for text in ["id:\(id)", "id:import-2026", "id:\(id),import-2026 state:dead"] {
+            let query = try resolved(text)
+            #expect(query.named == found && query.typedNames.isEmpty, "\(text)")
+            #expect(query.matches(detail(), now: Self.now))
+        }
+        for text in ["id:QK2MX7", "id:01J9*", "id:\(id),QK2MX7", "id:\(id),other", "-id:\(id)"] {
+            let query = try resolved(text)
+            #expect(query.named == nil && query.states.count == OperationState.allCases.count, "\(text)")
+            #expect(query.matches(detail(), now: Self.now) != text.hasPrefix("-"), "\(text)")
+        }
+        // Only operations that have not ended may lack a record.
+        #expect(try resolved("id:other").named == nil)
+        #expect(try resolved("id:other").states.allSatisfy { !$0.isTerminal })
     }
 
     @Test("Escapes in stored JSON do not hide a value")

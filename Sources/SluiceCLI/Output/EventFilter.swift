@@ -26,9 +26,9 @@ struct EventFilter: Sendable {
     /// Whether what was changed is printed: always, but where certain operations or states are asked for.
     var showsChanges: Bool { onlyChanges || !query.filtersTransitions }
 
-    func matches(_ transition: (id: OperationID, state: OperationState)) -> Bool {
+    func matches(_ transition: (id: OperationID, state: OperationState), in queue: String) -> Bool {
         !onlyChanges && query.states.contains(transition.state)
-            && query.terms.allSatisfy { $0.field != .id || $0.matches(transition.id.description) != $0.isNegated }
+            && query.terms.allSatisfy { $0.allows(transition.id, queue: queue) }
     }
 
     /// What is printed of a batch; nil = nothing.
@@ -36,7 +36,7 @@ struct EventFilter: Sendable {
         var part = batch
         if !showsChanges { part.change = nil }
         guard !isWhole else { return part }
-        part.transitions = batch.transitions.filter(matches)
+        part.transitions = batch.transitions.filter { matches($0, in: batch.queue) }
         return part.transitions.isEmpty && part.change == nil ? nil : part
     }
 }

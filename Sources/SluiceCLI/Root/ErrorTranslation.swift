@@ -18,6 +18,7 @@ package enum ErrorTranslation {
         case let error as WorkerError: report(error, settings: settings)
         case let error as TextError: .usage(error.message)
         case let error as QueryError: .usage(error.message, fix: error.fix)
+        case let error as LookupFailure: report(error)
         case let error as AbsentQueues:
             CLIError(
                 .unreachable,
@@ -32,6 +33,22 @@ package enum ErrorTranslation {
                 fix: "report this error with the command"
             )
         }
+    }
+
+    private static func report(_ error: LookupFailure) -> CLIError {
+        let status: ExitStatus =
+            switch error.code {
+            case .notFound: .notFound
+            case .ambiguous: .usage
+            case .unreachable: .unreachable
+            }
+        let fix: String? =
+            switch error.fix {
+            case .command(let words): "\(Program.name) \(words)"
+            case .advice(let text): text
+            case nil: nil
+            }
+        return CLIError(status, error.message, notes: error.notes, fix: fix)
     }
 
     private static func report(_ error: WorkerError, settings: Settings?) -> CLIError {

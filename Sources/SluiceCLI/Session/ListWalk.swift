@@ -58,8 +58,8 @@ struct ListWalk: Sendable {
         if query.filtersRows || countsAll {
             (now, result.total) = try await client.broker.extent(of: query, in: queues)
         }
-        if let members = query.membersToRead(limit: scanLimit) {
-            try await list(members, queues, from: start, now: now, into: &result, show)
+        if let names = query.namesToRead(limit: scanLimit) {
+            try await list(names, queues, from: start, now: now, into: &result, show)
             return result
         }
         let places = query.states.flatMap { state in
@@ -81,14 +81,14 @@ struct ListWalk: Sendable {
 
     /// Shows those of these operations that match, without a search: by queue, the newest first.
     private func list(
-        _ members: Set<DependencyName>,
+        _ names: Set<DependencyName>,
         _ queues: [String],
         from start: Position?,
         now: Int64,
         into result: inout Result,
         _ show: ([OperationDetail]) -> Void
     ) async throws {
-        let all = try await client.broker.matches(of: query, among: members, queues: queues, now: now, view: view)
+        let all = try await client.broker.matches(of: query, among: names, queues: queues, now: now, view: view)
         var rest = all.found.sorted { ($0.queue, $1.id) < ($1.queue, $0.id) }
         if let start, let last = Self.lastMember(start) {
             rest.removeAll { ($0.queue, last) <= (start.queue, $0.id) }

@@ -29,7 +29,8 @@ package struct ListVerb: Verb {
                   unique, limit             the unique key or the limit key that it has
                   schedule                  the schedule that has enqueued it
                   worker                    a worker's name, its id or the end of its id
-                  id                        an id, its last 6 or more characters, or its beginning: 'id:01J9*'
+                  id                        an id, the text of --id, or QUEUE/ID, which are looked up at once; the last 6 or more
+                                            characters of an id, or its beginning: 'id:01J9*'
                   args.PATH                 a value in the arguments: args.user.id:42, 'args.to:*@example.com'
                   error                     text in the last error
                   text                      text in name, tags, arguments, last error or progress; also a word without a field

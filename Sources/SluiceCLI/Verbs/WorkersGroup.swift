@@ -150,7 +150,7 @@ package struct WorkersShowVerb: Verb {
         let client = try await invocation.connect()
         let snapshot = try await client.snapshot(executingRows: 200)
         invocation.console.warn(snapshot.absent)
-        switch try await WorkerLookup(snapshot, client).find(worker) {
+        switch try await WorkerLookup(snapshot, client.broker).find(worker) {
         case .lost(let worker): show(worker, now: snapshot.time ?? invocation.now, invocation)
         case .present(let worker):
             let executing = ExecutingSummary.merge(snapshot.queues, workers: [worker])

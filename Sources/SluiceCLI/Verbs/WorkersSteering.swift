@@ -178,7 +178,7 @@ private struct WorkerSteering: Sendable {
         let workers = WorkerSummary.merge(snapshot.queues)
         if targets.all { return workers }
         if let host = targets.host { return workers.filter { $0.info?.host == host } }
-        let lookup = try await WorkerLookup(snapshot, client)
+        let lookup = try await WorkerLookup(snapshot, client.broker)
         var found: [WorkerSummary] = []
         for text in targets.workers {
             let named = workers.filter { $0.label == text }

@@ -124,9 +124,10 @@ extension MonitorModel {
         }
     }
 
-    /// Past the last row of the operations' screen it reads one page more.
+    /// Past the last row of the operations' screen, or if nothing was found so far, it reads one page more.
     private mutating func pageDown() -> [MonitorCommand] {
-        let isAtEnd = detail == nil && screen == .operations && selection.isLast(of: items)
+        let items = items
+        let isAtEnd = detail == nil && screen == .operations && (items.isEmpty || selection.isLast(of: items))
         if isAtEnd, operations.readMore() { return [.refresh] }
         move(by: Self.page)
         return []

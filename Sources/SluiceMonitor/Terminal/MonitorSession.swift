@@ -251,7 +251,7 @@ extension MonitorSession {
     }
 
     private mutating func plan(_ change: BulkChange) {
-        let run = BulkRun(broker: inspection, change: named(change), view: options.view)
+        let run = BulkRun(broker: inspection, change: change, view: options.view)
         work = Task { [inbox] in
             do {
                 var plan = try await run.plan()
@@ -264,16 +264,10 @@ extension MonitorSession {
     }
 
     private mutating func perform(_ change: BulkChange, _ reason: String, _ expected: Int) {
-        let run = BulkRun(broker: inspection, change: named(change), view: options.view)
+        let run = BulkRun(broker: inspection, change: change, view: options.view)
         work = Task { [inbox, options] in
             await run.run(reason: reason, by: options.identity, expected: expected) { inbox.yield(.progressed($0)) }
         }
-    }
-
-    /// The change with ids of workers in place of their names.
-    private func named(_ change: BulkChange) -> BulkChange {
-        guard case .matching(let query) = change.target else { return change }
-        return BulkChange(change.kind, .matching(query.resolvingWorkers(model.board?.workers ?? [])))
     }
 
     /// Runs a change in a task, and shows the outcome at the bottom of the screen.

@@ -144,7 +144,7 @@ package struct BulkRun: Sendable {
     private func walk(_ query: OperationQuery) async throws -> ChangeWalk {
         var query = query
         if !query.terms.contains(where: { $0.field == .state }) { query.terms.append(.states(change.kind.searched)) }
-        query = try await broker.resolvingGroups(of: query, queues: try await broker.queues())
+        query = try await broker.resolving(query)
         let needsRecord = change.kind.needsRecord
         return try await ChangeWalk(broker: broker, query: query, view: view, needsRecord: needsRecord)
     }

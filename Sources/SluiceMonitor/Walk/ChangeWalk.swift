@@ -72,8 +72,8 @@ package struct ChangeWalk: Sendable {
         queues = places.map { ($0.queue, $0.sequence) }
         now = snapshot.time ?? 0
         let states = query.states
-        if let members = query.membersToRead() {
-            total = members.count { meant.contains($0.queue ?? "") }
+        if let names = query.namesToRead() {
+            total = names.count { meant.contains($0.queue ?? "") }
             return
         }
         total = places.reduce(0) { sum, queue in states.reduce(sum) { $0 + (queue.counts[$1] ?? 0) } }
@@ -151,8 +151,8 @@ package struct ChangeWalk: Sendable {
         before: Result,
         _ body: (String, [OperationDetail]) async throws -> Void
     ) async throws {
-        if let members = query.membersToRead() {
-            return try await pass(queue, among: members, &handled, &result, before: before, body)
+        if let names = query.namesToRead() {
+            return try await pass(queue, among: names, &handled, &result, before: before, body)
         }
         // Those that do not match. Each that matches is found once in all passes.
         var others = 0

@@ -60,32 +60,13 @@ package struct OperationsReading: Sendable {
     }
 }
 
-extension OperationQuery {
-    /// The query with ids of workers in place of their names. A name that no worker has stays, and matches nothing.
-    func resolvingWorkers(_ workers: [WorkerSummary]) -> OperationQuery {
-        var query = self
-        for index in terms.indices where terms[index].field == .worker {
-            guard case .texts(let values) = terms[index].condition else { continue }
-            query.terms[index].condition = .texts(
-                values.flatMap { value -> [TextPattern] in
-                    let found = workers.filter { value.matches($0.label) || value.matches($0.id) }
-                    return found.isEmpty ? [value] : found.map { TextPattern(exactly: $0.id) }
-                }
-            )
-        }
-        return query
-    }
-}
-
 /// Reads the pages of a request: the newest operations of each state's place in each queue, merged.
-struct OperationsScan: Sendable {
+package struct OperationsScan: Sendable {
     /// Operations of one page, over all places.
     static let page = 200
     /// With a filter, a page examines so many times as many at most until it is full.
     private static let patience = 10
     private static let leastOfAPlace = 5
-    /// So many members of a group are read by their ids, all at each read.
-    private static let namesRead = 1_000
 
     private struct Part: Sendable {
         var found: [OperationDetail] = []
@@ -99,18 +80,21 @@ struct OperationsScan: Sendable {
     /// The keys that read arguments.
     let view: PayloadView
 
-    func run(_ request: OperationsRequest) async throws -> OperationsReading {
-        let named = request.query.resolvingWorkers(WorkerSummary.merge(snapshot.queues))
-        let known = snapshot.queues.map(\.queue)
+    package init(broker: any MonitorBroker, snapshot: NamespaceSnapshot, view: PayloadView) {
+        (self.broker, self.snapshot, self.view) = (broker, snapshot, view)
+    }
+
+    package func run(_ request: OperationsRequest) async throws -> OperationsReading {
         let query: OperationQuery
-        do { query = try await broker.resolvingGroups(of: named, queues: known) } catch let error as UnknownGroup {
+        do { query = try await broker.resolving(request.query, snapshot: snapshot) } catch let error as LookupFailure {
             var reading = OperationsReading(request, [])
             reading.unknown = [error.description]
             return reading
         }
+        let known = snapshot.queues.map(\.queue)
         let meant = Set(query.queues(of: known))
-        if let members = query.membersToRead(limit: Self.namesRead) {
-            return try await read(request, query, members, queues: known.filter(meant.contains))
+        if let names = query.named {
+            return try await read(request, query, names.filter { meant.contains($0.queue ?? "") })
         }
         let queues = snapshot.queues.filter { meant.contains($0.queue) }
         let places = query.states.flatMap { state in
@@ -139,16 +123,24 @@ struct OperationsScan: Sendable {
         return reading
     }
 
-    /// Reads the members of groups, without a search.
+    /// Reads operations by their ids, without a search, those with the newest ids first.
     private func read(
         _ request: OperationsRequest,
         _ query: OperationQuery,
-        _ members: Set<DependencyName>,
-        queues: [String]
+        _ names: Set<DependencyName>
     ) async throws -> OperationsReading {
         let now = snapshot.time ?? 0
-        let all = try await broker.matches(of: query, among: members, queues: queues, now: now, view: view)
-        var reading = OperationsReading(request, all.found, scanned: all.scanned, total: all.scanned)
+        let read = Set(names.sorted { $0.id > $1.id }.prefix(Self.page * Self.patience * request.pages))
+        let queues = snapshot.queues.map(\.queue)
+        let all = try await broker.matches(of: query, among: read, queues: queues, now: now, view: view)
+        let hasMore = read.count < names.count
+        var reading = OperationsReading(
+            request,
+            all.found,
+            scanned: all.scanned,
+            total: names.count,
+            hasMore: hasMore
+        )
         reading.unread = all.unread
         return reading
     }

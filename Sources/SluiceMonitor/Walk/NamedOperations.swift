@@ -7,23 +7,6 @@ extension MonitorBroker {
         Set(try await edges(.needs, of: group, queue: queue).map { DependencyName($0.id, queue: $0.queue ?? queue) })
     }
 
-    /// The query with members in place of the groups that it names by whole ids.
-    ///
-    /// - Parameter queues: where groups are looked for that are named without a queue.
-    /// - Throws: `UnknownGroup`.
-    func resolvingGroups(of query: OperationQuery, queues: [String]) async throws -> OperationQuery {
-        var query = query
-        try await query.resolveGroups { text in
-            guard let name = DependencyName(text) else { throw UnknownGroup(text: text) }
-            for queue in name.queue.map({ [$0] }) ?? queues
-            where try await details([name.id], queue: queue).contains(where: { $0?.isGroup ?? false }) {
-                return try await members(of: name.id, queue: queue)
-            }
-            throw UnknownGroup(text: text)
-        }
-        return query
-    }
-
     /// Reads operations of these names and finds those that match a query: in the order of lists, and of each state and queue the newest first.
     ///
     /// - Parameter queues: what is in others is left out.
@@ -55,20 +38,13 @@ extension MonitorBroker {
 }
 
 extension OperationQuery {
-    /// So many members of groups are read by their ids at most. Of more, the places are searched.
+    /// So many operations are read by their ids at most. Of more, the places are searched.
     private static let mostRead = 20_000
 
     /// Operations that are to be read by their ids instead of a search; nil = there are none, or too many.
     ///
     /// - Parameter limit: how many may be read.
-    package func membersToRead(limit: Int = .max) -> Set<DependencyName>? {
-        members.flatMap { $0.count <= min(Self.mostRead, limit) ? $0 : nil }
+    package func namesToRead(limit: Int = .max) -> Set<DependencyName>? {
+        named.flatMap { $0.count <= min(Self.mostRead, limit) ? $0 : nil }
     }
-}
-
-/// A query names a group that is not there.
-package struct UnknownGroup: Error, CustomStringConvertible {
-    /// As it is written.
-    package var text: String
-    package var description: String { "there is no group \(OperationsError.quoted(text)); use its whole id" }
 }

@@ -1,11 +1,9 @@
 import Operations
 import Selectors
-import Sluice
-import SluiceMonitor
 
 /// Finds workers by name: those of the namespace, and those that were lost within 24 h.
-struct WorkerLookup: Sendable {
-    enum Found: Sendable {
+package struct WorkerLookup: Sendable {
+    package enum Found: Sendable {
         case present(WorkerSummary)
         case lost(LostSummary)
     }
@@ -15,27 +13,27 @@ struct WorkerLookup: Sendable {
     /// Cluster nodes that do not answer, whose workers are unknown.
     private let absent: [AbsentNode]
 
-    init(workers: [WorkerSummary], lost: [LostSummary] = [], absent: [AbsentNode] = []) {
+    package init(workers: [WorkerSummary], lost: [LostSummary] = [], absent: [AbsentNode] = []) {
         self.workers = workers
         self.lost = lost
         self.absent = absent
     }
 
     /// Reads the workers, including lost ones.
-    init(_ snapshot: NamespaceSnapshot, _ client: SluiceClient) async throws {
+    package init(_ snapshot: NamespaceSnapshot, _ broker: any MonitorBroker) async throws {
         let queues = snapshot.queues.map(\.queue)
         self.init(
             workers: WorkerSummary.merge(snapshot.queues),
-            lost: try await client.broker.lostWorkers(queues: queues, limit: Defaults.lostWorkersKept),
+            lost: try await broker.lostWorkers(queues: queues, limit: Defaults.lostWorkersKept),
             absent: snapshot.absent
         )
     }
 
     /// Finds a worker by its name, its id, or the end of its id as in tables. A lost worker is found if no other one has the name.
     ///
-    /// - Throws: `CLIError` with `.usage` and all candidates if there are several, with `.notFound` if there is none,
+    /// - Throws: `LookupFailure` with `.ambiguous` and all candidates if there are several, with `.notFound` if there is none,
     ///   with `.unreachable` if it may be known on a node that does not answer.
-    func find(_ text: String) throws(CLIError) -> Found {
+    package func find(_ text: String) throws(LookupFailure) -> Found {
         let present = workers.filter { Self.isNamed(text, label: $0.label, id: $0.id) }
         if present.count > 1 { throw Self.ambiguous(text, present.map { "\($0.id) \($0.label), \($0.phase)" }) }
         if let worker = present.first { return .present(worker) }
@@ -44,18 +42,18 @@ struct WorkerLookup: Sendable {
         if let worker = gone.first { return .lost(worker) }
         if let node = absent.first {
             let unknown = "no worker \(OperationsError.quoted(text)) is known on the nodes that answer"
-            throw CLIError(.unreachable, unknown, notes: [node.sentence])
+            throw LookupFailure(.unreachable, unknown, notes: [node.sentence])
         }
         let near = Suggestion.nearest(to: text, among: workers.map(\.label) + lost.map(\.label))
-        throw CLIError(
+        throw LookupFailure(
             .notFound,
             "no worker \(OperationsError.quoted(text))" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
-            fix: "\(Program.name) workers ls"
+            fix: .command("workers ls")
         )
     }
 
     /// The ids of the workers that a query's value names. An id needs no search, because a snapshot does not list all of many workers.
-    func ids(_ value: TextPattern) throws(CLIError) -> [String] {
+    func ids(_ value: TextPattern) throws(LookupFailure) -> [String] {
         guard let text = value.exactText else {
             return workers.filter { value.matches($0.label) || value.matches($0.id) }.map(\.id)
         }
@@ -71,24 +69,12 @@ struct WorkerLookup: Sendable {
         return label == text || (end.count >= IDReference.shortest && id.hasSuffix(end.uppercased()))
     }
 
-    private static func ambiguous(_ text: String, _ candidates: [String]) -> CLIError {
-        .init(
-            .usage,
+    private static func ambiguous(_ text: String, _ candidates: [String]) -> LookupFailure {
+        LookupFailure(
+            .ambiguous,
             "\(OperationsError.quoted(text)) names \(candidates.count) workers",
             notes: candidates,
-            fix: "use the id, or its last \(IDReference.shortest) or more characters"
+            fix: .advice("use the id, or its last \(IDReference.shortest) or more characters")
         )
-    }
-}
-
-extension OperationQuery {
-    /// Replaces names of workers in the query by ids; see `resolve`.
-    mutating func resolveWorkers(_ client: SluiceClient) async throws {
-        guard terms.contains(where: { $0.field == .worker }) else { return }
-        let lookup = try await WorkerLookup(client.snapshot(executingRows: 0), client)
-        for index in terms.indices where terms[index].field == .worker {
-            guard case .texts(let values) = terms[index].condition else { continue }
-            terms[index].condition = .texts(try values.flatMap(lookup.ids).map(TextPattern.init(exactly:)))
-        }
     }
 }

@@ -1,6 +1,6 @@
 import Operations
 
-/// The name of an operation on the command line: its id, the end of its id, or the text of its `--id`, each with or without `QUEUE/` before it.
+/// The name of an operation as it is typed: its id, the end of its id, or the text of its `--id`, each with or without `QUEUE/` before it.
 package struct IDReference: Hashable, Sendable {
     package enum Part: Hashable, Sendable {
         case full(OperationID)
@@ -23,14 +23,9 @@ package struct IDReference: Hashable, Sendable {
 
     /// Reads `01J9ZM2Q…` (26 characters), `…7QK2MX`, `7QK2MX`, `import-2026`, `mail/7QK2MX`, `mail/import-2026`.
     ///
-    /// - Throws: `CLIError` with `.usage` if it is empty.
-    package init(parsing text: String) throws(CLIError) {
-        guard !text.isEmpty else {
-            throw .usage(
-                "an operation id is empty",
-                fix: "give an id, its last 6 or more characters, the text of an --id, or QUEUE/ID (sluice list -o id)"
-            )
-        }
+    /// - Returns: nil if it is empty.
+    package init?(_ text: String) {
+        guard !text.isEmpty else { return nil }
         self = Self.marked(text[...]) ?? Self.placed(text)?.marked ?? IDReference(.text(text))
     }
 
@@ -60,7 +55,7 @@ package struct IDReference: Hashable, Sendable {
     }
 
     /// The end of an id without the mark that tables put before it.
-    static func withoutCutMark(_ text: String) -> String {
+    package static func withoutCutMark(_ text: String) -> String {
         for mark in ["…", "...", "~"] where text.hasPrefix(mark) { return String(text.dropFirst(mark.count)) }
         return text
     }
@@ -73,6 +68,12 @@ package struct IDReference: Hashable, Sendable {
         case .suffix(let suffix): return place + "…" + suffix
         case .text(let text): return place + text
         }
+    }
+
+    /// Whether this is a name of the operation, without its other meanings.
+    package func isName(of id: OperationID, queue: String) -> Bool {
+        guard self.queue ?? queue == queue else { return false }
+        return if case .suffix(let suffix) = part { id.description.hasSuffix(suffix) } else { self.id == id }
     }
 
     /// The id, if it is known without a search.
