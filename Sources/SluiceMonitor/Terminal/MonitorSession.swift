@@ -89,6 +89,8 @@ struct MonitorSession {
     }
 
     private mutating func draw() {
+        // After Ctrl-Z the screen is the shell's until the process continues.
+        guard terminal.isFullScreen else { return }
         let view = MonitorView(model, size: terminal.size, now: ContinuousClock.now - origin, style: options.style)
         let grid = view.grid()
         model.detailScroll = view.detailScroll

@@ -71,6 +71,9 @@ package final class Terminal: Sendable {
         reader.suspendProcess()
     }
 
+    /// Whether the screen is taken over.
+    package var isFullScreen: Bool { isEntered.withLock { $0 } }
+
     /// The size in cells; 80 by 24 if it is unknown.
     package var size: ScreenSize {
         var size = winsize()

@@ -41,7 +41,7 @@ struct TmuxTests {
         #expect(try await tmux.shell() == (signal == SIGINT ? 130 : 143, true))
     }
 
-    @Test("Ctrl-Z restores the terminal, and fg continues the monitor")
+    @Test("Ctrl-Z restores the terminal, fg continues the monitor, and the prompt after it is in its place")
     func suspension() async throws {
         let tmux = try await MonitorSite().tmux()
         try await tmux.shows("no queues yet")
@@ -51,6 +51,10 @@ struct TmuxTests {
         try await tmux.shows("[1 Overview]", "no queues yet")
         try await tmux.type("q")
         #expect(try await tmux.shell() == (0, true))
+        let text = try await tmux.text
+        let commands = text.split(separator: "\n").filter { $0.hasPrefix("ready> ") }.map { $0.dropFirst(7).prefix(2) }
+        #expect(commands.starts(with: ["sh", "ec", "fg", "ec"]), "\(text)")
+        #expect(!text.contains("sluice ns:") && !text.contains("Overview"), "\(text)")
     }
 
     @Test("Operations are filtered, marked, and cancelled together after their number is typed")
