@@ -137,6 +137,32 @@ struct MonitorModelTests {
         #expect(model.type("gjPy") == [.setPaused(false, queue: "reports")])
     }
 
+    @Test("A change that waits for Redis is shown, Esc withdraws it, and no other one is confirmed meanwhile")
+    func pending() {
+        var model = shopModel()
+        #expect(model.type("Py") == [.setPaused(true, queue: "video")])
+        model.begin(PendingChange("pause queue video"))
+        model.ingestFailure("cannot reach Redis", retryAt: .seconds(17))
+        func footer() -> String { model.grid(100, 24).text(row: 23) }
+        #expect(footer() == " pause queue video: waits for Redis · Esc withdraws it")
+        #expect(model.type("gPy") == [])
+        #expect(model.notice == model.pending?.waiting)
+        #expect(model.type("?") == [] && model.handle(.escape) == [] && model.help == nil)
+        #expect(model.handle(.escape) == [.withdraw])
+        model.withdraw(false)
+        #expect(footer() == " pause queue video is sent already, and waits for its answer")
+        model.withdraw(true)
+        #expect(model.pending == nil && footer() == " withdrawn: pause queue video; nothing was changed")
+        #expect(model.handle(.escape) == [] && footer() == " cannot reach Redis")
+    }
+
+    @Test("A change is sent or withdrawn, and never both")
+    func gate() {
+        let (sent, withdrawn) = (ChangeGate(), ChangeGate())
+        #expect(sent.send() && !sent.withdraw() && !sent.send())
+        #expect(withdrawn.withdraw() && !withdrawn.send() && !withdrawn.withdraw())
+    }
+
     @Test("Q quiets a worker and lets it claim again, T stops it; a lost one cannot be reached")
     func steering() throws {
         var model = shopModel()

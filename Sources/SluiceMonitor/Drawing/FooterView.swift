@@ -12,6 +12,8 @@ extension MonitorView {
             line = typed + (prompt.error.map { [Span("  " + SafeText.line($0), .dead)] } ?? [])
         } else if let notice = model.notice {
             line = [Span(SafeText.line(notice.text), notice.role)]
+        } else if let pending = model.pending {
+            line = [Span(SafeText.line(pending.waiting.text), pending.waiting.role)]
         } else if let failure = model.truth.failureMessage {
             line = [Span(SafeText.line(failure), .dead)]
         } else {

@@ -109,7 +109,7 @@ extension MonitorView {
         let list = model.screen == .operations ? operationList : executingList(compact: true)
         list
             .draw(on: &grid, headerAt: nil, rowsFrom: 2, lines: size.height - 3, style: style)
-        let hint = model.notice?.text ?? "q quit  needs 60x15 for lists"
+        let hint = (model.notice ?? model.pending?.waiting)?.text ?? "q quit  needs 60x15 for lists"
         grid.put(SafeText.line(hint), x: 1, y: size.height - 1, look: Look(.dim))
     }
 

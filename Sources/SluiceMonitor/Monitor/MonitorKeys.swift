@@ -18,6 +18,8 @@ package enum MonitorCommand: Sendable, Equatable {
     case change(BulkChange, reason: String, expected: Int)
     /// End the counting, or the change, that goes on.
     case stopWork
+    /// Withdraw the change that waits for Redis.
+    case withdraw
     /// Copy a text to the clipboard of the terminal.
     case copy(String)
     /// Read at another interval.
@@ -50,6 +52,7 @@ extension MonitorModel {
         if let dialog { return answer(dialog, key) }
         if let prompt { return answer(prompt, key) }
         if let help { return handle(key, in: help) }
+        if pending != nil, key == .escape { return [.withdraw] }
         return KeyTable.action(key, in: keyPlace, isReadOnly: isReadOnly).map { perform($0) } ?? []
     }
 

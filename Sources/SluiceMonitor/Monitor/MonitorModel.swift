@@ -67,6 +67,8 @@ package struct MonitorModel: Sendable {
     package internal(set) var work: BulkProgress?
     package internal(set) var help: HelpPane?
     package internal(set) var notice: Notice?
+    /// A change that waits for Redis.
+    package internal(set) var pending: PendingChange?
     /// Whether the shown data is frozen, and new data is kept for later.
     package internal(set) var isFrozen = false
     package internal(set) var truth: TruthMeter

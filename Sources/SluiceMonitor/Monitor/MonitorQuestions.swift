@@ -81,6 +81,10 @@ extension MonitorModel {
         switch (key, dialog) {
         case (.character("y"), _), (.character("Y"), _):
             self.dialog = nil
+            if let pending {
+                notice = pending.waiting
+                return []
+            }
             return Self.command(dialog).map { [$0] } ?? []
         case (.tab, .cancel(let address, let name, let reason, _)):
             self.dialog = .cancel(address, name: name, reason: reason, isTyping: true)

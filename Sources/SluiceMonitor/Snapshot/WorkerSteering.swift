@@ -12,6 +12,11 @@ extension WorkerOrder {
     }
 }
 
+extension MonitorBroker {
+    /// Waits until Redis answers about a queue, so that a change which follows is sent at once.
+    func requireAnswer(of queue: String) async throws { _ = try await snapshot(queue: queue, executingRows: 0) }
+}
+
 extension OperatorBroker {
     /// Stores an order for a worker, in each of its queues.
     ///

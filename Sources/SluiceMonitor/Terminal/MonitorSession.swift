@@ -18,6 +18,8 @@ struct MonitorSession {
         case terminal(TerminalEvent)
         case fetched(MonitorFetcher.Outcome)
         case changed(Notice)
+        /// A file was saved, or was not.
+        case saved(Notice)
         case planned(BulkPlan)
         case planFailed(String)
         case progressed(BulkProgress)
@@ -42,6 +44,8 @@ struct MonitorSession {
     private var shown: Grid?
     /// The change of many operations, or its counting.
     private var work: Task<Void, Never>?
+    /// The change that waits for Redis.
+    private var gate: ChangeGate?
 
     init(_ inspection: any OperatorBroker, terminal: Terminal, options: MonitorOptions) {
         self.inspection = inspection
@@ -108,8 +112,10 @@ extension MonitorSession {
         case .terminal(let event): return take(event)
         case .fetched(let outcome): return take(outcome)
         case .changed(let notice):
-            model.notice = notice
+            gate = nil
+            model.end(notice)
             fetcher.hurry()
+        case .saved(let notice): model.notice = notice
         case .planned(let plan): model.ingest(plan)
         case .planFailed(let message): model.ingestPlanFailure(SafeText.line(message))
         case .progressed(let progress):
@@ -210,8 +216,10 @@ extension MonitorSession {
         case .refresh:
             focus()
             fetcher.hurry()
+        case .withdraw: withdraw()
         case .cancel(let address, let reason):
-            change { [inspection, options] in
+            let short = "…" + address.id.description.suffix(ShortID.minimum)
+            change("cancel \(short)", in: [address.queue]) { [inspection, options] in
                 let request = CancelRequest(reason: reason, by: options.identity)
                 let outcome = try await inspection.cancelWithMembers(
                     [address.id],
@@ -229,14 +237,14 @@ extension MonitorSession {
             focus()
             fetcher.hurry()
         case .export(let json, let file):
-            change { try Self.save(json, file) }
+            save(json, file)
         case .steer(let order, let worker):
-            change { [inspection, options] in
+            change("\(order.word) \(worker.label)", in: worker.queues) { [inspection, options] in
                 let isStored = try await inspection.steer(order, worker: worker, by: options.identity)
                 return Notice(worker.answer(to: order, isStored: isStored), isStored ? .finished : .warning)
             }
         case .setPaused(let paused, let queue):
-            change { [inspection, options] in
+            change("\(paused ? "pause" : "resume") queue \(queue)", in: [queue]) { [inspection, options] in
                 let by = options.identity
                 try await inspection.setPaused(paused ? .pause(by: by) : .resume(by: by), queue: queue)
                 return Notice("queue \(queue) \(paused ? "paused" : "resumed")", .finished)
@@ -246,10 +254,16 @@ extension MonitorSession {
     }
 
     /// Saves JSON in the working folder. Existing files stay.
-    private static func save(_ json: JSONValue, _ file: String) throws -> Notice {
-        let text = json.prettySerialized() + "\n"
-        try Data(text.utf8).write(to: URL(fileURLWithPath: file), options: .withoutOverwriting)
-        return Notice("saved \(file)", .finished)
+    private func save(_ json: JSONValue, _ file: String) {
+        Task { [inbox] in
+            let text = json.prettySerialized() + "\n"
+            do {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: file), options: .withoutOverwriting)
+                inbox.yield(.saved(Notice("saved \(file)", .finished)))
+            } catch {
+                inbox.yield(.saved(Notice("not saved: \(error)", .dead)))
+            }
+        }
     }
 
     private mutating func plan(_ change: BulkChange) {
@@ -272,15 +286,39 @@ extension MonitorSession {
         }
     }
 
-    /// Runs a change in a task, and shows the outcome at the bottom of the screen.
-    private func change(_ body: @escaping @Sendable () async throws -> Notice) {
-        Task { [inbox] in
+    /// Sends a change as soon as Redis answers, and shows the outcome at the bottom of the screen. A change that Redis does not answer to
+    /// within the time-out of a call is dropped.
+    ///
+    /// - Parameters:
+    ///   - text: what it does.
+    ///   - queues: the queues that it changes.
+    private mutating func change(
+        _ text: String,
+        in queues: [String],
+        _ body: @escaping @Sendable () async throws -> Notice
+    ) {
+        let (gate, change) = (ChangeGate(), PendingChange(text))
+        self.gate = gate
+        model.begin(change)
+        Task { [inbox, inspection] in
+            do { for queue in queues { try await inspection.requireAnswer(of: queue) } } catch {
+                if gate.withdraw() { inbox.yield(.changed(change.dropped(error))) }
+                return
+            }
+            guard gate.send() else { return }
             do {
                 inbox.yield(.changed(try await body()))
             } catch {
                 inbox.yield(.changed(Notice("not done: \(error)", .dead)))
             }
         }
+    }
+
+    private mutating func withdraw() {
+        guard let gate else { return }
+        let isWithdrawn = gate.withdraw()
+        model.withdraw(isWithdrawn)
+        if isWithdrawn { self.gate = nil }
     }
 }
 

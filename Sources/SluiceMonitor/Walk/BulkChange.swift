@@ -115,6 +115,9 @@ package struct BulkRun: Sendable {
         let request = CancelRequest(reason: reason, by: by, storesIntent: true)
         do {
             let isComplete = try await eachChunk { queue, ids in
+                // A step that waits for Redis can be stopped, and is never sent later.
+                try await broker.requireAnswer(of: queue)
+                try Task.checkCancellation()
                 progress.add(ids, try await apply(ids, request, queue: queue))
                 report(progress)
             }

@@ -125,6 +125,41 @@ struct MonitorTests {
         #expect(try await monitor.end() == 0)
     }
 
+    @Test(
+        "While Redis is silent a change waits: Esc withdraws it, the time-out drops it, and neither is sent later",
+        .enabled(if: TestRedis.isSingle, "it is about a server that is stopped")
+    )
+    func withdrawal() async throws {
+        let server = try TestServer.start()
+        defer { server.stop() }
+        let site = Site(.server(server))
+        #expect(try await site.run("enqueue", "noop", "-q", "kept").code == 0)
+        let monitor = try site.monitor("-i", "250ms", width: 120, as: .operator)
+        try await monitor.shows("kept")
+        try await monitor.shows("P pause queue")
+        for (end, key) in [("withdrawn: pause queue kept", "\u{1B}"), ("dropped: pause queue kept", "")] {
+            server.signal(SIGSTOP)
+            defer { server.signal(SIGCONT) }
+            monitor.type("P")
+            try await monitor.shows("Pause queue kept?")
+            monitor.type("y")
+            try await monitor.shows("pause queue kept: waits for Redis")
+            monitor.type(key)
+            try await monitor.shows(end)
+        }
+        try await monitor.shows("live")
+        // A later change is answered after all that was sent before.
+        monitor.type("P")
+        try await monitor.shows("Pause queue kept?")
+        monitor.type("y")
+        try await monitor.shows("queue kept paused")
+        monitor.type("5")
+        try await monitor.shows(" pause ")
+        #expect(monitor.text.matches(of: /pause +kept/).count == 1, "\(monitor.text)")
+        monitor.type("q")
+        #expect(try await monitor.end() == 0)
+    }
+
     @Test("Without a terminal it prints one snapshot, as text or as the stats object")
     func plain() async throws {
         let site = Site()
