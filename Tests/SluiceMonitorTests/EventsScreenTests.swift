@@ -69,6 +69,32 @@ struct EventsScreenTests {
         #expect(model.grid(80, 24).text.contains(#"ann\x1b[2J"#))
     }
 
+    @Test("c shows only what people changed, and all again; a text still leaves lines out")
+    func changes() {
+        var model = shopModel()
+        _ = model.type("5")
+        func line(_ content: EventLine.Content) -> EventLine { EventLine(at: noon, queue: "mail", content: content) }
+        let lines = [
+            line(.transition(id(1), .dead)), line(.change(QueueChange(.pause, by: "ann", detail: "deploy"))),
+            line(.more(7)), line(.missed(3)), line(.change(QueueChange(.resume, by: "bob", detail: ""))),
+        ]
+        model.ingest(EventsReading(lines: lines, count: 5), at: .seconds(1))
+        #expect(model.grid(100, 24).text.contains("c changes only"))
+        #expect(model.type("c") == [])
+        #expect(model.events.shown.map(\.content) == [lines[1].content, lines[4].content])
+        let text = model.grid(100, 24).text
+        #expect(text.contains("following · –/s · changes only") && text.contains("c all events"))
+        #expect(text.contains("ann") && !text.contains("missed"))
+        _ = model.type("/carol")
+        _ = model.handle(.enter)
+        #expect(model.grid(100, 24).text.contains("no changes with this text"))
+        _ = model.type("c")
+        _ = model.type("/")
+        _ = model.handle(.control("u"))
+        _ = model.handle(.enter)
+        #expect(model.events.shown.count == 5)
+    }
+
     @Test("Events are read while their screen is shown, beginning with what was kept")
     func reading() async throws {
         let broker = InMemoryBroker()

@@ -91,7 +91,7 @@ extension ExecutingRow {
 func shop(receivedAt: Duration = .seconds(10)) -> NamespaceSnapshot {
     let mail = QueueSnapshot.make(
         "mail",
-        counts: [.ready: 1_020, .scheduled: 12, .executing: 1, .retrying: 2, .dead: 1],
+        counts: [.ready: 1_020, .scheduled: 12, .executing: 1, .retrying: 2, .dead: 1, .finished: 3_964],
         totals: ["enqueued": 5_000, "finished": 3_964],
         oldest: 14_000,
         workers: [.make("w1", name: "h1-w1", slots: 16, inFlight: 1)],
@@ -99,7 +99,7 @@ func shop(receivedAt: Duration = .seconds(10)) -> NamespaceSnapshot {
     )
     let video = QueueSnapshot.make(
         "video",
-        counts: [.ready: 40, .executing: 2, .retrying: 5, .dead: 2],
+        counts: [.ready: 40, .executing: 2, .retrying: 5, .dead: 2, .finished: 1_296_036, .cancelled: 12],
         totals: ["enqueued": 1_300_049, "finished": 1_300_000, "cancelled": 12],
         oldest: 192_000,
         workers: [

@@ -1,6 +1,7 @@
 import BrokerModel
 import Operations
 import Synchronization
+import TerminalText
 import Testing
 
 @testable import SluiceMonitor
@@ -45,6 +46,22 @@ struct MonitorComfortTests {
         #expect(model.type("++") == [.interval(.milliseconds(250)), .interval(.milliseconds(250))])
         for _ in 0..<20 { _ = model.type("-") }
         #expect(model.interval == .seconds(60))
+    }
+
+    @Test("An interval below a second is shown as it is, and so is the age of old data")
+    func intervals() {
+        for (interval, text) in [
+            (Duration.milliseconds(500), "0.5s"), (.milliseconds(250), "0.25s"), (.seconds(5), "5s"),
+        ] {
+            var model = shopModel()
+            model.truth.interval = interval
+            #expect(model.grid(100, 24).text(row: 0).contains("· every \(text) ·"))
+        }
+        var model = shopModel()
+        _ = model.type("+")
+        #expect(model.notice?.text == "reads every 0.5s")
+        #expect(Freshness.stale(age: .milliseconds(760)).text(dataTime: nil) == "STALE 0.76s")
+        #expect([1, 9, 10, 999].map { DurationText.fine(.milliseconds($0)) } == ["0.0s", "0.0s", "0.01s", "0.99s"])
     }
 
     @Test("F lets the selection stay in its line when rows change places")

@@ -11,7 +11,7 @@ struct MonitorViewTests {
         #expect(
             shopModel().grid(80, 24).text == """
                  sluice ns:shop  redis://10.0.0.5:6379/0   live 0.3s ago · every 1s · 12:04 UTC
-                 ready 1,204 sched 88 block 0 exec 3/24 retry 7 dead 3 done 1.3M canc 12 exp 0
+                 ready 1,204 sched 88 block 0 exec 3/24 retry 7 dead 3 fin 1.3M canc 12 exp 0
                  in – out – err –   workers 2, 1 LOST
                  out/s –
                  [1 Overview]  2 Operations   3 Queues   4 Workers   5 Events
@@ -144,6 +144,75 @@ struct MonitorViewTests {
         )
     }
 
+    @Test("The age of a worker is not cut, in days and hours or, if that is too long, in days")
+    func ages() {
+        for (age, text) in [
+            (Int64(86_399), "23h59m"), (10 * 86_400 + 82_800, "10d23h"), (100 * 86_400 + 82_800, "100d"),
+        ] {
+            var info = WorkerInfo(WorkerRow.make("w1").info)
+            info?.startedAt = noon - age * 1_000
+            var row = WorkerRow.make("w1")
+            row.info = info?.encoded() ?? []
+            var model = MonitorModel(namespace: "shop", place: "")
+            model.ingest(NamespaceSnapshot(queues: [.make("mail", workers: [row])], receivedAt: .seconds(10)))
+            _ = model.type("4")
+            let line = model.grid(100, 24).text(row: 7)
+            #expect(line.contains(" \(text) ") && !line.contains("…"), "\(line)")
+        }
+    }
+
+    @Test("An operation whose worker is lost says so on each screen; one of a live worker of the same name does not")
+    func lostRows() {
+        var snapshot = shop()
+        snapshot.queues[2].executing.append(
+            .make(10, name: "orphan", worker: "w3", runtime: 60_000, progress: (0.5, "half"), cancelAge: 2_000)
+        )
+        var model = MonitorModel(namespace: "shop", place: "")
+        model.ingest(snapshot)
+        func line(_ name: String) -> String {
+            model.grid(100, 24).text.split(separator: "\n").first { $0.contains(name) }.map(String.init) ?? ""
+        }
+        #expect(line("orphan").contains("LOST, to recover"), "\(line("orphan"))")
+        #expect(!line("encode.part7").contains("LOST"))
+        #expect(model.grid(40, 7).text.contains("LOST"))
+        let lines = ProgressLines.lines(snapshot, rates: Rates(), style: Style())
+        #expect(lines.contains { $0.contains("orphan") && $0.contains("LOST, to recover") })
+        _ = model.type("2")
+        var details = [(10, "orphan", "w3"), (8, "encode", "w2")].map { number, name, worker in
+            let record = OperationRecord(
+                header: OperationHeader(id: id(number)),
+                state: .executing,
+                enqueuedAt: noon,
+                envelope: OperationEnvelope(name: name).encoded()
+            )
+            var detail = OperationDetail(queue: "video", record: record, state: .executing)
+            detail.worker = worker
+            return detail
+        }
+        details[0].progress = (0.5, "half")
+        model.ingest(OperationsReading(OperationsRequest(state: .executing), details))
+        #expect(line("orphan").contains("LOST, to recover") && !line("encode").contains("LOST"))
+        _ = model.type("g")
+        if model.selectedItem != .operation(details[0].address) { _ = model.type("j") }
+        _ = model.handle(.enter)
+        model.ingest(DetailReading(address: details[0].address, detail: details[0], time: noon))
+        #expect(line("attempt").contains("LOST, to recover"))
+    }
+
+    @Test("The counts of the header are those of stats, under the beginnings of their names")
+    func counts() throws {
+        let snapshot = shop()
+        let line = shopModel().grid(100, 24).text(row: 1)
+        let stats = try #require(StatsJSON.object(snapshot, namespace: "shop")["counts"]?.objectValue)
+        let shown = line.split(separator: " ").map(String.init)
+        for (word, number) in zip(shown, shown.dropFirst()) where word.allSatisfy(\.isLetter) {
+            let count = try #require(stats.members.first { $0.key.hasPrefix(word) }, "\(word)")
+            let text = QuantityText.count(Int64(count.value.serialized()) ?? -1)
+            #expect(number.split(separator: "/")[0] == text, "\(word)")
+        }
+        #expect(shown.count == 18)
+    }
+
     @Test("Below the workers stand those that were lost within a day, with what became of their operations")
     func lostWorkers() {
         var model = shopModel()
@@ -256,7 +325,7 @@ struct MonitorViewTests {
         let model = MonitorModel(namespace: "shop", place: "redis://h:6379/0")
         let text = model.grid(80, 24).text
         #expect(text.contains("connecting"))
-        #expect(text.contains("ready – sched – block – exec – retry – dead – done – canc – exp –"))
+        #expect(text.contains("ready – sched – block – exec – retry – dead – fin – canc – exp –"))
         #expect(text.contains("in – out – err –"))
         #expect(!text.contains("ready 0"))
         #expect(model.grid(29, 1).text(row: 0) == "►– ∘– ✗– connecting")

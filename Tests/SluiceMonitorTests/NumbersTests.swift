@@ -209,7 +209,8 @@ struct NamespaceSnapshotTests {
     func statLine() {
         let line = StatLine(shop(), rates: Rates(enqueued: 212, ended: nil, failed: 0))
         #expect(line.text == "12:04:31 ready 1204 exec 3 fail 7 in/s 212 out/s –")
-        #expect(line.summary == "12:04:31 ready 1,204, executing 3, finished 0, dead 3, cancelled 0, expired 0")
+        let summary = "12:04:31 ready 1,204, executing 3, finished 1,300,000, dead 3, cancelled 12, expired 0"
+        #expect(line.summary == summary)
         #expect(line.json(namespace: "shop")["rates"]?["endedPerSecond"] == .null)
     }
 
@@ -220,7 +221,8 @@ struct NamespaceSnapshotTests {
         let lines = SnapshotText.lines(snapshot, title: "namespace shop", target: .plain, style: Style(usesColor: true))
         let text = lines.joined(separator: "\n")
         #expect(lines[0] == "namespace shop  2026-01-02T12:04:31.000Z")
-        #expect(lines[1].hasPrefix("ready 1,204  scheduled 88  blocked 0  executing 3  retrying 7  finished 0  dead 3"))
+        let counts = "ready 1,204  scheduled 88  blocked 0  executing 3  retrying 7  finished 1,300,000  dead 3"
+        #expect(lines[1].hasPrefix(counts))
         #expect(text.contains(#"evil\x1b[2J\u202ename"#))
         #expect(text.contains("██████░░░░  68% pass 2 of 3"))
         #expect(text.contains("cancelling 3s"))

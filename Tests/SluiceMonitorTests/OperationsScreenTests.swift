@@ -147,6 +147,18 @@ struct OperationsScreenTests {
         #expect(model.handle(.pageDown) == [])
     }
 
+    @Test("A wide screen has the arguments, hidden where they are secret and escaped")
+    func arguments() {
+        var row = detail(1, "SendEmail", .ready)
+        let arguments = #"{"to":"ann\u001b[2J","password":"hunter2"}"#
+        row.record.envelope = OperationEnvelope(name: "SendEmail", arguments: Array(arguments.utf8)).encoded()
+        let model = model(.ready, [row, detail(2, "other", .ready)])
+        let wide = model.grid(200, 50).text
+        #expect(wide.contains("ARGUMENTS") && wide.contains(#"to='ann\x1b[2J' password=***"#), "\(wide)")
+        #expect(!wide.contains("hunter2"))
+        #expect(!model.grid(80, 24).text.contains("ARGUMENTS"))
+    }
+
     @Test("s sorts by the next column, S the other way round, equal rows by id")
     func sort() {
         var model = model(.ready, [detail(1, "b", .ready), detail(2, "a", .ready), detail(3, "a", .ready)])

@@ -51,7 +51,8 @@ extension MonitorView {
             view: model.view,
             style: style,
             width: size.width - 2,
-            isFrozen: model.isFrozen
+            isFrozen: model.isFrozen,
+            isLost: pane.detail.map { model.board?.isLost($0) ?? false } ?? false
         )
     }
 }
@@ -64,6 +65,8 @@ struct DetailText {
     let style: Style
     let width: Int
     let isFrozen: Bool
+    /// Whether its worker is lost.
+    let isLost: Bool
 
     init(
         _ pane: DetailPane,
@@ -71,7 +74,8 @@ struct DetailText {
         view: PayloadView,
         style: Style,
         width: Int,
-        isFrozen: Bool
+        isFrozen: Bool,
+        isLost: Bool = false
     ) {
         self.pane = pane
         self.executing = executing
@@ -79,6 +83,7 @@ struct DetailText {
         self.style = style
         self.width = max(1, width)
         self.isFrozen = isFrozen
+        self.isLost = isLost
     }
 
     /// What stands above every tab: the operation, and the tabs.
@@ -133,7 +138,8 @@ struct DetailText {
         if detail.record.fence > 0 { third += "  fence \(detail.record.fence)" }
         if detail.state == .executing { third += "  on \(worker(detail))" }
         if detail.isGroup { third = detail.links.isOpen ? "open: its opener has not closed it" : "closed" }
-        return [[Span(second)], [Span(third)]]
+        let lost = isLost ? [Span("  " + ProgressText.lostText, .dead)] : []
+        return [[Span(second)], [Span(third)] + lost]
     }
 
     func worker(_ detail: OperationDetail) -> String {

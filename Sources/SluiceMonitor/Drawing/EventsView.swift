@@ -10,12 +10,13 @@ extension MonitorView {
         let pane = model.events
         var title = [model.isFrozen ? "frozen" : pane.back > 0 ? "scrolled back" : "following"]
         title.append("\(QuantityText.rate(pane.rate))/s")
+        if pane.onlyChanges { title.append("changes only") }
         if !pane.filter.isEmpty { title.append("/" + SafeText.line(pane.filter)) }
         grid.put(title.joined(separator: " · "), x: 1, y: top, look: Look(.dim))
         let space = max(0, size.height - top - 2)
         let shown = pane.shown.dropLast(pane.back).suffix(space)
         if shown.isEmpty {
-            grid.put("no events in the last 5 minutes", x: 1, y: top + 1, look: Look(.dim))
+            grid.put(pane.nothing, x: 1, y: top + 1, look: Look(.dim))
         }
         for (index, line) in shown.enumerated() {
             let spans = spans(of: line).truncated(toWidth: size.width - 2, mark: style.cutMark)

@@ -69,6 +69,7 @@ extension MonitorModel {
         {
             return "resume"
         }
+        if binding.actions.values.contains(.onlyChanges), events.onlyChanges { return "all events" }
         if binding.actions.values.contains(.freeze), isFrozen { return "go on" }
         if binding.actions.values.contains(.down), detail != nil { return "scroll" }
         return binding.hint

@@ -7,9 +7,17 @@ extension MonitorView {
         [Span(QuantityText.count(count), count == 0 ? .dim : role)]
     }
 
-    func duration(_ milliseconds: Int64?) -> [Span] {
+    /// A duration. If it does not fit the width of its column, only its largest unit is shown.
+    func duration(_ milliseconds: Int64?, width: Int = 6) -> [Span] {
         guard let milliseconds else { return [Span("–", .dim)] }
-        return [Span(DurationText.short(.milliseconds(milliseconds)))]
+        let text = DurationText.short(.milliseconds(milliseconds))
+        return [Span(text.count <= width ? text : DurationText.coarse(.milliseconds(milliseconds)))]
+    }
+
+    /// How long ago the last heartbeat was: tenths of a second of a live worker.
+    private func heartbeat(_ milliseconds: Int64?) -> [Span] {
+        guard let milliseconds, milliseconds < 10_000 else { return duration(milliseconds, width: 5) }
+        return [Span(DurationText.tenths(.milliseconds(milliseconds)))]
     }
 
     func queueList(isOverview: Bool) -> ScreenList {
@@ -53,7 +61,7 @@ extension MonitorView {
     private func nextRun(of queue: QueueSummary) -> [Span] {
         guard queue.schedules.count > 0 else { return [] }
         guard let next = queue.schedules.next, let now = model.board?.time else { return [Span("–", .dim)] }
-        return [Span(next - now < 1000 ? "now" : DurationText.short(.milliseconds(next - now)))]
+        return next - now < 1000 ? [Span("now")] : duration(next - now, width: 8)
     }
 
     /// - Parameter compact: for small screens, with name and progress first.
@@ -101,7 +109,7 @@ extension MonitorView {
             ScreenColumn("HOST", 6, .left, drop: 5, isFlexible: true),
             ScreenColumn("PID", 7, drop: 9), ScreenColumn("QUEUES", 9, .left, drop: 4, isFlexible: true),
             ScreenColumn("SLOTS", 5), ScreenColumn("BUSY", 4), ScreenColumn("DONE", 7, drop: 2),
-            ScreenColumn("FAIL", 5, drop: 3), ScreenColumn("RSS", 5, drop: 7), ScreenColumn("UP", 5, drop: 6),
+            ScreenColumn("FAIL", 5, drop: 3), ScreenColumn("RSS", 5, drop: 7), ScreenColumn("UP", 6, drop: 6),
             ScreenColumn("BEAT", 5, drop: 1), ScreenColumn("STATE", someAreLost ? 18 : 9, .left, isFlexible: true),
         ])
         list.rows = (model.board?.workers ?? []).map { worker in
@@ -124,7 +132,7 @@ extension MonitorView {
             info.map { count(Int(clamping: $0.failed), .warning) } ?? unknown,
             info.map { [Span($0.residentBytes > 0 ? QuantityText.bytes($0.residentBytes) : "–")] } ?? unknown,
             duration(up),
-            worker.beatAgeMilliseconds.map { [Span(DurationText.tenths(.milliseconds($0)))] } ?? unknown,
+            heartbeat(worker.beatAgeMilliseconds),
             [Span(SafeText.line(state), worker.isLost ? .dead : .plain)],
         ]
     }

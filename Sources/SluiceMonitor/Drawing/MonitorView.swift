@@ -67,7 +67,7 @@ extension MonitorView {
 
     private func drawHeader(on grid: inout Grid) {
         var right = [Span(freshness.text(dataTime: model.board?.time), freshness.role)]
-        if case .live = freshness { right.append(Span(" · every \(DurationText.short(model.truth.interval))", .dim)) }
+        if case .live = freshness { right.append(Span(" · every \(DurationText.fine(model.truth.interval))", .dim)) }
         if model.isFrozen { right.append(Span(" · FROZEN", .warning)) }
         if let time = model.board?.time { right.append(Span(" · \(TimeText.clock(time).prefix(5)) UTC", .dim)) }
         let x = max(1, size.width - right.displayWidth - 1)

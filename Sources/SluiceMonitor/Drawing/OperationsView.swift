@@ -69,8 +69,11 @@ extension MonitorView {
         let hasMarks = pane.marksAll || !pane.marks.isEmpty
         if hasMarks { list.columns.insert(ScreenColumn("", 1, .left), at: 0) }
         if pane.hasManyStates { list.columns.insert(ScreenColumn("STATE", 11, .left, drop: 2), at: hasMarks ? 2 : 1) }
+        let arguments = arguments(of: rows)
+        if !arguments.isEmpty { list.columns.append(ScreenColumn("ARGUMENTS", 24, .left, drop: 10, isFlexible: true)) }
         list.rows = rows.map { detail in
             var cells = cells(of: detail, idLength: length)
+            if !arguments.isEmpty { cells.append([Span(arguments[detail.address] ?? "")]) }
             if pane.hasManyStates { cells.insert([stateSpan(detail.state)], at: 1) }
             if hasMarks { cells.insert([Span(pane.isMarked(detail.address) ? style.markedMark : "", .warning)], at: 0) }
             let isLeaving = pane.leaving.contains(detail.address)
@@ -82,15 +85,26 @@ extension MonitorView {
         return list
     }
 
+    /// The arguments of the rows that may be on the screen, if it is wide enough for them.
+    private func arguments(of rows: [OperationDetail]) -> [OperationAddress: String] {
+        guard size.width >= 100 else { return [:] }
+        let selected = rows.firstIndex { model.selectedItem == .operation($0.address) } ?? 0
+        let near = max(0, selected - size.height)..<min(rows.count, selected + size.height)
+        let texts = rows[near].map { ($0.address, SafeText.line(ArgumentsText.line($0.reading(model.view)))) }
+        return Dictionary(texts.filter { !$0.1.isEmpty }) { first, _ in first }
+    }
+
     private func cells(of detail: OperationDetail, idLength: Int) -> [[Span]] {
         let header = detail.record.header
         let envelope = try? OperationEnvelope(detail.record.envelope)
-        let about = detail.cancel != nil && detail.state == .executing ? "cancelling" : detail.about
+        let isLost = model.board?.isLost(detail) ?? false
+        let isCancelling = detail.cancel != nil && detail.state == .executing
+        let about = isLost ? ProgressText.lostText : isCancelling ? "cancelling" : detail.about
         return [
             [Span(ShortID.text(header.id, length: idLength, style: style))], [Span(style.mark(header.priority))],
             [Span(SafeText.line(detail.title(model.view)))], [Span(SafeText.line(detail.queue))],
             [Span("\(detail.record.attempt)/\(envelope.map { "\($0.maxAttempts)" } ?? "–")")], [when(detail)],
-            [Span(SafeText.line(about), detail.state == .dead ? .dead : .plain)],
+            [Span(SafeText.line(about), isLost || detail.state == .dead ? .dead : .plain)],
         ]
     }
 

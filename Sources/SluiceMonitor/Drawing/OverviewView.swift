@@ -17,24 +17,24 @@ extension MonitorView {
         return y + 1
     }
 
-    /// Draws `ready 1,204 sched 88 block 31 exec 24/32 …`. Counts that do not fit are left out from the right.
+    /// Draws `ready 1,204 sched 88 block 31 exec 24/32 …`: the counts of `stats`, of what Redis has now. Counts that do not fit are
+    /// left out from the right.
     private func drawCounts(on grid: inout Grid, y: Int) {
         let board = model.board
-        func item(_ word: String, _ value: (any BinaryInteger)?, _ state: OperationState, _ suffix: String = "") -> Span
-        {
-            let isZero = value.map { Int64(clamping: $0) == 0 } ?? true
-            return Span("\(word) \(value.map { QuantityText.count($0) } ?? "–")\(suffix)", isZero ? .dim : state.role)
+        func item(_ word: String, _ state: OperationState, _ suffix: String = "") -> Span {
+            let count = board?.count(state)
+            return Span(
+                "\(word) \(count.map { QuantityText.count($0) } ?? "–")\(suffix)",
+                count ?? 0 == 0 ? .dim : state.role
+            )
         }
         let ready = board?.count(.ready)
         var items = [
             Span("ready \(ready.map { QuantityText.count($0) } ?? "–")"),
-            item("sched", board?.count(.scheduled), .scheduled),
-            item("block", board?.count(.blocked), .blocked),
-            item("exec", board?.count(.executing), .executing, board.map { "/\(QuantityText.count($0.slots))" } ?? ""),
-            item("retry", board?.count(.retrying), .retrying), item("dead", board?.count(.dead), .dead),
-            item("done", board.map { $0.totals["finished"] ?? 0 }, .finished),
-            item("canc", board.map { $0.totals["cancelled"] ?? 0 }, .cancelled),
-            item("exp", board.map { $0.totals["expired"] ?? 0 }, .expired),
+            item("sched", .scheduled), item("block", .blocked),
+            item("exec", .executing, board.map { "/\(QuantityText.count($0.slots))" } ?? ""),
+            item("retry", .retrying), item("dead", .dead), item("fin", .finished), item("canc", .cancelled),
+            item("exp", .expired),
         ]
         while items.count > 1, items.reduce(items.count, { $0 + $1.text.displayWidth }) > size.width - 1 {
             items.removeLast()

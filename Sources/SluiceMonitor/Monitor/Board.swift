@@ -39,7 +39,6 @@ package struct Board: Sendable {
     package var executing: [ExecutingSummary]
     package var workers: [WorkerSummary]
     package var counts: [OperationState: Int]
-    package var totals: [String: Int64]
     package var rates: Rates
     /// Ended operations per second, oldest first.
     package var throughput: [Double]
@@ -48,6 +47,8 @@ package struct Board: Sendable {
     package var refusals: [WriteRefusal]
     /// Operations that wait for a worker that knows their name, by queue.
     package var unhandled: [UnhandledNote]
+    /// The workers of each queue whose lease there has run out.
+    private var lostWorkers: [String: Set<String>]
 
     init(_ snapshot: NamespaceSnapshot, rates: NamespaceRates, throughput: [Double]) {
         time = snapshot.time
@@ -55,12 +56,18 @@ package struct Board: Sendable {
         queues = snapshot.queues.map { QueueSummary($0, rates: rates[$0.queue]) }
         executing = ExecutingSummary.merge(snapshot.queues, workers: workers)
         counts = snapshot.counts
-        totals = snapshot.totals
         self.rates = rates.sum
         self.throughput = throughput
         isIdle = snapshot.isIdle
         refusals = snapshot.refusals
         unhandled = snapshot.queues.flatMap(\.unhandledNotes)
+        lostWorkers = Dictionary(snapshot.queues.map { ($0.queue, $0.lostWorkers) }) { first, _ in first }
+    }
+
+    /// Whether an operation executes at a worker that is lost.
+    func isLost(_ detail: OperationDetail) -> Bool {
+        guard detail.state == .executing, let worker = detail.worker else { return false }
+        return lostWorkers[detail.queue]?.contains(worker) ?? false
     }
 
     package var liveWorkers: [WorkerSummary] { workers.filter { !$0.isLost } }

@@ -9,6 +9,8 @@ package struct EventsPane: Sendable {
     private(set) var rate: Double?
     /// Only lines with this text are shown; empty = all.
     var filter = ""
+    /// Whether only what clients and operators changed is shown, as by `events --changes`.
+    private(set) var onlyChanges = false
     /// The number of lines between the last shown one and the newest; 0 = the newest is followed.
     private(set) var back = 0
     private var lastRead: Duration?
@@ -30,7 +32,20 @@ package struct EventsPane: Sendable {
 
     var shown: [EventLine] {
         let filter = filter.lowercased()
-        return filter.isEmpty ? lines : lines.filter { $0.text.lowercased().contains(filter) }
+        return lines.filter { line in
+            (!onlyChanges || line.isChange) && (filter.isEmpty || line.text.lowercased().contains(filter))
+        }
+    }
+
+    /// The line in place of events.
+    var nothing: String {
+        let what = onlyChanges ? "changes" : "events"
+        return lines.isEmpty || filter.isEmpty ? "no \(what) in the last 5 minutes" : "no \(what) with this text"
+    }
+
+    mutating func toggleChanges() {
+        onlyChanges.toggle()
+        back = 0
     }
 
     mutating func scroll(by distance: Int) {
@@ -39,6 +54,8 @@ package struct EventsPane: Sendable {
 }
 
 extension EventLine {
+    fileprivate var isChange: Bool { if case .change = content { true } else { false } }
+
     /// The line without its time, not escaped for a terminal.
     var text: String {
         let words: [String] =

@@ -4,7 +4,7 @@ package enum KeyAction: Sendable, Hashable, CaseIterable {
     case up, down, pageUp, pageDown, first, last
     case overview, operations, queues, workers, events, nextScreen
     case nextState, previousState
-    case search, searchNext, searchPrevious, filter, sort, reverse, mark, markAll, unmark
+    case search, searchNext, searchPrevious, filter, onlyChanges, sort, reverse, mark, markAll, unmark
     case cancel, retry, remove, pauseQueue, quietWorker, stopWorker
     case info, attempts, logs, graph, timeline, raw, followLog, copy
     case freeze, refresh, faster, slower, follow, wide, export, help
@@ -148,6 +148,14 @@ package enum KeyTable {
             help: "filter, like sluice list",
             in: [.operations, .events],
             rank: 3
+        ),
+        KeyBinding(
+            "c",
+            [.character("c"): .onlyChanges],
+            "changes only",
+            help: "only changes by people, or all",
+            in: [.events],
+            rank: 4
         ),
         KeyBinding(
             "/",

@@ -84,6 +84,7 @@ extension MonitorModel {
         case .retry: return ask(.retry)
         case .remove: return ask(.remove)
         case .filter: askForText()
+        case .onlyChanges: events.toggleChanges()
         case .sort: operations.sortByNext()
         case .reverse: operations.reverse()
         case .mark: mark()
@@ -153,7 +154,7 @@ extension MonitorModel {
         let steps = Self.intervals
         let index = steps.lastIndex { $0 <= interval } ?? 0
         interval = steps[min(max(0, index + step), steps.count - 1)]
-        notice = Notice("reads every \(DurationText.exact(interval))")
+        notice = Notice("reads every \(DurationText.fine(interval))")
         return [.interval(interval)]
     }
 

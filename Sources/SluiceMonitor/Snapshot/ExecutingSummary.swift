@@ -9,6 +9,8 @@ package struct ExecutingSummary: Sendable {
     package var workerLabel: String
     /// How long it has run, by server time; nil = not stored (untracked).
     package var runtimeMilliseconds: Int64?
+    /// Whether the lease of its worker has run out, so that it waits for its recovery.
+    package var isLost: Bool
 
     package var id: OperationID { row.header.id }
 
@@ -28,12 +30,14 @@ package struct ExecutingSummary: Sendable {
     package static func merge(_ snapshots: [QueueSnapshot], workers: [WorkerSummary]) -> [ExecutingSummary] {
         let labels = Dictionary(workers.map { ($0.id, $0.label) }) { first, _ in first }
         let rows = snapshots.flatMap { snapshot in
-            snapshot.executing.map { row in
+            let lost = snapshot.lostWorkers
+            return snapshot.executing.map { row in
                 ExecutingSummary(
                     queue: snapshot.queue,
                     row: row,
                     workerLabel: labels[row.worker] ?? "…" + row.worker.suffix(6),
                     runtimeMilliseconds: row.startedAt.map { max(0, snapshot.time - $0) },
+                    isLost: lost.contains(row.worker),
                     cancelAgeMilliseconds: row.cancelRequestedAt.map { max(0, snapshot.time - $0) }
                 )
             }
@@ -43,4 +47,9 @@ package struct ExecutingSummary: Sendable {
             return first == second ? left.id < right.id : first > second
         }
     }
+}
+
+extension QueueSnapshot {
+    /// The workers whose lease in this queue has run out.
+    var lostWorkers: Set<String> { Set(workers.filter { leaseMilliseconds(of: $0) <= 0 }.map(\.worker)) }
 }

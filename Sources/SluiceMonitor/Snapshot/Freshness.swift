@@ -51,7 +51,7 @@ extension Freshness {
         switch self {
         case .connecting: return "connecting"
         case .live(let age): return "live \(DurationText.tenths(age))" + (isShort ? "" : " ago")
-        case .stale(let age): return "STALE \(DurationText.short(age))"
+        case .stale(let age): return "STALE \(DurationText.fine(age))"
         case .disconnected(let retryIn):
             guard !isShort else { return "DISCONNECTED" }
             let retry = retryIn.map { "retry in \(DurationText.short($0 + .milliseconds(999)))" } ?? "trying again"
@@ -70,6 +70,14 @@ extension Freshness {
 }
 
 extension DurationText {
+    /// As `short`, with hundredths below a second: `0.25s`, `0.5s`, `12s`.
+    static func fine(_ duration: Duration) -> String {
+        guard duration > .zero, duration < .seconds(1) else { return short(duration) }
+        let hundredths = Int(duration.components.attoseconds / 10_000_000_000_000_000)
+        let digits = hundredths % 10 == 0 ? "\(hundredths / 10)" : hundredths < 10 ? "0\(hundredths)" : "\(hundredths)"
+        return "0.\(digits)s"
+    }
+
     /// Tenths of a second below ten seconds, then as `short`: `0.3s`, `12s`.
     static func tenths(_ duration: Duration) -> String {
         guard duration < .seconds(10) else { return short(duration) }

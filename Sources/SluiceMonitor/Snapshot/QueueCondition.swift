@@ -42,9 +42,13 @@ package enum ProgressText: Sendable, Equatable {
     case running(fraction: Double, message: String)
     /// A cancel was requested this long ago.
     case cancelling(milliseconds: Int64)
+    /// The lease of its worker has run out.
+    case lost
 
     package init(_ entry: ExecutingSummary) {
-        if let age = entry.cancelAgeMilliseconds {
+        if entry.isLost {
+            self = .lost
+        } else if let age = entry.cancelAgeMilliseconds {
             self = .cancelling(milliseconds: age)
         } else if let progress = entry.row.progress {
             self = .running(fraction: progress.fraction, message: progress.message)
@@ -52,6 +56,9 @@ package enum ProgressText: Sendable, Equatable {
             self = .unknown
         }
     }
+
+    /// What stands in the row of an operation whose worker is lost.
+    static let lostText = "LOST, to recover"
 
     /// `███████░░░  68% pass 2`
     ///
@@ -64,6 +71,7 @@ package enum ProgressText: Sendable, Equatable {
             let drawn = bar > 0 ? QuantityText.bar(fraction, width: bar, ascii: ascii) + " " : ""
             return drawn + percent + (message.isEmpty ? "" : " \(message)")
         case .cancelling(let milliseconds): return "cancelling \(DurationText.short(.milliseconds(milliseconds)))"
+        case .lost: return Self.lostText
         }
     }
 
@@ -72,6 +80,7 @@ package enum ProgressText: Sendable, Equatable {
         case .unknown: .dim
         case .running: .executing
         case .cancelling: .cancelled
+        case .lost: .dead
         }
     }
 }

@@ -181,7 +181,7 @@ struct TmuxTests {
         try await tmux.type("/nig\r")
         try await tmux.shows("►night")
         try await tmux.type("+")
-        try await tmux.shows("reads every 500ms")
+        try await tmux.shows("reads every 0.5s")
         try await tmux.type("\r")
         try await tmux.shows("/queue:night", "1 of 1", "sleep")
         try await tmux.type("w")
