@@ -40,10 +40,20 @@ package struct OperationQuery: Sendable, Equatable {
         case ages([AgeRange])
         /// The value at a path in the arguments.
         case arguments(path: [String], [TextPattern])
+        /// The number at a path in the arguments: above or below one of these.
+        case numbers(path: [String], [NumberRange])
         /// Groups as they are written, `[QUEUE/]ID`. Until they are resolved, nothing matches.
         case groups([String])
         /// Operations by id, and members of groups.
         case operations(OperationNames)
+    }
+
+    /// Numbers on one side of another one, with it or without.
+    package struct NumberRange: Sendable, Equatable {
+        fileprivate var comparison: Comparison
+        fileprivate var bound: Double
+
+        package func contains(_ number: Double) -> Bool { comparison.holds(number, bound) }
     }
 
     /// Ages above one bound and below another, in milliseconds.
@@ -92,10 +102,10 @@ extension OperationQuery.Term {
         let parts = written.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let name = parts[0].lowercased()
         guard let field = Field(rawValue: name) else { throw unknownField(name, word) }
-        guard field == .args ? parts.count > 1 && !parts.contains("") : parts.count == 1 else {
+        guard field == .args ? !word.path.isEmpty && !word.path.contains("") : parts.count == 1 else {
             throw QueryError(
                 "\(OperationsError.quoted(written)) is no field",
-                fix: field == .args ? "args.PATH:VALUE like args.user.id:42" : "\(name):VALUE"
+                fix: field == .args ? "args.PATH:VALUE like args.user.id:42 or args.\"a.b\":42" : "\(name):VALUE"
             )
         }
         guard word.isQuoted || !word.values.contains(where: { $0.pieces == [""] }) else {
@@ -108,12 +118,49 @@ extension OperationQuery.Term {
         case .state: return (field, .states(Set(try word.values.map(state))))
         case .priority: return (field, .priorities(Set(try word.values.map(priorities).joined())))
         case .age: return (field, .ages(try word.values.map(age)))
-        case .args: return (field, .arguments(path: Array(parts.dropFirst()), word.values))
+        case .args: return (field, try arguments(word))
         case .group: return (field, .groups(try word.values.map(group)))
         case .id: return (field, .operations(OperationNames(typed: word.values.map(OperationNames.Typed.init))))
         case .error, .text: return (field, .texts(word.values.map { $0.lowercased() }))
-        case .queue, .name, .tag, .limit, .worker, .unique, .schedule: return (field, .texts(word.values))
+        case .queue, .name, .tag, .limit, .worker, .unique, .schedule:
+            try refuseComparison(word, of: name)
+            return (field, .texts(word.values))
         }
+    }
+
+    /// A comparison before a value that is compared as a text would find nothing, in silence.
+    private static func refuseComparison(_ word: QueryWord, of field: String) throws(QueryError) {
+        guard !word.isQuoted, let value = word.values.first(where: { "<>".contains($0.text.first ?? " ") }) else {
+            return
+        }
+        throw QueryError(
+            "\(field): compares texts, and has no < and >: \(OperationsError.quoted(value.text))",
+            fix: "priority:, age: and args.PATH: have them; for a text that begins so: '\(field):\"\(value.text)\"'"
+        )
+    }
+
+    /// Texts and numbers as they are, or numbers above or below others.
+    private static func arguments(_ word: QueryWord) throws(QueryError) -> OperationQuery.Condition {
+        let comparisons = word.values.map { Comparison.split($0.text) }
+        guard !word.isQuoted, comparisons.contains(where: { $0.0 != .equal }) || word.values.contains(where: isEquation)
+        else { return .arguments(path: word.path, word.values) }
+        let ranges = comparisons.compactMap { comparison, text in
+            comparison == .equal
+                ? nil : Double(text).map { OperationQuery.NumberRange(comparison: comparison, bound: $0) }
+        }
+        guard ranges.count == comparisons.count else {
+            let path = "args." + word.path.joined(separator: ".")
+            throw QueryError(
+                "\(OperationsError.quoted(word.source)) is no comparison of numbers",
+                fix: "\(path):42 (equal), -\(path):42 (not equal), \(path):>41, or quotes for a text: '\(path):\">x\"'"
+            )
+        }
+        return .numbers(path: word.path, ranges)
+    }
+
+    /// Whether a value begins like an equation of another language.
+    private static func isEquation(_ value: TextPattern) -> Bool {
+        ["=", "!=", "~"].contains { value.text.hasPrefix($0) }
     }
 
     /// A word without a field. A state without `state:` is probably a slip.
@@ -191,7 +238,7 @@ extension OperationQuery.Term {
 }
 
 /// A comparison before a value.
-private enum Comparison: String, CaseIterable {
+private enum Comparison: String, CaseIterable, Sendable {
     case notBelow = ">="
     case notAbove = "<="
     case above = ">"

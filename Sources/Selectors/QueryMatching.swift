@@ -173,6 +173,9 @@ extension OperationQuery.Term {
         case .arguments(let path, let values):
             guard arguments.bytes != nil else { return nil }
             return arguments.value?.value(at: path).map { value in values.contains { $0.matches(value) } } ?? false
+        case .numbers(let path, let ranges):
+            guard arguments.bytes != nil else { return nil }
+            return arguments.value?.value(at: path).map { value in ranges.contains { $0.contains(value) } } ?? false
         case .texts(let values) where field == .text:
             let texts = [envelope.name, detail.lastError ?? "", detail.progress?.message ?? ""] + envelope.tags
             if texts.contains(where: { $0.lowercased().contains(oneOf: values) }) { return true }
@@ -198,6 +201,15 @@ extension OperationQuery.Term {
 extension String {
     /// Whether one of the patterns is in the text, which is in lower case.
     fileprivate func contains(oneOf patterns: [TextPattern]) -> Bool { patterns.contains { $0.isContained(in: self) } }
+}
+
+extension OperationQuery.NumberRange {
+    /// Compares with a JSON number: of an array, with each element.
+    fileprivate func contains(_ value: JSONValue) -> Bool {
+        if let elements = value.arrayValue { return elements.contains { contains($0) } }
+        guard case .number = value, let number = value.doubleValue else { return false }
+        return contains(number)
+    }
 }
 
 extension TextPattern {

@@ -3,6 +3,8 @@ struct QueryWord: Equatable {
     var isNegated = false
     /// The text before the first `:` outside quotes; nil = there is no `:`.
     var field: String?
+    /// The parts of a path behind `args`, without quotes; empty = another field.
+    var path: [String] = []
     var values: [TextPattern] = []
     /// Whether a value was written in quotes.
     var isQuoted = false
@@ -34,7 +36,11 @@ struct QueryWords {
             word.isNegated = true
             rest = rest.dropFirst()
         }
-        word.field = takeField()
+        if let path = try takePath() {
+            (word.field, word.path) = ("args", path)
+        } else {
+            word.field = takeField()
+        }
         word.values = [try value(&word.isQuoted)]
         while rest.first == "," {
             rest = rest.dropFirst()
@@ -42,6 +48,38 @@ struct QueryWords {
         }
         word.source = String(start[..<rest.startIndex])
         return word
+    }
+
+    /// The parts behind `args.`, each as it is or in quotes, up to a `:`; nil = the word is no such field.
+    private mutating func takePath() throws(QueryError) -> [String]? {
+        let start = rest
+        guard rest.prefix(5).lowercased() == "args." else { return nil }
+        rest = rest.dropFirst(5)
+        var (path, hasQuotes) = ([String](), false)
+        while true {
+            if let quote = rest.first, quote == "\"" || quote == "'" {
+                hasQuotes = true
+                path.append(try quoted(by: quote))
+            } else {
+                let part = rest.prefix { !".:\"'".contains($0) && !$0.isWhitespace }
+                rest = rest[part.endIndex...]
+                path.append(String(part))
+            }
+            guard rest.first == "." else { break }
+            rest = rest.dropFirst()
+        }
+        if rest.first == ":" {
+            rest = rest.dropFirst()
+            return path
+        }
+        guard hasQuotes else {
+            rest = start
+            return nil
+        }
+        throw QueryError(
+            "a path of args ends without a \":\" and a value: \(String(start[..<rest.startIndex]))",
+            fix: "args.\"first.name\":ann"
+        )
     }
 
     private mutating func takeField() -> String? {

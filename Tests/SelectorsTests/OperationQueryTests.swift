@@ -55,7 +55,8 @@ struct OperationQueryTests {
             "args.user.name:Ann*", "args.ids:8", "args.ids.0:7", "args.urgent:true", "args.note:null", "args.user:*",
             "-args.user.id:43", "-args.missing:x", #"error:"timed out""#, "error:smtp", "error:'after 30s, at'",
             "error:timed*once", "Lee", "text:lee", "sendemail", "vip", #""timed out""#, "error:timed out",
-            "-text:other",
+            "-text:other", "args.user.id:>41", "args.user.id:>=42", "args.user.id:<42.5", "args.user.id:<0,>40",
+            "args.ids:>7", "-args.user.id:>42", "-args.user.name:>1", "args.\"user\".id:42", "args.'user'.\"id\":>41",
             "STATE:Dead", "queue:m*", "can't,lee", "''",
         ]
     )
@@ -67,6 +68,8 @@ struct OperationQueryTests {
             "name:send*", "name:Resize", "name:Send", "tag:test", "-tag:vip", "tag:vip tag:us", "worker:h1",
             "priority:low", "priority:>high", "priority:<high", "age:<4m", "age:>6m", "id:01J9ZM2Q", "id:MX7",
             "args.user.id:4", "args.user:42", "args.missing:x", "-args.user.id:42", "args.ids:9", "args.user.name:ann*",
+            "args.user.id:>42", "args.user.id:<=41", "args.user.name:>1", "args.missing:>0", "args.ids:>8",
+            "args.user.id:\">41\"",
             #"error:"timed  out""#, "-error:smtp", "other", "-lee", "state:ready", "queue:video", "name:'Send*'",
         ]
     )
@@ -161,6 +164,34 @@ struct OperationQueryTests {
         // Only operations that have not ended may lack a record.
         #expect(try resolved("id:other").named == nil)
         #expect(try resolved("id:other").states.allSatisfy { !$0.isTerminal })
+    }
+
+    @Test("A part of a path in quotes may have dots, colons, blanks and quotes")
+    func quotedPaths() throws {
+        let detail = detail(arguments: #"{"a.b":1,"c:d":{"e f":2},"g\"h":3,"i":{"j.k":[4]}}"#)
+        for text in [
+            #"args."a.b":1"#, #"args."c:d"."e f":2"#, #"args.'g"h':3"#, #"args."g\"h":3"#, #"args.i."j.k".0:4"#,
+        ] {
+            #expect(try matches(text, detail), "\(text)")
+        }
+        #expect(try !matches("args.a.b:1", detail))
+    }
+
+    @Test(
+        "What would be compared as a text, and find nothing, is refused, and says what to write",
+        arguments: [
+            ("args.n:>x", "args.n:>41"), ("args.n:=41", "args.n:42 (equal)"), ("args.n:!=41", "-args.n:42 (not equal)"),
+            ("args.n:>1,2", "args.n:>41"), ("name:>a", #"name:">a""#), ("tag:<5", "tag:\"<5\""),
+            (#"args."a.b""#, "args."),
+            (#"args."a.b":"#, "VALUE"), ("args.:1", "args.PATH"), (#"args.a."":1"#, "args.PATH"),
+        ]
+    )
+    func comparisons(text: String, advice: String) {
+        let error = #expect(throws: QueryError.self) { try OperationQuery(parsing: text) }
+        #expect(
+            error?.fix.contains(advice) == true || error?.message.contains(advice) == true,
+            "\(String(describing: error))"
+        )
     }
 
     @Test("Escapes in stored JSON do not hide a value")
