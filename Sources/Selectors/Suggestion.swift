@@ -1,13 +1,21 @@
 /// Suggests a similar word for a mistyped one.
 package enum Suggestion {
-    /// The candidate nearest to a word; nil if none is near enough to be a typing error.
+    /// The shortest candidate that begins with a word, or else the nearest one; nil if none is near enough to be a typing error.
     package static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
+        let candidates = Array(candidates)
+        if let longer = shortest(beginningWith: word.lowercased(), among: candidates) { return longer }
         let limit = max(1, word.count / 3)
         let rated = candidates.map { (candidate: $0, distance: distance(word.lowercased(), $0.lowercased())) }
         let best = rated.filter { $0.distance <= limit }.min {
             ($0.distance, $0.candidate) < ($1.distance, $1.candidate)
         }
         return best?.candidate
+    }
+
+    /// A single letter is the beginning of too much to mean any of it.
+    private static func shortest(beginningWith word: String, among candidates: [String]) -> String? {
+        guard word.drop(while: { $0 == "-" }).count > 1 else { return nil }
+        return candidates.filter { $0.lowercased().hasPrefix(word) }.min { ($0.count, $0) < ($1.count, $1) }
     }
 
     /// The number of insertions, deletions, replacements and swaps of neighbors between two words.

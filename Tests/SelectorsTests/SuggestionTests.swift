@@ -13,6 +13,15 @@ struct SuggestionTests {
         #expect(Suggestion.nearest(to: "", among: queues) == nil)
     }
 
+    @Test("A beginning is more than a slip: the shortest word that begins so")
+    func beginnings() {
+        let options = ["--args", "--priority", "--program", "--pri"]
+        #expect(Suggestion.nearest(to: "--prio", among: options) == "--priority")
+        #expect(Suggestion.nearest(to: "--pr", among: options) == "--pri")
+        #expect(Suggestion.nearest(to: "--p", among: ["--priority"]) == nil, "a letter is too little")
+        #expect(Suggestion.nearest(to: "MAI", among: ["maildir", "mail"]) == "mail")
+    }
+
     @Test(
         "The distance counts insertions, deletions, replacements and swaps",
         arguments: [
