@@ -7,7 +7,7 @@ final class FileLock {
     /// - Returns: nil if another process holds the lock.
     /// - Throws: ``EmbeddedRedisError`` if the file cannot be opened.
     static func take(_ path: String) throws(EmbeddedRedisError) -> FileLock? {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw EmbeddedRedisError(.folder, "cannot open \(path): \(lastSystemError())")
         }

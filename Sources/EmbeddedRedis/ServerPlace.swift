@@ -58,6 +58,20 @@ struct ServerPlace: Sendable {
         try Self.makePrivate(directory)
         let socketFolder = String(socketPath[..<(socketPath.lastIndex(of: "/") ?? socketPath.endIndex)])
         if socketFolder != directory { try Self.makePrivate(socketFolder) }
+        try checkFiles()
+    }
+
+    /// Refuses links and other people's files where the server's own are: Redis follows links, and would write what they lead to.
+    private func checkFiles() throws(EmbeddedRedisError) {
+        for path in [configurationPath, logPath, startLockPath, lifeLockPath] {
+            try Self.expect(S_IFREG, "a regular file", at: path)
+        }
+        let data = directory + "/appendonlydir"
+        try Self.expect(S_IFDIR, "a folder", at: data)
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: data)) ?? [] {
+            try Self.expect(S_IFREG, "a regular file", at: data + "/" + name)
+        }
+        try Self.expect(S_IFREG, "a regular file", at: directory + "/dump.rdb")
     }
 
     /// Removes the socket of a server that is gone.
@@ -69,11 +83,15 @@ struct ServerPlace: Sendable {
     /// Throws if something else is at the path: it was not made by Sluice and must not be overwritten.
     static func expect(_ kind: mode_t, _ name: String, at path: String) throws(EmbeddedRedisError) {
         var state = stat()
-        guard lstat(path, &state) == 0, state.st_mode & S_IFMT != kind else { return }
-        throw EmbeddedRedisError(
-            .folder,
-            "\(path) is not \(name); move it away, or set SLUICE_STATE_DIR to another folder"
-        )
+        guard lstat(path, &state) == 0 else { return }
+        let isLink = state.st_mode & S_IFMT == S_IFLNK
+        guard state.st_mode & S_IFMT == kind, state.st_uid == getuid() else {
+            let what = isLink ? "a link" : state.st_mode & S_IFMT == kind ? "another user's" : "not \(name)"
+            throw EmbeddedRedisError(
+                .folder,
+                "\(path) is \(what), so the embedded Redis is not started; move it away, or set SLUICE_STATE_DIR to another folder"
+            )
+        }
     }
 
     private static func makePrivate(_ folder: String) throws(EmbeddedRedisError) {
@@ -95,6 +113,15 @@ struct ServerPlace: Sendable {
             throw EmbeddedRedisError(
                 .folder,
                 "\(folder) is not a folder of this user, so the embedded Redis is not started there; set SLUICE_STATE_DIR to another one"
+            )
+        }
+        // Another user may have put something there.
+        guard info.st_mode & 0o022 == 0 else {
+            let mode = String(info.st_mode & 0o7777, radix: 8)
+            throw EmbeddedRedisError(
+                .folder,
+                "other users may write to \(folder) (mode \(mode)), so the embedded Redis is not started there; look at what is in it, "
+                    + "then chmod 700 it, or set SLUICE_STATE_DIR to another folder"
             )
         }
         // An existing folder may be open to other users, and the socket in it has no password.

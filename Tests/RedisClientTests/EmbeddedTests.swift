@@ -59,6 +59,29 @@ struct EmbeddedTests {
         }
     }
 
+    @Test("refuses a folder that others may write to, and links and other things where its files are")
+    func planted() throws {
+        let open = try makeTemporaryFolder()
+        #expect(chmod(open, 0o777) == 0)
+        let refusal = #expect(throws: EmbeddedRedisError.self) { try EmbeddedRedis(directory: open).start() }
+        #expect(
+            refusal?.code == .folder && refusal?.message.contains("chmod 700") == true,
+            "\(String(describing: refusal))"
+        )
+        let target = try makeTemporaryFolder() + "/target"
+        for name in ["redis.log", "redis.conf", "server.lock", "start.lock", "appendonlydir", "redis.sock", "dump.rdb"]
+        {
+            let folder = try makeTemporaryFolder()
+            #expect(symlink(target, folder + "/" + name) == 0)
+            let error = #expect(throws: EmbeddedRedisError.self) { try EmbeddedRedis(directory: folder).start() }
+            #expect(
+                error?.code == .folder && error?.message.contains("a link") == true,
+                "\(name): \(String(describing: error))"
+            )
+            #expect(access(target, F_OK) != 0, "\(name) was followed")
+        }
+    }
+
     @Test("lives in a session of its own, so that Ctrl-C of the first command does not stop it")
     func session() throws {
         try withEmbedded { redis in
