@@ -210,6 +210,26 @@ extension CommandLineTests {
             #expect(again["fixed"] == [], "\(again)")
         }
 
+        @Test("A removal below an operation with the policy hold is no error: the operation waits for a person")
+        func removedBelowHold() async throws {
+            let first = try await sluice.enqueue("noop")
+            let here = try await sluice.enqueue("noop", "--after", "\(first):hold")
+            let elsewhere = try await sluice.enqueue("noop", "-q", "other", "--after", "default/\(first):hold")
+            let worker = try await sluice.worker("-q", "third,other")
+            try await sluice.lines("rm", first)
+            try await eventually("both know") {
+                for id in [here, elsewhere] {
+                    let detail = try await sluice.detail(id)
+                    guard detail?.links.needs.first?.isStuck == true else { return false }
+                }
+                return true
+            }
+            worker.send(SIGTERM)
+            _ = await worker.outcome()
+            let report = try await sluice.json("doctor", "--deep")
+            #expect(report["errors"]?.intValue == 0, "\(report["findings"] ?? .null)")
+        }
+
         @Test("Under load, with cancels and a dying worker, it never finds an error")
         func load() async throws {
             let folder = try TemporaryDirectory()
