@@ -157,6 +157,9 @@ package final class WorkerService: Service {
         }
     }
 
+    /// The longest time between two looks for new queues.
+    private static let discovery: Duration = .seconds(2)
+
     /// Finds the queues to serve: once if they are named, from time to time if all are served.
     private func findQueues(_ add: @Sendable ([String]) -> Void) async {
         if case .named(let shares) = core.configuration.queues {
@@ -179,9 +182,8 @@ package final class WorkerService: Service {
                 core.wakeUp.raise()
                 add(new)
             }
-            let pause = core.configuration.lease
-            // As long as there is none, no heartbeat says that Redis is there.
-            try? await Task.sleep(for: core.queueNames.isEmpty ? min(pause, Liveness.freshness) : pause)
+            // Without a queue no heartbeat runs, so this look also says that Redis is reachable.
+            try? await Task.sleep(for: min(core.configuration.lease, Self.discovery, Liveness.freshness))
         }
     }
 

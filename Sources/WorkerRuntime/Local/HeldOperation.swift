@@ -328,6 +328,8 @@ struct PendingReports {
     private var checkpoint: [UInt8]?
     private var progress: Report.Content?
     private var lines: [[UInt8]] = []
+    /// Lines that were dropped before they could be sent.
+    private var droppedLines = 0
     private var isSending = false
 
     private var isEmpty: Bool { !isAcknowledged && checkpoint == nil && progress == nil && lines.isEmpty }
@@ -353,7 +355,21 @@ struct PendingReports {
     /// Redis keeps the last lines only, so more of them need not wait here.
     private mutating func append(_ line: [UInt8]) {
         lines.append(line)
-        if lines.count >= 2 * Defaults.logLines { lines.removeFirst(lines.count - Defaults.logLines) }
+        if lines.count >= 2 * Defaults.logLines { drop(lines.count - Defaults.logLines) }
+    }
+
+    private mutating func drop(_ count: Int) {
+        lines.removeFirst(count)
+        droppedLines += count
+    }
+
+    /// The last lines. Before them, a line says how many are left out: Redis counts only what it has had.
+    private mutating func takeLines() -> [[UInt8]] {
+        defer { (lines, droppedLines) = ([], 0) }
+        guard droppedLines > 0 || lines.count > Defaults.logLines else { return lines }
+        drop(max(0, lines.count - Defaults.logLines + 1))
+        let note = "... \(droppedLines) lines are left out here: a log keeps the newest \(Defaults.logLines)"
+        return [Array(note.utf8)] + lines
     }
 
     mutating func take() -> [Report.Content] {
@@ -361,13 +377,12 @@ struct PendingReports {
             isAcknowledged = false
             checkpoint = nil
             progress = nil
-            lines = []
         }
         var contents: [Report.Content] = []
         if isAcknowledged { contents.append(.cancelAcknowledged) }
         if let checkpoint { contents.append(.checkpoint(checkpoint)) }
         if let progress { contents.append(progress) }
-        contents += lines.suffix(Defaults.logLines).map { .log(line: $0) }
+        contents += takeLines().map { .log(line: $0) }
         isSending = !contents.isEmpty
         return contents
     }
