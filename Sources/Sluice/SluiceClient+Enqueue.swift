@@ -246,9 +246,13 @@ extension EnqueueOutcome {
                 id: operation.id
             )
         case .closedGroup(let id) where operation.links?.callback?.group.id == id:
+            let most = GroupTerms.mostDeathCallbacks
+            let full =
+                operation.links?.callback?.when == .firstDeath
+                ? ", or has \(most) such callbacks, which is the limit" : ""
             throw OperationsError(
                 .refused,
-                "group \(id) has ended, or is none: what is to start with it would never do so",
+                "group \(id) takes no more callbacks of this kind: it is no group, has ended\(full)",
                 id: operation.id
             )
         case .closedGroup(let id):

@@ -14,7 +14,7 @@ struct StoredGroup {
 // A group never runs. It is blocked as long as it is open or members of it have not ended, and then it ends by itself.
 extension QueueModel {
     static let lookAgain: Int64 = 10_000
-    static let deathCallbacks = 8
+    static let deathCallbacks = GroupTerms.mostDeathCallbacks
     static let climbs = 200
 
     func takesMembers(_ id: OperationID) -> Bool {

@@ -14,6 +14,8 @@ package struct GroupTerms: Sendable, Equatable {
 
     package static let longestLease: Int64 = 7 * 86_400_000
     package static let mostMembers = 100_000
+    /// Most callbacks of the first death of a group.
+    package static let mostDeathCallbacks = 8
     /// Groups that an operation may enter with its enqueue.
     package static let mostGroups = 8
     /// The name of the operation that a group is.
