@@ -18,9 +18,9 @@ struct EventRowsTests {
         let rows = EventRows(format: .table, width: nil)
         #expect(
             rows.header + rows.lines(batch("mail"), at: 43_471_204) == [
-                "TIME          ID / BY                     STATE      QUEUE  NAME / DETAIL",
-                "12:04:31.204  01J9ZM2QAAAAAAAAAAAA7QK2MX  ready      mail",
-                "12:04:31.204  and 2 more                  -          mail",
+                "TIME          ID / BY                     STATE             QUEUE  NAME / DETAIL",
+                "12:04:31.204  01J9ZM2QAAAAAAAAAAAA7QK2MX  ready             mail",
+                "12:04:31.204  and 2 more                  -                 mail",
             ]
         )
     }
@@ -34,10 +34,23 @@ struct EventRowsTests {
         let rows = EventRows(format: .table, width: nil).lines(batch, at: 43_471_204)
         #expect(
             rows == [
-                "12:04:31.204  ann@h1                      cancel     mail  the whole queue, 1,200 operations, wrong\\x1b[2J file"
+                "12:04:31.204  ann@h1                      cancel            mail  the whole queue, 1,200 operations, wrong\\x1b[2J file"
             ]
         )
         #expect(EventRows(format: .id, width: nil).lines(batch, at: 0).isEmpty)
+    }
+
+    @Test(
+        "Blanks stand behind each cell, also behind the longest word and a name that is wider than its column",
+        arguments: QueueChange.Verb.allCases
+    )
+    func blanks(_ verb: QueueChange.Verb) {
+        var batch = batch("mail")
+        batch.transitions = []
+        batch.change = QueueChange(verb, by: String(repeating: "a", count: 40) + "@h1", detail: "why")
+        let rows = EventRows(format: .table, width: nil).lines(batch, at: 43_471_204)
+        #expect(rows[0].contains("@h1  \(QueueChange(verb, by: "").word)  "), "\(rows)")
+        #expect(rows[0].contains("  mail  "), "\(rows)")
     }
 
     @Test("On a terminal a line has its width; whole it has every character")

@@ -11,6 +11,11 @@ struct EventRows: Sendable {
     /// Whether all transitions are printed, so that a row says how many have no name.
     var isWhole = true
 
+    /// The longest word of a column and two blanks.
+    private static let wordWidth =
+        (OperationState.allCases.map(\.rawValue) + QueueChange.Verb.allCases.map { QueueChange($0, by: "").word })
+        .reduce(0) { max($0, $1.displayWidth) } + 2
+
     var header: [String] {
         switch format {
         case .table, .wide: [line("TIME", "ID / BY", "STATE", "QUEUE", "NAME / DETAIL")]
@@ -21,20 +26,26 @@ struct EventRows: Sendable {
 
     /// - Parameters:
     ///   - details: of its transitions, in order; nil = not read, or not there.
+    ///   - subject: the one operation that its change is about; nil = another number, or not known.
     ///   - time: milliseconds since 1970.
-    func lines(_ batch: EventBatch, _ details: [OperationDetail?] = [], at time: Int64) -> [String] {
+    func lines(
+        _ batch: EventBatch,
+        _ details: [OperationDetail?] = [],
+        changed subject: OperationID? = nil,
+        at time: Int64
+    ) -> [String] {
         let rows = batch.transitions.enumerated().map { index, transition in
             EventRow(transition, index < details.count ? details[index] : nil, of: batch.change)
         }
         switch format {
-        case .json, .jsonl: return [Self.json(batch, rows, at: time).serialized()]
-        case .id: return rows.map(\.id)
+        case .json, .jsonl: return [Self.json(batch, rows, changed: subject, at: time).serialized()]
+        case .id: return rows.isEmpty ? subject.map { [$0.description] } ?? [] : rows.map(\.id)
         case .csv:
-            return (batch.change.map { [cells(batch, change: $0, at: time)] } ?? [])
+            return (batch.change.map { [cells(batch, change: $0, subject, at: time)] } ?? [])
                 + rows.map { cells(batch, row: $0, at: time) }
         case .table, .wide:
             let more = isWhole ? batch.counts.values.reduce(0, +) - rows.count : 0
-            return (batch.change.map { [line($0, batch.queue, at: time)] } ?? [])
+            return (batch.change.map { [line($0, subject, batch.queue, at: time)] } ?? [])
                 + rows.map { line(clock(time), $0.id, $0.state.rawValue, batch.queue, $0.text) }
                 + (more > 0 ? [line(clock(time), "and \(more) more", "-", batch.queue)] : [])
         }
@@ -59,15 +70,21 @@ struct EventRows: Sendable {
 
     private func clock(_ time: Int64) -> String { TimeText.clock(time, fraction: true) }
 
-    private func line(_ change: QueueChange, _ queue: String, at time: Int64) -> String {
-        line(clock(time), change.by, change.word, queue, change.sentence)
+    private func line(_ change: QueueChange, _ subject: OperationID?, _ queue: String, at time: Int64) -> String {
+        line(clock(time), change.by, change.word, queue, change.sentence(naming: subject))
     }
 
     private func line(_ time: String, _ id: String, _ state: String, _ queue: String, _ about: String = "") -> String {
         let text =
-            time.padded(toWidth: 14) + SafeText.line(id).padded(toWidth: OperationID.characterCount + 2)
-            + state.padded(toWidth: 11) + SafeText.line(queue) + (about.isEmpty ? "" : "  " + SafeText.line(about))
+            Self.cell(time, 14) + Self.cell(SafeText.line(id), OperationID.characterCount + 2)
+            + Self.cell(state, Self.wordWidth) + SafeText.line(queue)
+            + (about.isEmpty ? "" : "  " + SafeText.line(about))
         return width.map { text.truncated(toWidth: $0) } ?? text
+    }
+
+    /// A cell of a column. A text that is as wide as the column has two blanks behind it all the same.
+    private static func cell(_ text: String, _ width: Int) -> String {
+        text.displayWidth < width ? text.padded(toWidth: width) : text + "  "
     }
 }
 
@@ -114,18 +131,23 @@ extension EventRows {
         )
     }
 
-    private func cells(_ batch: EventBatch, change: QueueChange, at time: Int64) -> String {
-        Self.csv(
-            [TimeText.rfc3339(time), batch.queue, "\(batch.from)", "\(batch.to)", "", "", "", ""]
+    private func cells(_ batch: EventBatch, change: QueueChange, _ subject: OperationID?, at time: Int64) -> String {
+        let id = subject?.description ?? ""
+        return Self.csv(
+            [TimeText.rfc3339(time), batch.queue, "\(batch.from)", "\(batch.to)", id, "", "", ""]
                 + [change.verb.rawValue, "\(change.count)", change.by, change.detail]
         )
     }
 
     private static func csv(_ cells: [String]) -> String { cells.map(CSV.cell).joined(separator: ",") }
 
-    private static func json(_ batch: EventBatch, _ rows: [EventRow], at time: Int64, isKept: Bool = true)
-        -> JSONValue
-    {
+    private static func json(
+        _ batch: EventBatch,
+        _ rows: [EventRow],
+        changed subject: OperationID? = nil,
+        at time: Int64,
+        isKept: Bool = true
+    ) -> JSONValue {
         let counts = batch.counts.sorted { $0.key.rawValue < $1.key.rawValue }
         return [
             "v": 1,
@@ -135,15 +157,15 @@ extension EventRows {
             "at": .string(TimeText.rfc3339(time)),
             "kept": .bool(isKept),
             "counts": .object(JSONObject(counts.map { ($0.key.rawValue, .number($0.value)) })),
-            "change": batch.change.map(json) ?? .null,
+            "change": batch.change.map { json($0, subject) } ?? .null,
             "transitions": .array(rows.map(json)),
         ]
     }
 
-    private static func json(_ change: QueueChange) -> JSONValue {
+    private static func json(_ change: QueueChange, _ subject: OperationID?) -> JSONValue {
         [
             "verb": .string(change.verb.rawValue), "by": .string(change.by), "count": .number(change.count),
-            "detail": .string(change.detail),
+            "detail": .string(change.detail), "id": JSONValue(subject?.description),
         ]
     }
 

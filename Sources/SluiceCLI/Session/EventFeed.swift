@@ -12,6 +12,13 @@ struct EventFeed: Sendable {
         case batch(EventBatch, at: Int64)
         /// Numbers of events of which nothing is kept: enqueues, starts and finishes whose messages were lost, or that are past.
         case unkept(queue: String, ClosedRange<Int64>, at: Int64)
+
+        /// Milliseconds of server time.
+        var at: Int64 {
+            switch self {
+            case .batch(_, let at), .unkept(_, _, let at): at
+            }
+        }
     }
 
     let client: SluiceClient
@@ -35,6 +42,8 @@ struct EventFeed: Sendable {
     private static let buffered = 10_000
     /// Entries of a stream that are read at once.
     private static let part = 100
+    /// Entries of all streams that wait for their turn while what is kept is read, about.
+    private static let merged = 5_000
     /// Queues that are compared with their counters in a second, at most.
     private static let comparedAtOnce = 20
     private static let look: Duration = .seconds(1)
@@ -108,13 +117,31 @@ extension EventFeed {
             var newest: Int64 = 0
         }
 
-        /// Reads what is kept, or where the queues are.
+        /// Prints what is kept of all queues in the order of its times, or reads where the queues are.
         mutating func begin(with queues: [String]) async throws {
+            let limit = max(10, min(EventFeed.part, EventFeed.merged / max(1, queues.count)))
+            var merge = EventMerge()
             for queue in queues {
-                var place = Place()
-                try await read(queue, &place, isFirst: true, before: nil)
-                places[queue] = place
+                places[queue] = Place()
+                let page = try await page(of: queue, limit: limit, isFirst: true)
+                merge.add(page.items, of: queue, isLast: page.isLast)
             }
+            while let (item, queue, isUsedUp) = merge.next() {
+                try await feed.output(item)
+                guard isUsedUp else { continue }
+                let page = try await page(of: queue, limit: limit, isFirst: false)
+                merge.add(page.items, of: queue, isLast: page.isLast)
+            }
+        }
+
+        private mutating func page(
+            of queue: String,
+            limit: Int,
+            isFirst: Bool
+        ) async throws -> (items: [Item], isLast: Bool) {
+            var place = places[queue] ?? Place()
+            defer { places[queue] = place }
+            return try await page(queue, &place, limit: limit, isFirst: isFirst, before: nil)
         }
 
         /// A message came.
@@ -158,28 +185,40 @@ extension EventFeed {
         private var time: Int64 { feed.invocation.now + clockOffset }
 
         /// Prints the entries of a stream behind the place, up to those that begin at `before`.
-        private mutating func read(_ queue: String, _ place: inout Place, isFirst: Bool = false, before: Int64?)
-            async throws
-        {
+        private mutating func read(_ queue: String, _ place: inout Place, before: Int64?) async throws {
             while true {
-                let part = try await part(queue, &place, limit: EventFeed.part)
-                if isFirst, place.cursor == nil { warn(queue, part) }
-                for entry in part.entries {
-                    if let before, entry.batch.from >= before { return }
-                    place.cursor = entry.cursor
-                    if let next = place.next, entry.batch.from < next { continue }
-                    try await finish(queue, &place, through: entry.batch.from - 1, at: entry.at)
-                    try await feed.output(.batch(entry.batch, at: entry.at))
-                    place.next = entry.batch.to + 1
-                }
-                place.cursor = part.cursor ?? place.cursor
-                guard part.cursor == nil || part.entries.count < EventFeed.part else { continue }
-                if before == nil {
-                    try await finish(queue, &place, through: part.newest, at: part.time)
-                    place.next = part.newest + 1
-                }
-                return
+                let page = try await page(queue, &place, limit: EventFeed.part, isFirst: false, before: before)
+                for item in page.items { try await feed.output(item) }
+                if page.isLast { return }
             }
+        }
+
+        /// The next entries of a stream, with what is not kept before and between them, and whether these are the last ones.
+        private mutating func page(
+            _ queue: String,
+            _ place: inout Place,
+            limit: Int,
+            isFirst: Bool,
+            before: Int64?
+        ) async throws -> (items: [Item], isLast: Bool) {
+            let part = try await part(queue, &place, limit: limit)
+            if isFirst { warn(queue, part) }
+            var items: [Item] = []
+            for entry in part.entries {
+                if let before, entry.batch.from >= before { return (items, true) }
+                place.cursor = entry.cursor
+                if let next = place.next, entry.batch.from < next { continue }
+                items += gap(queue, &place, through: entry.batch.from - 1, at: entry.at)
+                items.append(.batch(entry.batch, at: entry.at))
+                place.next = entry.batch.to + 1
+            }
+            place.cursor = part.cursor ?? place.cursor
+            guard part.cursor == nil || part.entries.count < limit else { return (items, false) }
+            if before == nil {
+                items += gap(queue, &place, through: part.newest, at: part.time)
+                place.next = part.newest + 1
+            }
+            return (items, true)
         }
 
         private mutating func part(_ queue: String, _ place: inout Place, limit: Int) async throws -> StoredEvents {
@@ -203,13 +242,18 @@ extension EventFeed {
             )
         }
 
-        /// Numbers up to `last` of which nothing is known.
+        /// Prints that nothing is known of the numbers up to `last`.
         private mutating func finish(_ queue: String, _ place: inout Place, through last: Int64, at time: Int64)
             async throws
         {
+            for item in gap(queue, &place, through: last, at: time) { try await feed.output(item) }
+        }
+
+        /// The numbers up to `last` of which nothing is known; empty = there are none.
+        private func gap(_ queue: String, _ place: inout Place, through last: Int64, at time: Int64) -> [Item] {
             defer { place.next = max(place.next ?? 0, last + 1) }
-            guard let first = place.next, first <= last else { return }
-            try await feed.output(.unkept(queue: queue, first...last, at: time))
+            guard let first = place.next, first <= last else { return [] }
+            return [.unkept(queue: queue, first...last, at: time)]
         }
 
         /// Redis may be away for a while. What was missed meanwhile is read later.

@@ -1,6 +1,14 @@
 import Operations
 import TerminalText
 
+extension EventBatch {
+    /// The operation of a change of one, if the message names it.
+    package var changedOperation: OperationID? {
+        guard let change, change.count == 1, from == to, change.verb != .cancelQueue else { return nil }
+        return transitions.first?.id
+    }
+}
+
 extension QueueChange {
     /// The verb as the command line says it.
     package var word: String {
@@ -18,9 +26,12 @@ extension QueueChange {
     }
 
     /// What was changed: the number of operations, or the worker and its setting.
-    package var sentence: String {
+    package var sentence: String { sentence(naming: nil) }
+
+    /// The same with the id of the only operation instead of the number.
+    package func sentence(naming id: OperationID?) -> String {
         let whole = verb == .cancelQueue ? "the whole queue" : ""
         let number = count > 0 ? "\(QuantityText.grouped(Int64(count))) operation\(count == 1 ? "" : "s")" : ""
-        return [whole, number, detail].filter { !$0.isEmpty }.joined(separator: ", ")
+        return [whole, id?.description ?? number, detail].filter { !$0.isEmpty }.joined(separator: ", ")
     }
 }

@@ -85,7 +85,9 @@ extension CommandLineTests {
             try await sluice.lines("rm", id)
             let changes = try await sluice("events", "--changes", "--since", "5m", "--no-follow", "-o", "csv")
             #expect(changes.code == 0)
-            let verbs = changes.output.split(separator: "\n").dropFirst().map { $0.split(separator: ",")[4] }
+            let verbs = changes.output.split(separator: "\n").dropFirst().map {
+                $0.split(separator: ",", omittingEmptySubsequences: false)[8]
+            }
             #expect(verbs == ["pause", "resume", "cancel", "retry", "remove"], "\(changes.output)")
             let ids = try await sluice(
                 "events",
@@ -100,6 +102,31 @@ extension CommandLineTests {
             #expect(ids.output == id + "\n")
             let other = try await sluice("events", "state:dead", "--since", "5m", "--no-follow")
             #expect(other.output.isEmpty, "\(other.output)")
+        }
+
+        @Test("What is kept of several queues comes in the order of its times")
+        func merged() async throws {
+            let queues = ["a", "b", "c"]
+            for queue in queues { _ = try await sluice.enqueue("noop", "-q", queue) }
+            let expected = (0..<9).map { (queues[$0 % 3], "round \($0)") }
+            for (queue, reason) in expected { try await sluice.lines("queue", "pause", queue, "--reason", reason) }
+            let changes = try await sluice("events", "--changes", "--since", "5m", "--no-follow", "-o", "csv")
+            let cells = changes.output.split(separator: "\n").dropFirst().map { $0.split(separator: ",") }
+            #expect(cells.map { $0.last.map(String.init) } == expected.map(\.1), "\(changes.output)")
+            #expect(cells.map { String($0[1]) } == expected.map(\.0), "\(changes.output)")
+        }
+
+        @Test("The change of one operation names it")
+        func named() async throws {
+            let id = try await sluice.enqueue("noop")
+            _ = try await sluice.enqueue("noop")
+            try await sluice.lines("hold", id, "--reason", "ask Ann")
+            try await sluice.lines("release", id)
+            let words = ["events", "--changes", "--since", "5m", "--no-follow", "-o"]
+            let table = await (try sluice.start(words + ["table"])).outcome().output
+            #expect(table.contains("\(id), ask Ann") && !table.contains("1 operation"), "\(table)")
+            let ids = await (try sluice.start(words + ["id"])).outcome().output
+            #expect(ids == "\(id)\n\(id)\n")
         }
 
         @Test("What events do not have is refused, and so is an end without a beginning")
