@@ -40,6 +40,9 @@ struct CompleterTests {
             (["worker", "-q", "mail:3,d"], .queues, "mail:3,"), (["enqueue", "Send"], .names, ""),
             (["list", "-t", ""], .tags, ""), (["list", "queue:m"], .queues, "queue:"),
             (["list", "-worker:h"], .workers, "-worker:"), (["workers", "show", ""], .workers, ""),
+            (["workers", "quiet", ""], .workers, ""), (["workers", "resume", "a", ""], .workers, ""),
+            (["workers", "stop", "h"], .workers, ""), (["workers", "slots", "4", ""], .workers, ""),
+            (["workers", "quiet", "--host", ""], .hosts, ""), (["cancels", "rm", ""], .cancels, ""),
             (["schedule", "show", "n"], .schedules, ""), (["schedule", "rm", "a", "n"], .schedules, ""),
             (["schedule", "pause", ""], .schedules, ""), (["schedule", "resume", ""], .schedules, ""),
             (["schedule", "run", ""], .schedules, ""), (["schedule", "preview", ""], .schedules, ""),
@@ -52,6 +55,23 @@ struct CompleterTests {
             #expect(dynamic?.kind == kind && dynamic?.before == before, "\(words)")
         }
         #expect(completer.propose(["enqueue", "noop", "--", ""]).takesFiles)
+    }
+
+    /// Names, numbers, limits and words of other commands, of which Redis knows nothing.
+    private static let freeTexts: Set = [
+        "name", "count", "limit", "id name k=v", "subcommands", "role", "roles", "words", "command",
+    ]
+
+    @Test("Each argument of each command is completed, or a free text")
+    func arguments() { expectCompleted(CommandTree(RootCommand.self), []) }
+
+    private func expectCompleted(_ command: CommandTree, _ path: [String]) {
+        for (index, name) in command.positionals.enumerated() where !Self.freeTexts.contains(name) {
+            let proposal = completer.propose(path + Array(repeating: "x", count: index) + [""])
+            let isCompleted = proposal.dynamic != nil || proposal.takesFiles || !proposal.candidates.isEmpty
+            #expect(isCompleted, "\(path) \(name)")
+        }
+        for below in command.commands { expectCompleted(below, path + [below.name]) }
     }
 
     @Test("Only a text that a shell takes as one plain word is proposed")

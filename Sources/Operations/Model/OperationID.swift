@@ -36,7 +36,8 @@ public struct OperationID: Hashable, Sendable, Comparable {
     /// The last id that `init()` made in this process.
     private static let newest = Guarded(OperationID(high: 0, low: 0))
 
-    private var milliseconds: UInt64 { high >> 16 }
+    /// Milliseconds since 1970 at which a new id was made.
+    package var milliseconds: UInt64 { high >> 16 }
 
     /// The next id of the same millisecond; nil after the last.
     private var successor: OperationID? {

@@ -4,7 +4,7 @@ import Selectors
 /// Finds what may stand at the cursor of a command line.
 struct Completer: Sendable {
     /// Values that are known only to Redis.
-    enum Dynamic: Sendable { case queues, tags, workers, names, ids, schedules, groups }
+    enum Dynamic: Sendable { case queues, tags, workers, hosts, names, ids, schedules, groups, cancels }
 
     struct Candidate: Sendable, Equatable {
         var text: String
@@ -84,6 +84,7 @@ struct Completer: Sendable {
             return Proposal(dynamic: (.tags, start))
         }
         if option.valueName == "group" { return Proposal(dynamic: (.groups, before)) }
+        if option.names.contains("--host") { return Proposal(dynamic: (.hosts, before)) }
         if option.names.contains("--where"), before.isEmpty { return query(current) }
         if option.valueName.contains("file") || option.valueName == "path" { return Proposal(takesFiles: true) }
         return Proposal()
@@ -96,7 +97,8 @@ struct Completer: Sendable {
         case "queue", "queues": Proposal(dynamic: (.queues, ""))
         case "schedule": Proposal(dynamic: (.schedules, ""))
         case "group": Proposal(dynamic: (.groups, ""))
-        case "worker": Proposal(dynamic: (.workers, ""))
+        case "worker", "workers": Proposal(dynamic: (.workers, ""))
+        case "queue/id": Proposal(dynamic: (.cancels, ""))
         case "name k=v": Proposal(dynamic: (.names, ""))
         case "shell": Proposal(candidates: CompletionScript.allCases.map { Candidate(text: $0.rawValue) })
         case "file": Proposal(takesFiles: true)

@@ -41,8 +41,18 @@ struct CompletionValues: Sendable {
         switch kind {
         case .queues: return try await client.queues().map { Completer.Candidate(text: $0) }
         case .workers:
+            return named(WorkerSummary.merge(try await client.snapshot(executingRows: 0).queues))
+        case .hosts:
             let workers = WorkerSummary.merge(try await client.snapshot(executingRows: 0).queues)
-            return workers.map { Completer.Candidate(text: $0.label, note: "\($0.phase)") }
+            return unique(workers.compactMap { $0.info?.host })
+        case .cancels:
+            var cancels: [Completer.Candidate] = []
+            for queue in try await client.queues() {
+                cancels += try await client.broker.standingCancels(queue: queue).cancels.map {
+                    Completer.Candidate(text: "\(queue)/\($0.id)", note: $0.query)
+                }
+            }
+            return cancels
         case .names:
             let handled = try await client.snapshot(executingRows: 0).queues.flatMap(\.workers)
                 .flatMap { WorkerInfo($0.info)?.handles ?? [] }
@@ -59,6 +69,18 @@ struct CompletionValues: Sendable {
             return try await operations(client).map {
                 Completer.Candidate(text: $0.id.description, note: "\($0.state.rawValue) \($0.envelope.name)")
             }
+        }
+    }
+
+    /// The workers by name; by id where a name is that of several, or no plain word.
+    static func named(_ workers: [WorkerSummary]) -> [Completer.Candidate] {
+        let counts = Dictionary(grouping: workers, by: \.label).mapValues(\.count)
+        return workers.map { worker in
+            let named = Completer.Candidate(text: worker.label, note: worker.phase)
+            guard counts[worker.label] == 1, named.isPlainWord else {
+                return Completer.Candidate(text: worker.id, note: "\(worker.label) \(worker.phase)")
+            }
+            return named
         }
     }
 

@@ -1,5 +1,6 @@
 import Operations
 import Selectors
+import TerminalText
 
 /// Finds workers by name: those of the namespace, and those that were lost within 24 h.
 package struct WorkerLookup: Sendable {
@@ -44,10 +45,22 @@ package struct WorkerLookup: Sendable {
             let unknown = "no worker \(OperationsError.quoted(text)) is known on the nodes that answer"
             throw LookupFailure(.unreachable, unknown, notes: [node.sentence])
         }
+        throw unknown(text)
+    }
+
+    /// A worker that ended as it should leaves nothing behind but its id in what it ran.
+    private func unknown(_ text: String) -> LookupFailure {
+        let kept = "known are workers that run, and for 24 h those that were lost"
+        if let id = OperationID(text) {
+            let began = TimeText.rfc3339(Int64(id.milliseconds))
+            let message = "worker \(id), begun \(began), has ended"
+            return LookupFailure(.notFound, message, notes: [kept], fix: .command("workers ls"))
+        }
         let near = Suggestion.nearest(to: text, among: workers.map(\.label) + lost.map(\.label))
-        throw LookupFailure(
+        return LookupFailure(
             .notFound,
             "no worker \(OperationsError.quoted(text))" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
+            notes: near == nil ? ["it may have ended: \(kept)"] : [],
             fix: .command("workers ls")
         )
     }
@@ -65,7 +78,8 @@ package struct WorkerLookup: Sendable {
     }
 
     private static func isNamed(_ text: String, label: String, id: String) -> Bool {
-        let end = IDReference.withoutCutMark(text)
+        // A worker's first line has its name and, behind a mark, the end of its id.
+        let end = IDReference.withoutCutMark(text.split(separator: " ").last.map(String.init) ?? text)
         return label == text || (end.count >= IDReference.shortest && id.hasSuffix(end.uppercased()))
     }
 

@@ -99,6 +99,24 @@ extension CommandLineTests {
             #expect(try await sluice.snapshots().flatMap(\.workers).isEmpty)
         }
 
+        @Test(
+            "The first line of a worker names it, also with its name before the id; of one that has ended its id says so"
+        )
+        func ended() async throws {
+            let worker = try await start("w1")
+            let end = try #require(worker.errors.firstMatch(of: /worker (w1 \S+) pid/)?.1)
+            let id = try #require(try await shown(String(end))["id"]?.stringValue)
+            #expect(try await shown(id)["name"]?.stringValue == "w1")
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+            for verb in ["show", "quiet"] {
+                let outcome = try await sluice("workers", verb, id)
+                #expect(outcome.code == 3 && outcome.errors.contains("has ended"), "\(outcome.errors)")
+                let short = try await sluice("workers", verb, String(id.suffix(6)))
+                #expect(short.code == 3 && short.errors.contains("it may have ended"), "\(short.errors)")
+            }
+        }
+
         @Test("An unknown worker is refused with 3, no worker with 64, and read-only with 5")
         func refusals() async throws {
             _ = try await sluice.enqueue("noop")
