@@ -81,14 +81,14 @@ package struct IDReference: Hashable, Sendable {
         switch part {
         case .full(let id): id
         case .suffix: nil
-        case .text(let text): OperationID(key: text)
+        case .text(let text): TypedIDs.id(of: text)
         }
     }
 
     /// The possible meanings, the likeliest first. Each is searched for if those before it find no operation.
     package var meanings: [IDReference] {
         guard case .text(let text) = part else { return [self] }
-        var meanings = [IDReference(queue: queue, .full(OperationID(key: text)))]
+        var meanings = [IDReference(queue: queue, .full(TypedIDs.id(of: text)))]
         if let suffix = Self.suffix(text) { meanings.append(IDReference(queue: queue, .suffix(suffix))) }
         if let placed = Self.placed(text), queue == nil || queue == placed.queue {
             meanings += IDReference(queue: placed.queue, .text(placed.rest)).meanings

@@ -65,14 +65,29 @@ package struct Table: Sendable {
     }
 
     /// The lines of the table, without newlines at their ends.
-    package func lines(for target: TableTarget, style: Style = Style(), showsHeader: Bool = true) -> [String] {
-        let safe = rows.map { row in
-            columns.indices.map { safeCell(row.indices.contains($0) ? row[$0] : "", for: target) }
-        }
-        let layout = TableLayout(columns: columns, widths: naturalWidths(safe, showsHeader: showsHeader), for: target)
+    ///
+    /// - Parameter least: the widths that the columns have at least: those of an earlier part of the same table.
+    package func lines(
+        for target: TableTarget,
+        style: Style = Style(),
+        showsHeader: Bool = true,
+        atLeast least: [Int] = []
+    ) -> [String] {
+        let safe = safeRows(for: target)
+        let widths = naturalWidths(safe, showsHeader: showsHeader, atLeast: least)
+        let layout = TableLayout(columns: columns, widths: widths, for: target)
         let style = target == .plain ? Style(usesColor: false, usesASCII: style.usesASCII) : style
         let header = columns.map { TableCell(SafeText.line($0.title), .heading) }
         return ((showsHeader ? [header] : []) + safe).map { layout.line($0, style: style) }
+    }
+
+    /// The widths of the columns in a pipe, at least these.
+    package func widths(showsHeader: Bool, atLeast least: [Int]) -> [Int] {
+        naturalWidths(safeRows(for: .plain), showsHeader: showsHeader, atLeast: least)
+    }
+
+    private func safeRows(for target: TableTarget) -> [[TableCell]] {
+        rows.map { row in columns.indices.map { safeCell(row.indices.contains($0) ? row[$0] : "", for: target) } }
     }
 
     private func safeCell(_ cell: TableCell, for target: TableTarget) -> TableCell {
@@ -80,8 +95,13 @@ package struct Table: Sendable {
         return TableCell(text.isEmpty && target == .plain ? "-" : text, cell.role)
     }
 
-    private func naturalWidths(_ rows: [[TableCell]], showsHeader: Bool) -> [Int] {
-        var widths = columns.map { showsHeader ? SafeText.line($0.title).displayWidth : 0 }
+    private func naturalWidths(_ rows: [[TableCell]], showsHeader: Bool, atLeast least: [Int]) -> [Int] {
+        var widths = columns.enumerated().map { position, column in
+            max(
+                showsHeader ? SafeText.line(column.title).displayWidth : 0,
+                least.indices.contains(position) ? least[position] : 0
+            )
+        }
         for row in rows {
             for (position, cell) in row.enumerated() {
                 widths[position] = max(widths[position], cell.text.displayWidth)

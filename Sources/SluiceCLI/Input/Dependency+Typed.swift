@@ -42,10 +42,10 @@ extension Dependency {
         case .suffix: return nil
         case .text(let text):
             guard let slash = text.firstIndex(of: "/"), NameRule.allows(String(text[..<slash])) else {
-                return (OperationID(key: text), reference.queue)
+                return (TypedIDs.id(of: text), reference.queue)
             }
             let rest = String(text[text.index(after: slash)...])
-            return rest.isEmpty ? nil : (OperationID(key: rest), String(text[..<slash]))
+            return rest.isEmpty ? nil : (TypedIDs.id(of: rest), String(text[..<slash]))
         }
     }
 

@@ -132,10 +132,12 @@ extension Console {
     }
 
     /// Prints a table: fitted to a terminal, complete in a pipe and with `wide`, or as comma-separated values.
-    package func print(_ table: Table, _ format: OutputFormat, showsHeader: Bool) {
+    ///
+    /// - Parameter least: the widths of an earlier part of the table, which its columns have at least.
+    package func print(_ table: Table, _ format: OutputFormat, showsHeader: Bool, atLeast least: [Int] = []) {
         if format == .csv { return print(CSV.lines(table, showsHeader: showsHeader)) }
         let target = tableWidth(format).map { TableTarget.terminal(width: $0) } ?? .plain
-        print(table.lines(for: target, style: output, showsHeader: showsHeader))
+        print(table.lines(for: target, style: output, showsHeader: showsHeader, atLeast: least))
     }
 
     /// The width to which tables are fitted; nil = complete lines.
@@ -226,6 +228,7 @@ extension Console {
     }
 
     package func report(_ error: CLIError, asJSON: Bool) {
+        let error = TypedIDs.named(error)
         if asJSON { return writeError(error.json.serialized()) }
         var lines = error.lines
         lines[0] = errors.paint("error:", .dead) + lines[0].dropFirst("error:".count)

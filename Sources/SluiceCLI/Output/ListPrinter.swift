@@ -1,11 +1,19 @@
 import Operations
 import SluiceMonitor
 
-/// Prints pages of operations as one list. In a pipe each page is printed at once, so that a list of any length needs little memory.
+/// Prints pages of operations as one list.
+///
+/// Columns fit all rows on a terminal. In a pipe rows are printed in parts, so that a list of any length needs little memory: columns fit the first
+/// part, and grow if they must.
 struct ListPrinter {
+    /// The rows of a part in a pipe. Pages are those of one state, and may have a single row.
+    private static let part = 500
+
     private let invocation: Invocation
-    /// The rows for a terminal, printed at the end in columns that fit all rows.
+    /// The rows of the next part.
     private var kept: [OperationDetail] = []
+    /// The widths of the parts that were printed.
+    private var widths: [Int] = []
     private var array: JSONArrayPrinter?
     private var isFirst = true
 
@@ -22,9 +30,10 @@ struct ListPrinter {
         case .id: invocation.console.print(operations.map(\.id.description))
         case .csv: invocation.console.print(OperationTable(operations, invocation).csv(showsHeader: isFirst))
         case .table, .wide:
-            if invocation.console.isOutputTerminal { kept += operations } else { printTable(operations) }
+            kept += operations
+            if !invocation.console.isOutputTerminal, kept.count >= Self.part { printKept() }
         }
-        isFirst = false
+        if !invocation.format.isText { isFirst = false }
     }
 
     /// - Parameters:
@@ -33,19 +42,15 @@ struct ListPrinter {
     mutating func finish(cursor: String?, absent: [AbsentNode] = []) {
         array?.finish(["cursor": JSONValue(cursor), "absentNodes": AbsentNode.json(absent)])
         if invocation.format == .csv, isFirst { invocation.console.print(OperationTable([], invocation).csv) }
-        if !kept.isEmpty {
-            isFirst = true
-            printTable(kept)
-        }
+        if !kept.isEmpty { printKept() }
     }
 
-    private func printTable(_ operations: [OperationDetail]) {
+    private mutating func printKept() {
         let showsHeader = isFirst && invocation.options.showsHeader
-        invocation.console.print(
-            OperationTable(operations, invocation).table,
-            invocation.format,
-            showsHeader: showsHeader
-        )
+        let table = OperationTable(kept, invocation).table
+        invocation.console.print(table, invocation.format, showsHeader: showsHeader, atLeast: widths)
+        widths = table.widths(showsHeader: showsHeader, atLeast: widths)
+        (kept, isFirst) = ([], false)
     }
 }
 

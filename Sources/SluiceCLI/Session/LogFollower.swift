@@ -24,7 +24,8 @@ struct LogFollower: Sendable {
     /// - Returns: the number of the next line.
     @discardableResult
     func print(_ location: Location, from: Int = 0, last: Int? = nil) async throws -> Int {
-        let (lines, next) = try await read(location, from..<Int.max)
+        let (lines, next, dropped) = try await read(location, from..<Int.max)
+        noteDropped(dropped, shown: lines.count, last)
         show(last.map { Array(lines.suffix($0)) } ?? lines)
         return next
     }
@@ -37,7 +38,13 @@ struct LogFollower: Sendable {
     /// Prints the existing lines with these numbers.
     func printAll(_ location: Location, _ ranges: [Range<Int>], last: Int?) async throws {
         var lines: [LogLine] = []
-        for range in ranges { lines += try await read(location, range).lines }
+        var dropped = 0
+        for range in ranges {
+            let part = try await read(location, range)
+            lines += part.lines
+            dropped += part.dropped
+        }
+        noteDropped(dropped, shown: lines.count, last)
         let shown = last.map { Array(lines.suffix($0)) } ?? lines
         switch invocation.format {
         case .json: invocation.console.print(.array(shown.map(Self.json)), .json)
@@ -57,9 +64,23 @@ struct LogFollower: Sendable {
         ["v": 1, "at": OperationJSON.time(line.at ?? 0), "line": .string(String(decoding: line.text, as: UTF8.self))]
     }
 
-    /// - Returns: the existing lines, and the number of the next line.
-    private func read(_ location: Location, _ range: Range<Int>) async throws -> (lines: [LogLine], next: Int) {
+    /// Says that the log has lost its beginning, unless fewer lines are asked for than there are.
+    private func noteDropped(_ count: Int, shown: Int, _ last: Int?) {
+        guard count > 0, last.map({ $0 > shown }) ?? true else { return }
+        let lines = "\(QuantityText.grouped(count)) earlier \(count == 1 ? "line is" : "lines are") left out"
+        let limits = "\(QuantityText.grouped(Defaults.logLines)) lines and \(QuantityText.bytes(Defaults.logBytes))"
+        invocation.console.note(
+            "\(lines) and gone: the newest \(limits) of a log are kept; to keep more, let the program write a file"
+        )
+    }
+
+    /// - Returns: the existing lines, the number of the next line, and how many lines of the range are not stored any more.
+    private func read(
+        _ location: Location,
+        _ range: Range<Int>
+    ) async throws -> (lines: [LogLine], next: Int, dropped: Int) {
         var next = range.lowerBound
+        var dropped = 0
         var kept: [LogLine] = []
         while next < range.upperBound {
             let (first, lines) = try await client.broker.log(
@@ -68,11 +89,12 @@ struct LogFollower: Sendable {
                 from: next,
                 limit: Self.page
             )
+            if !lines.isEmpty { dropped += max(0, min(first, range.upperBound) - next) }
             kept += lines.prefix(max(0, range.upperBound - first))
             next = first + lines.count
             if lines.isEmpty { break }
         }
-        return (kept, next)
+        return (kept, next, dropped)
     }
 
     /// Prints lines until the operation has ended and all lines are printed.
