@@ -6,6 +6,8 @@ package struct BuiltinReference: Sendable {
         /// Its type in JSON.
         package let form: String
         package let text: String
+
+        package var isRequired: Bool { text.contains("Required.") }
     }
 
     package let name: String

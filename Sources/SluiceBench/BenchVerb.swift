@@ -7,6 +7,9 @@ import SluiceCLI
 import Synchronization
 
 package struct BenchVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndCSV
+    package static let effect = VerbEffect.adds
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "bench",

@@ -3,6 +3,9 @@ import SluiceCLI
 
 /// `worker` with the operations that benchmarks and tests need: hidden, because it is for them alone.
 package struct TestWorkerVerb: Verb {
+    package static let formats: Set<OutputFormat> = .json
+    package static let effect = VerbEffect.adds
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "test-worker",

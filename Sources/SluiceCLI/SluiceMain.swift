@@ -50,8 +50,9 @@ public enum SluiceMain {
         register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
     ) async -> ExitStatus {
         let asJSON = Self.wantsJSON(arguments, environment)
+        var words = arguments
         do {
-            let words = try CommandLineRewriter(RootCommand.self).rewrite(arguments)
+            words = try CommandLineRewriter(RootCommand.self).rewrite(arguments)
             if words == ["help", "exit-codes"] { return printed(ExitStatus.table) }
             if words.count == 2, words[0] == "help", BuiltinHelp.topics.contains(words[1]) {
                 return printed(BuiltinHelp.text)
@@ -63,7 +64,7 @@ public enum SluiceMain {
             }
             return await perform(verb, arguments, environment, connector, register)
         } catch {
-            return rejected(error, asJSON: asJSON)
+            return rejected(error, words: words, typed: arguments, asJSON: asJSON)
         }
     }
 
@@ -89,8 +90,8 @@ public enum SluiceMain {
             let invocation = Invocation(
                 arguments: arguments,
                 console: console,
-                settings: found,
-                options: .init(showsHeader: !options.noHeaders, verbose: options.verbose),
+                settings: try found.fitted(to: verb.formats),
+                options: .init(showsHeader: !options.noHeaders, verbose: options.verbose, assumesYes: options.yes),
                 connector: connector,
                 register: register
             )
@@ -124,20 +125,26 @@ extension SluiceMain {
         return format.flatMap(OutputFormat.init(rawValue:))?.isJSON ?? false
     }
 
-    private static func rejected(_ error: any Error, asJSON: Bool) -> ExitStatus {
+    private static func rejected(
+        _ error: any Error,
+        words: [String],
+        typed arguments: [String],
+        asJSON: Bool
+    ) -> ExitStatus {
         let console = Console()
         if RootCommand.exitCode(for: error).isSuccess { return printed(RootCommand.fullMessage(for: error)) }
-        let report = parseError(error)
+        let report = parseError(error, words, arguments)
         console.report(report, asJSON: asJSON)
         return report.status
     }
 
     /// Makes an error of ArgumentParser's message and the command's help.
-    private static func parseError(_ error: any Error) -> CLIError {
+    private static func parseError(_ error: any Error, _ words: [String], _ arguments: [String]) -> CLIError {
         if let error = error as? CLIError { return error }
         let full = RootCommand.fullMessage(for: error)
         let lines = full.split(separator: "\n").map(String.init)
         let message = RootCommand.message(for: error).split(separator: "\n").joined(separator: " ")
+        if let unknown = UnknownOption(message, words: words, typed: arguments) { return unknown.error }
         let help = lines.last { $0.contains("--help' for more information") }
         let fix = help.flatMap { $0.split(separator: "'").dropFirst().first.map(String.init) }
         return .usage(message, fix: fix ?? "\(Program.name) --help")

@@ -6,6 +6,8 @@ import Testing
 @Suite("Commands that a program adds", .timeLimit(.minutes(60)))
 struct AddedVerbsTests {
     private struct Hello: Verb {
+        static let formats: Set<OutputFormat> = .textOnly
+        static let effect = VerbEffect.reads
         static var configuration: CommandConfiguration { CommandConfiguration(commandName: "hello") }
         @OptionGroup var global: GlobalOptions
 

@@ -5,6 +5,9 @@ import Sluice
 import TerminalText
 
 package struct GroupListVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "ls",

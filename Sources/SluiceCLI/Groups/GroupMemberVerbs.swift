@@ -4,6 +4,9 @@ import Sluice
 import TerminalText
 
 package struct GroupAddVerb: GroupVerb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "add",
@@ -24,6 +27,8 @@ package struct GroupAddVerb: GroupVerb {
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
+
+    package var change: String? { "add operations to group \(target.group)" }
 
     package func check() throws {
         try target.check()
@@ -66,6 +71,9 @@ package struct GroupAddVerb: GroupVerb {
 }
 
 package struct GroupCloseVerb: GroupVerb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "close",
@@ -84,6 +92,8 @@ package struct GroupCloseVerb: GroupVerb {
 
     package init() {}
 
+    package var change: String? { "close group \(target.group)" }
+
     package func perform(
         _ group: GroupSummary,
         _ client: SluiceClient,
@@ -100,6 +110,9 @@ package struct GroupCloseVerb: GroupVerb {
 }
 
 package struct GroupCancelVerb: GroupVerb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "cancel",
@@ -132,13 +145,13 @@ package struct GroupCancelVerb: GroupVerb {
         _ client: SluiceClient,
         _ invocation: Invocation
     ) async throws -> ExitStatus {
-        var consent = consent
+        var invocation = invocation
         let open = group.progress.total - group.progress.ended
         if open > 0, !consent.dryRun {
             let members = "\(QuantityText.grouped(open)) \(open == 1 ? "member that has" : "members that have")"
             let question = "cancel group \(group.name(invocation.view)) with \(members) not ended?"
-            try invocation.confirm(question, count: open, isConfirmed: consent.yes)
-            consent.yes = true
+            try invocation.confirm(question, count: open)
+            invocation = invocation.confirmed
         }
         let cancel = OperationCancel(
             client: client,

@@ -4,6 +4,9 @@ import Sluice
 import TerminalText
 
 package struct GroupOpenVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.adds
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "open",
@@ -56,7 +59,7 @@ package struct GroupOpenVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: nil)
         let client = try await invocation.connect()
         var options = EnqueueOptions(.queue(queue))
         options.tags = tag

@@ -5,6 +5,9 @@ import SluiceMonitor
 import TerminalText
 
 package struct GroupShowVerb: GroupVerb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
@@ -23,8 +26,6 @@ package struct GroupShowVerb: GroupVerb {
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
-
-    package static var isChange: Bool { false }
 
     package func perform(
         _ group: GroupSummary,

@@ -4,6 +4,9 @@ import Sluice
 import TerminalText
 
 package struct GroupWaitVerb: GroupVerb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "wait",
@@ -25,8 +28,6 @@ package struct GroupWaitVerb: GroupVerb {
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
-
-    package static var isChange: Bool { false }
 
     package func perform(
         _ group: GroupSummary,

@@ -16,12 +16,12 @@ enum TypedIDs {
         return id
     }
 
-    /// The message with each id behind the text that stands for it.
+    /// The message with the text behind each id that stands for one.
     static func named(_ message: String) -> String {
         let texts = texts.withLock { $0 }
         guard !texts.isEmpty else { return message }
         return message.replacing(/[0-9A-HJKMNP-TV-Z]{26}/) { match in
-            texts[String(match.0)].map { "\(OperationsError.quoted($0)) (\(match.0))" } ?? String(match.0)
+            texts[String(match.0)].map { "\(match.0) (\(OperationsError.quoted($0)))" } ?? String(match.0)
         }
     }
 

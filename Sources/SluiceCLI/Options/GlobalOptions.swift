@@ -49,6 +49,9 @@ package struct GlobalOptions: ParsableArguments {
     @Flag(name: [.short, .long], help: "Say more.")
     var verbose = false
 
+    @Flag(name: [.short, .long], help: "Do not ask: what the command does is confirmed.")
+    var yes = false
+
     @Flag(name: .long, help: "Never ask; refuse commands that need a confirmation.")
     var noInput = false
 

@@ -16,4 +16,40 @@ package enum OutputFormat: String, CaseIterable, Sendable, ExpressibleByArgument
     case id
 
     package var isJSON: Bool { self == .json || self == .jsonl }
+    /// Formats for people, which each command has.
+    package var isText: Bool { self == .table || self == .wide }
+}
+
+/// The formats for programs that a command may have.
+extension Set<OutputFormat> {
+    package static let textOnly: Self = []
+    package static let json: Self = [.json, .jsonl]
+    package static let jsonAndIDs: Self = [.json, .jsonl, .id]
+    package static let jsonAndCSV: Self = [.json, .jsonl, .csv]
+    /// What comes line by line, without an end.
+    package static let lines: Self = [.jsonl, .csv, .id]
+    package static let all: Self = [.json, .jsonl, .csv, .id]
+}
+
+extension Settings {
+    /// The settings for a command with these formats for programs.
+    ///
+    /// A format of the environment or of a file is a preference: a command that does not have it prints its text.
+    ///
+    /// - Throws: `.usage` for a format of the command line that the command does not have.
+    package func fitted(to formats: Set<OutputFormat>) throws(CLIError) -> Settings {
+        let format = output.content
+        guard !format.isText, !formats.contains(format) else { return self }
+        if case .flag = output.origin {
+            let known = OutputFormat.allCases.filter { $0.isText || formats.contains($0) }.map(\.rawValue)
+            let names = known.dropLast().joined(separator: ", ") + " and " + (known.last ?? "")
+            throw .usage(
+                "this command does not print \(format.rawValue); it has \(names)",
+                fix: "-o \(formats.contains(.json) || formats.isEmpty ? known[formats.isEmpty ? 0 : 2] : "jsonl")"
+            )
+        }
+        var settings = self
+        settings.output = Value(content: .table, origin: .builtIn)
+        return settings
+    }
 }

@@ -1,4 +1,5 @@
 import Selectors
+import TerminalText
 
 /// Rewrites command lines into a form that the argument parser supports.
 ///
@@ -38,6 +39,7 @@ package struct CommandLineRewriter: Sendable {
     package func rewrite(_ arguments: [String]) throws(CLIError) -> [String] {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let words = try moveOptionsBehindVerb(Array(arguments[..<end]))
+        try Self.checkOptionalValues(words)
         let head = words.flatMap(Self.splitOptionalValue).map(Self.markNegation)
         guard Self.programVerbs.contains(where: { words.starts(with: $0) }) else { return head + arguments[end...] }
         return head + arguments[end...].dropFirst().map { "\(Self.programOption)=:\($0)" }
@@ -69,6 +71,22 @@ package struct CommandLineRewriter: Sendable {
 
     private static func isForParser(_ word: String) -> Bool {
         ["-h", "--help", "--version", "--help-hidden"].contains(word) || word.hasPrefix("--generate-completion-script")
+    }
+
+    /// Refuses a value of such a flag that is a word of its own: it would be taken for an argument.
+    private static func checkOptionalValues(_ words: [String]) throws(CLIError) {
+        for (flag, value) in zip(words, words.dropFirst()) where optionalValues[flag] != nil {
+            let isValue = flag == "--burst" ? value == "all" || value == "ready" : isDuration(value)
+            guard isValue else { continue }
+            throw .usage(
+                "\(flag) takes its value behind a =, not as a word of its own: \"\(value)\"",
+                fix: "\(flag)=\(value)"
+            )
+        }
+    }
+
+    private static func isDuration(_ word: String) -> Bool {
+        word.first?.isNumber == true && word.last?.isLetter == true && (try? DurationText.parse(word)) != nil
     }
 
     private static func splitOptionalValue(_ word: String) -> [String] {

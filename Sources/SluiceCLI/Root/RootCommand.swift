@@ -11,6 +11,9 @@ package struct RootCommand: Verb {
     /// The commands of the running program besides those of every program, which `SluiceMain.run(adding:)` sets.
     @TaskLocal package static var added: [any Verb.Type] = []
 
+    package static let formats: Set<OutputFormat> = .textOnly
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: Program.name,

@@ -5,6 +5,9 @@ import Sluice
 import TerminalText
 
 package struct ScheduleAddVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "add",
@@ -159,12 +162,14 @@ package struct ScheduleAddVerb: Verb {
             SchedulePreview(definition, count: 5, now: invocation.now).print(invocation)
             return .done
         }
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: "\(replace ? "replace" : "add") schedule \(id)")
         let client = try await invocation.connectReadingClock()
         let (schedule, outcome) = try await store(definition, client)
         let console = invocation.console
         if invocation.format.isJSON {
             console.print(ScheduleJSON.object(schedule), invocation.format)
+        } else if invocation.format == .id {
+            console.print(id)
         } else {
             console.print(["\(id): " + ScheduleText.sentence(schedule, now: invocation.now)])
         }

@@ -6,6 +6,9 @@ import SluiceMonitor
 import TerminalText
 
 package struct ScheduleListVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "ls",
@@ -62,6 +65,9 @@ package struct ScheduleListVerb: Verb {
 }
 
 package struct ScheduleShowVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
@@ -85,6 +91,8 @@ package struct ScheduleShowVerb: Verb {
         for schedule in try await targets.find(client) {
             if invocation.format.isJSON {
                 console.print(ScheduleJSON.object(schedule), invocation.format)
+            } else if invocation.format == .id {
+                console.print(schedule.id)
             } else {
                 let snapshot = try await client.broker.snapshot(queue: schedule.queue, executingRows: 0)
                 console.print(lines(schedule, snapshot, invocation).map { SafeText.line($0) })
@@ -126,6 +134,9 @@ package struct ScheduleShowVerb: Verb {
 }
 
 package struct ScheduleRemoveVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rm",
@@ -144,7 +155,7 @@ package struct ScheduleRemoveVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await ScheduleChanges(targets, invocation).run("removed", "was removed by another client") {
+        try await ScheduleChanges(targets, invocation).run("remove", "removed", "was removed by another client") {
             client,
             schedule in
             try await client.schedules.remove(schedule.id, queue: schedule.queue)
@@ -153,6 +164,9 @@ package struct ScheduleRemoveVerb: Verb {
 }
 
 package struct SchedulePauseVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "pause",
@@ -170,13 +184,16 @@ package struct SchedulePauseVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await ScheduleChanges(targets, invocation).run("paused", "is paused already") { client, schedule in
+        try await ScheduleChanges(targets, invocation).run("pause", "paused", "is paused already") { client, schedule in
             try await client.schedules.pause(schedule.id, queue: schedule.queue)
         }
     }
 }
 
 package struct ScheduleResumeVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "resume",
@@ -194,13 +211,16 @@ package struct ScheduleResumeVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try await ScheduleChanges(targets, invocation).run("resumed", "is not paused") { client, schedule in
+        try await ScheduleChanges(targets, invocation).run("resume", "resumed", "is not paused") { client, schedule in
             try await client.schedules.resume(schedule.id, queue: schedule.queue)
         }
     }
 }
 
 package struct ScheduleRunVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.adds
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "run",
@@ -219,7 +239,7 @@ package struct ScheduleRunVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: nil)
         let client = try await invocation.connectReadingClock()
         for schedule in try await targets.find(client) {
             let reference = try await client.schedules.runNow(schedule.id, queue: schedule.queue)
@@ -251,14 +271,17 @@ struct ScheduleChanges {
     }
 
     /// - Parameters:
+    ///   - verb: what is done.
     ///   - participle: what a changed one is.
     ///   - already: why another one is not.
     func run(
+        _ verb: String,
         _ participle: String,
         _ already: String,
         _ change: (SluiceClient, Schedule) async throws -> Bool
     ) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        let many = targets.ids.count == 1 ? "schedule \(targets.ids[0])" : "\(targets.ids.count) schedules"
+        try invocation.beginChange(asking: "\(verb) \(many)")
         let client = try await invocation.connectReadingClock()
         var outcomes: [(schedule: Schedule, isChanged: Bool)] = []
         for schedule in try await targets.find(client) {
@@ -270,6 +293,8 @@ struct ScheduleChanges {
                 ["id": .string(schedule.id), "queue": .string(schedule.queue), "changed": .bool(isChanged)]
             }
             console.print(["v": 1, "schedules": .array(objects)], invocation.format)
+        } else if invocation.format == .id {
+            console.print(outcomes.filter(\.isChanged).map(\.schedule.id))
         } else {
             console.print(outcomes.map { "\($0.schedule.id) " + ($0.isChanged ? participle : already) })
         }
@@ -278,6 +303,9 @@ struct ScheduleChanges {
 }
 
 package struct SchedulePreviewVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "preview",

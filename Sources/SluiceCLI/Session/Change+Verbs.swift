@@ -16,6 +16,9 @@ package protocol ChangeVerb: Verb {
 }
 
 extension ChangeVerb {
+    package static var formats: Set<OutputFormat> { .all }
+    package static var effect: VerbEffect { .changes }
+
     package func check() throws { try selection.check() }
 
     package func expanded(_ references: [IDReference], _ client: SluiceClient) async throws -> [IDReference] {
@@ -40,7 +43,7 @@ extension Change {
         expand: ([IDReference], SluiceClient) async throws -> [IDReference],
         apply: @escaping @Sendable (SluiceClient, [OperationID], String) async throws -> [ChangeResult]
     ) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: nil)
         let references = try selection.targets.references()
         guard selection.isQuery || !references.isEmpty else {
             throw CLIError.usage("no ids; nothing was \(kind.participle)", fix: "\(Program.name) \(kind.verb) ID")

@@ -45,11 +45,8 @@ extension Change {
             ).print(invocation)
             return .done
         }
-        if invocation.settings.confirmsAlways.content {
-            let place = invocation.settings.profile.map { "of profile \($0)" } ?? "in namespace \(client.namespace)"
-            let many = references.count == 1 ? references[0].shown : "\(references.count) operations"
-            try invocation.confirm("\(verb) \(many) \(place)?", count: references.count, isConfirmed: consent.yes)
-        }
+        let many = references.count == 1 ? references[0].shown : "\(references.count) operations"
+        try invocation.confirmIfAlways("\(verb) \(many)", count: references.count)
         let begun = ContinuousClock.now
         let findings = try await Locator(client).find(references)
         let interruption = Interruption()
@@ -113,11 +110,11 @@ extension Change {
             ).print(invocation)
             return .done
         }
-        if !consent.yes {
+        if !invocation.options.assumesYes {
             let count = try await preview(walk).result.found
             if count > 0 {
                 let many = "\(QuantityText.grouped(count)) operations"
-                try invocation.confirm("\(verb) \(many)?", count: count, isConfirmed: false)
+                try invocation.confirm("\(verb) \(many)?", count: count)
             }
         }
         guard let prepare else { return try await run(walk) }

@@ -9,7 +9,7 @@ package struct Invocation: Sendable {
     package let arguments: [String]
     package let console: Console
     package let settings: Settings
-    package let options: Shown
+    package var options: Shown
     /// Connects to Redis. Only called by commands that need it.
     package let connector: @Sendable (Invocation) async throws -> SluiceClient
     /// Adds the program's own operations to a worker's registry.
@@ -21,6 +21,8 @@ package struct Invocation: Sendable {
     package struct Shown: Sendable {
         package var showsHeader: Bool
         package var verbose: Bool
+        /// Whether `-y` was given.
+        package var assumesYes: Bool
     }
 
     package var format: OutputFormat { settings.output.content }
@@ -61,6 +63,13 @@ package struct Invocation: Sendable {
         )
     }
 
+    /// The same for a part of a command that was confirmed as a whole.
+    package var confirmed: Invocation {
+        var confirmed = self
+        confirmed.options.assumesYes = true
+        return confirmed
+    }
+
     /// The same with further operations for workers.
     package func adding(_ operations: @escaping @Sendable (inout OperationRegistry) -> Void) -> Invocation {
         Invocation(
@@ -77,9 +86,19 @@ package struct Invocation: Sendable {
         )
     }
 
-    /// Refuses under `--read-only`. Otherwise what follows changes something, and output that fails does not stop it.
-    package func requireWritable() throws(CLIError) {
-        guard settings.readOnly.content else { return console.beginHandingOver() }
+    /// Begins a change: output that fails from here on does not stop it.
+    ///
+    /// - Parameter question: the change, to ask about it if the settings want each change confirmed (`pause queue mail`); nil = the command only adds
+    ///   something, only shows what it would do, or asks itself.
+    /// - Throws: `.refused` under `--read-only`, or if it is not confirmed.
+    package func beginChange(asking question: String?) throws(CLIError) {
+        try requireWritable()
+        if let question { try confirmIfAlways(question, count: 1) }
+        console.beginHandingOver()
+    }
+
+    private func requireWritable() throws(CLIError) {
+        guard settings.readOnly.content else { return }
         throw CLIError(
             .refused,
             "this command changes data, and read-only mode is on: nothing was changed",
@@ -103,10 +122,9 @@ extension Invocation {
     /// - Parameters:
     ///   - question: what is about to happen.
     ///   - count: how many operations will change.
-    ///   - isConfirmed: whether `-y` was given.
     /// - Throws: `.refused` if the answer is no, or if there is no terminal to ask on; with the command that confirms.
-    package func confirm(_ question: String, count: Int, isConfirmed: Bool) throws(CLIError) {
-        guard !isConfirmed else { return }
+    package func confirm(_ question: String, count: Int) throws(CLIError) {
+        guard !options.assumesYes else { return }
         let fix = Program.command(arguments, adding: "-y")
         guard console.isInputTerminal, !settings.noInput.content else {
             throw CLIError(.refused, "not confirmed: \(question)", notes: ["nothing was changed"], fix: fix)
@@ -117,5 +135,14 @@ extension Invocation {
         guard typed ? answer == String(count) : ["y", "yes"].contains(answer) else {
             throw CLIError(.refused, "not confirmed; nothing was changed", fix: fix)
         }
+    }
+
+    /// Asks for confirmation of a change of what is named, which needs it only if the settings want each change confirmed.
+    ///
+    /// - Parameter change: without the question mark: `pause queue mail`.
+    package func confirmIfAlways(_ change: String, count: Int) throws(CLIError) {
+        guard settings.confirmsAlways.content else { return }
+        let place = settings.profile.map { "of profile \($0)" } ?? "in namespace \(settings.namespace.content)"
+        try confirm("\(change) \(place)?", count: count)
     }
 }

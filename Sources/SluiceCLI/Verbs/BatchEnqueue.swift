@@ -22,6 +22,7 @@ struct BatchEnqueue: Sendable {
         }
         if let seal = invocation.seal { try check(requests, errors) { try $0.check(sealedBy: seal) } }
         guard !verb.dryRun else {
+            try await DryEnqueue(invocation).check(requests, errors)
             console.note("\(requests.count) operations are well-formed; nothing was sent (--dry-run)")
             return .done
         }
@@ -34,7 +35,7 @@ struct BatchEnqueue: Sendable {
         let started = ContinuousClock.now
         let handedOver = try await send(requests, client)
         summarize(handedOver, queues, time: ContinuousClock.now - started)
-        await warn(requests, client)
+        await warn(requests, hasNew: handedOver.created > 0, client)
         return verb.wait ? try await wait(for: handedOver.awaited, client) : .done
     }
 
@@ -91,6 +92,14 @@ struct BatchEnqueue: Sendable {
         var awaited: [Location] = []
         /// What is printed of each line.
         var output: [(line: Int, text: String)] = []
+
+        /// `, 1 existed already`
+        var existedText: String { count == created ? "" : ", \(count - created) existed already" }
+
+        /// `2 operations are enqueued, 1 existed already`
+        var text: String {
+            "\(created) \(created == 1 ? "operation is" : "operations are") enqueued\(existedText)"
+        }
     }
 
     private func send(_ requests: [EnqueueRequest], _ client: SluiceClient) async throws -> HandedOver {
@@ -101,9 +110,11 @@ struct BatchEnqueue: Sendable {
         for window in try windows(requests) {
             defer { if isInOrder { printOutput(&done) } }
             do { try await sendWindow(window, client, &done) } catch {
-                throw interrupted(error, sent: done.count, window: window.count, of: requests.count)
+                throw interrupted(error, done, window: window.count, of: requests.count)
             }
-            invocation.console.account("\(done.count) of \(requests.count) operations are enqueued")
+            invocation.console.account(
+                "\(done.created) of \(requests.count) operations are enqueued\(done.existedText)"
+            )
             showProgress(done.count, of: requests.count)
         }
         return done
@@ -176,10 +187,10 @@ struct BatchEnqueue: Sendable {
         if !output.isEmpty { invocation.console.print(output) }
     }
 
-    private func interrupted(_ error: any Error, sent: Int, window: Int, of count: Int) -> CLIError {
+    private func interrupted(_ error: any Error, _ done: HandedOver, window: Int, of count: Int) -> CLIError {
         var report = ErrorTranslation.report(error, settings: invocation.settings)
         report.notes += [
-            "\(sent) \(sent == 1 ? "operation is" : "operations are") enqueued; of the next \(window) some may be; the others of all \(count) are not",
+            "\(done.text); of the next \(window) more may be; the others of all \(count) are not",
             "with an \"id\" in each line the whole batch can be sent again: operations that exist stay unchanged",
         ]
         return report
@@ -238,7 +249,7 @@ extension BatchEnqueue {
         ]
     }
 
-    private func warn(_ requests: [EnqueueRequest], _ client: SluiceClient) async {
+    private func warn(_ requests: [EnqueueRequest], hasNew: Bool, _ client: SluiceClient) async {
         let hopeless = requests.filter(\.neverStarts)
         if let first = hopeless.first {
             let many = hopeless.count == 1 ? "it expires" : "\(hopeless.count) operations expire"
@@ -252,6 +263,7 @@ extension BatchEnqueue {
                     + "which are sent with each claim; store them elsewhere and pass their address"
             )
         }
+        guard hasNew else { return }
         let kinds = kinds(of: requests, atMost: 10_000) { $0.queue == $1.queue && $0.name == $1.name }
         var seen: Set<[String]> = []
         for request in kinds where seen.count < 100 { seen.insert([request.queue, request.name]) }

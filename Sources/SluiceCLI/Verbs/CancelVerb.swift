@@ -4,6 +4,9 @@ import Sluice
 import TerminalText
 
 package struct CancelVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "cancel",
@@ -80,7 +83,7 @@ package struct CancelVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: nil)
         let references = try selection.targets.references()
         if references.isEmpty, !selection.isQuery, !all, queue == nil || !selection.targets.ids.isEmpty {
             throw CLIError.usage("no ids on stdin; nothing was cancelled", fix: "\(Program.name) list -o id")

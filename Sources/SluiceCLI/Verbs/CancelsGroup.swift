@@ -56,6 +56,9 @@ private struct PlacedCancel: Sendable {
 }
 
 package struct CancelsListVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "ls",
@@ -112,6 +115,9 @@ package struct CancelsListVerb: Verb {
 }
 
 package struct CancelsRemoveVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rm",
@@ -149,7 +155,8 @@ package struct CancelsRemoveVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        let many = all ? "all standing cancels" : "standing cancel \(ids.joined(separator: ", "))"
+        try invocation.beginChange(asking: "remove \(many)")
         let client = try await invocation.connectReadingClock()
         let known = try await client.queues()
         var removed: [String] = []

@@ -4,6 +4,9 @@ import RedisClient
 import TerminalText
 
 package struct CompletionsVerb: Verb {
+    package static let formats: Set<OutputFormat> = .textOnly
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "completions",
@@ -34,6 +37,9 @@ package struct CompletionsVerb: Verb {
 
 /// Called by the scripts of `completions`.
 package struct CompleteVerb: Verb {
+    package static let formats: Set<OutputFormat> = .textOnly
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "complete",

@@ -5,6 +5,9 @@ import RedisBroker
 extension RedisRole: ExpressibleByArgument {}
 
 package struct ConfigACLVerb: Verb {
+    package static let formats: Set<OutputFormat> = .json
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "acl",

@@ -23,6 +23,9 @@ package struct ConfigGroup: ParsableCommand {
 }
 
 package struct ConfigShowVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndCSV
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",

@@ -5,6 +5,9 @@ import Operations
 import TerminalText
 
 package struct ConfigKeysVerb: Verb {
+    package static let formats: Set<OutputFormat> = .textOnly
+    package static let effect = VerbEffect.adds
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "keys",

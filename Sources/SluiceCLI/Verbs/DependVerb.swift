@@ -4,6 +4,9 @@ import Sluice
 import SluiceMonitor
 
 package struct DependVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "depend",
@@ -69,7 +72,7 @@ package struct DependVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: "change what \(id) waits for")
         let client = try await invocation.connect()
         let detail = try await Locator(client).details([try IDReference(parsing: id)])[0]
         guard detail.links.group == nil else {
@@ -92,6 +95,8 @@ package struct DependVerb: Verb {
                 OperationJSON.object(try await reference.detail(), invocation.view),
                 invocation.format
             )
+        } else if invocation.format == .id {
+            invocation.console.print(detail.id.description)
         } else {
             invocation.console.print("\(detail.id) is \(state.rawValue)")
         }

@@ -6,6 +6,9 @@ import SluiceMonitor
 import TerminalText
 
 package struct DoctorVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "doctor",
@@ -34,7 +37,7 @@ package struct DoctorVerb: Verb {
     package init() {}
 
     package func validate() throws {
-        guard fix || !(consent.yes || consent.dryRun) else {
+        guard fix || !(global.yes || consent.dryRun) else {
             throw ValidationError("--yes and --dry-run are for --fix: without it, doctor changes nothing")
         }
     }
@@ -58,7 +61,7 @@ package struct DoctorVerb: Verb {
     }
 
     private func examine(_ invocation: Invocation) async throws -> ExitStatus {
-        if fix, !consent.dryRun { try invocation.requireWritable() }
+        if fix, !consent.dryRun { try invocation.beginChange(asking: nil) }
         let client = try await invocation.connect()
         guard let broker = client.broker as? any Doctor.Broker else {
             throw CLIError(.bug, "this broker does not support doctor")
@@ -82,12 +85,12 @@ package struct DoctorVerb: Verb {
 
     /// Shows what would be fixed, and asks.
     private func confirm(_ chart: Chart, _ invocation: Invocation) throws {
-        if !consent.yes {
+        if !invocation.options.assumesYes {
             DoctorReport.lines(of: chart, invocation.console.errors).forEach { invocation.console.note($0) }
         }
         let count = chart.fixable
         let findings = count == 1 ? "1 finding" : "\(QuantityText.grouped(count)) findings"
-        try invocation.confirm("fix \(findings)?", count: count, isConfirmed: consent.yes)
+        try invocation.confirm("fix \(findings)?", count: count)
     }
 
     private func report(_ doctor: Doctor, took: Duration, _ invocation: Invocation) {

@@ -4,6 +4,9 @@ import Sluice
 import TerminalText
 
 package struct EditVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "edit",
@@ -67,7 +70,7 @@ package struct EditVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: nil)
         let references = try targets.references()
         guard !query.isEmpty || !references.isEmpty else {
             throw CLIError.usage("no ids; nothing was edited", fix: "\(Program.name) edit ID")

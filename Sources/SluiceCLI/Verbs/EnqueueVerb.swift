@@ -5,6 +5,9 @@ import Sluice
 import TerminalText
 
 package struct EnqueueVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.adds
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "enqueue",
@@ -73,7 +76,10 @@ package struct EnqueueVerb: Verb {
     var follow = false
     @Flag(help: "Refuse (exit 5) if the queue was never used and no worker serves it.")
     var strict = false
-    @Flag(help: "Check everything, but enqueue nothing.")
+    @Flag(
+        help:
+            "Check everything, also arguments of built-in operations and whether a worker handles the name, but enqueue nothing."
+    )
     var dryRun = false
     @OptionGroup package var global: GlobalOptions
 
@@ -113,7 +119,7 @@ package struct EnqueueVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: nil)
         if let file = batch ?? surroundings.lines {
             return try await BatchEnqueue(verb: self, invocation: invocation).run(file)
         }
@@ -121,7 +127,7 @@ package struct EnqueueVerb: Verb {
         try request.check(sealedBy: invocation.seal)
         let losesInput = isProgram && surroundings.input == nil
         let hasWarned = losesInput && UnreadInput.warn(invocation.console)
-        guard !dryRun else { return dry(request, invocation) }
+        guard !dryRun else { return try await dry(request, invocation) }
         let client = try await invocation.connect()
         var requests = [request]
         try await GroupLookup(client: client).complete(&requests)
@@ -192,7 +198,8 @@ package struct EnqueueVerb: Verb {
         }
     }
 
-    private func dry(_ request: EnqueueRequest, _ invocation: Invocation) -> ExitStatus {
+    private func dry(_ request: EnqueueRequest, _ invocation: Invocation) async throws -> ExitStatus {
+        try await DryEnqueue(invocation).check(request)
         invocation.console.note(
             "would enqueue \(request.name) into \(request.queue); nothing was sent (--dry-run)"
         )

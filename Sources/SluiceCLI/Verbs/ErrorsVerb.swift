@@ -6,6 +6,9 @@ import SluiceMonitor
 import TerminalText
 
 package struct ErrorsVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "errors",

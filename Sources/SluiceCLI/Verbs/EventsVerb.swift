@@ -5,6 +5,9 @@ import Sluice
 import TerminalText
 
 package struct EventsVerb: Verb {
+    package static let formats: Set<OutputFormat> = .lines
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "events",
@@ -44,12 +47,6 @@ package struct EventsVerb: Verb {
     package init() {}
 
     package func check() throws {
-        guard global.output != .json else {
-            throw CLIError.usage(
-                "events are printed one by one, so they are no JSON array",
-                fix: "\(Program.name) events -o jsonl"
-            )
-        }
         try TimeLimit.check(since, "--since")
         guard since != nil || !noFollow else {
             throw CLIError.usage("--no-follow needs --since", fix: "\(Program.name) events --since 5m --no-follow")
@@ -83,7 +80,8 @@ package struct EventsVerb: Verb {
             switch item {
             case .batch(let batch, let time):
                 guard let part = filter.part(of: batch) else { return }
-                console.print(rows.lines(part, await records.read(part), at: time))
+                let details = await records.read(part)
+                console.print(rows.lines(part, details, changed: batch.changedOperation, at: time))
             case .unkept(let queue, let numbers, let time):
                 if filter.isWhole { console.print(rows.lines(unkept: numbers, queue: queue, at: time)) }
             }

@@ -4,6 +4,9 @@ import Sluice
 import TerminalText
 
 package struct ExplainVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "explain",

@@ -6,6 +6,9 @@ import SluiceMonitor
 import TerminalText
 
 package struct ListVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "list",
@@ -31,7 +34,7 @@ package struct ListVerb: Verb {
                   worker                    a worker's name, its id or the end of its id
                   id                        an id, the text of --id, or QUEUE/ID, which are looked up at once; the last 6 or more
                                             characters of an id, or its beginning: 'id:01J9*'
-                  args.PATH                 a value in the arguments: args.user.id:42, 'args.to:*@example.com'
+                  args.PATH                 a value in the arguments: args.user.id:42, 'args.to:*@example.com', 'args.n:>=41', 'args."a.b":x'
                   error                     text in the last error
                   text                      text in name, tags, arguments, last error or progress; also a word without a field
 

@@ -3,6 +3,9 @@ import Operations
 import Sluice
 
 package struct LogsVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndCSV
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "logs",
@@ -31,6 +34,8 @@ package struct LogsVerb: Verb {
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
+
+    package var formats: Set<OutputFormat> { follow ? [.jsonl] : Self.formats }
 
     package func check() throws {
         guard lines.map({ $0 >= 0 }) ?? true else { throw CLIError.usage("-n is negative", fix: "-n 100") }

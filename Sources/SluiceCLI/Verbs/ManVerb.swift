@@ -3,6 +3,9 @@ import Foundation
 import Operations
 
 package struct ManVerb: Verb {
+    package static let formats: Set<OutputFormat> = .textOnly
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "man",

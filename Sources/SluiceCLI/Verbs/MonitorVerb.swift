@@ -5,6 +5,9 @@ import SluiceMonitor
 import TerminalText
 
 package struct MonitorVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "monitor",
@@ -34,6 +37,8 @@ package struct MonitorVerb: Verb {
     private static let executingRows = 200
 
     package init() {}
+
+    package var formats: Set<OutputFormat> { untilIdle ? .json : Self.formats }
 
     package func check() throws {
         guard (.milliseconds(250) ... .seconds(60)).contains(interval) else {

@@ -27,7 +27,7 @@ struct QueueCancel: Sendable {
         }
         let queues = queues ?? known
         if consent.dryRun { return try await dryRun(queues) }
-        try await confirm(queues, isConfirmed: consent.yes)
+        try await confirm(queues)
         let started = ContinuousClock.now
         let deadline = waitLimit.map { started + $0 }
         let cancelled = try await withThrowingTaskGroup { group in
@@ -41,8 +41,8 @@ struct QueueCancel: Sendable {
         )
     }
 
-    private func confirm(_ queues: [String], isConfirmed: Bool) async throws {
-        guard !isConfirmed else { return }
+    private func confirm(_ queues: [String]) async throws {
+        guard !invocation.options.assumesYes else { return }
         var waiting = 0
         var executing = 0
         for queue in queues {
@@ -53,8 +53,7 @@ struct QueueCancel: Sendable {
         let place = queues.count == 1 ? "queue \(queues[0])" : "\(queues.count) queues"
         try invocation.confirm(
             "cancel \(waiting) waiting and \(executing) executing operations of \(place)?",
-            count: waiting + executing,
-            isConfirmed: false
+            count: waiting + executing
         )
     }
 
@@ -155,7 +154,7 @@ extension QueueCancel {
         let left = waited ? cancelled.reduce(0) { $0 + $1.left } : 0
         switch invocation.format {
         case .json, .jsonl: console.print(json(cancelled, left: left, waited: waited), invocation.format)
-        case .id: break
+        case .id: console.print(cancelled.map(\.queue))
         case .csv: console.print(table(cancelled, waited: waited), .csv, showsHeader: invocation.options.showsHeader)
         case .table, .wide: console.print(lines(cancelled, time: time, waited: waited))
         }

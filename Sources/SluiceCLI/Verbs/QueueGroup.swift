@@ -30,6 +30,9 @@ package struct QueueGroup: ParsableCommand {
 }
 
 package struct QueueListVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "ls",
@@ -74,6 +77,9 @@ package struct QueueListVerb: Verb {
 }
 
 package struct QueueShowVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
@@ -98,6 +104,10 @@ package struct QueueShowVerb: Verb {
         let console = invocation.console
         if invocation.format.isJSON {
             console.print(QueueJSON.object(snapshot), invocation.format)
+            return .done
+        }
+        guard invocation.format.isText else {
+            StatsVerb.printRows(of: [snapshot], invocation)
             return .done
         }
         let lines = SnapshotText.lines(
@@ -125,6 +135,9 @@ package struct QueueShowVerb: Verb {
 }
 
 package struct QueuePauseVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "pause",
@@ -153,6 +166,9 @@ package struct QueuePauseVerb: Verb {
 }
 
 package struct QueueResumeVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "resume",
@@ -182,8 +198,9 @@ private struct QueueSwitch: Sendable {
     let reason: String
 
     func run(_ queues: [String], _ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
         for queue in queues { try NameRule.check(queue, role: "queue") }
+        let many = queues.count == 1 ? "queue \(queues[0])" : "\(queues.count) queues"
+        try invocation.beginChange(asking: "\(paused ? "pause" : "resume") \(many)")
         let client = try await invocation.connect()
         for queue in queues { try await client.knownQueue(queue) }
         for queue in queues {
@@ -195,6 +212,8 @@ private struct QueueSwitch: Sendable {
             let snapshot = try await client.broker.snapshot(queue: queue, executingRows: 0)
             if invocation.format.isJSON {
                 invocation.console.print(QueueJSON.object(snapshot), invocation.format)
+            } else if invocation.format == .id {
+                invocation.console.print(queue)
             } else {
                 invocation.console.print(line(queue))
             }

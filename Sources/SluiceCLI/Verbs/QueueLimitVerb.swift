@@ -6,6 +6,9 @@ import SluiceMonitor
 import TerminalText
 
 package struct QueueLimitVerb: Verb {
+    package static let formats: Set<OutputFormat> = .jsonAndIDs
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "limit",
@@ -48,7 +51,7 @@ package struct QueueLimitVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         try NameRule.check(queue, role: "queue")
         let limits = try TypedLimits(limits).limits
-        if !limits.isEmpty { try invocation.requireWritable() }
+        if !limits.isEmpty { try invocation.beginChange(asking: "set limits of queue \(queue)") }
         let client = try await invocation.connect()
         if limits.isEmpty {
             try await client.knownQueue(queue)
@@ -61,6 +64,8 @@ package struct QueueLimitVerb: Verb {
         let console = invocation.console
         if invocation.format.isJSON {
             console.print(QueueJSON.object(snapshot), invocation.format)
+        } else if invocation.format == .id {
+            console.print(queue)
         } else {
             console.print(["\(queue): \(LimitText.line(snapshot, time: invocation.settings.time.content))"])
         }
@@ -70,7 +75,7 @@ package struct QueueLimitVerb: Verb {
     /// A limit may be set before the first operation comes, or to a misspelled queue.
     private func noteNew(_ known: [String], _ invocation: Invocation) {
         let near = Suggestion.nearest(to: queue, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
-        invocation.console.note("queue \(queue) has never been used\(near)")
+        invocation.console.note("queue \(queue) is new: it has never been used\(near)")
     }
 }
 

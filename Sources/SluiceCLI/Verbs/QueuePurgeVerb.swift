@@ -4,6 +4,9 @@ import Sluice
 import TerminalText
 
 package struct QueuePurgeVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "purge",
@@ -27,7 +30,7 @@ package struct QueuePurgeVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: nil)
         for queue in queues { try NameRule.check(queue, role: "queue") }
         let client = try await invocation.connect()
         var waiting: [String: Int] = [:]
@@ -44,8 +47,7 @@ package struct QueuePurgeVerb: Verb {
         let place = queues.count == 1 ? "queue \(queues[0])" : "\(queues.count) queues"
         try invocation.confirm(
             "remove \(QuantityText.grouped(Int64(all))) waiting operations of \(place) for good?",
-            count: all,
-            isConfirmed: consent.yes
+            count: all
         )
         let interruption = Interruption()
         var removed: [(queue: String, count: Int)] = []
@@ -86,7 +88,7 @@ package struct QueuePurgeVerb: Verb {
     private func report(_ removed: [(queue: String, count: Int)], _ invocation: Invocation) {
         let console = invocation.console
         switch invocation.format {
-        case .id: break
+        case .id: console.print(removed.map(\.queue))
         case .json, .jsonl:
             let queues = removed.map { ["name": .string($0.queue), "removed": .number($0.count)] as JSONValue }
             console.print(["v": 1, "queues": .array(queues)], invocation.format)

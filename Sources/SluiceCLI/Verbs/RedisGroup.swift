@@ -28,6 +28,9 @@ package struct RedisGroup: ParsableCommand {
 }
 
 package struct RedisStatusVerb: Verb {
+    package static let formats: Set<OutputFormat> = .json
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "status",
@@ -53,6 +56,9 @@ package struct RedisStatusVerb: Verb {
 }
 
 package struct RedisStartVerb: Verb {
+    package static let formats: Set<OutputFormat> = .json
+    package static let effect = VerbEffect.adds
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "start",
@@ -76,6 +82,9 @@ package struct RedisStartVerb: Verb {
 }
 
 package struct RedisStopVerb: Verb {
+    package static let formats: Set<OutputFormat> = .json
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "stop",
@@ -83,6 +92,8 @@ package struct RedisStopVerb: Verb {
             discussion: """
                 EXAMPLES
                   \(Program.name) redis stop
+
+                If others are connected, such as workers, stop says how many and asks. Without a terminal it then needs -y.
                 """
         )
     }
@@ -92,8 +103,10 @@ package struct RedisStopVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
         let server = EmbeddedRedis()
+        let users = try await EmbeddedUsers(server, invocation)
+        try invocation.beginChange(asking: users.isEmpty ? "stop the embedded Redis" : nil)
+        if !users.isEmpty { try invocation.confirm("stop the embedded Redis, \(users.text)?", count: 1) }
         let stopped = try server.stop()
         if invocation.format.isJSON {
             EmbeddedReport.print(nil, server, invocation)
@@ -105,6 +118,9 @@ package struct RedisStopVerb: Verb {
 }
 
 package struct RedisScriptVerb: Verb {
+    package static let formats: Set<OutputFormat> = .textOnly
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "script",

@@ -3,6 +3,9 @@ import Operations
 import Sluice
 
 package struct RerunVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.changes
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rerun",
@@ -47,7 +50,7 @@ package struct RerunVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: nil)
         let selection = named
         let references = try selection.targets.references()
         guard selection.isQuery || !references.isEmpty else {

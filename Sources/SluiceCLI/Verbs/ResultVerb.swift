@@ -4,6 +4,9 @@ import Sluice
 import SluiceMonitor
 
 package struct ResultVerb: Verb {
+    package static let formats: Set<OutputFormat> = .json
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "result",

@@ -5,6 +5,9 @@ import SluiceMonitor
 import TerminalText
 
 package struct ShowVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",

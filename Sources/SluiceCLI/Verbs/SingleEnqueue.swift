@@ -11,7 +11,7 @@ struct SingleEnqueue: Sendable {
 
     func finish(_ reference: OperationReference, _ request: EnqueueRequest) async throws -> ExitStatus {
         let name = request.name
-        if !reference.isNew { await noteExisting(reference, request) }
+        let existing = reference.isNew ? nil : await noteExisting(reference, request)
         if request.neverStarts {
             invocation.console.warn("it expires before it is due: it never starts")
         }
@@ -24,19 +24,23 @@ struct SingleEnqueue: Sendable {
                 "\(QuantityText.bytes(bytes)) of arguments are sent with each claim; store them elsewhere and pass their address"
             )
         }
-        let check = QueueCheck(client, done: reference.isNew ? "enqueued" : "it is there")
-        await check.warn([(request.queue, name)], console: invocation.console)
+        if reference.isNew || existing?.isWaiting == true {
+            let check = QueueCheck(client, done: reference.isNew ? "enqueued" : "it waits")
+            await check.warn([(request.queue, name)], console: invocation.console)
+        }
         invocation.console.endHandingOver()
         guard waits else { return .done }
         return try await wait(reference)
     }
 
-    private func noteExisting(_ reference: OperationReference, _ request: EnqueueRequest) async {
-        guard reference.id == request.operation.id else {
-            return invocation.console.note("\(reference.id) has the unique key; nothing was enqueued")
-        }
+    /// - Returns: the state of the operation that is there; nil = not known.
+    private func noteExisting(_ reference: OperationReference, _ request: EnqueueRequest) async -> OperationState? {
         let details = try? await client.broker.details([reference.id], queue: reference.queue)
         let state = (details?.first ?? nil)?.state
+        guard reference.id == request.operation.id else {
+            invocation.console.note("\(reference.id) has the unique key; nothing was enqueued")
+            return state
+        }
         // An enqueue does not run an ended operation again.
         let way = state.flatMap { state in
             switch state {
@@ -47,6 +51,7 @@ struct SingleEnqueue: Sendable {
         }
         let stands = state.map { ", \($0.rawValue)" } ?? ""
         invocation.console.note("\(reference.id) exists already\(stands); nothing was changed\(way ?? "")")
+        return state
     }
 
     /// Prints the id, except if stdout has the log (`--follow`), or the ended operation (JSON and `--wait`).

@@ -5,6 +5,9 @@ import SluiceMonitor
 import TerminalText
 
 package struct StatVerb: Verb {
+    package static let formats: Set<OutputFormat> = .json
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "stat",

@@ -5,6 +5,9 @@ import SluiceMonitor
 import TerminalText
 
 package struct StatsVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "stats",
@@ -55,6 +58,13 @@ package struct StatsVerb: Verb {
         return .done
     }
 
+    /// Prints a row for each queue, as `queue ls` does: the only table of these that fits comma-separated values.
+    static func printRows(of queues: [QueueSnapshot], _ invocation: Invocation) {
+        let console = invocation.console
+        if invocation.format == .id { return console.print(queues.map(\.queue)) }
+        console.print(SnapshotText.queues(queues), invocation.format, showsHeader: invocation.options.showsHeader)
+    }
+
     /// Prints the stats object or tables, depending on the format. `monitor --once` uses it as well.
     static func print(_ snapshot: NamespaceSnapshot, of client: SluiceClient, _ invocation: Invocation) {
         let console = invocation.console
@@ -65,6 +75,7 @@ package struct StatsVerb: Verb {
         guard !invocation.format.isJSON else {
             return console.print(StatsJSON.object(snapshot, namespace: client.namespace), invocation.format)
         }
+        guard invocation.format.isText else { return printRows(of: snapshot.queues, invocation) }
         console.print(
             SnapshotText.lines(
                 snapshot,

@@ -24,6 +24,9 @@ package struct TopGroup: ParsableCommand {
 }
 
 package struct TopNamesVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "names",
@@ -141,6 +144,9 @@ private struct NameReport {
 }
 
 package struct TopQueuesVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "queues",

@@ -8,6 +8,10 @@ import TerminalText
 import WorkerRuntime
 
 package struct WorkerVerb: Verb {
+    /// A worker prints nothing but errors.
+    package static let formats: Set<OutputFormat> = .json
+    package static let effect = VerbEffect.adds
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "worker",
@@ -27,7 +31,8 @@ package struct WorkerVerb: Verb {
                 effect; under nohup SIGHUP is ignored.
 
                 QUEUES AND LIMITS
-                -q takes names, weights (mail:3,default), reserved slots (mail=8) or all queues ('*').
+                -q takes names, weights (mail:3,default), reserved slots (mail=8) or all queues ('*'; a new \
+                queue is served within 2 s).
                 --max-operations and --max-rss end the worker like the first SIGTERM, with exit 0 and the reason in the log. Start it again \
                 with your service manager.
                 --burst ends when no operation is ready, executing or due within 1 s; --burst=all also waits for scheduled and retrying ones.
@@ -155,7 +160,7 @@ package struct WorkerVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: nil)
         warnOfMissingVariables(invocation)
         let run = WorkerRun(
             invocation: invocation,

@@ -30,6 +30,9 @@ package struct WorkersGroup: ParsableCommand {
 }
 
 package struct WorkersListVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "ls",
@@ -129,6 +132,9 @@ extension Invocation {
 }
 
 package struct WorkersShowVerb: Verb {
+    package static let formats: Set<OutputFormat> = .all
+    package static let effect = VerbEffect.reads
+
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
@@ -186,6 +192,8 @@ package struct WorkersShowVerb: Verb {
         if invocation.format.isJSON { return console.print(WorkerJSON.object(worker, executing), invocation.format) }
         if invocation.format == .id { return console.print(worker.id) }
         console.print(SnapshotText.table([worker]), invocation.format, showsHeader: invocation.options.showsHeader)
+        // CSV has one table only.
+        if invocation.format == .csv { return }
         console.print(
             "id \(worker.id)  pid \(worker.info.map { "\($0.pid)" } ?? "-")  version \(SafeText.line(worker.info?.version ?? "-"))"
         )

@@ -10,7 +10,6 @@ package struct WorkerTargets: ParsableArguments {
     var workers: [String] = []
     @Option(help: "All workers of this host.") var host: String?
     @Flag(help: "All workers of the namespace.") var all = false
-    @Flag(name: [.short, .long], help: "Do not ask.") var yes = false
 
     package init() {}
 
@@ -31,6 +30,9 @@ package protocol SteeringVerb: Verb {
 }
 
 extension SteeringVerb {
+    package static var formats: Set<OutputFormat> { .jsonAndIDs }
+    package static var effect: VerbEffect { .changes }
+
     package func check() throws { try targets.check() }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
@@ -149,7 +151,7 @@ private struct WorkerSteering: Sendable {
     private var word: String { order.word }
 
     func run(_ targets: WorkerTargets, _ invocation: Invocation) async throws -> ExitStatus {
-        try invocation.requireWritable()
+        try invocation.beginChange(asking: nil)
         let client = try await invocation.connect()
         let snapshot = try await client.snapshot(executingRows: 0)
         invocation.console.warn(snapshot.absent)
@@ -158,16 +160,24 @@ private struct WorkerSteering: Sendable {
             let place = targets.host.map { "on host \(OperationsError.quoted($0))" } ?? "in this namespace"
             throw CLIError(.notFound, "there is no worker \(place)", fix: "\(Program.name) workers ls")
         }
-        if targets.all || targets.host != nil || workers.count > targets.workers.count {
-            try invocation.confirm(
-                "\(word) for \(workers.count) \(workers.count == 1 ? "worker" : "workers")?",
-                count: workers.count,
-                isConfirmed: targets.yes
-            )
-        }
+        try confirm(workers, targets, invocation)
         var statuses: [ExitStatus] = []
         for worker in workers { statuses.append(try await steer(worker, client, invocation)) }
         return .of(statuses)
+    }
+
+    private func confirm(
+        _ workers: [WorkerSummary],
+        _ targets: WorkerTargets,
+        _ invocation: Invocation
+    ) throws {
+        let count = workers.count
+        let change = "\(word) for \(count == 1 ? "worker \(workers[0].label)" : "\(count) workers")"
+        if targets.all || targets.host != nil || count > targets.workers.count {
+            try invocation.confirm("\(change)?", count: count)
+        } else {
+            try invocation.confirmIfAlways(change, count: count)
+        }
     }
 
     private func find(

@@ -1,6 +1,7 @@
 import BuiltinOperations
 import Foundation
 import Operations
+import RedisClient
 
 /// A program that runs the operations of a name: `--handler NAME=PROGRAM`.
 struct HandlerOption: Equatable {
@@ -30,7 +31,20 @@ struct HandlerOption: Equatable {
             throw .usage("--handler: \"\(parts[0])\" is a built-in operation", fix: "choose another name")
         }
         name = parts[0]
+        try Self.checkWords(parts[1], of: parts[0], path)
         program = try Self.locate(parts[1], path)
+    }
+
+    /// Refuses a program with arguments, unless a program has this name with blanks.
+    private static func checkWords(_ text: String, of name: String, _ path: String) throws(CLIError) {
+        guard let words = try? CommandWords.split(text), words.count > 1, (try? locate(text, path)) == nil,
+            (try? locate(words[0], path)) != nil
+        else { return }
+        throw .usage(
+            "--handler takes a program without arguments: \(OperationsError.quoted(text))",
+            fix:
+                "printf '#!/bin/sh\\nexec %s\\n' \(ShellWords.quoted(text)) >\(name).sh; chmod +x \(name).sh; … --handler \(name)=./\(name).sh"
+        )
     }
 
     private static func locate(_ program: String, _ path: String) throws(CLIError) -> String {

@@ -35,6 +35,26 @@ extension CommandLineTests {
             #expect(try await sluice("redis", "stop").code == 0)
         }
 
+        @Test("redis stop asks while a worker uses the server, and says what runs; -y stops it")
+        func used() async throws {
+            let folder = try makeTemporaryFolder()
+            let environment = ["SLUICE_STATE_DIR": folder, "SLUICE_REDIS_URL": "", "REDIS_URL": ""]
+            func sluice(_ arguments: String...) async throws -> Program.Outcome {
+                try await Program.run("sluice", arguments, environment: environment)
+            }
+            #expect(try await sluice("enqueue", "sleep", "seconds:=600", "--quiet").code == 0)
+            let worker = try Program("sluice", ["worker"], environment: environment)
+            try await eventually("it runs") { try await sluice("list", "state:executing", "-o", "id").output != "" }
+            let refused = try await sluice("redis", "stop")
+            #expect(refused.code == 5, "\(refused)")
+            #expect(refused.errors.contains("1 worker and 1 executing operation"), "\(refused.errors)")
+            #expect(try await sluice("redis", "status").code == 0)
+            #expect(try await sluice("redis", "stop", "-y").code == 0)
+            #expect(try await sluice("redis", "status").code == 3)
+            worker.send(SIGKILL)
+            _ = await worker.outcome()
+        }
+
         @Test("Without redis-server: 69, and how to get it")
         func missing() async throws {
             let folder = try makeTemporaryFolder()

@@ -18,7 +18,7 @@ struct BadInputTests {
     }
 
     static let cases = [
-        Case("enqueue", "noop", "--colour", saying: "--colour", "enqueue --help"),
+        Case("enqueue", "noop", "--colour", saying: "--colour", "enqueue noop --color"),
         Case("enqeue", "noop", saying: "enqeue", "enqueue"),
         Case("enqueue", "noop", "--args", "{\"a\":", saying: "--args", "JSON"),
         Case("enqueue", "noop", "a:={", saying: "a"),

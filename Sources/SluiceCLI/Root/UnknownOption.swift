@@ -1,0 +1,59 @@
+import BuiltinOperations
+import Operations
+import Selectors
+import TerminalText
+
+/// An option that a command does not have, as ArgumentParser reports it: what was probably meant, and what to write instead.
+struct UnknownOption {
+    private let option: String
+    /// The command line as the parser has read it: the words of the command first.
+    private let words: [String]
+    /// The command line as it was typed.
+    private let arguments: [String]
+    private let command: CommandTree
+    private let depth: Int
+
+    /// nil = the message is about something else.
+    init?(_ message: String, words: [String], typed arguments: [String]) {
+        guard let match = message.firstMatch(of: /Unknown option '(-[^']*)'/) else { return nil }
+        option = String(match.1)
+        (self.words, self.arguments) = (words, arguments)
+        var (command, depth) = (CommandTree(RootCommand.self), 0)
+        while depth < words.count, let next = command.command(words[depth]) { (command, depth) = (next, depth + 1) }
+        (self.command, self.depth) = (command, depth)
+    }
+
+    var error: CLIError {
+        let names = command.options.flatMap(\.names).filter { $0.hasPrefix("--") } + ["--help"]
+        let near = option.hasPrefix("--") ? Suggestion.nearest(to: option, among: names) : nil
+        let unknown = "unknown option \(OperationsError.quoted(option))"
+        if let near {
+            let fix = Program.command(arguments.map { replaced($0, near) })
+            return .usage("\(unknown); did you mean \"\(near)\"?", fix: fix)
+        }
+        if let program = withTerminator {
+            return .usage("\(unknown); a program and its options stand behind --", fix: Program.command(program))
+        }
+        return .usage(unknown, fix: Program.command(Array(words[..<depth]) + ["--help"]))
+    }
+
+    private func replaced(_ word: String, _ near: String) -> String {
+        if word == option { return near }
+        return word.hasPrefix(option + "=") ? near + word.dropFirst(option.count) : word
+    }
+
+    /// The command line with `--` before what is probably a program: the first word of `enqueue` if the option stands behind it.
+    private var withTerminator: [String]? {
+        guard words.first == "enqueue", !arguments.contains("--") else { return nil }
+        var index = depth
+        while index < words.count, words[index] != option {
+            let word = words[index]
+            guard word.hasPrefix("-") else {
+                let isProgram = !word.contains("=") && !BuiltinReference.all.contains { $0.name == word }
+                return !isProgram ? nil : Array(words[..<index]) + ["--"] + words[index...]
+            }
+            index += command.option(word)?.takesValue == true ? 2 : 1
+        }
+        return nil
+    }
+}

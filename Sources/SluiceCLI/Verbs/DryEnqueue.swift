@@ -1,0 +1,72 @@
+import BuiltinOperations
+import EmbeddedRedis
+import Operations
+import Selectors
+import Sluice
+import TerminalText
+
+/// What `enqueue --dry-run` checks besides the form: the arguments of built-in operations, and whether a worker handles the names.
+struct DryEnqueue: Sendable {
+    private let invocation: Invocation
+    /// The arguments of built-in operations that this program does not replace.
+    private let known: [String: [BuiltinReference.Argument]]
+
+    init(_ invocation: Invocation) {
+        self.invocation = invocation
+        var registry = OperationRegistry()
+        invocation.register(&registry)
+        let own = Set(registry.names)
+        known = BuiltinReference.all.reduce(into: [:]) { known, builtin in
+            if !own.contains(builtin.name) { known[builtin.name] = builtin.arguments }
+        }
+    }
+
+    /// - Throws: `.usage` for an argument that a built-in operation does not have, or needs.
+    func check(_ request: EnqueueRequest) async throws {
+        if let mistake = mistake(in: request) { throw CLIError.usage(mistake, fix: "\(Program.name) help built-ins") }
+        await warn([request])
+    }
+
+    /// - Throws: the error of the first wrong line.
+    func check(_ requests: [EnqueueRequest], _ errors: LineErrors) async throws {
+        for request in requests {
+            if let mistake = mistake(in: request) { throw errors.error(request.line, mistake) }
+        }
+        await warn(requests)
+    }
+
+    private func mistake(in request: EnqueueRequest) -> String? {
+        guard let arguments = known[request.name],
+            let bytes = try? OperationEnvelope(request.operation.envelope).arguments,
+            let given = try? JSONValue(parsing: bytes).objectValue
+        else { return nil }
+        let names = arguments.map(\.name)
+        if let key = given.keys.first(where: { !names.contains($0) }) {
+            let near = Suggestion.nearest(to: key, among: names).map { "; did you mean \"\($0)\"?" }
+            let list = "; it takes \(names.joined(separator: ", "))"
+            return "\(request.name) has no argument \(OperationsError.quoted(key))\(near ?? list)"
+        }
+        let missing = arguments.first { $0.isRequired && given[$0.name] == nil }
+        return missing.map { "\(request.name) needs the argument \"\($0.name)\"" }
+    }
+
+    /// Asks a Redis that runs; starts none.
+    private func warn(_ requests: [EnqueueRequest]) async {
+        if invocation.settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil {
+            return invocation.console.note("no Redis runs here, so no worker was asked what it handles")
+        }
+        do {
+            let client = try await invocation.connect()
+            var pairs: Set<[String]> = []
+            for request in requests where pairs.count < 100 { pairs.insert([request.queue, request.name]) }
+            await QueueCheck(client, done: "well-formed").warn(
+                pairs.map { ($0[0], $0[1]) },
+                console: invocation.console
+            )
+            await client.close()
+        } catch {
+            let report = ErrorTranslation.report(error, settings: invocation.settings)
+            invocation.console.note("no worker was asked what it handles: \(SafeText.line(report.message))")
+        }
+    }
+}
