@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 
 extension Dependency {
     /// Reads `ID`, `ID:run`, `ID:hold`, with `QUEUE/` before it or not. What is no id is the text of an `--id`.

@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 import TerminalText
 
 /// An error as the command line prints it: what happened, notes, and what to do.
@@ -30,6 +31,11 @@ extension CLIError {
     package var lines: [String] {
         ["error: " + SafeText.line(message)] + notes.map { "  " + SafeText.line($0) }
             + (fix.map { ["  try:  " + SafeText.line($0)] } ?? [])
+    }
+
+    /// With the texts of ids that were typed. Commands in it go on to name ids.
+    var withTypedIDs: CLIError {
+        CLIError(status, TypedIDs.named(message), notes: notes.map(TypedIDs.named), fix: fix)
     }
 
     /// The error as JSON.

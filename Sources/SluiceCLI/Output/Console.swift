@@ -228,7 +228,7 @@ extension Console {
     }
 
     package func report(_ error: CLIError, asJSON: Bool) {
-        let error = TypedIDs.named(error)
+        let error = error.withTypedIDs
         if asJSON { return writeError(error.json.serialized()) }
         var lines = error.lines
         lines[0] = errors.paint("error:", .dead) + lines[0].dropFirst("error:".count)
