@@ -67,7 +67,7 @@ for path in (root / "includes/base").glob("*.lua"):
         base |= defined_in(path)
 owner = {name: stem for stem, path in includes.items() if stem not in FAST_PATHS for name in defined_in(path) if name not in base}
 LUA = set("and break do else elseif end false for function if in local nil not or repeat return then true until while".split())
-LUA |= set("redis _G cjson cmsgpack string table math type tonumber tostring ipairs pairs next unpack KEYS ARGV".split())
+LUA |= set("redis cmsgpack string table math tonumber tostring ipairs pairs next unpack KEYS ARGV".split())
 
 
 def check_needs(path, seen):

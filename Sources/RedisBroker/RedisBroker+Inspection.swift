@@ -1,4 +1,3 @@
-import Foundation
 import Operations
 import RedisClient
 
@@ -157,9 +156,7 @@ extension OperationDetail {
             snooze = SnoozeTrace(count: Int(count), until: until, reason: extras.text("snoozeReason"))
         }
         yields = extras.number("yields").map { Int($0) } ?? 0
-        recoveries = extras.text("recoveries").split(separator: "\n").reversed().compactMap {
-            try? JSONDecoder().decode(Recovery.self, from: Data($0.utf8))
-        }
+        recoveries = extras.text("recoveries").split(separator: "\n").reversed().compactMap(Recovery.init(stored:))
         logStarts = extras.text("logAttempts").split(separator: " ").compactMap(LogStart.init(stored:))
         isAwaited = extras["waiters"] != nil
         isUnhandled = extras["unhandled"] != nil
@@ -211,6 +208,28 @@ enum Progress {
         )
         guard let first = parts.first, let fraction = Double(first) else { return nil }
         return (fraction, parts.count > 1 ? String(parts[1]) : "")
+    }
+}
+
+extension Recovery {
+    /// Reads a line of `recoveries.lua`.
+    init?(stored: Substring) {
+        let parts = stored.split(separator: "\t", omittingEmptySubsequences: false)
+        let words = parts[0].split(separator: " ")
+        let numbers = words.prefix(4).compactMap { Int64($0) }
+        guard parts.count == 3, words.count == 6, numbers.count == 4, let cause = Cause(rawValue: String(words[4]))
+        else {
+            return nil
+        }
+        self.init(
+            at: numbers[0],
+            startedAt: numbers[1],
+            attempt: Int(numbers[2]),
+            delivery: Int(numbers[3]),
+            cause: cause,
+            worker: String(words[5])
+        )
+        (name, host) = (String(parts[1]), String(parts[2]))
     }
 }
 

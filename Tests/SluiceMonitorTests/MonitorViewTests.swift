@@ -485,8 +485,7 @@ struct MonitorViewTests {
                 attempt: 1,
                 delivery: 1,
                 cause: .lease,
-                worker: "W",
-                info: nil
+                worker: "W"
             )
         ]
         let timeline = OperationTimeline(detail, worker: "-", now: started + 60_000)

@@ -66,10 +66,10 @@ extension BrokerConformance {
         ) {
             bench in
             let (frozen, dead, other) = (WorkerID(), WorkerID(), try bench.worker())
-            let info = WorkerInfo(
+            var info = WorkerInfo(
                 host: "h1",
                 pid: 7,
-                name: "web\n1",
+                name: "web 1",
                 slots: 1,
                 queues: [bench.queue],
                 handles: [],
@@ -83,7 +83,8 @@ extension BrokerConformance {
             try await bench.lapse(allBut: other)
             _ = try await bench.sweepAll()
             let handedBack = try await bench.snapshot().time
-            try bench.beat(dead)
+            info.name = "a \"name\""
+            try bench.beat(dead, info: info.encoded())
             let again = try await bench.claimOne(dead)
             let startedAgain = try await bench.existing(first.id).record.startedAt
             _ = try await bench.broker.abandon(worker: dead, queue: bench.queue)

@@ -152,7 +152,7 @@ extension QueueModel {
             recover(fence, of: worker, fate: &fate)
         }
         if !fate.operations.isEmpty {
-            let name = Recovery.line(workers[worker].flatMap { WorkerInfo($0.info) }?.name ?? "")
+            let name = Recovery.text(workers[worker].flatMap { WorkerInfo($0.info) }?.name)
             let detail = (name.isEmpty ? "" : name + ": ") + cause.sentence
             effects.change = QueueChange(.recover, by: worker, count: fate.operations.count, detail: detail)
         }
@@ -186,15 +186,16 @@ extension QueueModel {
 
     private mutating func keepRecovery(of element: LaneElement, _ worker: String, _ cause: Recovery.Cause) {
         guard element.header.tracked, let record = operations[element.id]?.record else { return }
-        let recovery = Recovery(
+        var recovery = Recovery(
             at: now,
             startedAt: record.startedAt,
             attempt: element.header.failedAttempts + 1,
             delivery: element.header.delivery,
             cause: cause,
-            worker: worker,
-            info: workers[worker].flatMap { WorkerInfo($0.info) }
+            worker: worker
         )
+        let info = workers[worker].flatMap { WorkerInfo($0.info) }
+        (recovery.name, recovery.host) = (Recovery.text(info?.name), Recovery.text(info?.host))
         let all = (operations[element.id]?.recoveries ?? []) + [recovery]
         operations[element.id]?.recoveries = all.suffix(Recovery.kept)
     }

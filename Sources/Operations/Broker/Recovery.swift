@@ -1,7 +1,7 @@
 /// That an operation came back from a worker that was lost while it ran it.
-package struct Recovery: Sendable, Equatable, Codable {
+package struct Recovery: Sendable, Equatable {
     /// Why the worker counts as lost.
-    package enum Cause: String, Sendable, Codable {
+    package enum Cause: String, Sendable {
         /// Its lease ran out: it was frozen, cut off, or dead.
         case lease
         /// Its supervisor has seen its process end.
@@ -23,37 +23,28 @@ package struct Recovery: Sendable, Equatable, Codable {
     package var cause: Cause
     /// The worker's id.
     package var worker: String
-    /// As the worker said them; empty = unknown.
-    package var name: String
-    package var host: String
+    /// As the worker said them; empty = unknown, or with a character that JSON escapes.
+    package var name = ""
+    package var host = ""
 
     /// So many of an operation are kept.
     package static let kept = 10
-    /// So many bytes of name and host are kept, on one line.
+    /// So many bytes of name and host are kept.
     package static let textBytes = 99
 
-    package init(
-        at: Int64,
-        startedAt: Int64,
-        attempt: Int,
-        delivery: Int,
-        cause: Cause,
-        worker: String,
-        info: WorkerInfo?
-    ) {
+    package init(at: Int64, startedAt: Int64, attempt: Int, delivery: Int, cause: Cause, worker: String) {
         self.at = at
         self.startedAt = startedAt
         self.attempt = attempt
         self.delivery = delivery
         self.cause = cause
         self.worker = worker
-        name = Self.line(info?.name ?? "")
-        host = Self.line(info?.host ?? "")
     }
 
-    /// As it is stored.
-    package static func line(_ text: String) -> String {
-        String(decoding: text.utf8.prefix(textBytes).map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
+    /// A name or host as it is kept.
+    package static func text(_ text: String?) -> String {
+        guard let text, !text.utf8.contains(where: { $0 < 0x20 || #""\/"#.utf8.contains($0) }) else { return "" }
+        return String(decoding: text.utf8.prefix(textBytes), as: UTF8.self)
     }
 
     /// `web-1 on host-3`, or the id of a worker that has said nothing.

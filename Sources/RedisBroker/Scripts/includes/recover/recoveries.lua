@@ -1,18 +1,17 @@
--- That an operation came back from a lost worker is in the field `recoveries` of its extras: a line of JSON for each of the last RECOVERIES_KEPT.
+-- That an operation came back from a lost worker is in the field `recoveries` of its extras: a line for each of the last RECOVERIES_KEPT, the newest first, "when, start
+-- of the lost run, attempt, delivery, cause, worker" and behind tabs the name and the host of the worker.
 -- include: keys
 -- include: record
 local RECOVERIES_KEPT = 10
 local CAUSES = { lease = 'its lease ran out', process = 'its process has ended' }
 
--- Of the name and the host that a worker says about itself: one line of at most 99 bytes, as many as a format takes.
-local function text_of(value) return type(value) == 'string' and string.gsub(format('%.99s', value), '%c', ' ') or '' end
+-- A text that a worker says about itself, for people: of at most 99 bytes, as many as a format takes. One with an escape is left out.
+local function said_by(info, field) return format('%.99s', string.match(info, '"' .. field .. '":"([^"\\]*)"') or '') end
 
 -- The same for all operations of a worker.
 local function new_recovery(worker, cause)
-  local is_read, info = _G.pcall(cjson.decode, call('HGET', PREFIX .. 'worker:' .. worker, 'info') or '{}')
-  if not is_read or type(info) ~= 'table' then info = {} end
-  local name, host = text_of(info.name), text_of(info.host)
-  return { at = now, cause = cause, worker = worker, name = name, host = host }
+  local info = call('HGET', PREFIX .. 'worker:' .. worker, 'info') or ''
+  return { cause = cause, worker = worker, name = said_by(info, 'name'), host = said_by(info, 'host') }
 end
 
 local function recovery_sentence(recovery)
@@ -21,8 +20,8 @@ end
 
 -- `head`: as the record was while the worker ran it.
 local function keep_recovery(id, head, recovery)
-  recovery.startedAt, recovery.attempt, recovery.delivery = started_at_of(head), tonumber(failures_of(head)) + 1, delivery_of(head)
-  local lines = { cjson.encode(recovery) }
+  local lines = { format('%d %d %d %d %s %s\t%s\t%s', now, started_at_of(head), failures_of(head) + 1, delivery_of(head),
+    recovery.cause, recovery.worker, recovery.name, recovery.host) }
   for line in string.gmatch(call('HGET', extras_key(id), 'recoveries') or '', '[^\n]+') do lines[#lines + 1] = line end
   call('HSET', extras_key(id), 'recoveries', concat(lines, '\n', 1, min(#lines, RECOVERIES_KEPT)))
 end
