@@ -30,6 +30,8 @@ PORTS, PORTS_OF_A_LANE = 20_000, 2_500
 
 # One case of the fault scenarios, and one of the negative controls, for each run of the tests.
 QUICK_FAULT, QUICK_CONTROL = "after-effect", "no-places"
+# One random world of all features; scripts/soak plays many, and judges times as well.
+QUICK_WORLD = ("--seed", "4", "--operations", "60", "--unbounded", "--no-shrink")
 # Two pages of those whose commands all run.
 QUICK_PAGES = "docs/unique-keys.md", "docs/deployment.md"
 # Fault scenarios that do not test a time. The others need a machine that does nothing else (scripts/faults runs all).
@@ -129,6 +131,7 @@ def lanes():
             Step("Commands of two pages", "scripts/check-console", *QUICK_PAGES),
             faults("One fault", "--only", QUICK_FAULT),
             faults("One negative control", "--mutants", "--only", QUICK_CONTROL),
+            Step("One random world", "scripts/soak", "--binary", SLUICE, *QUICK_WORLD),
         ],
     ]
 

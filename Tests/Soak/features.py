@@ -165,7 +165,10 @@ def open_group(world, text, queue, *options):
 
 def callback(world, chance, group, when):
     text = f"{when}-{group}"
-    line = {"at": 0, "storm": None, "text": text, "id": text, "name": "exec", "args": {}, "body": "sleep 0.05", "queue": world.groups[group], "needs": [], when: group}
+    line = {
+        "at": 0, "storm": None, "text": text, "id": text, "name": "exec", "args": {}, "body": "sleep 0.05", "queue": world.groups[group],
+        "needs": [], when: group,
+    }
     world.lines.append(line)
     world.setup.append(Command(0, ["enqueue", "--batch", "-"], [line]))
 

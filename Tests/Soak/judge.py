@@ -20,7 +20,9 @@ class Judge:
 
     def findings(self):
         found = []
-        for check in (self.nothing_is_lost, self.runs_are_explained, self.limits, self.keys, self.needs, self.expired, self.permissions, self.nothing_is_left):
+        for check in (
+            self.nothing_is_lost, self.runs_are_explained, self.limits, self.keys, self.needs, self.expired, self.permissions, self.nothing_is_left
+        ):
             try:
                 found += check()
             except AssertionError as failure:

@@ -19,7 +19,7 @@ class Oracle:
 
     def begin(self):
         """A calm begins: what was seen before says nothing."""
-        self.free, self.flowing = {}, {}
+        self.free, self.flowing, self.needless = {}, {}, {}
 
     def look(self):
         """Looks at the first of each queue, all at once: an explanation measures for a second."""
@@ -41,7 +41,7 @@ class Oracle:
         asked, explanations = found
         for each in explanations:
             self._may_start(each, asked)
-            self._reason_is_true(each)
+            self._needs_are_true(each, asked)
         ready = [each for each in explanations if each["state"] == "ready"]
         self._goes_on(queue, ready, asked)
 
@@ -64,14 +64,15 @@ class Oracle:
         elif asked - since > 2 * BEAT + BODY + self._slack(since):
             self.findings.append(f"liveness: nothing of {queue} starts for {asked - since:.1f} s: {[each['sentence'] for each in ready]}")
 
-    def _reason_is_true(self, each):
-        """What it is said to wait for has not ended."""
-        for reason in each["reasons"]:
-            if reason["code"] != "needs":
-                continue
-            for fact in reason["facts"]:
-                if fact["name"] == "needs" and fact["text"].split(", ")[-1].split(" ")[0] == "finished":
-                    self.free.setdefault(each["id"], time.time())
+    def _needs_are_true(self, each, asked):
+        """What it is said to wait for has not finished, or it hears of that soon: a relay between queues looks once in a heartbeat."""
+        facts = [fact for reason in each["reasons"] if reason["code"] == "needs" for fact in reason["facts"]]
+        if not any(fact["name"] == "needs" and fact["text"].endswith(", finished") for fact in facts):
+            self.needless.pop(each["id"], None)
+            return
+        since = self.needless.setdefault(each["id"], asked)
+        if asked - since > 2 * BEAT + self._slack(since):
+            self.findings.append(f"liveness: {each['id']} waits for {asked - since:.1f} s for what has finished: {each['sentence']}")
 
     def _slack(self, since):
         return 1.0 + 3 * self.place.pace.delay(since)

@@ -15,9 +15,9 @@ LIVE = "scheduled,blocked,ready,executing,retrying"
 
 
 class Play:
-    def __init__(self, place, world, stops=False):
-        """`stops`: the first finding ends the play, so that Redis has what led to it."""
-        self.place, self.world, self.stops, self.findings = place, world, stops, []
+    def __init__(self, place, world, stops=False, is_unbounded=False):
+        """`stops`: the first finding ends the play, so that Redis has what led to it; `is_unbounded`: no time counts."""
+        self.place, self.world, self.stops, self.is_unbounded, self.findings = place, world, stops, is_unbounded, []
         # By the text of an id: the id, and how the operation came into being.
         self.ids, self.new, self.doubtful, self.refused = {}, set(), set(), {}
         # What is released at the end, so that it does not wait for ever.
@@ -37,7 +37,7 @@ class Play:
             self.end()
         finally:
             crew.close()
-            self.findings += crew.findings + self.oracle.findings
+            self.findings += crew.findings + ([] if self.is_unbounded else self.oracle.findings)
             self.explained = self.oracle.looks
 
     # Phases
@@ -103,6 +103,10 @@ class Play:
         if held:
             self.let_go |= {each.split("/")[1] for each in held}
             self.retried(["release", *held])
+        # A callback of a group that is dead waits until a person tries that again.
+        for record in live:
+            if any(need["onFailure"] == "success" and need["id"] not in ids for need in record["dependencies"]):
+                self.retried(["cancel", f"{record['queue']}/{record['id']}"])
         # What is not tracked is in no list.
         counts = [self.live_counts(queue) for queue in self.world.queues]
         note(sorted((record["id"], record["state"], record["delivery"]) for record in live) + counts)

@@ -2,7 +2,6 @@
 import argparse
 import concurrent.futures
 import itertools
-import json
 import pathlib
 import shutil
 import sys
@@ -35,6 +34,7 @@ def main():
     parser.add_argument("--pairs", action="store_true", help="show in how many of 100 seeds each pair of features is, and run nothing")
     parser.add_argument("--script", action="store_true", help="print the world of --seed as commands, and run nothing")
     parser.add_argument("--stop", action="store_true", help="end a world at its first finding; with --keep, Redis' files have what led to it")
+    parser.add_argument("--unbounded", action="store_true", help="do not check how soon something starts: the machine does other things meanwhile")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the logs of worlds that fail in this folder")
     parser.add_argument("--binary", type=pathlib.Path, default=root / ".build/release/sluice")
     options = parser.parse_args()
@@ -97,7 +97,7 @@ def play(options, seed, features, operations):
     place = None
     try:
         place = make_place(options.binary, folder / "place", world)
-        run = Play(place, world, options.stop)
+        run = Play(place, world, options.stop, options.unbounded)
         run.run()
         judge = Judge(run)
         verdict = [] if options.stop and run.findings else judge.findings()
@@ -112,7 +112,7 @@ def play(options, seed, features, operations):
         if place:
             place.close()
         if outcome["findings"] and options.keep:
-            shutil.copytree(folder, pathlib.Path(options.keep) / folder.name, ignore=lambda _, names: [name for name in names if name.endswith(".sock")])
+            shutil.copytree(folder, pathlib.Path(options.keep) / folder.name, ignore=shutil.ignore_patterns("*.sock"))
         shutil.rmtree(folder, ignore_errors=True)
     outcome["seconds"] = time.monotonic() - begin
     return outcome

@@ -8,7 +8,8 @@ from world import sent
 def of(world):
     text = ["# Workers, each in a terminal of its own:"]
     for worker in world.workers:
-        text.append(shlex.join(["sluice", "worker", "--name", worker.name, "-c", str(worker.slots), "-q", worker.queues, "--allow", "exec", "--lease", "3s", *worker.options]))
+        words = ["worker", "--name", worker.name, "-c", str(worker.slots), "-q", worker.queues, "--allow", "exec", "--lease", "3s"]
+        text.append(shlex.join(["sluice", *words, *worker.options]))
     text += ["", "# Settings:", *map(_command, world.setup)]
     for number, ((commands, faults), calm) in enumerate(zip(world.storms, world.calms), 1):
         steps = [(each.at, _command(each)) for each in commands] + [(each.at, _fault(world, each)) for each in faults]

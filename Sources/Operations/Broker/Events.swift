@@ -7,7 +7,7 @@ package struct EventBatch: Sendable, Equatable {
     package var counts: [OperationState: Int]
     /// The transitions themselves; fewer than `to − from + 1` when many happened in one step.
     package var transitions: [(id: OperationID, state: OperationState)]
-    /// The change that this step made for a client or an operator; nil = a worker took the step.
+    /// The change that this step made for a client or an operator, or that it was a recovery; nil = a worker took another step.
     package var change: QueueChange?
 
     package init(
@@ -48,7 +48,7 @@ package struct QueueChange: Sendable, Equatable {
         case setSchedule, pauseSchedule, resumeSchedule, removeSchedule
         /// A worker could not read it.
         case stopSchedule
-        /// What a lost worker held was handed back; by this worker.
+        /// What a lost worker held was recovered; `by` is that worker.
         case recover
     }
 
@@ -59,6 +59,9 @@ package struct QueueChange: Sendable, Equatable {
     package var count: Int
     /// A reason, a worker and its setting, or how long; one line, may be empty.
     package var detail: String
+
+    /// Whether it is for operators: not a step of workers.
+    package var isOfPerson: Bool { verb != .recover }
 
     package init(_ verb: Verb, by: String, count: Int = 0, detail: String = "") {
         self.verb = verb

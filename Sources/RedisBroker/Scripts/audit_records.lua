@@ -87,12 +87,12 @@ end
 
 -- What it waits for has a record, knows of it, and will say how it ends. `heard` is the end that it knows: with the policy hold it waits for a person behind
 -- a removal (m), and behind a failure whose record may be removed later.
-local function check_need(id, dependency, heard)
-  if heard == 'm' then return end
+local function check_need(id, dependency, policy, heard)
+  if policy == 'hold' and heard == 'm' then return end
   if is_remote(dependency) then return check_remote_need(id, dependency) end
   local head = head_of(dependency)
   if not head then
-    if is_end(heard) then return end
+    if policy == 'hold' and is_end(heard) then return end
     finding('lost', id, 'it needs ' .. dependency .. ', which has no record', 'count that as its removal', { note_gone, dependency, id })
     return
   end
@@ -114,7 +114,7 @@ local function check_needs(id, unmet)
     if policy == 'member' and is_end(before) and before ~= 'f' then misses = misses + 1 end
     if not is_met(before, policy) then
       found = found + 1
-      if needs[i] ~= OPEN then check_need(id, needs[i], before) end
+      if needs[i] ~= OPEN then check_need(id, needs[i], policy, before) end
     end
   end
   if #needs < 2 * call('HLEN', needs_key(id)) then return end

@@ -34,7 +34,7 @@ struct EventFilter: Sendable {
     /// What is printed of a batch; nil = nothing.
     func part(of batch: EventBatch) -> EventBatch? {
         var part = batch
-        if !showsChanges { part.change = nil }
+        if !showsChanges || (onlyChanges && part.change?.isOfPerson == false) { part.change = nil }
         guard !isWhole else { return part }
         part.transitions = batch.transitions.filter { matches($0, in: batch.queue) }
         return part.transitions.isEmpty && part.change == nil ? nil : part

@@ -26,16 +26,17 @@ struct EventRows: Sendable {
 
     /// - Parameters:
     ///   - details: of its transitions, in order; nil = not read, or not there.
-    ///   - subject: the one operation that its change is about; nil = another number, or not known.
+    ///   - step: the whole step, if `batch` is what is printed of it.
     ///   - time: milliseconds since 1970.
     func lines(
         _ batch: EventBatch,
         _ details: [OperationDetail?] = [],
-        changed subject: OperationID? = nil,
+        of step: EventBatch? = nil,
         at time: Int64
     ) -> [String] {
+        let (subject, change) = ((step ?? batch).changedOperation, (step ?? batch).change)
         let rows = batch.transitions.enumerated().map { index, transition in
-            EventRow(transition, index < details.count ? details[index] : nil, of: batch.change)
+            EventRow(transition, index < details.count ? details[index] : nil, of: change)
         }
         switch format {
         case .json, .jsonl: return [Self.json(batch, rows, changed: subject, at: time).serialized()]

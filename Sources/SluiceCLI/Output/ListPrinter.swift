@@ -3,8 +3,8 @@ import SluiceMonitor
 
 /// Prints pages of operations as one list.
 ///
-/// Columns fit all rows on a terminal. In a pipe rows are printed in parts, so that a list of any length needs little memory: columns fit the first
-/// part, and grow if they must.
+/// Columns fit all rows on a terminal. In a pipe rows are printed in parts, at least once a second, so that a list of any length needs little memory:
+/// columns fit the first part, and grow if they must.
 struct ListPrinter {
     /// The rows of a part in a pipe. Pages are those of one state, and may have a single row.
     private static let part = 500
@@ -16,6 +16,7 @@ struct ListPrinter {
     private var widths: [Int] = []
     private var array: JSONArrayPrinter?
     private var isFirst = true
+    private var printedAt = ContinuousClock.now
 
     init(_ invocation: Invocation) {
         self.invocation = invocation
@@ -31,7 +32,8 @@ struct ListPrinter {
         case .csv: invocation.console.print(OperationTable(operations, invocation).csv(showsHeader: isFirst))
         case .table, .wide:
             kept += operations
-            if !invocation.console.isOutputTerminal, kept.count >= Self.part { printKept() }
+            let isDue = kept.count >= Self.part || ContinuousClock.now - printedAt >= .seconds(1)
+            if !invocation.console.isOutputTerminal, isDue { printKept() }
         }
         if !invocation.format.isText { isFirst = false }
     }
@@ -42,15 +44,17 @@ struct ListPrinter {
     mutating func finish(cursor: String?, absent: [AbsentNode] = []) {
         array?.finish(["cursor": JSONValue(cursor), "absentNodes": AbsentNode.json(absent)])
         if invocation.format == .csv, isFirst { invocation.console.print(OperationTable([], invocation).csv) }
-        if !kept.isEmpty { printKept() }
+        printKept()
     }
 
-    private mutating func printKept() {
+    /// Prints the rows that were read before an error.
+    mutating func printKept() {
+        guard !kept.isEmpty else { return }
         let showsHeader = isFirst && invocation.options.showsHeader
         let table = OperationTable(kept, invocation).table
         invocation.console.print(table, invocation.format, showsHeader: showsHeader, atLeast: widths)
         widths = table.widths(showsHeader: showsHeader, atLeast: widths)
-        (kept, isFirst) = ([], false)
+        (kept, isFirst, printedAt) = ([], false, .now)
     }
 }
 

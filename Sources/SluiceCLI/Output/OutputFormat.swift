@@ -34,7 +34,7 @@ extension Set<OutputFormat> {
 extension Settings {
     /// The settings for a command with these formats for programs.
     ///
-    /// A format of the environment or of a file is a preference: a command that does not have it prints its text.
+    /// A format of the environment or of a file is a preference: a command that does not have it prints its text, or `jsonl` in place of `json`.
     ///
     /// - Throws: `.usage` for a format of the command line that the command does not have.
     package func fitted(to formats: Set<OutputFormat>) throws(CLIError) -> Settings {
@@ -49,7 +49,9 @@ extension Settings {
             )
         }
         var settings = self
-        settings.output = Value(content: .table, origin: .builtIn)
+        // One document and one object a line are read by the same programs.
+        let next: OutputFormat = format == .json && formats.contains(.jsonl) ? .jsonl : .table
+        settings.output = Value(content: next, origin: next == .table ? .builtIn : output.origin)
         return settings
     }
 }

@@ -8,7 +8,7 @@ package protocol ChangeVerb: Verb {
     var selection: Selection { get }
     var consent: Consent { get }
 
-    /// Adds others to those that are named.
+    /// Adds others to those that are named, in the order in which they are to be changed.
     func expanded(_ references: [IDReference], _ client: SluiceClient) async throws -> [IDReference]
 
     /// Changes up to 500 operations of a queue, and returns what became of each.
@@ -49,7 +49,7 @@ extension Change {
             throw CLIError.usage("no ids; nothing was \(kind.participle)", fix: "\(Program.name) \(kind.verb) ID")
         }
         let client = try await invocation.connect()
-        let change = Change(
+        var change = Change(
             invocation: invocation,
             client: client,
             verb: kind.verb,
@@ -65,8 +65,10 @@ extension Change {
                 return row
             }
         }
-        guard selection.isQuery else { return try await change.run(try await expand(references, client), consent) }
-        return try await change.run(selection, in: kind.searched, consent)
+        if selection.isQuery { return try await change.run(selection, in: kind.searched, consent) }
+        let all = try await expand(references, client)
+        change.keepsOrder = all != references
+        return try await change.run(all, consent)
     }
 
     /// Texts for those that were refused and are groups, or callbacks of groups.

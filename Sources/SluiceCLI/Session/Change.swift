@@ -19,6 +19,8 @@ struct Change: Sendable {
     let apply: @Sendable ([OperationID], String) async throws -> [TargetReport.Row]
     /// Applies the change to a reference for which there is no record; nil = the operation is unknown.
     var applyToMissing: @Sendable (IDReference) async throws -> TargetReport.Row? = { _ in nil }
+    /// Named operations are changed in the order of the references, also those of different queues.
+    var keepsOrder = false
     /// Called before the operations of a query are changed, and before those that exist then are found.
     var prepare: (@Sendable () async throws -> Void)?
     /// Waits for operations whose change is requested; nil = no wait. Takes the start of the wait.
@@ -63,12 +65,26 @@ extension Change {
         }
     }
 
+    /// The ids of each call, each id once: those of one queue together or, if the order counts, those that follow each other.
+    private func calls(_ places: [Location]) -> [(queue: String, ids: [OperationID])] {
+        var seen: Set<Location> = []
+        var calls: [(queue: String, ids: [OperationID])] = []
+        for place in places where seen.insert(place).inserted {
+            let known = keepsOrder ? calls.indices.last : calls.firstIndex { $0.queue == place.queue }
+            if let known, calls[known].queue == place.queue {
+                calls[known].ids.append(place.id)
+            } else {
+                calls.append((place.queue, [place.id]))
+            }
+        }
+        return calls
+    }
+
     /// The rows, in the order of the references.
     private func rows(_ targets: ArraySlice<(IDReference, Locator.Finding)>) async throws -> [TargetReport.Row] {
         var changed: [Location: TargetReport.Row] = [:]
         let places = targets.compactMap { if case .found(let place) = $0.1 { place } else { nil } }
-        for (queue, places) in Dictionary(grouping: Set(places), by: \.queue).sorted(by: { $0.key < $1.key }) {
-            let ids = places.map(\.id)
+        for (queue, ids) in calls(places) {
             for (id, row) in zip(ids, try await apply(ids, queue)) { changed[Location(queue: queue, id: id)] = row }
         }
         var rows: [TargetReport.Row] = []

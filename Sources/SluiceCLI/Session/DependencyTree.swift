@@ -26,8 +26,15 @@ struct DependencyTree: Sendable {
 
     private static let most = 20_000
     let client: SluiceClient
-    /// Which of the operations that depend on a root are meant. The search does not go on behind those that are not.
-    let isMeant: @Sendable (_ dependent: OperationDetail, _ root: OperationDetail) -> Bool
+    /// Which of the operations that depend on the named ones are meant. The search does not go on behind those that are not.
+    let isMeant: @Sendable (_ dependent: OperationDetail, _ named: Named) -> Bool
+
+    /// The operations that are named.
+    struct Named: Sendable {
+        var ids: Set<OperationID>
+        /// Those with which they were cancelled.
+        var marks: Set<OperationID>
+    }
 
     /// For a cancel: what has not ended, the last first, so that nothing starts because something before it has ended.
     static func ofCancel(_ client: SluiceClient, _ references: [IDReference]) async throws -> Expansion {
@@ -41,23 +48,29 @@ struct DependencyTree: Sendable {
 
     /// For a retry: what was cancelled because of these, or with them by `cancel --tree`.
     static func ofRetry(_ client: SluiceClient, _ references: [IDReference]) async throws -> [IDReference] {
-        let tree = DependencyTree(client: client) { dependent, root in
+        let tree = DependencyTree(client: client) { dependent, named in
+            if named.ids.contains(dependent.id) { return true }
             guard dependent.state == .cancelled, let cancel = dependent.cancel else { return false }
             guard let mark = TreeMark(cancel.reason) else { return cancel.by == "dependency" }
-            return mark.root == root.id || mark.root == root.cancel.flatMap { TreeMark($0.reason) }?.root
+            return named.ids.contains(mark.root) || named.marks.contains(mark.root)
         }
-        return try await tree.expanded(references).references
+        // The last first: what waits again hears of the next end of these, also if that comes at once.
+        return try await tree.expanded(references).references.reversed()
     }
 
     /// The references and, behind them, those to what depends on them; each once.
     private func expanded(_ references: [IDReference]) async throws -> Expansion {
         var expansion = Expansion(references: references)
-        for (_, finding) in zip(references, try await Locator(client).find(references)) {
-            guard case .found(let root) = finding else { continue }
-            let found = try await dependents(of: root)
+        let roots = try await Locator(client).find(references).compactMap { finding in
+            if case .found(let root) = finding { root } else { nil }
+        }
+        let named = try await read(roots)
+        for root in roots {
+            let found = try await dependents(of: root, named)
             expansion.references += found.map { IDReference(queue: $0.queue, .full($0.id)) }
-            for location in found { expansion.roots[location.id] = expansion.roots[location.id] ?? root.id }
-            expansion.roots[root.id] = nil
+            for location in found where !named.ids.contains(location.id) {
+                expansion.roots[location.id] = expansion.roots[location.id] ?? root.id
+            }
             guard expansion.references.count <= Self.most else {
                 throw CLIError.usage(
                     "more than 20,000 operations depend on these; nothing was changed",
@@ -70,8 +83,16 @@ struct DependencyTree: Sendable {
         return expansion
     }
 
-    private func dependents(of root: Location) async throws -> [Location] {
-        guard let detail = try await client.broker.allDetails([root.id], queue: root.queue)[0] else { return [] }
+    private func read(_ roots: [Location]) async throws -> Named {
+        var named = Named(ids: Set(roots.map(\.id)), marks: [])
+        for (queue, roots) in Dictionary(grouping: roots, by: \.queue) {
+            let details = try await client.broker.allDetails(roots.map(\.id), queue: queue)
+            named.marks.formUnion(details.compactMap { ($0?.cancel).flatMap { TreeMark($0.reason) }?.root })
+        }
+        return named
+    }
+
+    private func dependents(of root: Location, _ named: Named) async throws -> [Location] {
         var seen: Set<Location> = [root]
         var layer = [root]
         var found: [Location] = []
@@ -82,18 +103,18 @@ struct DependencyTree: Sendable {
                 let locations = edges.map { Location(queue: $0.queue ?? location.queue, id: $0.id) }
                 next += locations.filter { seen.insert($0).inserted }
             }
-            layer = try await meant(next, of: detail)
+            layer = try await meant(next, named)
             found += layer
         }
         return found
     }
 
     /// Those of these that are meant, in their order.
-    private func meant(_ locations: [Location], of root: OperationDetail) async throws -> [Location] {
+    private func meant(_ locations: [Location], _ named: Named) async throws -> [Location] {
         var meant: Set<Location> = []
         for (queue, locations) in Dictionary(grouping: locations, by: \.queue) {
             let details = try await client.broker.allDetails(locations.map(\.id), queue: queue)
-            for detail in details.compactMap({ $0 }) where isMeant(detail, root) {
+            for detail in details.compactMap({ $0 }) where isMeant(detail, named) {
                 meant.insert(Location(queue: queue, id: detail.id))
             }
         }

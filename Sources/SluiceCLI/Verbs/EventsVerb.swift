@@ -25,7 +25,7 @@ package struct EventsVerb: Verb {
                 "kept": false, and so do those whose messages were lost. Names, workers and reasons are what the records say when they \
                 are read; at 50 reads a second the rest comes without them.
                 --changes prints only what clients and operators changed, with who did it: cancels, retries, edits, holds, removals, purges, \
-                pauses, and settings of workers; and what was recovered from lost workers.
+                pauses, and settings of workers.
                 Events of a new queue are printed within a second. SIGTERM ends the command at once with exit status 0. \
                 Without permission to subscribe, the exit status is 77, and the error has the missing rule.
                 """
@@ -81,7 +81,7 @@ package struct EventsVerb: Verb {
             case .batch(let batch, let time):
                 guard let part = filter.part(of: batch) else { return }
                 let details = await records.read(part)
-                console.print(rows.lines(part, details, changed: batch.changedOperation, at: time))
+                console.print(rows.lines(part, details, of: batch, at: time))
             case .unkept(let queue, let numbers, let time):
                 if filter.isWhole { console.print(rows.lines(unkept: numbers, queue: queue, at: time)) }
             }

@@ -87,7 +87,11 @@ package struct ListVerb: Verb {
             leavesOutAbsent: true
         )
         var printer = ListPrinter(invocation)
-        let result = try await walk.run(from: start) { printer.show($0) }
+        let result: ListWalk.Result
+        do { result = try await walk.run(from: start) { printer.show($0) } } catch {
+            printer.printKept()
+            throw error
+        }
         printer.finish(cursor: result.next?.text, absent: result.absent)
         invocation.console.warn(result.absent)
         result.unknownQueues.forEach(invocation.console.warn)

@@ -43,7 +43,6 @@ struct OperationCancel: Sendable {
             var rows: [TargetReport.Row] = []
             var left = ids[...]
             while let root = left.first.map({ roots[$0] }) {
-                // In their order: what depends on others goes before these.
                 let next = left.prefix { roots[$0] == root }
                 let reason = root.map { TreeMark.reason(self.reason, with: $0) } ?? self.reason
                 rows += try await self.rows(Array(next), in: queue, reason: reason, storesIntent: storesIntent)
@@ -51,6 +50,8 @@ struct OperationCancel: Sendable {
             }
             return rows
         }
+        // What depends on others goes before these, so that nothing starts because something before it has ended.
+        change.keepsOrder = !roots.isEmpty
         if let standing { change.prepare = { try await standing.set() } }
         change.applyToMissing = { reference in try await cancelUntracked(reference) }
         if let waitLimit {

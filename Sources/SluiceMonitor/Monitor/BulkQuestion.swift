@@ -102,6 +102,10 @@ extension MonitorModel {
 
     private mutating func confirm(_ question: BulkQuestion) -> [MonitorCommand] {
         dialog = nil
+        if let pending {
+            notice = pending.waiting
+            return []
+        }
         let expected = question.plan?.possible ?? 0
         work = BulkProgress(question.change, expected: expected)
         return [.change(question.change, reason: question.reason, expected: expected)]

@@ -54,7 +54,7 @@ package struct EventsPane: Sendable {
 }
 
 extension EventLine {
-    fileprivate var isChange: Bool { if case .change = content { true } else { false } }
+    fileprivate var isChange: Bool { if case .change(let change) = content { change.isOfPerson } else { false } }
 
     /// The line without its time, not escaped for a terminal.
     var text: String {

@@ -62,6 +62,7 @@ final class MonitorFetcher: Sendable {
     private let inspection: any MonitorBroker
     /// The keys that read arguments, for filters.
     private let view: PayloadView
+    private let queries = QueryMemory()
     private let origin: ContinuousClock.Instant
     private let focus: Mutex<Focus>
     private let pace = FetchPace()
@@ -129,7 +130,7 @@ final class MonitorFetcher: Sendable {
                 }
             }
             if let request = focus.listed {
-                let scan = OperationsScan(broker: inspection, snapshot: snapshot, view: view)
+                let scan = OperationsScan(broker: inspection, snapshot: snapshot, view: view, memory: queries)
                 deliver(.listed(try await scan.run(request)))
             }
             if focus.showsFigures, figuresAt.withLock({ $0 <= start }) {

@@ -79,14 +79,21 @@ package struct OperationsScan: Sendable {
     let snapshot: NamespaceSnapshot
     /// The keys that read arguments.
     let view: PayloadView
+    /// Kept from pass to pass: the end of an id is searched for in whole queues.
+    let memory: QueryMemory
 
-    package init(broker: any MonitorBroker, snapshot: NamespaceSnapshot, view: PayloadView) {
-        (self.broker, self.snapshot, self.view) = (broker, snapshot, view)
+    package init(
+        broker: any MonitorBroker,
+        snapshot: NamespaceSnapshot,
+        view: PayloadView,
+        memory: QueryMemory = QueryMemory()
+    ) {
+        (self.broker, self.snapshot, self.view, self.memory) = (broker, snapshot, view, memory)
     }
 
     package func run(_ request: OperationsRequest) async throws -> OperationsReading {
         let query: OperationQuery
-        do { query = try await broker.resolving(request.query, snapshot: snapshot) } catch let error as LookupFailure {
+        do { query = try await memory.resolved(request.query, by: broker, snapshot) } catch let error as LookupFailure {
             var reading = OperationsReading(request, [])
             reading.unknown = [error.description]
             return reading

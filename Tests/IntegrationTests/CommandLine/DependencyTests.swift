@@ -116,6 +116,41 @@ extension CommandLineTests {
             #expect(both.code == 64 && both.errors.contains("--tree is about operations that are named"))
         }
 
+        @Test("cancel --tree starts nothing, although workers are idle and what waits would run behind any end")
+        func treeBesideIdleWorker() async throws {
+            let worker = try await sluice.worker("-q", "default,other")
+            let root = try await sluice.enqueue("noop", "--in", "1h")
+            var chain = [root]
+            for number in 0..<8 {
+                let before = "\(number % 2 == 1 ? "other" : "default")/\(chain[number]):run"
+                chain.append(
+                    try await sluice.enqueue("noop", "-q", number % 2 == 0 ? "other" : "default", "--after", before)
+                )
+            }
+            #expect(try await sluice("cancel", "default/\(root)", "--tree").code == 0)
+            for id in chain.dropFirst() {
+                let shown = try await sluice.json("show", id)
+                #expect(shown["state"]?.stringValue == "cancelled" && shown["attempt"]?.intValue == 0, "\(shown)")
+                #expect(shown["cancel"]?["reason"]?.stringValue == "with \(root)", "\(shown)")
+            }
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test("retry --tree of several takes back what cancel --tree of the same took")
+        func treesOfSeveral() async throws {
+            let first = try await sluice.enqueue("noop", "--in", "1h")
+            let second = try await sluice.enqueue("noop", "--after", first)
+            let third = try await sluice.enqueue("noop", "--after", second)
+            for names in [[first, second], [second, first]] {
+                #expect(await (try sluice.start(["cancel"] + names + ["--tree"])).outcome().code == 0)
+                for id in [first, second, third] { #expect(try await sluice.state(id) == "cancelled") }
+                #expect(await (try sluice.start(["retry"] + names + ["--tree"])).outcome().code == 0)
+                for id in [second, third] { #expect(try await sluice.state(id) == "blocked") }
+                try await sluice.lines("edit", first, "--in", "1h", "--quiet")
+            }
+        }
+
         @Test(
             "What it waits for may be in other queues: show, explain, graph, cancel --tree and retry --tree name them"
         )

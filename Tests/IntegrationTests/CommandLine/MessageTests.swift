@@ -129,8 +129,10 @@ extension CommandLineTests {
                 let shown = log.output.split(separator: "\n").compactMap { Int($0) }
                 let dropped = log.output.firstMatch(of: /(\d+) lines are left out here/).flatMap { Int($0.1) }
                 let gone = log.errors.firstMatch(of: /(\d+) earlier lines? (is|are) left out/).flatMap { Int($0.1) }
-                #expect(shown.last == 1200)
-                #expect(shown.count + (dropped ?? 0) + (gone ?? 0) == 1200, "\(words): \(log.errors)")
+                #expect(shown.last == 1200 && shown.count <= 1000)
+                // The line that counts what was dropped may itself be among those that are gone.
+                #expect(shown.count + (dropped ?? 0) + (gone ?? 0) <= 1200, "\(words): \(log.errors)")
+                #expect((dropped ?? 0) + (gone ?? 0) > 0, "\(words): \(log.errors)")
             }
             #expect(try await run(["logs", id, "-n", "5"]).errors.isEmpty)
         }
