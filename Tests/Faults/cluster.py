@@ -91,6 +91,14 @@ class Cluster:
         here = self.command("INFO", "replication", at=master)
         return "master_link_status:up" in there and _field(here, "master_repl_offset") == _field(there, "slave_repl_offset")
 
+    def step_down(self):
+        """As Sentinel and an orderly FAILOVER do: no more writes first, so that the replica has all. Then the replica is a master, and the master is none."""
+        self.command("CLIENT", "PAUSE", 60000, "WRITE")
+        until(self.is_replicated, "the replica has everything")
+        self.command("REPLICAOF", "NO", "ONE", at=self.replica_socket)
+        self.command("REPLICAOF", "127.0.0.1", "1")
+        self.command("CLIENT", "UNPAUSE")
+
     def fail_over(self):
         """The replica takes over; those who come through the proxy reach it from now on."""
         self.command("REPLICAOF", "NO", "ONE", at=self.replica_socket)

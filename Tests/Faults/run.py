@@ -12,6 +12,7 @@ import tempfile
 import time
 import traceback
 
+import reliability
 import waits
 from cluster import LEASE
 import scenarios  # noqa: F401 (each of these adds its own)
@@ -238,7 +239,7 @@ def report(rows, options):
     total = [sum(row[name] for row in rows) for name in ("runs", "operations", "faults", "starts")]
     lost, unexplained, other = (sum(each) for each in zip(*(kinds(row) for row in rows)))
     lines.append("| **all** | " + " | ".join(str(each) for each in [*total, lost, unexplained, other]) + " | | |")
-    pathlib.Path(options.report).write_text("\n".join(lines) + "\n")
+    reliability.write(options.report, scenarios="\n".join(lines) + "\n")
 
 
 def cells(row):

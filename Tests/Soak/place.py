@@ -1,14 +1,11 @@
 """Where a world runs: one server with a replica, or a Redis Cluster, with or without users with minimal permissions."""
-import os
-import signal
 import subprocess
-import sys
 import time
 
 from cluster import LEASE, Cluster
 from ledger import Ledger, Line
 from nodes import Nodes
-from waits import note, until
+from waits import note
 
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 PASSWORD = "of-the-soak"
@@ -134,16 +131,9 @@ class Server(Place, Cluster):
         self.proxy.reset_all()
 
     def fail_over_orderly(self, _):
-        """As FAILOVER does: no more writes first, so that the replica has all."""
-        old = self.socket
-        self.command("CLIENT", "PAUSE", 60000, "WRITE")
-        until(self.is_replicated, "the replica has everything")
-        self.command("REPLICAOF", "NO", "ONE", at=self.replica_socket)
-        self.command("REPLICAOF", "127.0.0.1", "1")
-        self.command("CLIENT", "UNPAUSE")
+        self.step_down()
         self.fail_over()
         self.has_failed_over = True
-        assert self.socket != old
 
 
 class ClusterPlace(Place, Nodes):

@@ -11,6 +11,7 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Faults"))
 
+import report  # noqa: E402
 import script  # noqa: E402
 import shrink  # noqa: E402
 from features import ALL  # noqa: E402
@@ -36,6 +37,7 @@ def main():
     parser.add_argument("--stop", action="store_true", help="end a world at its first finding; with --keep, Redis' files have what led to it")
     parser.add_argument("--unbounded", action="store_true", help="do not check how soon something starts: the machine does other things meanwhile")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the logs of worlds that fail in this folder")
+    parser.add_argument("--report", nargs="?", const=root / "docs/reliability.md", metavar="FILE", help="write the part of docs/reliability.md about worlds")
     parser.add_argument("--binary", type=pathlib.Path, default=root / ".build/release/sluice")
     options = parser.parse_args()
     options.features = options.features.split(",") if options.features else None
@@ -51,7 +53,7 @@ def main():
 
 
 def soak(options):
-    begin, failed, totals = time.monotonic(), [], {}
+    begin, failed, totals, outcomes = time.monotonic(), [], {}, []
     seeds = itertools.count(options.seed) if options.minutes else range(options.seed, options.seed + options.seeds)
 
     def one(seed):
@@ -62,6 +64,7 @@ def soak(options):
     with concurrent.futures.ThreadPoolExecutor(options.side_by_side) as pool:
         for result in results(pool, one, seeds, options.side_by_side):
             seed, outcome = result
+            outcomes.append(result)
             for name, count in outcome["counts"].items():
                 totals[name] = totals.get(name, 0) + count
             print(line(seed, outcome), flush=True)
@@ -69,6 +72,8 @@ def soak(options):
                 failed.append(seed)
                 print(*(f"    {text[:400]}" for text in outcome["findings"][:12]), sep="\n", flush=True)
     print(f"{totals.get('worlds', 0)} worlds, {len(failed)} failed; " + ", ".join(f"{count} {name}" for name, count in totals.items()), flush=True)
+    if options.report:
+        report.write(options.report, f"scripts/soak --seed {options.seed} --seeds {len(outcomes)} --report", outcomes, root)
     if failed and not options.no_shrink:
         smaller(options, failed[0])
     return 1 if failed else 0

@@ -33,7 +33,7 @@ extension Doctor {
         } else {
             coverage.isComplete = false
         }
-        let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
+        let snapshot = try await broker.snapshot(queue: queue, executingRows: 200)
         for diagnosis in QueueExamination(audit: before, snapshot: snapshot).diagnoses { chart.add(diagnosis) }
         try await findUnserved(snapshot)
         try await findStuck(snapshot)

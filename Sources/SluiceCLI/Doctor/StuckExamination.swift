@@ -14,6 +14,7 @@ extension Doctor {
         if let diagnosis = StuckExamination(snapshot: snapshot, recent: recent).diagnosis { chart.add(diagnosis) }
         for worker in snapshot.liveWorkers {
             if let diagnosis = StuckExamination.clock(of: worker, queue: snapshot.queue) { chart.add(diagnosis) }
+            if let diagnosis = StuckExamination.forgotten(by: worker, snapshot) { chart.add(diagnosis) }
         }
         guard snapshot.counts[.blocked] ?? 0 > 0 else { return }
         let stuck = try await blocked(snapshot.queue).filter {
@@ -42,6 +43,8 @@ struct StuckExamination {
     private static let longest = 3600.0
     /// How long the oldest one waits before nothing that ends means that nothing will, in milliseconds.
     private static let patience: Int64 = 300_000
+    /// How long something has run when a worker has to know of it, in milliseconds.
+    private static let settled: Int64 = 30_000
     /// How far a worker's clock may be off, in milliseconds: a heartbeat takes a while.
     private static let skew: Int64 = 10_000
 
@@ -127,6 +130,29 @@ struct StuckExamination {
             fix: Program.command(["explain", "\(first.id)"])
         )
         diagnosis.weight = count
+        return diagnosis
+    }
+
+    /// What Redis says that a worker runs, and what it said with its last heartbeat. A worker that runs fewer has lost track of the others, which
+    /// run on for ever: their places, keys and waiters with them.
+    static func forgotten(by worker: WorkerRow, _ snapshot: QueueSnapshot) -> Diagnosis? {
+        guard let info = WorkerInfo(worker.info), worker.beatAt > 0 else { return nil }
+        // What began or ended about the time of the heartbeat says nothing.
+        let old = snapshot.executing.filter { row in
+            row.worker == worker.worker && row.startedAt.map { $0 < worker.beatAt - settled } ?? false
+        }
+        let missing = old.count - info.busy - (info.stuck ?? 0)
+        guard missing > 0, let first = old.first else { return nil }
+        let many = missing == 1 ? "1 operation" : "\(QuantityText.grouped(missing)) operations"
+        var diagnosis = Diagnosis(
+            .error,
+            "workerForgot",
+            queue: snapshot.queue,
+            worker.worker,
+            "worker \(info.name) on \(info.host) holds \(many) that it does not run, such as \(first.header.id)",
+            fix: "end its process \(info.pid) on \(info.host): what it holds runs again elsewhere"
+        )
+        diagnosis.weight = missing
         return diagnosis
     }
 
