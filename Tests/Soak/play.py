@@ -100,13 +100,11 @@ class Play:
         live = [json.loads(line) for line in self.retried(["list", f"state:{LIVE}", "-o", "jsonl"]).stdout.splitlines()]
         ids = {record["id"] for record in live}
         held = [f"{record['queue']}/{record['id']}" for record in live if record["hold"] or self.waits_for_a_person(record, ids)]
-        if held:
-            self.let_go |= {each.split("/")[1] for each in held}
-            self.retried(["release", *held])
-        # A callback of a group that is dead waits until a person tries that again.
-        for record in live:
-            if any(need["onFailure"] == "success" and need["id"] not in ids for need in record["dependencies"]):
-                self.retried(["cancel", f"{record['queue']}/{record['id']}"])
+        for each in held:
+            self.let_go.add(each.split("/")[1])
+            # A callback of a dead group cannot be released: it waits until a person tries the group again.
+            if self.retried(["release", each]).returncode:
+                self.retried(["cancel", each])
         # What is not tracked is in no list.
         counts = [self.live_counts(queue) for queue in self.world.queues]
         note(sorted((record["id"], record["state"], record["delivery"]) for record in live) + counts)

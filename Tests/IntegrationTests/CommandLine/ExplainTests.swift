@@ -109,6 +109,107 @@ extension CommandLineTests {
             #expect(try await codes(behind) == ["queueCancelled"])
         }
 
+        /// The command that a reason names, called as it stands there.
+        private func remedy(_ code: String, _ id: String) async throws -> [String] {
+            try await explained(code, id)
+            let reasons = try await sluice.json("explain", id)["reasons"]?.arrayValue ?? []
+            let reason = try #require(reasons.first { $0["code"]?.stringValue == code })
+            let words = try #require(reason["fix"]?.stringValue).split(separator: " ").map(String.init)
+            #expect(words.first == "sluice")
+            return Array(words.dropFirst())
+        }
+
+        private func helps(_ code: String, _ id: String, _ situation: Comment) async throws {
+            let words = try await remedy(code, id)
+            let outcome = await (try sluice.start(words)).outcome()
+            #expect(outcome.code == 0, "\(situation): \(words): \(outcome.errors)")
+            try await eventually("\(words) ends \(code)") { try await !codes(id).contains(code) }
+        }
+
+        @Test("What a reason names as its remedy ends that reason, without a worker")
+        func remedies() async throws {
+            let id = try await sluice.enqueue("noop", "-t", "x")
+            try await sluice.lines("queue", "pause", "default")
+            try await helps("paused", id, "a paused queue")
+            try await sluice.lines("hold", id)
+            try await helps("held", id, "a held operation")
+            try await sluice.lines("cancel", "-w", "tag:nothing", "--until", "1h", "-y")
+            try await sluice.lines("cancel", "-w", "tag:later", "--until", "1h", "-y")
+            let caught = try await sluice.enqueue("noop", "-t", "later")
+            try await helps("standingCancel", caught, "a standing cancel")
+            let later = try await sluice.enqueue("noop", "--in", "1h")
+            try await helps("notDue", later, "a time to come")
+            _ = try await sluice.enqueue("noop", "--unique", "k", "--in", "1h")
+            let behind = try await sluice.enqueue("noop", "--unique", "k", "--if-exists", "enqueue")
+            try await helps("keyTaken", behind, "a unique key")
+            let cancelled = try await sluice.enqueue("noop")
+            let held = try await sluice.enqueue("noop", "--after", "\(cancelled):hold")
+            try await sluice.lines("cancel", cancelled)
+            #expect(try await remedy("needs", held) == ["retry", cancelled])
+            try await helps("ended", cancelled, "an end")
+            #expect(try await sluice.state(cancelled) == "ready")
+            for number in 0..<4 { _ = try await sluice.enqueue("noop", "--key", "a", "-t", "\(number)") }
+            let second = try #require(try await sluice.lines("list", "-t", "1", "-o", "id").first)
+            try await helps("keyTurn", second, "equal shares of keys")
+        }
+
+        @Test("What a reason names as its remedy ends that reason, beside a worker")
+        func remediesBesideWorker() async throws {
+            let worker = try await sluice.worker("-c", "9")
+            try await sluice.lines("queue", "limit", "default", "concurrency=1", "key.concurrency=1")
+            let first = try await sluice.enqueue("sleep", "seconds:=600", "--key", "a")
+            try await sluice.reaches("executing", first)
+            let second = try await sluice.enqueue("sleep", "seconds:=600", "--key", "a")
+            let third = try await sluice.enqueue("sleep", "seconds:=600")
+            try await helps("limited", third, "the limit of a queue")
+            try await sluice.reaches("executing", third)
+            try await sluice.lines("queue", "limit", "default", "concurrency=9")
+            try await helps("keyLimited", second, "the limit of a key")
+            try await sluice.reaches("executing", second)
+            let retrying = try await sluice.enqueue("fail", "--attempts", "20")
+            try await helps("retryDelay", retrying, "a failed attempt")
+            let name = try #require(try await sluice.lines("workers", "ls", "-o", "id").first)
+            try await sluice.lines("workers", "quiet", name)
+            let waiting = try await sluice.enqueue("noop")
+            try await helps("workersQuiet", waiting, "a quiet worker")
+            try await sluice.reaches("finished", waiting)
+            for id in [first, second, third] { try await sluice.lines("cancel", id, "--wait=180s") }
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
+        @Test("More of a rate lets the next one start sooner")
+        func rateRemedies() async throws {
+            let worker = try await sluice.worker()
+            for (code, limits, key) in [("rateReached", "rate=1/1h", ""), ("keyRateReached", "key.rate=1/1h", "a")] {
+                let queue = "of-\(code)"
+                try await sluice.lines("queue", "limit", queue, limits)
+                let served = try await sluice.worker("-q", queue)
+                let options = ["-q", queue] + (key.isEmpty ? [] : ["--key", key])
+                func enqueue() async throws -> String {
+                    let outcome = await (try sluice.start(["enqueue", "noop", "-o", "id", "--quiet"] + options))
+                        .outcome()
+                    return outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)
+                }
+                func seconds(_ id: String) async throws -> Int {
+                    try await sluice.json("explain", id)["estimatedStartSeconds"]?.intValue ?? 0
+                }
+                var last = try await enqueue()
+                for _ in 0..<3 { last = try await enqueue() }
+                let words = try await remedy(code, last)
+                let before = try await seconds(last)
+                #expect(await (try sluice.start(words)).outcome().code == 0, "\(words)")
+                try await eventually("\(words) lets it start sooner") {
+                    let after = try await seconds(last)
+                    return after > 0 && after < before * 3 / 4
+                }
+                served.send(SIGTERM)
+                #expect(await served.outcome().code == 0)
+            }
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
         @Test("A full Redis is named")
         func full() async throws {
             let redis = try TestRedis.start()
