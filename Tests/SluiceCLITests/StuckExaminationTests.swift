@@ -3,6 +3,7 @@ import Testing
 
 @testable import SluiceCLI
 
+@Suite(.timeLimit(.minutes(60)))
 struct StuckExaminationTests {
     private static let now: Int64 = 1_800_000_000_000
 
