@@ -122,8 +122,8 @@ public final class InMemorySluice: Sendable {
         _ options: EnqueueOptions...
     ) async throws -> Body.Output {
         let handle = try await client.enqueue(operation, EnqueueOptions(options))
-        try await drain()
-        while try await !handle.state().isTerminal, try await moveToNextDue() { try await drain() }
+        try await runReady()
+        while try await !handle.state().isTerminal, try await moveToNextDue() { try await runReady() }
         let state = try await handle.state()
         guard state.isTerminal else {
             let reason = state == .blocked ? "it waits for others, or is held" : "its queue is paused"
@@ -133,11 +133,23 @@ public final class InMemorySluice: Sendable {
         return try await handle.value
     }
 
-    /// Enqueues what schedules have for the instants that the clock has reached, then runs what is ready, and what that enqueues, until nothing is ready or executing. The clock does not move. What is in a paused queue
-    /// stays.
+    /// Enqueues what schedules have for the instants that the clock has reached, then runs what is ready, and what that enqueues, until
+    /// nothing is ready or executing. The clock does not move. What is in a paused queue stays.
     ///
-    /// - Throws: `OperationsError` with `.refused` if an operation's name is not registered; `CancellationError`.
+    /// - Throws: `OperationsError` with `.refused` if an operation's name is not registered, or if operations are left that may start only
+    ///   later because of a rate: the message names them, the rate and the time. `CancellationError`.
     public func drain() async throws {
+        try await runReady()
+        for queue in try await broker.queues() {
+            guard let wait = try await waitForRate(queue) else { continue }
+            let some = wait.count == 1 ? "1 operation waits" : "\(wait.count) operations wait"
+            let message =
+                "\(some) in queue \(queue) for \(wait.what), and the next one may start in \(wait.milliseconds) ms: advance the clock, or call drainAll()"
+            throw OperationsError(.refused, message)
+        }
+    }
+
+    private func runReady() async throws {
         try await fireSchedules()
         while case let queues = try await queuesWithWork(), !queues.isEmpty {
             try await work(on: .named(queues.map { QueueShare($0) })) {
@@ -154,7 +166,7 @@ public final class InMemorySluice: Sendable {
         }
     }
 
-    /// Runs everything, also what is scheduled or in a retry pause: the clock moves to each next due time.
+    /// Runs everything, also what is scheduled, in a retry pause or waits for a rate: the clock moves to each next instant.
     ///
     /// What is in a paused queue stays.
     ///
@@ -162,7 +174,7 @@ public final class InMemorySluice: Sendable {
     /// - Throws: as `drain()`.
     public func drainAll(within limit: Duration = .seconds(86_400 * 366)) async throws {
         let end = clock.now + limit.wholeMilliseconds
-        repeat { try await drain() } while try await moveToNextDue(until: end)
+        repeat { try await runReady() } while try await moveToNextDue(until: end)
     }
 
     /// Has a worker run what is due, as long as the body runs: for tests of cancels, progress and waits.
@@ -234,9 +246,25 @@ public final class InMemorySluice: Sendable {
         let (ready, executing) = (snapshot.counts[.ready] ?? 0, snapshot.counts[.executing] ?? 0)
         if snapshot.paused { return executing > 0 }
         if ready > 0 { try await checkNames(queue) }
-        if ready + executing > 0 { return true }
+        if executing > 0 { return true }
+        if ready > 0 { return try await waitForRate(queue) == nil }
         guard let due = try await nextDue(queue) else { return false }
         return due <= snapshot.time
+    }
+
+    /// What is ready in a queue and may start only later; nil = nothing is, or some of it may start now.
+    private func waitForRate(_ queue: String) async throws -> (count: Int, what: String, milliseconds: Int64)? {
+        let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
+        let ready = snapshot.counts[.ready] ?? 0
+        guard ready > 0, !snapshot.paused, snapshot.counts[.executing] ?? 0 == 0 else { return nil }
+        if let milliseconds = snapshot.nextStartMilliseconds, milliseconds > 0 {
+            return (ready, "its rate", milliseconds)
+        }
+        let keys = snapshot.limitKeys.filter { $0.waiting > 0 && $0.nextStartMilliseconds ?? 0 > 0 }
+        guard let first = keys.min(by: { ($0.nextStartMilliseconds ?? 0) < ($1.nextStartMilliseconds ?? 0) }),
+            try await all(.ready, queue).allSatisfy(\.waitsForKey)
+        else { return nil }
+        return (ready, "the rate of key \(OperationsError.quoted(first.key))", first.nextStartMilliseconds ?? 0)
     }
 
     private func checkNames(_ queue: String) async throws {
@@ -263,7 +291,8 @@ public final class InMemorySluice: Sendable {
             guard let due = first?.record.header.readyAt else { continue }
             earliest = min(earliest ?? due, due)
         }
-        return earliest
+        guard let wait = try await waitForRate(queue) else { return earliest }
+        return min(earliest ?? .max, clock.now + wait.milliseconds)
     }
 
     /// - Returns: false if nothing is due until then.

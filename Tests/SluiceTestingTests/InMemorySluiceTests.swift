@@ -87,6 +87,30 @@ struct InMemorySluiceTests {
         #expect(try await late.state() == .finished)
     }
 
+    @Test("drain says what waits for a rate, of a queue or of a key; drainAll and run move the clock over it")
+    func rates() async throws {
+        for (limit, options, what) in [
+            (QueueLimit.rate(QueueRate(1, per: .seconds(60))), EnqueueOptions(), "its rate"),
+            (.keyRate(QueueRate(1, per: .seconds(60))), .key("acme"), "the rate of key \"acme\""),
+        ] {
+            let sluice = InMemorySluice { $0.register(Child.self) }
+            try await sluice.client.limit(queue: Defaults.queue, limit)
+            var handles: [OperationHandle<Child>] = []
+            for _ in 0..<4 { handles.append(try await sluice.client.enqueue(Child(), options)) }
+            let error = await #expect(throws: OperationsError.self) { try await sluice.drain() }
+            #expect(error?.code == .refused)
+            #expect(error?.message.contains("in queue default for \(what), ") == true, "\(error?.message ?? "")")
+            #expect(error?.message.contains("advance the clock, or call drainAll()") == true)
+            #expect(try await handles[0].state() == .finished)
+            #expect(try await handles[3].state() == .ready)
+            let before = sluice.clock.now
+            try await sluice.drainAll()
+            for handle in handles { #expect(try await handle.state() == .finished) }
+            #expect(sluice.clock.now - before >= 120_000)
+            #expect(try await sluice.run(Child(), options) == 1)
+        }
+    }
+
     @Test("Encrypted operations run with the same keys")
     func keys() async throws {
         let keys = try OperationKeys(
