@@ -15,6 +15,7 @@ extension SluiceClient {
     /// - Parameters:
     ///   - elements: any number of them.
     ///   - options: of each operation: queue, priority, unique key and so on.
+    ///   - isolation: where `operation` runs: that of the caller.
     ///   - operation: makes the operation of an element.
     /// - Returns: one output for each element, in order.
     /// - Throws: as the enqueue of many operations, and what `operation` throws; as `OperationHandle.value` of the first operation that is seen to have
@@ -22,6 +23,7 @@ extension SluiceClient {
     public func map<Elements: Sequence, Body: DistributedOperation>(
         _ elements: Elements,
         _ options: EnqueueOptions...,
+        isolation: isolated (any Actor)? = #isolation,
         operation: (Elements.Element) throws -> Body
     ) async throws -> [Body.Output] {
         let bodies = try elements.map(operation)

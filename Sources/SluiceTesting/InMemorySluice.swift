@@ -179,16 +179,23 @@ public final class InMemorySluice: Sendable {
 
     /// Has a worker run what is due, as long as the body runs: for tests of cancels, progress and waits.
     ///
-    /// - Parameter body: called while the worker works on all queues.
+    /// - Parameters:
+    ///   - isolation: where the body runs: that of the caller.
+    ///   - body: called while the worker works on all queues.
     /// - Returns: what the body returns.
     /// - Throws: what the body throws.
     public func withWorker<Result: Sendable>(
+        isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> Result
     ) async throws -> Result {
         try await work(on: .all, body)
     }
 
-    private func work<Result>(on queues: QueueSelection, _ body: () async throws -> Result) async throws -> Result {
+    private func work<Result>(
+        on queues: QueueSelection,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
         let configuration = WorkerConfiguration(queues: queues, slots: slots, lease: .seconds(1))
         try configuration.validate()
         let worker = WorkerService(

@@ -20,6 +20,7 @@ extension SluiceClient {
     ///   - onEnd: starts when all members have ended, however.
     ///   - onFirstDeath: starts when the first member is dead. Removed if the group ends without that.
     ///   - ifAbandoned: what becomes of the group if this process dies before the body has returned.
+    ///   - isolation: where the body runs: that of the caller.
     ///   - body: adds members.
     /// - Returns: the group, closed.
     /// - Throws: `OperationsError` with `.invalidName` or `.invalidOption`, `.refused` if a group of this id has finished, was cancelled or has expired,
@@ -32,6 +33,7 @@ extension SluiceClient {
         onEnd: (any DistributedOperation)? = nil,
         onFirstDeath: (any DistributedOperation)? = nil,
         ifAbandoned: AbandonedGroupPolicy = .cancel,
+        isolation: isolated (any Actor)? = #isolation,
         _ body: (OpenGroup) async throws -> Void
     ) async throws -> OperationGroup {
         let group = try await openGroup(
