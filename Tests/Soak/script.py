@@ -6,10 +6,14 @@ from world import sent
 
 
 def of(world):
-    text = ["# Workers, each in a terminal of its own:"]
+    text = []
+    if world.has("names"):
+        text += [f"printf '#!/bin/sh\\nsleep 0.05\\necho null\\n' > {name} && chmod +x {name}" for name in ("greet", "count")]
+    text.append("# Workers, each in a terminal of its own:")
     for worker in world.workers:
         words = ["worker", "--name", worker.name, "-c", str(worker.slots), "-q", worker.queues, "--allow", "exec", "--lease", "3s"]
-        text.append(shlex.join(["sluice", *words, *worker.options]))
+        options = [word if "=" not in word else f"{word}=./{word.split('=')[1]}" for word in worker.options]
+        text.append(shlex.join(["sluice", *words, *options]))
     text += ["", "# Settings:", *map(_command, world.setup)]
     for number, ((commands, faults), calm) in enumerate(zip(world.storms, world.calms), 1):
         steps = [(each.at, _command(each)) for each in commands] + [(each.at, _fault(world, each)) for each in faults]
