@@ -66,7 +66,10 @@ end
 -- What it waits for in another queue is looked at again, and it has heard of what this queue knows.
 local function check_remote_need(id, name)
   local told, known = call('ZSCORE', dependents_key(name), id), call('HMGET', remote_key(name), 'sequence', 'state')
-  if known[2] and tonumber(told or 0) < tonumber(known[1]) and not call('ZSCORE', OUTBOX, name) then
+  -- A member that is enqueued again after its end: the answer tells the group that it is no new one.
+  local asked = tonumber(call('ZSCORE', ASKING, name) or 0)
+  local is_asked_soon = asked > 0 and asked <= now + FIRST_ASK
+  if known[2] and tonumber(told or 0) < tonumber(known[1]) and not is_asked_soon and not call('ZSCORE', OUTBOX, name) then
     finding('lost', id, 'it needs ' .. name .. ' and has not heard of its end', 'tell it',
       { zadd, OUTBOX, outbox_score(tonumber(known[1]), known[2]), name })
   end

@@ -230,6 +230,30 @@ extension CommandLineTests {
             #expect(report["errors"]?.intValue == 0, "\(report["findings"] ?? .null)")
         }
 
+        @Test(
+            "A member of another queue that is enqueued again after its end is no error: its group asks, and hears of that end"
+        )
+        func memberEnqueuedAgain() async throws {
+            let group = try await sluice.lines("group", "open", "nightly", "-q", "other")[0]
+            func enqueue() async throws {
+                let member = ["fail", "--attempts", "1", "--id", "m1", "--group", "other/\(group)", "--quiet"]
+                #expect(await (try sluice.start(["enqueue"] + member)).outcome().code == 0)
+            }
+            func failed() async throws -> Int? { try await sluice.json("group", "show", group)["failed"]?.intValue }
+            try await enqueue()
+            let first = try await sluice.worker("-q", "default,other")
+            try await eventually("the group hears of the death") { try await failed() == 1 }
+            first.send(SIGTERM)
+            #expect(await first.outcome().code == 0)
+            try await enqueue()
+            let report = try await sluice.json("doctor", "--deep")
+            #expect(report["errors"]?.intValue == 0, "\(report["findings"] ?? .null)")
+            let second = try await sluice.worker("-q", "default,other")
+            try await eventually("the group hears of it again") { try await failed() == 1 }
+            second.send(SIGTERM)
+            #expect(await second.outcome().code == 0)
+        }
+
         @Test("Under load, with cancels and a dying worker, it never finds an error")
         func load() async throws {
             let folder = try TemporaryDirectory()

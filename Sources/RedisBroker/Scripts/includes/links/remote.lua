@@ -5,8 +5,8 @@
 local ASKING = PREFIX .. 'asking'
 local function remote_key(name) return PREFIX .. 'remote:' .. name end
 
+local FIRST_ASK = 10000
 local function ask_soon(name)
-  local FIRST_ASK = 10000
   call('HDEL', remote_key(name), 'asks')
   call('ZADD', ASKING, 'LT', format('%d', now + FIRST_ASK), name)
 end
