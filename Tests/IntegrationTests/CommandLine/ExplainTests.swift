@@ -167,7 +167,21 @@ extension CommandLineTests {
             try await helps("keyLimited", second, "the limit of a key")
             try await sluice.reaches("executing", second)
             let retrying = try await sluice.enqueue("fail", "--attempts", "20")
-            try await helps("retryDelay", retrying, "a failed attempt")
+            // It fails again at once, and waits again. Pauses double, so that one is longer than these commands take.
+            try await eventually("the remedy of a failed attempt begins the next one before its time") {
+                let words = try await remedy("retryDelay", retrying)
+                let shown = try await sluice.json("show", retrying)
+                guard let before = shown.milliseconds("startedAt"), let due = shown.milliseconds("dueAt") else {
+                    return false
+                }
+                _ = await (try sluice.start(words)).outcome()
+                var next = before
+                try await eventually("it begins again") {
+                    next = try await sluice.json("show", retrying).milliseconds("startedAt") ?? before
+                    return next != before
+                }
+                return next < due
+            }
             let name = try #require(try await sluice.lines("workers", "ls", "-o", "id").first)
             try await sluice.lines("workers", "quiet", name)
             let waiting = try await sluice.enqueue("noop")
