@@ -259,7 +259,7 @@ public final class InMemorySluice: Sendable {
         return due <= snapshot.time
     }
 
-    /// What is ready in a queue and may start only later; nil = nothing is, or some of it may start now.
+    /// The ready operations of a queue, if a rate lets none start now; nil = one may start, or none is ready.
     private func waitForRate(_ queue: String) async throws -> (count: Int, what: String, milliseconds: Int64)? {
         let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
         let ready = snapshot.counts[.ready] ?? 0

@@ -159,3 +159,30 @@ extension InMemoryBroker {
         return groups.map(\.id)
     }
 }
+
+/// The record and the log of an operation of the shop that runs.
+func shopReading() -> DetailReading {
+    let envelope = OperationEnvelope(
+        name: "encode.part7",
+        arguments: Array(#"{"file":"a.mov","part":7}"#.utf8),
+        tags: ["vip"],
+        headers: ["tenant": "acme", "note": "\u{1B}[2J"]
+    )
+    let record = OperationRecord(
+        header: OperationHeader(id: id(8), priority: .veryHigh, failedAttempts: 1),
+        state: .executing,
+        startedAt: noon - 161_000,
+        fence: 8,
+        enqueuedAt: noon - 200_000,
+        envelope: envelope.encoded()
+    )
+    var detail = OperationDetail(queue: "video", record: record, state: .executing)
+    detail.worker = "w2"
+    detail.progress = (0.68, "pass 2 of 3")
+    let failure = OperationFailure(type: "exit", message: "status 3", attempt: 1, delivery: 1)
+    detail.errors = [FailedAttempt(at: noon - 170_000, error: failure.encoded())]
+    detail.cancel = CancelTrace(requestedAt: noon - 1_000, reason: "wrong\u{1B}file", by: "ann@h")
+    let address = OperationAddress(queue: "video", id: id(8))
+    let lines = ["frame 1", "frame \u{1B}[2J 2"].map { LogLine(Array($0.utf8), at: noon - 1_000) }
+    return DetailReading(address: address, detail: detail, time: noon, firstLine: 0, lines: lines)
+}

@@ -76,7 +76,7 @@ class Judge:
                     overlaps(self.place, ids, 1)
 
     def needs(self):
-        """What waits for others has begun behind their ends, unless a person let it go or ran something again."""
+        """Each operation has begun behind the ends of its needs, unless a person let it go or ran something again."""
         if any(self.world.has(feature) for feature in ("holds", "needs-changes", "reruns", "tree-reruns", "group-changes", "removals")):
             return
         for id, line in self.lines.items():

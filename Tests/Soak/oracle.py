@@ -65,7 +65,7 @@ class Oracle:
             self.findings.append(f"liveness: nothing of {queue} starts for {asked - since:.1f} s: {[each['sentence'] for each in ready]}")
 
     def _needs_are_true(self, each, asked):
-        """What it is said to wait for has not finished, or it hears of that soon: a relay between queues looks once in a heartbeat."""
+        """A need that is named has not finished, or the operation hears of that soon: a relay between queues looks once in a heartbeat."""
         facts = [fact for reason in each["reasons"] if reason["code"] == "needs" for fact in reason["facts"]]
         if not any(fact["name"] == "needs" and fact["text"].endswith(", finished") for fact in facts):
             self.needless.pop(each["id"], None)

@@ -34,7 +34,7 @@ class QueueLedger(Ledger):
 
 
 class Place:
-    """What both kinds of places have. Workers come through a proxy where there is one, so that they follow a failover."""
+    """The parts that both kinds of places share. Workers come through a proxy where there is one, so that they follow a failover."""
 
     def prepare(self, world):
         self.world = world
@@ -62,7 +62,7 @@ class Place:
         return subprocess.run([self.binary, *words], env=environment, input=input, capture_output=True, text=True, timeout=timeout)
 
     def refused_permissions(self):
-        """What the users with minimal permissions were refused."""
+        """The refusals to users with minimal permissions, of the access log."""
         found = []
         for path in self.sockets() if self.has_users else ():
             try:

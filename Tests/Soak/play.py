@@ -20,7 +20,7 @@ class Play:
         self.place, self.world, self.stops, self.is_unbounded, self.findings = place, world, stops, is_unbounded, []
         # By the text of an id: the id, and how the operation came into being.
         self.ids, self.new, self.doubtful, self.refused = {}, set(), set(), {}
-        # What is released at the end, so that it does not wait for ever.
+        # Released at the end, so that they do not wait for ever.
         self.let_go = set()
         self.commands = self.explained = 0
 
@@ -105,7 +105,7 @@ class Play:
             # A callback of a dead group cannot be released: it waits until a person tries the group again.
             if self.retried(["release", each]).returncode:
                 self.retried(["cancel", each])
-        # What is not tracked is in no list.
+        # Untracked operations are in no list.
         counts = [self.live_counts(queue) for queue in self.world.queues]
         note(sorted((record["id"], record["state"], record["delivery"]) for record in live) + counts)
         return not live and not any(counts)
@@ -115,7 +115,7 @@ class Play:
         return {state: count for state, count in counts.items() if count and state in LIVE.split(",")}
 
     def waits_for_a_person(self, record, live):
-        """It is to be held when something that it waits for has not finished, and that is so. What runs again waits for that as well."""
+        """A need with the policy hold has ended and has not finished. An operation that runs again also waits for such a need."""
         is_again = any(self.world.has(feature) for feature in ("reruns", "tree-reruns", "group-changes"))
         unmet = [need for need in record["dependencies"] if not need["isMet"] and need["id"] not in live]
         return any(need["onFailure"] == "hold" or need["onFailure"] == "cancel" and is_again for need in unmet)

@@ -48,7 +48,7 @@ package struct QueueChange: Sendable, Equatable {
         case setSchedule, pauseSchedule, resumeSchedule, removeSchedule
         /// A worker could not read it.
         case stopSchedule
-        /// What a lost worker held was recovered; `by` is that worker.
+        /// Recovery from a lost worker, which is `by`.
         case recover
     }
 

@@ -88,7 +88,7 @@ local function note_gone(dependency, id)
   note_ended_dependency(dependency, call('HINCRBY', META, 'sequence', 1), 'm')
 end
 
--- What it waits for has a record, knows of it, and will say how it ends. `heard` is the end that it knows: with the policy hold it waits for a person behind
+-- A need has a record, knows who waits for it, and will say how it ends. `heard` is the end that it knows: with the policy hold it waits for a person behind
 -- a removal (m), and behind a failure whose record may be removed later.
 local function check_need(id, dependency, policy, heard)
   if policy == 'hold' and heard == 'm' then return end

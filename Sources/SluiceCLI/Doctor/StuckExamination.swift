@@ -133,11 +133,10 @@ struct StuckExamination {
         return diagnosis
     }
 
-    /// What Redis says that a worker runs, and what it said with its last heartbeat. A worker that runs fewer has lost track of the others, which
-    /// run on for ever: their places, keys and waiters with them.
+    /// A worker that holds more operations than it said with its last heartbeat that it runs. The others never end, and keep their places and keys.
     static func forgotten(by worker: WorkerRow, _ snapshot: QueueSnapshot) -> Diagnosis? {
         guard let info = WorkerInfo(worker.info), worker.beatAt > 0 else { return nil }
-        // What began or ended about the time of the heartbeat says nothing.
+        // Operations that began shortly before the heartbeat say nothing.
         let old = snapshot.executing.filter { row in
             row.worker == worker.worker && row.startedAt.map { $0 < worker.beatAt - settled } ?? false
         }

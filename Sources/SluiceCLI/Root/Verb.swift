@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What a command does to what is in Redis.
+/// The effect of a command on the data in Redis.
 package enum VerbEffect: Sendable {
     case reads
     /// Makes something new, and changes nothing that is there.

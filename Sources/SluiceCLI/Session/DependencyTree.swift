@@ -26,13 +26,13 @@ struct DependencyTree: Sendable {
 
     private static let most = 20_000
     let client: SluiceClient
-    /// Which of the operations that depend on the named ones are meant. The search does not go on behind those that are not.
+    /// Whether an operation that depends on the named ones is meant. The search does not go on behind those that are not.
     let isMeant: @Sendable (_ dependent: OperationDetail, _ named: Named) -> Bool
 
     /// The operations that are named.
     struct Named: Sendable {
         var ids: Set<OperationID>
-        /// Those with which they were cancelled.
+        /// The operations with which these were cancelled.
         var marks: Set<OperationID>
     }
 

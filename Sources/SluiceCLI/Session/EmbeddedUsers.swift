@@ -5,7 +5,7 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// Who uses the embedded server now, to ask before it is stopped.
+/// The users of the embedded server, for the question before it is stopped.
 struct EmbeddedUsers: Sendable {
     private var connections = 0
     private var workers = 0

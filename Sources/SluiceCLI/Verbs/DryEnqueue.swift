@@ -5,7 +5,7 @@ import Selectors
 import Sluice
 import TerminalText
 
-/// What `enqueue --dry-run` checks besides the form: the arguments of built-in operations, and whether a worker handles the names.
+/// The checks of `enqueue --dry-run` besides the form: the arguments of built-in operations, and whether a worker handles the names.
 struct DryEnqueue: Sendable {
     private let invocation: Invocation
     /// The arguments of built-in operations that this program does not replace.

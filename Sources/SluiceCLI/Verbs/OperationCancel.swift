@@ -50,7 +50,7 @@ struct OperationCancel: Sendable {
             }
             return rows
         }
-        // What depends on others goes before these, so that nothing starts because something before it has ended.
+        // Dependents go before their needs, so that no end starts one of them.
         change.keepsOrder = !roots.isEmpty
         if let standing { change.prepare = { try await standing.set() } }
         change.applyToMissing = { reference in try await cancelUntracked(reference) }

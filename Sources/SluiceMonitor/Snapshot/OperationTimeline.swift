@@ -45,7 +45,7 @@ struct OperationTimeline: Sendable {
         let last = self.steps[self.steps.count - 1].at
         end = record.endedAt > 0 ? last : max(last, now ?? last)
         measure(hasEnded: record.endedAt > 0, now: now)
-        // It waits again, and nothing says since when.
+        // The operation waits again, and nothing says since when.
         if !detail.state.isTerminal, detail.state != .executing, self.steps[self.steps.count - 1].role == .executing {
             self.steps[self.steps.count - 1].lasted = nil
         }

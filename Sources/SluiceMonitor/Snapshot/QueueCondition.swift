@@ -57,7 +57,7 @@ package enum ProgressText: Sendable, Equatable {
         }
     }
 
-    /// What stands in the row of an operation whose worker is lost.
+    /// The text in the row of an operation whose worker is lost.
     static let lostText = "LOST, to recover"
 
     /// `███████░░░  68% pass 2`

@@ -136,7 +136,7 @@ extension OperationLookup {
 }
 
 extension MonitorBroker {
-    /// Those of any number of ids that have a record, in calls of a bounded size.
+    /// The ids that have a record, of any number, in calls of a bounded size.
     package func known(_ ids: [OperationID], queue: String) async throws -> [OperationID] {
         var known: [OperationID] = []
         for start in stride(from: 0, to: ids.count, by: Defaults.batch) {

@@ -2,7 +2,7 @@ import Operations
 import Selectors
 import Synchronization
 
-/// What the names of a query mean, for some passes of a screen that reads it again and again. To find it again takes at most a twentieth of the time.
+/// Remembers the resolved query of a screen that is read again and again. Resolving it takes at most a twentieth of the time.
 package final class QueryMemory: Sendable {
     private static let share = 20
 

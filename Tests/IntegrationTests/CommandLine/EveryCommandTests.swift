@@ -150,7 +150,7 @@ private struct Site {
 }
 
 extension CommandLineTests.EveryCommandTests {
-    /// What is wrong with an output; nil = it has the format.
+    /// The error in an output; nil = it has the format.
     private func mistake(in output: String, as format: OutputFormat) -> String? {
         let lines = output.split(separator: "\n").map(String.init)
         guard !lines.isEmpty else { return "nothing" }

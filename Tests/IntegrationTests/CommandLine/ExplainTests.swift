@@ -167,7 +167,7 @@ extension CommandLineTests {
             try await helps("keyLimited", second, "the limit of a key")
             try await sluice.reaches("executing", second)
             let retrying = try await sluice.enqueue("fail", "--attempts", "20")
-            // It fails again at once, and waits again. Pauses double, so that one is longer than these commands take.
+            // The next attempt fails at once, too. Pauses double, so that one is longer than these commands take.
             try await eventually("the remedy of a failed attempt begins the next one before its time") {
                 let words = try await remedy("retryDelay", retrying)
                 let shown = try await sluice.json("show", retrying)

@@ -9,7 +9,7 @@ extension CommandLineTests {
     struct QueryTests {
         private let sluice = CommandLine()
 
-        /// What the monitor finds, all pages of it, and its sentences about names that nothing has.
+        /// The monitor's answer, all pages of it, and its sentences about names that nothing has.
         private func monitor(_ text: String) async throws -> OperationsReading {
             let snapshot = try await sluice.broker.namespaceSnapshot(executingRows: 0) { .zero }
             let scan = OperationsScan(broker: sluice.broker, snapshot: snapshot, view: PayloadView())
@@ -18,7 +18,7 @@ extension CommandLineTests {
             )
         }
 
-        /// What a change finds.
+        /// The operations that a change finds.
         private func change(_ text: String) async throws -> [OperationDetail] {
             let query = try await sluice.broker.resolving(try OperationQuery(parsing: text))
             let walk = try await ChangeWalk(
