@@ -1,3 +1,4 @@
+import Operations
 import Testing
 
 @testable import SluiceCLI
@@ -47,5 +48,23 @@ struct TargetSummaryTests {
     func single() {
         #expect(error(rows(1, .refused, "finished")) == CLIError(.refused, "finished0 is finished", fix: "fix"))
         #expect(error(rows(1, .notFound, "unknown"))?.message.contains("no operation unknown0") == true)
+    }
+}
+
+@Suite(.timeLimit(.minutes(60)))
+struct CallsOfAChangeTests {
+    @Test(
+        "Named operations are changed in their order, each once; where that does not count, with one call for each queue"
+    )
+    func order() {
+        let ids = (0..<4).map { _ in OperationID() }
+        let places = [("b", 0), ("a", 1), ("b", 2), ("b", 0), ("b", 3)].map { Location(queue: $0.0, id: ids[$0.1]) }
+        func calls(inOrder: Bool) -> [String] {
+            Change.calls(places, inOrder: inOrder).map { call in
+                call.queue + call.ids.map { " \(ids.firstIndex(of: $0) ?? -1)" }.joined()
+            }
+        }
+        #expect(calls(inOrder: true) == ["b 0", "a 1", "b 2 3"])
+        #expect(calls(inOrder: false) == ["b 0 2 3", "a 1"])
     }
 }

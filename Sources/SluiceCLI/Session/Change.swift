@@ -66,11 +66,11 @@ extension Change {
     }
 
     /// The ids of each call, each id once: those of one queue together or, if the order counts, those that follow each other.
-    private func calls(_ places: [Location]) -> [(queue: String, ids: [OperationID])] {
+    static func calls(_ places: [Location], inOrder: Bool) -> [(queue: String, ids: [OperationID])] {
         var seen: Set<Location> = []
         var calls: [(queue: String, ids: [OperationID])] = []
         for place in places where seen.insert(place).inserted {
-            let known = keepsOrder ? calls.indices.last : calls.firstIndex { $0.queue == place.queue }
+            let known = inOrder ? calls.indices.last : calls.firstIndex { $0.queue == place.queue }
             if let known, calls[known].queue == place.queue {
                 calls[known].ids.append(place.id)
             } else {
@@ -84,7 +84,7 @@ extension Change {
     private func rows(_ targets: ArraySlice<(IDReference, Locator.Finding)>) async throws -> [TargetReport.Row] {
         var changed: [Location: TargetReport.Row] = [:]
         let places = targets.compactMap { if case .found(let place) = $0.1 { place } else { nil } }
-        for (queue, ids) in calls(places) {
+        for (queue, ids) in Self.calls(places, inOrder: keepsOrder) {
             for (id, row) in zip(ids, try await apply(ids, queue)) { changed[Location(queue: queue, id: id)] = row }
         }
         var rows: [TargetReport.Row] = []

@@ -137,6 +137,23 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
+        @Test("cancel --tree cancels the last first, so that no end before it starts it")
+        func order() async throws {
+            let first = try await sluice.enqueue("noop")
+            let second = try await sluice.enqueue("noop", "--after", "\(first):run")
+            func changes(_ verb: String) async throws -> [String] {
+                try await sluice.lines("events", "--changes", "--since", "1h", "--no-follow", "-o", "csv")
+                    .filter { $0.contains(",\(verb),1,") }
+            }
+            #expect(try await sluice("cancel", first, "--tree").code == 0)
+            let cancels = try await changes("cancel")
+            #expect(
+                cancels.count == 2 && cancels[0].contains(second) && cancels[0].hasSuffix("with \(first)"),
+                "\(cancels)"
+            )
+            #expect(cancels.last?.contains(first) == true)
+        }
+
         @Test("retry --tree of several takes back what cancel --tree of the same took")
         func treesOfSeveral() async throws {
             let first = try await sluice.enqueue("noop", "--in", "1h")
