@@ -88,14 +88,14 @@ local function note_gone(dependency, id)
   note_ended_dependency(dependency, call('HINCRBY', META, 'sequence', 1), 'm')
 end
 
--- A need has a record, knows who waits for it, and will say how it ends. `heard` is the end that it knows: with the policy hold it waits for a person behind
--- a removal (m), and behind a failure whose record may be removed later.
-local function check_need(id, dependency, policy, heard)
-  if policy == 'hold' and heard == 'm' then return end
+-- A need has a record, knows who waits for it, and will say how it ends. An operation that has heard a bad end and waits all the same waits for a
+-- person, with the policy hold or after a retry. The dependency may be removed then: `neverStarts` names such operations.
+local function check_need(id, dependency, heard)
+  if heard == 'm' then return end
   if is_remote(dependency) then return check_remote_need(id, dependency) end
   local head = head_of(dependency)
   if not head then
-    if policy == 'hold' and is_end(heard) then return end
+    if is_end(heard) then return end
     finding('lost', id, 'it needs ' .. dependency .. ', which has no record', 'count that as its removal', { note_gone, dependency, id })
     return
   end
@@ -117,7 +117,7 @@ local function check_needs(id, unmet)
     if policy == 'member' and is_end(before) and before ~= 'f' then misses = misses + 1 end
     if not is_met(before, policy) then
       found = found + 1
-      if needs[i] ~= OPEN then check_need(id, needs[i], policy, before) end
+      if needs[i] ~= OPEN then check_need(id, needs[i], before) end
     end
   end
   if #needs < 2 * call('HLEN', needs_key(id)) then return end

@@ -141,12 +141,9 @@ extension CommandLineTests {
         func order() async throws {
             let first = try await sluice.enqueue("noop")
             let second = try await sluice.enqueue("noop", "--after", "\(first):run")
-            func changes(_ verb: String) async throws -> [String] {
-                try await sluice.lines("events", "--changes", "--since", "1h", "--no-follow", "-o", "csv")
-                    .filter { $0.contains(",\(verb),1,") }
-            }
             #expect(try await sluice("cancel", first, "--tree").code == 0)
-            let cancels = try await changes("cancel")
+            let cancels = try await sluice.lines("events", "--changes", "--since", "1h", "--no-follow", "-o", "csv")
+                .filter { $0.contains(",cancel,1,") }
             #expect(
                 cancels.count == 2 && cancels[0].contains(second) && cancels[0].hasSuffix("with \(first)"),
                 "\(cancels)"

@@ -254,6 +254,20 @@ extension CommandLineTests {
             #expect(await second.outcome().code == 0)
         }
 
+        @Test("What runs again below a removed operation is no error, but is named: it waits for a person")
+        func retriedBelowRemoved() async throws {
+            let first = try await sluice.enqueue("noop")
+            let second = try await sluice.enqueue("noop", "--after", first)
+            try await sluice.lines("cancel", first)
+            try await sluice.lines("rm", first)
+            try await sluice.lines("retry", second)
+            let report = try await sluice.json("doctor", "--deep")
+            #expect(report["errors"]?.intValue == 0, "\(report["findings"] ?? .null)")
+            let named = report["findings"]?.arrayValue?.first { $0["code"]?.stringValue == "neverStarts" }
+            #expect(named?["message"]?.stringValue?.contains(second) == true, "\(report["findings"] ?? .null)")
+            #expect(try await sluice.lines("explain", second).contains("  try:  sluice release \(second)"))
+        }
+
         @Test("Under load, with cancels and a dying worker, it never finds an error")
         func load() async throws {
             let folder = try TemporaryDirectory()
