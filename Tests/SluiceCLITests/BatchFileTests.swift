@@ -22,7 +22,8 @@ struct BatchFileTests {
         }
         writer.start()
         var file = BatchFile(name: "batch.jsonl", defaults: defaults)
-        return try await file.read { try InputFile.next(of: pipe.fileHandleForReading, "batch.jsonl", upTo: $0) }
+        let batch = try await file.read { try InputFile.next(of: pipe.fileHandleForReading, "batch.jsonl", upTo: $0) }
+        return Array(batch.requests)
     }
 
     @Test("Lines take what they do not say from the command line")

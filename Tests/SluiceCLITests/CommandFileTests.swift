@@ -8,7 +8,7 @@ import Testing
 @Suite("A file of commands", .timeLimit(.minutes(60)))
 struct CommandFileTests {
     private func read(_ bytes: [UInt8], _ words: String...) throws -> [EnqueueRequest] {
-        try CommandFile(name: "jobs", settings: try EnqueueFlags.parse(words).settings).read(bytes)
+        Array(try CommandFile(name: "jobs", settings: try EnqueueFlags.parse(words).settings).read(bytes).requests)
     }
 
     private func arguments(_ request: EnqueueRequest) throws -> JSONValue {
@@ -51,7 +51,8 @@ struct CommandFileTests {
         let text = "\u{FEFF}echo one\r\n\n# two\n  echo 'three  3'\nlast"
         let common = JSONObject([("cwd", .string("/srv")), ("env", .object(JSONObject([("A", .string("b"))])))])
         let settings = try EnqueueFlags.parse(["-q", "mail", "-t", "x"]).settings
-        let requests = try CommandFile(name: "jobs", settings: settings, common: common).read(Array(text.utf8))
+        let file = CommandFile(name: "jobs", settings: settings, common: common)
+        let requests = Array(try file.read(Array(text.utf8)).requests)
         #expect(requests.map(\.name) == ["exec", "exec", "exec"])
         #expect(requests.map(\.queue) == ["mail", "mail", "mail"])
         #expect(requests.map(\.line) == [1, 4, 5])

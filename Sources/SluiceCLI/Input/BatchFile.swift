@@ -6,7 +6,7 @@ import Sluice
 package struct BatchFile: Sendable {
     /// Bytes of lines that one task checks.
     private static let part = 1 << 18
-    /// Parts that are in memory at a time, without the requests made of them.
+    /// Parts whose text is in memory at a time.
     private static let parts = 4 * ProcessInfo.processInfo.activeProcessorCount
     private static let lineBytes = 2 * Defaults.operationBytes
 
@@ -33,8 +33,8 @@ package struct BatchFile: Sendable {
     ///
     /// - Parameter next: reads at most so many bytes; nil = the end.
     /// - Throws: `CLIError` with `.usage`, which names the file and the first wrong line.
-    package mutating func read(_ next: (Int) throws -> Data?) async throws -> [EnqueueRequest] {
-        var requests: [EnqueueRequest] = []
+    package mutating func read(_ next: (Int) throws -> Data?) async throws -> Batch {
+        var batch = Batch()
         var waiting: [ArraySlice<UInt8>] = []
         var rest: [UInt8] = []
         var isFirst = true
@@ -46,20 +46,22 @@ package struct BatchFile: Sendable {
                 rest = try withoutMark(rest)
                 isFirst = false
             }
+            // What a pipe delivers at a time would be small parts.
+            guard rest.count >= Self.part else { continue }
             guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else {
                 guard rest.count <= Self.lineBytes else {
-                    try await check(&waiting, into: &requests)
+                    try await check(&waiting, into: &batch)
                     throw errors.error(lines + 1, "the line is longer than 2 MiB")
                 }
                 continue
             }
             waiting.append(rest[...end])
             rest = Array(rest[(end + 1)...])
-            if waiting.count == Self.parts { try await check(&waiting, into: &requests) }
+            if waiting.count == Self.parts { try await check(&waiting, into: &batch) }
         }
         waiting.append(isFirst ? try withoutMark(rest)[...] : rest[...])
-        try await check(&waiting, into: &requests)
-        return requests
+        try await check(&waiting, into: &batch)
+        return batch
     }
 
     private func withoutMark(_ bytes: [UInt8]) throws(CLIError) -> [UInt8] {
@@ -75,48 +77,38 @@ package struct BatchFile: Sendable {
     /// Parses the chunks that were read, each in a task. Then appends their requests in the order of the lines.
     private mutating func check(
         _ waiting: inout [ArraySlice<UInt8>],
-        into requests: inout [EnqueueRequest]
+        into batch: inout Batch
     ) async throws {
         let parts = waiting
         waiting = []
         let reader = reader
-        let outcomes = await withTaskGroup(of: (Int, BatchPart).self) { group in
-            for (index, part) in parts.enumerated() { group.addTask { (index, BatchPart(part, reader)) } }
-            var outcomes: [BatchPart?] = Array(repeating: nil, count: parts.count)
-            for await (index, outcome) in group { outcomes[index] = outcome }
-            return outcomes
+        let checked = await withTaskGroup(of: (Int, CheckedLines).self) { group in
+            for (index, part) in parts.enumerated() { group.addTask { (index, CheckedLines(part, reader)) } }
+            var checked: [CheckedLines?] = Array(repeating: nil, count: parts.count)
+            for await (index, lines) in group { checked[index] = lines }
+            return checked
         }
-        for case let outcome? in outcomes { try take(outcome, into: &requests) }
+        for case let lines? in checked { try take(lines, into: &batch) }
     }
 
-    private mutating func take(_ part: BatchPart, into requests: inout [EnqueueRequest]) throws(CLIError) {
-        requests.reserveCapacity(requests.count + part.requests.count)
-        for var request in part.requests {
-            request.line += lines
-            if request.isNamed {
-                try note(request)
-            } else {
-                // The ids that the tasks have made do not sort by line.
-                request.operation.id = OperationID()
+    private mutating func take(_ checked: CheckedLines, into batch: inout Batch) throws(CLIError) {
+        var part = checked.part
+        part.linesBefore = lines
+        for (line, queue, id) in part.named {
+            if let first = ids.updateValue(line, forKey: PlacedID(queue: queue, id: id)) {
+                throw errors.error(line, "the \"id\" is that of line \(first)")
             }
-            requests.append(request)
         }
-        if let mistake = part.mistake { throw errors.error(lines + part.lines, mistake) }
-        lines += part.lines
-    }
-
-    private mutating func note(_ request: EnqueueRequest) throws(CLIError) {
-        let id = PlacedID(queue: request.queue, id: request.operation.id)
-        if let first = ids.updateValue(request.line, forKey: id) {
-            throw errors.error(request.line, "the \"id\" is that of line \(first)")
-        }
+        if let mistake = checked.mistake { throw errors.error(lines + checked.lines, mistake) }
+        batch.append(part)
+        lines += checked.lines
     }
 }
 
-/// The requests of some lines.
-private struct BatchPart: Sendable {
-    /// Requests. Their lines are numbered from the part's first line, which is 1.
-    var requests: [EnqueueRequest] = []
+/// What some lines say.
+private struct CheckedLines: Sendable {
+    /// Its lines are numbered from the first of these lines, which is 1.
+    var part = BatchPart()
     /// The number of lines that were read. If there is an error, it is in the last one.
     var lines = 0
     var mistake: String?
@@ -129,7 +121,7 @@ private struct BatchPart: Sendable {
             do {
                 if var request = try reader.request(rest[rest.startIndex..<end]) {
                     request.line = lines
-                    requests.append(request)
+                    part.append(request)
                 }
             } catch {
                 mistake = (error as? CLIError)?.message ?? String(describing: error)

@@ -17,20 +17,20 @@ package struct CommandFile: Sendable {
     /// Reads all lines. Empty lines and lines that begin with `#` are skipped.
     ///
     /// - Throws: `CLIError` with `.usage`, which names file and line.
-    package func read(_ bytes: [UInt8]) throws(CLIError) -> [EnqueueRequest] {
-        var requests: [EnqueueRequest] = []
+    package func read(_ bytes: [UInt8]) throws(CLIError) -> Batch {
+        var part = BatchPart()
         var number = 0
         for line in bytes.withoutByteOrderMark.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
             do {
                 guard var request = try request(line) else { continue }
                 request.line = number
-                requests.append(request)
+                part.append(request)
             } catch {
                 throw errors.error(number, "\(error)")
             }
         }
-        return requests
+        return Batch([part])
     }
 
     /// - Returns: nil for a line without a command.

@@ -13,40 +13,46 @@ struct BatchEnqueue: Sendable {
 
     func run(_ path: String) async throws -> ExitStatus {
         let console = invocation.console
-        var (requests, errors) = try await verb.surroundings.lines == nil ? read(path) : readCommands(path)
+        var (batch, errors) = try await verb.surroundings.lines == nil ? read(path) : readCommands(path)
         // A nightly job that finds nothing to do has not failed.
-        guard !requests.isEmpty else {
+        guard batch.count > 0 else {
             console.note("\(InputFile.name(path)) is empty: nothing to enqueue")
             if invocation.format == .json { printSummary(HandedOver(), []) }
             return .done
         }
-        if let seal = invocation.seal { try check(requests, errors) { try $0.check(sealedBy: seal) } }
+        if let seal = invocation.seal { try check(batch.requests, errors) { try $0.check(sealedBy: seal) } }
         guard !verb.dryRun else {
-            try await DryEnqueue(invocation).check(requests, errors)
-            console.note("\(requests.count) operations are well-formed; nothing was sent (--dry-run)")
+            try await DryEnqueue(invocation).check(batch, errors)
+            console.note("\(batch.count) operations are well-formed; nothing was sent (--dry-run)")
             return .done
         }
         let client = try await invocation.connect()
-        try await GroupLookup(client: client).complete(&requests)
-        let queues = Set(kinds(of: requests, atMost: .max) { $0.queue == $1.queue }.map(\.queue)).sorted()
-        if verb.strict { for queue in queues { try await QueueCheck(client).requireUsed(queue) } }
-        try await resolve(&requests, errors, client)
-        try await DependencyLookup(client: client).complete(&requests)
+        if batch.hasQuestions { batch = try await answered(batch, errors, client) }
+        if verb.strict { for queue in batch.queues { try await QueueCheck(client).requireUsed(queue) } }
         let started = ContinuousClock.now
-        let handedOver = try await send(requests, client)
-        summarize(handedOver, queues, time: ContinuousClock.now - started)
-        await warn(requests, hasNew: handedOver.created > 0, client)
+        let handedOver = try await send(batch, client)
+        summarize(handedOver, batch.queues, time: ContinuousClock.now - started)
+        await warn(batch, hasNew: handedOver.created > 0, client)
         return verb.wait ? try await wait(for: handedOver.awaited, client) : .done
     }
 
-    private func read(_ path: String) async throws -> ([EnqueueRequest], LineErrors) {
+    /// The batch with the groups, dependencies and delays that Redis was asked for, in an order in which it can be sent.
+    private func answered(_ batch: Batch, _ errors: LineErrors, _ client: SluiceClient) async throws -> Batch {
+        var requests = Array(batch.requests)
+        try await GroupLookup(client: client).complete(&requests)
+        try await resolve(&requests, errors, client)
+        try await DependencyLookup(client: client).complete(&requests)
+        return Batch(try windows(requests).map { BatchPart($0) })
+    }
+
+    private func read(_ path: String) async throws -> (Batch, LineErrors) {
         let handle = try InputFile.open(path)
         defer { if path != "-" { try? handle.close() } }
         var file = BatchFile(name: InputFile.name(path), defaults: verb.settings)
         return (try await file.read { try InputFile.next(of: handle, path, upTo: $0) }, file.errors)
     }
 
-    private func readCommands(_ path: String) throws -> ([EnqueueRequest], LineErrors) {
+    private func readCommands(_ path: String) throws -> (Batch, LineErrors) {
         let handle = try InputFile.open(path)
         defer { if path != "-" { try? handle.close() } }
         let common = try verb.surroundings.added(to: JSONObject())
@@ -58,7 +64,7 @@ struct BatchEnqueue: Sendable {
 
     /// - Throws: the error of `body`, with the line.
     private func check(
-        _ requests: [EnqueueRequest],
+        _ requests: some Sequence<EnqueueRequest>,
         _ errors: LineErrors,
         _ body: (EnqueueRequest) throws -> Void
     ) throws {
@@ -102,20 +108,19 @@ struct BatchEnqueue: Sendable {
         }
     }
 
-    private func send(_ requests: [EnqueueRequest], _ client: SluiceClient) async throws -> HandedOver {
+    private func send(_ batch: Batch, _ client: SluiceClient) async throws -> HandedOver {
         var done = HandedOver()
+        let count = batch.count
         // What waits for others is sent behind them, but printed in the order of the lines.
-        let isInOrder = !requests.contains { $0.operation.links?.after.isEmpty == false }
+        let isInOrder = !batch.hasDependencies
         defer { printOutput(&done) }
-        for window in try windows(requests) {
+        for part in batch.parts {
             defer { if isInOrder { printOutput(&done) } }
-            do { try await sendWindow(window, client, &done) } catch {
-                throw interrupted(error, done, window: window.count, of: requests.count)
+            do { try await send(part, client, &done) } catch {
+                throw interrupted(error, done, window: part.count, of: count)
             }
-            invocation.console.account(
-                "\(done.created) of \(requests.count) operations are enqueued\(done.existedText)"
-            )
-            showProgress(done.count, of: requests.count)
+            invocation.console.account("\(done.created) of \(count) operations are enqueued\(done.existedText)")
+            showProgress(done.count, of: count)
         }
         return done
     }
@@ -138,19 +143,10 @@ struct BatchEnqueue: Sendable {
         stride(from: 0, to: requests.count, by: window).map { requests[$0..<min($0 + window, requests.count)] }
     }
 
-    private func sendWindow(
-        _ window: ArraySlice<EnqueueRequest>,
-        _ client: SluiceClient,
-        _ done: inout HandedOver
-    ) async throws {
-        let isOneQueue = window.allSatisfy { $0.queue == window[window.startIndex].queue }
-        let parts =
-            isOneQueue
-            ? [Array(window)]
-            : Dictionary(grouping: window, by: \.queue)
-                .sorted { $0.key < $1.key }.map(\.value)
-        for part in parts {
-            let (operations, queue) = (part.map(\.operation), part[0].queue)
+    private func send(_ part: BatchPart, _ client: SluiceClient, _ done: inout HandedOver) async throws {
+        let queues = Dictionary(grouping: part.requests(), by: \.queue).sorted { $0.key < $1.key }
+        for (queue, requests) in queues {
+            let operations = requests.map(\.operation)
             let (outcomes, isConfirmed) = try await client.handOver(
                 operations,
                 queue: queue,
@@ -159,7 +155,7 @@ struct BatchEnqueue: Sendable {
             if isConfirmed == false { done.unconfirmed += operations.count }
             // What is refused does not hide what was enqueued beside it.
             var refusal: OperationsError?
-            for (request, outcome) in zip(part, outcomes) {
+            for (request, outcome) in zip(requests, outcomes) {
                 do throws(OperationsError) {
                     let id = try outcome.id(of: request.operation)
                     done.count += 1
@@ -194,20 +190,6 @@ struct BatchEnqueue: Sendable {
             "with an \"id\" in each line the whole batch can be sent again: operations that exist stay unchanged",
         ]
         return report
-    }
-
-    /// The operations without neighbors of the same kind.
-    private func kinds(
-        of requests: [EnqueueRequest],
-        atMost most: Int,
-        alike: (EnqueueRequest, EnqueueRequest) -> Bool
-    ) -> [EnqueueRequest] {
-        var kinds: [EnqueueRequest] = []
-        for request in requests where kinds.last.map({ !alike($0, request) }) ?? true {
-            kinds.append(request)
-            if kinds.count == most { break }
-        }
-        return kinds
     }
 }
 
@@ -249,14 +231,14 @@ extension BatchEnqueue {
         ]
     }
 
-    private func warn(_ requests: [EnqueueRequest], hasNew: Bool, _ client: SluiceClient) async {
-        let hopeless = requests.filter(\.neverStarts)
-        if let first = hopeless.first {
+    private func warn(_ batch: Batch, hasNew: Bool, _ client: SluiceClient) async {
+        let hopeless = batch.parts.flatMap(\.linesNeverStarted)
+        if let first = hopeless.min() {
             let many = hopeless.count == 1 ? "it expires" : "\(hopeless.count) operations expire"
-            invocation.console.warn("line \(first.line): \(many) before being due, and never start")
+            invocation.console.warn("line \(first): \(many) before being due, and never start")
         }
         guard !invocation.console.quiet else { return }
-        let large = requests.count { $0.operation.envelope.count > Defaults.operationWarningBytes }
+        let large = batch.count(largerThan: Defaults.operationWarningBytes)
         if large > 0 {
             invocation.console.warn(
                 "\(QuantityText.grouped(large)) have more than \(QuantityText.bytes(Defaults.operationWarningBytes)) of arguments, "
@@ -264,10 +246,7 @@ extension BatchEnqueue {
             )
         }
         guard hasNew else { return }
-        let kinds = kinds(of: requests, atMost: 10_000) { $0.queue == $1.queue && $0.name == $1.name }
-        var seen: Set<[String]> = []
-        for request in kinds where seen.count < 100 { seen.insert([request.queue, request.name]) }
-        await QueueCheck(client).warn(seen.map { ($0[0], $0[1]) }, console: invocation.console)
+        await QueueCheck(client).warn(batch.namesAndQueues, console: invocation.console)
     }
 
     private func wait(for locations: [Location], _ client: SluiceClient) async throws -> ExitStatus {

@@ -24,15 +24,15 @@ struct DryEnqueue: Sendable {
     /// - Throws: `.usage` for an argument that a built-in operation does not have, or needs.
     func check(_ request: EnqueueRequest) async throws {
         if let mistake = mistake(in: request) { throw CLIError.usage(mistake, fix: "\(Program.name) help built-ins") }
-        await warn([request])
+        await warn([(request.queue, request.name)])
     }
 
     /// - Throws: the error of the first wrong line.
-    func check(_ requests: [EnqueueRequest], _ errors: LineErrors) async throws {
-        for request in requests {
+    func check(_ batch: Batch, _ errors: LineErrors) async throws {
+        for request in batch.requests {
             if let mistake = mistake(in: request) { throw errors.error(request.line, mistake) }
         }
-        await warn(requests)
+        await warn(batch.namesAndQueues)
     }
 
     private func mistake(in request: EnqueueRequest) -> String? {
@@ -51,18 +51,13 @@ struct DryEnqueue: Sendable {
     }
 
     /// Asks a Redis that runs; starts none.
-    private func warn(_ requests: [EnqueueRequest]) async {
+    private func warn(_ pairs: [(queue: String, name: String)]) async {
         if invocation.settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil {
             return invocation.console.note("no Redis runs here, so no worker was asked what it handles")
         }
         do {
             let client = try await invocation.connect()
-            var pairs: Set<[String]> = []
-            for request in requests where pairs.count < 100 { pairs.insert([request.queue, request.name]) }
-            await QueueCheck(client, done: "well-formed").warn(
-                pairs.map { ($0[0], $0[1]) },
-                console: invocation.console
-            )
+            await QueueCheck(client, done: "well-formed").warn(pairs, console: invocation.console)
             await client.close()
         } catch {
             let report = ErrorTranslation.report(error, settings: invocation.settings)
