@@ -9,10 +9,11 @@ extension OperationReference {
     ///   operation. A status that is replaced before the client reads it is left out.
     /// - While Redis cannot be reached, the stream waits. While no worker runs, it goes on: after five seconds, the client's logger gets a
     ///   warning. `changes(timeout:)` has a limit, and says why it ends.
+    /// - Outside of operations, the stream also ends when the service that reads it is asked to shut down.
     public var changes: AsyncStream<OperationStatus> {
         AsyncStream { continuation in
             let task = Task {
-                _ = await follow(until: nil) { continuation.yield($0) }
+                _ = try? await cancelledAtShutdown { await follow(until: nil) { continuation.yield($0) } }
                 continuation.finish()
             }
             continuation.onTermination = { _ in task.cancel() }
@@ -23,7 +24,8 @@ extension OperationReference {
     ///
     /// The elements are those of `changes`. The stream ends after a terminal state. It throws `OperationsError` with `.timedOut`, saying how
     /// the operation stands and whether a live worker serves its queue, if it has not ended by then; it goes on, and may be followed
-    /// again. `.notFound` means that the operation is untracked, was removed or is beyond its retention.
+    /// again. `.notFound` means that the operation is untracked, was removed or is beyond its retention. Outside of operations, it throws
+    /// `CancellationError` when the service that reads it is asked to shut down.
     ///
     /// - Parameter timeout: longest time until it ends; zero = look once. While Redis cannot be reached, the end may take up to five seconds
     ///   more.
@@ -32,14 +34,18 @@ extension OperationReference {
         AsyncThrowingStream { continuation in
             let task = Task {
                 let deadline = Deadline(timeout)
-                switch await follow(until: deadline, { continuation.yield($0) }) {
-                case .ended: continuation.finish()
-                case .gone: continuation.finish(throwing: notFound)
-                case .stopped:
-                    let error: any Error =
-                        if let deadline, !Task.isCancelled { await timedOut(deadline) } else { CancellationError() }
-                    continuation.finish(throwing: error)
-                }
+                do {
+                    try await cancelledAtShutdown {
+                        switch await follow(until: deadline, { continuation.yield($0) }) {
+                        case .ended: break
+                        case .gone: throw notFound
+                        case .stopped:
+                            try Task.checkCancellation()
+                            if let deadline { throw await timedOut(deadline) }
+                        }
+                    }
+                    continuation.finish()
+                } catch { continuation.finish(throwing: error) }
             }
             continuation.onTermination = { _ in task.cancel() }
         }

@@ -49,9 +49,11 @@ public struct OperationReference: Sendable {
     ///
     /// - Parameter timeout: longest time to wait; nil = without limit, for as long as Redis is away.
     /// - Throws: `OperationsError` with `.timedOut` if it is still in the buffer then, where it stays; otherwise if it was refused after it
-    ///   had waited, or given up when the client was closed. `CancellationError` when the waiting task is cancelled.
+    ///   had waited, or given up when the client was closed. `CancellationError` when the waiting task is cancelled or, outside of
+    ///   operations, its service is asked to shut down.
     public func stored(timeout: Duration? = nil) async throws {
-        try await stored(until: Deadline(timeout))
+        guard receipt != nil else { return }
+        try await cancelledAtShutdown { try await stored(until: Deadline(timeout)) }
     }
 
     private func stored(until deadline: Deadline?) async throws {
@@ -100,13 +102,16 @@ public struct OperationReference: Sendable {
     /// - Returns: the result's bytes.
     /// - Throws: `OperationsError` with `.timedOut`, saying how the operation stands and whether a live worker serves its queue, if it has
     ///   not ended by then, and goes on; `.dead`, `.cancelled` or `.expired` and the stored reason if it ended so; otherwise as
-    ///   `status()`. `CancellationError` when the waiting task is cancelled; the operation goes on then.
+    ///   `status()`. `CancellationError` when the waiting task is cancelled or, outside of operations, its service is asked to shut down;
+    ///   the operation goes on then.
     public func result(timeout: Duration? = nil) async throws -> [UInt8] {
         guard isTracked else {
             throw OperationsError(.refused, "an untracked operation keeps no result: enqueue it tracked", id: id)
         }
         let deadline = Deadline(timeout)
-        return try await client.unserved.during(waitsIn: queue) { try await result(until: deadline) }
+        return try await cancelledAtShutdown {
+            try await client.unserved.during(waitsIn: queue) { try await result(until: deadline) }
+        }
     }
 
     private func result(until deadline: Deadline?) async throws -> [UInt8] {

@@ -8,8 +8,8 @@ extension SluiceClient {
     /// let sizes = try await sluice.map(pages, .queue("sync")) { Sync(page: $0) }
     /// ```
     ///
-    /// The operations are enqueued in bulk. If one of them does not finish, or the calling task is cancelled, those that this call has added and that have not
-    /// ended are cancelled. There is no limit in time, even while no worker runs: after five seconds without one, the client's logger
+    /// The operations are enqueued in bulk. If one of them does not finish, the calling task is cancelled or, outside of operations, its
+    /// service is asked to shut down, those that this call has added and that have not ended are cancelled. There is no limit in time, even while no worker runs: after five seconds without one, the client's logger
     /// gets a warning.
     ///
     /// - Parameters:
@@ -19,7 +19,7 @@ extension SluiceClient {
     ///   - operation: makes the operation of an element.
     /// - Returns: one output for each element, in order.
     /// - Throws: as the enqueue of many operations, and what `operation` throws; as `OperationHandle.value` of the first operation that is seen to have
-    ///   ended otherwise than finished; `CancellationError` when the task is cancelled.
+    ///   ended otherwise than finished; `CancellationError` when the task is cancelled or its service is asked to shut down.
     public func map<Elements: Sequence, Body: DistributedOperation>(
         _ elements: Elements,
         _ options: EnqueueOptions...,
@@ -38,7 +38,10 @@ extension SluiceClient {
         guard let queue = handles.first?.queue else { return [] }
         for handle in handles { try await handle.reference.stored() }
         let ids = handles.map(\.id)
-        if let failed = try await unserved.during(waitsIn: queue, { try await firstFailure(of: ids, queue) }) {
+        let failed = try await cancelledAtShutdown {
+            try await unserved.during(waitsIn: queue) { try await firstFailure(of: ids, queue) }
+        }
+        if let failed {
             // Throws how it has ended, unless it was tried again meanwhile.
             _ = try await handles[failed].value
             return try await values(of: handles)

@@ -54,6 +54,69 @@ struct WorkerTests {
         await #expect(throws: OperationsError.self) { try await sluice.enqueue(Sum(numbers: [])) }
     }
 
+    /// A service with a body of its own.
+    private struct Follower: Service {
+        let body: @Sendable () async throws -> Void
+
+        func run() async throws { try await body() }
+    }
+
+    @Test("An operator's stop ends the work, and not the program: the group goes on until it is shut down")
+    func operatorStop() async throws {
+        let sluice = try await client()
+        let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
+        let group = ServiceGroup(services: [sluice, worker, Bystander {}], logger: logger)
+        let running = Task { try await group.run() }
+        #expect(try await sluice.enqueue(Sum(numbers: [1])).value == 1)
+        #expect(try await sluice.broker.steer(.stop, worker: "\(worker.id)", by: "test", queue: "default"))
+        try await eventually { worker.isStoppedByOperator && !worker.health.isReady }
+        // The bystander and the client still run.
+        let later = try await sluice.enqueue(Sum(numbers: [2]))
+        #expect(try await later.state() == .ready)
+        await group.triggerGracefulShutdown()
+        try await running.value
+    }
+
+    @Test("After an operator's stop, a stop of the program itself ends run(), before and after", arguments: [false, true])
+    func stopAfterOperator(early: Bool) async throws {
+        let sluice = try await client()
+        let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
+        let running = Task { try await worker.run() }
+        #expect(try await sluice.enqueue(Sum(numbers: [1])).value == 1)
+        #expect(try await sluice.broker.steer(.stop, worker: "\(worker.id)", by: "test", queue: "default"))
+        if early { worker.stop() } else { try await eventually { worker.isStoppedByOperator } }
+        worker.stop()
+        try await running.value
+        await sluice.close()
+    }
+
+    @Test("Waits of a service end when it is asked to shut down; those of an operation go on while its worker drains")
+    func waitsAtShutdown() async throws {
+        let sluice = try await client()
+        let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
+        // No worker serves this queue: only the shutdown ends these waits.
+        let unserved = try await sluice.enqueue(Sum(numbers: [1]), .queue("unserved"))
+        let outcomes = Guarded<[String]>([])
+        let note: @Sendable (String) -> Void = { text in outcomes.withLock { $0.append(text) } }
+        let waits: [(String, @Sendable () async throws -> Void)] = [
+            ("changes", { for await _ in unserved.changes { note("saw") } }),
+            ("limited", { for try await _ in unserved.changes(timeout: .seconds(3600)) {} }),
+            ("value", { _ = try await unserved.value }),
+        ]
+        let services = waits.map { name, wait in
+            Follower {
+                do { try await wait() } catch is CancellationError { return note("\(name) cancelled") }
+                note("\(name) ended")
+            }
+        }
+        let group = ServiceGroup(services: [sluice, worker] + services, logger: logger)
+        let running = Task { try await group.run() }
+        try await eventually { outcomes.withLock { $0 } == ["saw"] }
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(outcomes.withLock { $0 } == ["saw", "value cancelled", "limited cancelled", "changes ended"])
+    }
+
     @Test("A second run is refused")
     func again() async throws {
         let sluice = try await client()

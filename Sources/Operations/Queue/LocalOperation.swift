@@ -170,8 +170,11 @@ extension LocalOperation {
     /// The current state.
     public var state: OperationState { locked { _ in guardedState } }
 
-    /// Whether it waits only for a slot.
-    public var isReady: Bool { state == .ready }
+    /// Whether it waits only for a slot: not for an operation, a pause or a barrier that was added before. As in Foundation, that its queue is
+    /// suspended changes nothing.
+    public var isReady: Bool {
+        locked { guardedState == .ready && (!isQueued || section == $0.sections.number) }
+    }
 
     /// Whether its body runs.
     public var isExecuting: Bool { state == .executing }

@@ -32,20 +32,13 @@ public struct OperationGroup: Sendable, DependencyConvertible {
 
     /// Its progress now and whenever it has changed, looked at twice a second, until the group has ended.
     ///
-    /// The sequence throws as `progress()`, and ends early when its task is cancelled.
+    /// The sequence throws as `progress()`, and ends early when its task is cancelled or, outside of operations, its service is asked to
+    /// shut down.
     public var progressChanges: AsyncThrowingStream<GroupProgress, any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let task = Task {
                 do {
-                    var last: GroupProgress?
-                    while !Task.isCancelled {
-                        let progress = try await progress()
-                        if progress != last { continuation.yield(progress) }
-                        if progress.state.isTerminal { break }
-                        last = progress
-                        // Only a pause: whether Redis answers is seen by the next look.
-                        _ = try? await client.broker.awaitEnd(of: [id], queue: queue, timeout: .milliseconds(500))
-                    }
+                    try await cancelledAtShutdown { try await follow { continuation.yield($0) } }
                     continuation.finish()
                 } catch { continuation.finish(throwing: error) }
             }
@@ -53,15 +46,30 @@ public struct OperationGroup: Sendable, DependencyConvertible {
         }
     }
 
+    private func follow(_ yield: (GroupProgress) -> Void) async throws {
+        var last: GroupProgress?
+        while !Task.isCancelled {
+            let progress = try await progress()
+            if progress != last { yield(progress) }
+            if progress.state.isTerminal { break }
+            last = progress
+            // Only a pause: whether Redis answers is seen by the next look.
+            _ = try? await client.broker.awaitEnd(of: [id], queue: queue, timeout: .milliseconds(500))
+        }
+    }
+
     /// Waits until all members have ended and the group is closed.
     ///
     /// - Parameter timeout: longest time to wait; nil = without limit.
     /// - Returns: its progress then, also if members did not finish.
-    /// - Throws: as `progress()`; `.timedOut` if it has not ended by then. `CancellationError` when the waiting task is cancelled; the group goes on.
+    /// - Throws: as `progress()`; `.timedOut` if it has not ended by then. `CancellationError` when the waiting task is cancelled or, outside of operations,
+    ///   its service is asked to shut down; the group goes on.
     @discardableResult
     public func ended(timeout: Duration? = nil) async throws -> GroupProgress {
         let deadline = Deadline(timeout)
-        _ = try await client.broker.awaitEnd(of: [id], queue: queue, timeout: deadline?.left)
+        _ = try await cancelledAtShutdown {
+            try await client.broker.awaitEnd(of: [id], queue: queue, timeout: deadline?.left)
+        }
         try Task.checkCancellation()
         let progress = try await progress()
         if let deadline, !progress.state.isTerminal { throw await reference.timedOut(deadline) }

@@ -116,8 +116,10 @@ extension ConformanceTests {
         let (queue, journal, gate) = (implementation.queue(4), Journal(), Gate())
         for name in ["a", "b"] { queue.add(implementation.operation(name, journal, gate: gate)) }
         queue.addBarrier("wall", journal)
-        for name in ["c", "d"] { queue.add(implementation.operation(name, journal)) }
+        let later = ["c", "d"].map { implementation.operation($0, journal) }
+        for operation in later { queue.add(operation) }
         await journal.wait(count: 2)
+        #expect(!later.contains { $0.isReady })
         gate.open()
         await queue.allFinished()
         let entries = journal.entries
