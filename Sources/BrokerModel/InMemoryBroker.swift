@@ -257,6 +257,7 @@ extension InMemoryBroker {
             let outcomes = edits.map { model.edit($0) }
             let changed = outcomes.count { $0 == .done }
             if changed > 0 { model.effects.change = QueueChange(.edit, by: by, count: changed) }
+            model.effects.subject = zip(edits, outcomes).first { $0.1 == .done }?.0.record.header.id
             return outcomes
         }
     }

@@ -90,6 +90,7 @@ extension EventBatch {
             return (id, state)
         }
         self.init(queue: queue, from: from, to: to, counts: counts, transitions: transitions)
+        subject = words.dropFirst(3).first { $0.first == "o" }.flatMap { OperationID(utf8: $0.utf8.dropFirst()) }
         change = end.flatMap { QueueChange(stored: text[$0.upperBound...]) }
     }
 }

@@ -77,7 +77,10 @@ struct WorkerTests {
         try await running.value
     }
 
-    @Test("After an operator's stop, a stop of the program itself ends run(), before and after", arguments: [false, true])
+    @Test(
+        "After an operator's stop, a stop of the program itself ends run(), whichever is first",
+        arguments: [false, true]
+    )
     func stopAfterOperator(early: Bool) async throws {
         let sluice = try await client()
         let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }

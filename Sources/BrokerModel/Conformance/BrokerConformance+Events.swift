@@ -72,6 +72,9 @@ extension BrokerConformance {
                 QueueChange(.cancelQueue, by: "ann@host", count: 3, detail: "wrong file"),
             ]
             try bench.expect(events.entries.compactMap(\.batch.change), expected, "the changes")
+            // What a transition does not name, the change does.
+            let named = events.entries.filter { $0.batch.change?.count == 1 }.compactMap(\.batch.subject)
+            try bench.expect(named, [running.id, waiting[0], untracked[0]], "what was changed without a transition")
             let last = try await bench.snapshot().eventSequence
             try bench.expect(events.entries.last?.batch.to, last, "the number of the last one")
         },

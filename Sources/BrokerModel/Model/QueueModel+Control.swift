@@ -390,6 +390,7 @@ extension QueueModel {
         let outcomes = ids.map { body(&self, $0) }
         let changed = outcomes.count { $0 == .done }
         if changed > 0 { effects.change = QueueChange(verb, by: by, count: changed, detail: reason) }
+        effects.subject = zip(ids, outcomes).first { $0.1 == .done }?.0
         return outcomes
     }
 
@@ -420,6 +421,7 @@ extension QueueModel {
         let changed = outcomes.count { $0?.isChange ?? false }
         if changed > 0 {
             effects.change = QueueChange(.cancel, by: request.by, count: changed, detail: request.reason)
+            effects.subject = zip(ids, outcomes).first { $0.1?.isChange ?? false }?.0
         }
         return outcomes
     }

@@ -449,7 +449,7 @@ extension QueueModel {
         if change.part == .last { open.remove(id) }
         leaveBlocked(id)
         if stored.group != nil, !change.removed.isEmpty { endGroupAgain(id) }
-        if stored.group == nil { effects.change = QueueChange(.depend, by: by, count: 1) }
+        if stored.group == nil { (effects.change, effects.subject) = (QueueChange(.depend, by: by, count: 1), id) }
         return .done(added: reading.needs.map(\.name).filter { !changed.contains($0) })
     }
 

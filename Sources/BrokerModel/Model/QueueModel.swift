@@ -273,6 +273,8 @@ struct CallEffects {
     /// One of them is kept, and all others of the call with it.
     var isKept = false
     var change: QueueChange?
+    /// One that was changed.
+    var subject: OperationID?
     var messages: [(worker: String?, message: ControlMessage)] = []
     /// Operations whose progress changed.
     var progressed: [OperationID] = []

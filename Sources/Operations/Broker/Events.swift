@@ -9,6 +9,8 @@ package struct EventBatch: Sendable, Equatable {
     package var transitions: [(id: OperationID, state: OperationState)]
     /// The change that this step made for a client or an operator, or that it was a recovery; nil = a worker took another step.
     package var change: QueueChange?
+    /// The operation of a change of one that was no transition: an edit, a removal, a request to end.
+    package var subject: OperationID?
 
     package init(
         queue: String,
@@ -16,7 +18,8 @@ package struct EventBatch: Sendable, Equatable {
         to: Int64,
         counts: [OperationState: Int],
         transitions: [(id: OperationID, state: OperationState)],
-        change: QueueChange? = nil
+        change: QueueChange? = nil,
+        subject: OperationID? = nil
     ) {
         self.queue = queue
         self.from = from
@@ -24,18 +27,21 @@ package struct EventBatch: Sendable, Equatable {
         self.counts = counts
         self.transitions = transitions
         self.change = change
+        self.subject = subject
     }
 
     package static func == (left: Self, right: Self) -> Bool {
         left.queue == right.queue && left.from == right.from && left.to == right.to && left.counts == right.counts
-            && left.change == right.change && left.transitions.elementsEqual(right.transitions, by: ==)
+            && left.change == right.change && left.subject == right.subject
+            && left.transitions.elementsEqual(right.transitions, by: ==)
     }
 }
 
 extension EventBatch {
     /// It names the operation, or more happened than it names.
     package func mayConcern(_ id: OperationID) -> Bool {
-        transitions.contains { $0.id == id } || Int64(transitions.count) < to - from + 1
+        if let subject { return subject == id }
+        return transitions.contains { $0.id == id } || Int64(transitions.count) < to - from + 1
     }
 }
 

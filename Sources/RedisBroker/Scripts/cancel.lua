@@ -18,11 +18,11 @@ local by, reason, is_forced = ARGV[1], ARGV[2], ARGV[4] == '1'
 local trace = format('%d ', now) .. by .. ' ' .. reason
 local reply = {}
 
-local changed = 0
+local changed, last_changed = 0, nil
 local function cancel_executing(id, head)
   local worker = worker_of(head)
   if not worker then return 'unknown', '0' end
-  changed = changed + 1
+  changed, last_changed = changed + 1, id
   if is_forced and force_cancel(worker, format('%d', fence_of(head)), id, trace) then return 'forced', worker end
   cancel_executing_one(id, head, worker, by, reason)
   return 'requested', worker
@@ -48,7 +48,7 @@ local function cancel(id)
   local state = state_of(head)
   if state == 'x' then return cancel_executing(id, head) end
   if state == 'b' and group_members().group_of(id, head) then
-    changed = changed + 1
+    changed, last_changed = changed + 1, id
     return group_members().cancel(id, by, reason) and 'cancelled' or 'group', ''
   end
   if state == 'r' or state == 's' or state == 't' or state == 'b' then
@@ -70,6 +70,6 @@ if is_any_missing then
     if call('EXISTS', PREFIX .. 'inflight:' .. worker) == 1 then reply[#reply + 1] = worker end
   end
 end
-if changed > 0 then note_change('cancel', by, changed, reason) end
+if changed > 0 then note_change('cancel', by, changed, reason, last_changed) end
 flush()
 return reply

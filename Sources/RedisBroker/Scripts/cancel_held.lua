@@ -71,6 +71,6 @@ end
 
 local worker = first_worker
 while worker <= #ARGV and not is_full() and look_through(ARGV[worker]) do worker = worker + 1 end
-if #found > 0 then note_change('cancel', ARGV[1], #found / 2, ARGV[2]) end
+if #found > 0 then note_change('cancel', ARGV[1], #found / 2, ARGV[2], found[1]) end
 flush()
 return { worker - first_worker, format('%d', last), unpack(found) }

@@ -69,6 +69,6 @@ call('HDEL', META, '')
 local after = parsed()
 if not after or #ARGV - 4 > BATCH then return redis.error_reply('ERR sluice: argument 3 is not what an operation depends on (lines of a name and a value), or more than 500 names are to go') end
 local outcome = depend(after)
-if find(outcome, '^1') and not is_of_group then note_change('depend', by, 1, '') end
+if find(outcome, '^1') and not is_of_group then note_change('depend', by, 1, '', id) end
 flush()
 return outcome

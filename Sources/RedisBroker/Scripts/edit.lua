@@ -11,7 +11,7 @@
 -- include: enter_queue
 -- include: replace_envelope
 -- include: flush
-local outcomes, largest, changed = {}, 0, 0
+local outcomes, largest, changed, last_changed = {}, 0, 0, nil
 
 -- In its place or in another one, with another revision, so that a reference that stays in a lane is stale.
 local function move(id, head, lane, delay)
@@ -46,12 +46,12 @@ local function edit(i)
   if header_of(head) ~= header then return '~' end
   if new ~= '' and not replace_envelope(id, head, envelope, new) then return '~' end
   if lane ~= '' or delay ~= '' then move(id, head, lane, delay) end
-  largest, changed = max(largest, bytes_of_record(id)), changed + 1
+  largest, changed, last_changed = max(largest, bytes_of_record(id)), changed + 1, id
   return '1'
 end
 
 for i = 2, #ARGV, 6 do outcomes[#outcomes + 1] = edit(i) end
 note_large(largest)
-if changed > 0 then note_change('edit', ARGV[1], changed, '') end
+if changed > 0 then note_change('edit', ARGV[1], changed, '', last_changed) end
 flush()
 return concat(outcomes)

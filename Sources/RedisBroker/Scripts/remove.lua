@@ -53,7 +53,7 @@ if #erased > 0 then
   -- What waits for these hears of it while they are there.
   go_on()
   erase(erased)
-  note_change('remove', ARGV[1], #erased, '')
+  note_change('remove', ARGV[1], #erased, '', erased[1])
 end
 flush()
 return concat(outcomes)

@@ -21,7 +21,7 @@ struct ServerExamination {
     private func located(_ diagnosis: Diagnosis) -> Diagnosis {
         guard let name = server.name else { return diagnosis }
         var diagnosis = diagnosis
-        diagnosis.subject = "\(name) \(diagnosis.subject)"
+        diagnosis.subject = "\(name)/\(diagnosis.subject)"
         diagnosis.fix = diagnosis.fix?.replacingOccurrences(of: "redis-cli ", with: "redis-cli \(Self.options(name)) ")
         return diagnosis
     }

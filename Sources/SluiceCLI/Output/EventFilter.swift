@@ -23,8 +23,14 @@ struct EventFilter: Sendable {
     /// Whether all transitions are printed, and with them the numbers of what is not kept.
     var isWhole: Bool { !query.filtersTransitions && !onlyChanges }
 
-    /// Whether what was changed is printed: always, but where certain operations or states are asked for.
-    var showsChanges: Bool { onlyChanges || !query.filtersTransitions }
+    /// Whether the change of a step is printed: always, but where certain operations or states are asked for. Then that of one of these
+    /// operations is.
+    private func showsChange(of batch: EventBatch) -> Bool {
+        guard query.filtersTransitions else { return true }
+        return batch.changedOperation.map { id in
+            query.terms.allSatisfy { $0.field != .state && $0.allows(id, queue: batch.queue) }
+        } ?? false
+    }
 
     func matches(_ transition: (id: OperationID, state: OperationState), in queue: String) -> Bool {
         !onlyChanges && query.states.contains(transition.state)
@@ -34,7 +40,7 @@ struct EventFilter: Sendable {
     /// What is printed of a batch; nil = nothing.
     func part(of batch: EventBatch) -> EventBatch? {
         var part = batch
-        if !showsChanges || (onlyChanges && part.change?.isOfPerson == false) { part.change = nil }
+        if !showsChange(of: batch) || (onlyChanges && part.change?.isOfPerson == false) { part.change = nil }
         guard !isWhole else { return part }
         part.transitions = batch.transitions.filter { matches($0, in: batch.queue) }
         return part.transitions.isEmpty && part.change == nil ? nil : part

@@ -41,9 +41,9 @@ extension MonitorView {
             return [
                 time, word("and \(QuantityText.grouped(count)) more", idWidth), word("", 11), queue,
             ]
-        case .change(let change):
+        case .change(let change, let id):
             let (by, verb) = (word(change.by, idWidth, .heading), word(change.word, 11, .heading))
-            return [time, by, verb, queue, Span(" " + SafeText.line(change.sentence))]
+            return [time, by, verb, queue, Span(" " + SafeText.line(change.sentence(naming: id)))]
         case .missed(let count):
             let text = "\(QuantityText.grouped(count)) events missed"
             return [time, word(text, idWidth, .warning), word("", 11), queue]

@@ -11,7 +11,8 @@ package struct EventLine: Sendable, Equatable {
         case transition(OperationID, OperationState)
         /// Transitions whose ids the message does not have.
         case more(Int)
-        case change(QueueChange)
+        /// A change and, of a change of one, the operation.
+        case change(QueueChange, OperationID? = nil)
         /// Numbers of which nothing is known: messages were lost.
         case missed(Int64)
     }
@@ -86,7 +87,7 @@ struct EventLog: Sendable {
 
     private mutating func append(_ batch: EventBatch, at: Int64) {
         func line(_ content: EventLine.Content) -> EventLine { EventLine(at: at, queue: batch.queue, content: content) }
-        if let change = batch.change { lines.append(line(.change(change))) }
+        if let change = batch.change { lines.append(line(.change(change, batch.changedOperation))) }
         lines += batch.transitions.map { line(.transition($0.id, $0.state)) }
         let transitions = batch.counts.values.reduce(0, +)
         count += transitions

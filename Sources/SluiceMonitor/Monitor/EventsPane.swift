@@ -54,7 +54,7 @@ package struct EventsPane: Sendable {
 }
 
 extension EventLine {
-    fileprivate var isChange: Bool { if case .change(let change) = content { change.isOfPerson } else { false } }
+    fileprivate var isChange: Bool { if case .change(let change, _) = content { change.isOfPerson } else { false } }
 
     /// The line without its time, not escaped for a terminal.
     var text: String {
@@ -62,7 +62,7 @@ extension EventLine {
             switch content {
             case .transition(let id, let state): [id.description, state.rawValue, queue]
             case .more(let count): ["and \(count) more", queue]
-            case .change(let change): [change.by, change.word, queue, change.sentence]
+            case .change(let change, let id): [change.by, change.word, queue, change.sentence(naming: id)]
             case .missed(let count): ["\(count) events missed", queue]
             }
         return words.joined(separator: "  ")

@@ -5,7 +5,7 @@ extension EventBatch {
     /// The operation of a change of one, if the message names it.
     package var changedOperation: OperationID? {
         guard let change, change.count == 1, from == to, change.verb != .cancelQueue else { return nil }
-        return transitions.first?.id
+        return transitions.first?.id ?? subject
     }
 }
 

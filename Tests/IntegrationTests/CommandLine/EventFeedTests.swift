@@ -129,6 +129,28 @@ extension CommandLineTests {
             #expect(ids == "\(id)\n\(id)\n")
         }
 
+        @Test("So does one that is no transition: an edit, a removal, a cancel of what runs; id: finds them")
+        func namedWithoutTransition() async throws {
+            let worker = try sluice.start(["worker"])
+            let running = try await sluice.enqueue("sleep", "seconds:=600")
+            try await sluice.reaches("executing", running)
+            let (other, waiting) = (
+                try await sluice.enqueue("noop", "--in", "1h"), try await sluice.enqueue("noop", "--in", "1h")
+            )
+            try await sluice.lines("edit", waiting, "-p", "high")
+            try await sluice.lines("rm", waiting)
+            try await sluice.lines("rm", other)
+            try await sluice.lines("cancel", running)
+            let words = ["events", "--changes", "--since", "5m", "--no-follow", "-o", "id"]
+            #expect(
+                await (try sluice.start(words)).outcome().output == "\(waiting)\n\(waiting)\n\(other)\n\(running)\n"
+            )
+            let found = await (try sluice.start(words + ["id:\(waiting)"])).outcome().output
+            #expect(found == "\(waiting)\n\(waiting)\n")
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
         @Test("What events do not have is refused, and so is an end without a beginning")
         func usage() async throws {
             #expect(try await sluice("events", "name:noop").code == 64)

@@ -4,7 +4,7 @@
 -- the operation went to. At most 50 transitions are spelled out; the counts are always complete.
 local event_count, event_kinds, event_text = 0, {}, {}
 local event_durable = false
-local change
+local change, subject
 
 -- durable: also kept in the capped stream: all but enqueues, starts and finishes, of which the record alone tells.
 local function event(id, kind, durable)
@@ -38,8 +38,10 @@ local function events_of(elements, kind)
 end
 
 -- What a client or an operator has changed, and who: the last part of the message, behind " | ". It makes the message a durable one. A change
--- without a transition has a number of its own, of the kind o. `by` is one word, `detail` one line.
-local function note_change(verb, by, count, detail)
+-- without a transition has a number of its own, of the kind o. `by` is one word, `detail` one line, `id` the operation that was changed, if it is
+-- one: it is named where no transition names it.
+local function note_change(verb, by, count, detail, id)
+  subject = count == 1 and id
   change = ' | ' .. verb .. ' ' .. by .. ' ' .. format('%d', count) .. ' ' .. detail
   event_durable = true
 end
@@ -48,6 +50,7 @@ local function flush_events()
   if event_count == 0 then
     if not change then return end
     event_count, event_kinds.o = 1, 1
+    if subject then event_text[1] = 'o' .. subject end
   end
   local last = call('HINCRBY', META, 'eventSequence', format('%d', event_count))
   local counts = {}
