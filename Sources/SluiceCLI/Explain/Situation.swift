@@ -20,7 +20,7 @@ struct Situation: Sendable {
     var limitKey: LimitKeyState?
     /// Seconds that bodies of the queue have run in the last minutes, on average; nil = none has ended.
     var meanRunSeconds: Double?
-    /// Some of the operations that it waits for, by the names that it has for them.
+    /// Some of the operations that it waits for, and what has its unique key, by the names that it has for them.
     var needed: [DependencyName: OperationDetail] = [:]
     /// The keys that read arguments.
     var view = PayloadView()
@@ -151,9 +151,10 @@ struct SituationReader {
         }
     }
 
-    /// The first operations that it waits for.
+    /// The first operations that it waits for, and what has its unique key.
     private func needed(by detail: OperationDetail) async throws -> [DependencyName: OperationDetail] {
-        let unmet = detail.links.needs.filter { !$0.isMet }.prefix(Self.neededRead).map(\.dependency.name)
+        var unmet = detail.links.needs.filter { !$0.isMet }.prefix(Self.neededRead).map(\.dependency.name)
+        if detail.waitsForTurn, let holder = detail.keyHolder { unmet.append(DependencyName(holder)) }
         guard detail.state == .blocked || detail.state == .cancelled, !unmet.isEmpty else { return [:] }
         var needed: [DependencyName: OperationDetail] = [:]
         for (queue, names) in Dictionary(grouping: unmet, by: \.queue) {

@@ -81,12 +81,14 @@ extension WaitRule {
 
     static let keyTaken = WaitRule(code: "keyTaken") { situation in
         guard situation.detail.waitsForTurn, let key = situation.detail.uniqueKey else { return nil }
-        let holder = situation.detail.keyHolder?.description
+        let holder = situation.detail.keyHolder
+        // Of a forced cancel, the operation has ended and its body has not.
+        let isStopping = holder.flatMap { situation.needed[DependencyName($0)] }?.state.isTerminal ?? false
+        let whose = holder.map { ", which \($0) has" + (isStopping ? " until its body has stopped" : "") } ?? ""
         return WaitReason(
-            "it waits for its turn at the unique key \(OperationsError.quoted(key))"
-                + (holder.map { ", which \($0) has" } ?? ""),
-            [.init("unique", key)] + (holder.map { [.init("holder", $0)] } ?? []),
-            fix: holder.map { ["cancel", $0] }
+            "it waits for its turn at the unique key \(OperationsError.quoted(key))\(whose)",
+            [.init("unique", key)] + (holder.map { [.init("holder", "\($0)")] } ?? []),
+            fix: holder.map { [isStopping ? "show" : "cancel", "\($0)"] }
         )
     }
 

@@ -200,7 +200,7 @@ struct ClusterTests {
         )
         let doctor = try await installation.sluice("doctor")
         #expect(doctor.code == 1)
-        #expect(doctor.output.contains("127.0.0.1:\(bad.options.port) maxmemory-policy"), "\(doctor.output)")
+        #expect(doctor.output.contains("127.0.0.1:\(bad.options.port)/maxmemory-policy"), "\(doctor.output)")
         let refused = try await installation.sluice("worker")
         #expect(refused.code == 78, "\(refused.errors)")
         worker.send(SIGTERM)
