@@ -32,6 +32,9 @@ PORTS, PORTS_OF_A_LANE = 20_000, 2_500
 QUICK_FAULT, QUICK_CONTROL = "after-effect", "no-places"
 # One random world of all features; scripts/soak plays many, and judges times as well.
 QUICK_WORLD = ("--seed", "4", "--operations", "60", "--unbounded", "--no-shrink")
+# Worlds of the long run: as many as take a few minutes, on one server and on clusters.
+WORLDS = ("--seed", "21", "--seeds", "6", "--side-by-side", "2", "--unbounded", "--no-shrink")
+WORLDS_IN_MEMORY = 1000
 # Two pages of those whose commands all run.
 QUICK_PAGES = "docs/unique-keys.md", "docs/deployment.md"
 # Fault scenarios that do not test a time. The others need a machine that does nothing else (scripts/faults runs all).
@@ -152,7 +155,9 @@ def long_lanes():
                 SLUICE_STEPS=str(RANDOM_STEPS), SLUICE_TEST_LONG="1"
             ),
             tests("IntegrationTests", " on a Redis Cluster", *skipping(NOT_ON_A_CLUSTER), SLUICE_TEST_TOPOLOGY="cluster"),
+            tests("SluiceCLITests", ": many worlds in memory", only="WorldTests", SLUICE_WORLDS=str(WORLDS_IN_MEMORY)),
             faults("Negative controls of the faults", "--mutants"),
+            Step("Random worlds", "scripts/soak", "--binary", SLUICE, *WORLDS),
             Step("Commands of README and docs", "scripts/check-console"),
             Step("Negative control of these", "scripts/check-console", "--control", "Tests/Console/wrong.md", "Tests/Console/ends.md"),
             Step("Instructions of an operation", "scripts/check-costs", SLUICE),

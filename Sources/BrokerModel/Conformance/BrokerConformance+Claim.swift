@@ -198,6 +198,15 @@ extension BrokerConformance {
             try await bench.advance(.seconds(3))
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ready + early + late, "the order")
         },
+        ConformanceCheck("What is due at one instant is handed out as it was enqueued, whatever the ids") { bench in
+            // Of producers that choose ids: these sort the other way round.
+            let ids = (0..<20).map { OperationID(key: "line \($0)") }.sorted(by: >)
+            let operations = ids.map { NewOperation(id: $0, delayMilliseconds: 1000, envelope: BrokerBench.envelope()) }
+            _ = try await bench.broker.enqueue(operations, queue: bench.queue)
+            try await bench.advance(.milliseconds(1001))
+            let claimed = try await bench.claim(try bench.worker(), 20).operations
+            try bench.expect(claimed.map(\.id), ids, "the order")
+        },
         ConformanceCheck("A claim hands out a bounded number of tracked operations, and says that there are more") {
             bench in
             let worker = try bench.worker()

@@ -142,16 +142,21 @@ extension QueueModel {
         [expiring.first?.score, limitKeys.parked.values.min()].compactMap { $0 }.min()
     }
 
+    /// The set has those of one instant by their ids; lanes have them as they were enqueued.
     private mutating func makeDueReady(_ entries: [ScoredSet.Entry]) {
-        for entry in entries { makeDueReady(entry) }
+        let headers = entries.compactMap { makeReady($0) }
+        for header in headers.sorted(by: { ($0.readyAt, $0.sequence) < ($1.readyAt, $1.sequence) }) {
+            lanes[header.priority.lane].append(LaneElement(header: header, envelope: []))
+        }
     }
 
-    private mutating func makeDueReady(_ entry: ScoredSet.Entry) {
+    /// - Returns: nil if it waits for its limit key, and not in a lane.
+    private mutating func makeReady(_ entry: ScoredSet.Entry) -> OperationHeader? {
         operations[entry.id]?.record.header.readyAt = entry.score
         operations[entry.id]?.record.state = .ready
-        guard let header = operations[entry.id]?.record.header else { return }
-        if !enterKey(entry.id) { lanes[header.priority.lane].append(LaneElement(header: header, envelope: [])) }
-        event(entry.id, .ready)
+        guard let header = operations[entry.id]?.record.header else { return nil }
+        defer { event(entry.id, .ready) }
+        return enterKey(entry.id) ? nil : header
     }
 
     mutating func expire(_ id: OperationID) {

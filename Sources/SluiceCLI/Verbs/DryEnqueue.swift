@@ -21,7 +21,7 @@ struct DryEnqueue: Sendable {
         }
     }
 
-    /// - Throws: `.usage` for an argument that a built-in operation does not have, or needs.
+    /// - Throws: `.usage` for an argument that a built-in operation does not have, does not take in this form, or needs.
     func check(_ request: EnqueueRequest) async throws {
         if let mistake = mistake(in: request) { throw CLIError.usage(mistake, fix: "\(Program.name) help built-ins") }
         await warn([(request.queue, request.name)])
@@ -46,8 +46,19 @@ struct DryEnqueue: Sendable {
             let list = "; it takes \(names.joined(separator: ", "))"
             return "\(request.name) has no argument \(OperationsError.quoted(key))\(near ?? list)"
         }
-        let missing = arguments.first { $0.isRequired && given[$0.name] == nil }
-        return missing.map { "\(request.name) needs the argument \"\($0.name)\"" }
+        if let missing = arguments.first(where: { $0.isRequired && given[$0.name] == nil }) {
+            return "\(request.name) needs the argument \"\(missing.name)\""
+        }
+        for argument in arguments {
+            guard let value = given[argument.name], !value.isNull, !argument.form.accepts(value) else { continue }
+            let sentence = "\(request.name) takes \(argument.form.expected) as \(argument.name), and not \(value.kind)"
+            // NAME=3 is the text "3".
+            let meant = value.stringValue.flatMap { try? JSONValue(parsing: $0) }.flatMap {
+                argument.form.accepts($0) ? $0 : nil
+            }
+            return meant.map { "\(sentence); write \(argument.name):=\($0.serialized())" } ?? sentence
+        }
+        return nil
     }
 
     /// Asks a Redis that runs; starts none.
@@ -62,6 +73,32 @@ struct DryEnqueue: Sendable {
         } catch {
             let report = ErrorTranslation.report(error, settings: invocation.settings)
             invocation.console.note("no worker was asked what it handles: \(SafeText.line(report.message))")
+        }
+    }
+}
+
+extension BuiltinReference.Argument.Form {
+    fileprivate func accepts(_ value: JSONValue) -> Bool {
+        switch self {
+        case .number: value.numberValue != nil
+        case .string: value.stringValue != nil
+        case .bool: value.boolValue != nil
+        case .object: value.objectValue != nil
+        case .strings: value.arrayValue?.allSatisfy { $0.stringValue != nil } ?? false
+        case .numbers: value.arrayValue?.allSatisfy { $0.numberValue != nil } ?? false
+        case .json: true
+        }
+    }
+
+    fileprivate var expected: String {
+        switch self {
+        case .number: "a number"
+        case .string: "a string"
+        case .bool: "true or false"
+        case .object: "an object"
+        case .strings: "a list of strings"
+        case .numbers: "a list of numbers"
+        case .json: "JSON"
         }
     }
 }

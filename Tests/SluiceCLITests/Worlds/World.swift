@@ -198,5 +198,10 @@ extension Explanation {
 }
 
 extension Situation {
-    fileprivate var isUnlimited: Bool { snapshot.limits.concurrency == nil && snapshot.limits.rate == nil }
+    /// Neither its queue nor its limit key has a limit.
+    fileprivate var isUnlimited: Bool {
+        let key = limitKey?.limit
+        return snapshot.limits.concurrency == nil && snapshot.limits.rate == nil && key?.concurrency == nil
+            && key?.rate == nil
+    }
 }

@@ -105,9 +105,10 @@ local function enter_needing(id, header)
 end
 
 -- What was due and has left its set goes to the tails of the lanes. Its header says the instant for which it waited, so it becomes the
--- reference as it is: ready since then. What is in another state by now does not.
+-- reference as it is: ready since then. What is in another state by now does not. The set has those of one instant by their ids; lanes have them
+-- as they were enqueued.
 local function enter_due(ids, state)
-  local lanes = {}
+  local lanes, last, is_mixed = {}, '', false
   for i = 1, #ids do
     local key = record_key(ids[i])
     local header, stored = read_header(key)
@@ -116,9 +117,15 @@ local function enter_due(ids, state)
       if not (has_limit_key(header) and limits_of_keys().enter(ids[i], header)) then
         local lane = list_in(lanes, lane_of(header))
         lane[#lane + 1] = header
+        local place = due_place_of(header)
+        is_mixed = is_mixed or place < last
+        last = place
       end
       event_of(header, 'r', true)
     end
+  end
+  if is_mixed then
+    for _, lane in pairs(lanes) do table.sort(lane, function(a, b) return due_place_of(a) < due_place_of(b) end) end
   end
   enter_lanes(lanes)
 end

@@ -17,6 +17,8 @@ local function failures_of(header) return sub(header, 5, 7) end
 local function delivery_of(header) return tonumber(sub(header, 8, 9)) end
 local function ready_at_of(header) return tonumber(sub(header, 10, 18), 36) end
 local function sequence_of(header) return tonumber(sub(header, 28, 38), 16) end
+-- Sorts by the instant from which it is ready, then as they were enqueued.
+local function due_place_of(header) return sub(header, 10, 18) .. sub(header, 28, 38) end
 local function id_of(element) return sub(element, 39, 64) end
 
 -- As many numbers of the sequence as their eleven digits can say.
