@@ -4,7 +4,9 @@ package struct BuiltinReference: Sendable {
     package struct Argument: Sendable {
         /// Which JSON it is.
         package enum Form: String, Sendable {
-            case number, string, bool, object, strings, numbers
+            case number, string, bool, strings, numbers
+            /// An object of strings.
+            case texts = "object"
             case json = "any JSON"
         }
 
@@ -79,7 +81,7 @@ package struct BuiltinReference: Sendable {
         [
             .required("argv", .strings, "The program and its arguments. A name is searched for in PATH."),
             .optional("cwd", .string, "Folder to run in, on the worker's machine (the worker's own)."),
-            .optional("env", .object, "Variables, which replace those that the worker passes."),
+            .optional("env", .texts, "Variables, which replace those that the worker passes."),
             .optional("stdin", .string, "Text that the program reads (none)."),
             .optional("snooze", .number, "Seconds until it runs again after exit code 75 (30)."),
         ],
@@ -93,7 +95,7 @@ package struct BuiltinReference: Sendable {
         [
             .required("url", .string, "http or https. user:password@ becomes Basic authentication."),
             .optional("method", .string, "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS (GET; POST with a body)."),
-            .optional("headers", .object, "Header fields."),
+            .optional("headers", .texts, "Header fields."),
             .optional("json", .json, "The body, sent as application/json."),
             .optional("body", .string, "The body as text, instead of json."),
             .optional("timeout", .number, "Seconds for the whole exchange (30)."),

@@ -71,7 +71,8 @@ extension StoredEvents.Entry {
 }
 
 extension EventBatch {
-    /// Reads "from to kind=n,… KIND+ID … | VERB BY COUNT DETAIL", the text that `events.lua` writes; the last part only some have.
+    /// Reads "from to kind=n,… oID KIND+ID … | VERB BY COUNT DETAIL", the text that `events.lua` writes; the id of a change of one and the
+    /// last part only some have.
     init?(queue: String, payload: [UInt8]) {
         let text = String(decoding: payload, as: UTF8.self)
         let end = text.firstRange(of: " | ")
@@ -90,7 +91,9 @@ extension EventBatch {
             return (id, state)
         }
         self.init(queue: queue, from: from, to: to, counts: counts, transitions: transitions)
-        subject = words.dropFirst(3).first { $0.first == "o" }.flatMap { OperationID(utf8: $0.utf8.dropFirst()) }
+        if words.count > 3, words[3].utf8.first == UInt8(ascii: "o") {
+            subject = OperationID(utf8: words[3].utf8.dropFirst())
+        }
         change = end.flatMap { QueueChange(stored: text[$0.upperBound...]) }
     }
 }

@@ -1,4 +1,5 @@
 import Operations
+import ServiceLifecycle
 
 extension OperationReference {
     /// The stored status now and after every change, until the operation ends: states, and each progress.
@@ -13,7 +14,7 @@ extension OperationReference {
     public var changes: AsyncStream<OperationStatus> {
         AsyncStream { continuation in
             let task = Task {
-                _ = try? await cancelledAtShutdown { await follow(until: nil) { continuation.yield($0) } }
+                _ = await follow(until: nil) { continuation.yield($0) }
                 continuation.finish()
             }
             continuation.onTermination = { _ in task.cancel() }
@@ -34,18 +35,15 @@ extension OperationReference {
         AsyncThrowingStream { continuation in
             let task = Task {
                 let deadline = Deadline(timeout)
-                do {
-                    try await cancelledAtShutdown {
-                        switch await follow(until: deadline, { continuation.yield($0) }) {
-                        case .ended: break
-                        case .gone: throw notFound
-                        case .stopped:
-                            try Task.checkCancellation()
-                            if let deadline { throw await timedOut(deadline) }
-                        }
-                    }
-                    continuation.finish()
-                } catch { continuation.finish(throwing: error) }
+                switch await follow(until: deadline, { continuation.yield($0) }) {
+                case .ended: continuation.finish()
+                case .gone: continuation.finish(throwing: notFound)
+                case .stopped:
+                    let isOver = !Task.isCancelled && deadline?.left == .zero
+                    let error: any Error =
+                        if let deadline, isOver { await timedOut(deadline) } else { CancellationError() }
+                    continuation.finish(throwing: error)
+                }
             }
             continuation.onTermination = { _ in task.cancel() }
         }
@@ -56,7 +54,7 @@ extension OperationReference {
 
     private enum FollowEnd: Sendable {
         case ended, gone
-        /// The time is over, or the task was cancelled.
+        /// The time is over, the task was cancelled, or its service shuts down.
         case stopped
     }
 
@@ -67,21 +65,31 @@ extension OperationReference {
             hints.continuation.yield()
             let tasks = sources(of: hints.continuation, until: deadline)
             defer { for task in tasks { task.cancel() } }
-            var last: OperationStatus?
-            for await _ in hints.stream {
-                guard let found = try? await client.broker.details([id], queue: queue) else { continue }
-                guard let detail = found.first.flatMap({ $0 }) else {
-                    // What is in the client's buffer comes to Redis later.
-                    if case .buffered = storage { continue }
-                    return .gone
-                }
-                let status = OperationStatus(detail)
-                if status != last { yield(status) }
-                if status.state.isTerminal { return .ended }
-                last = status
+            // The body of an operation goes on while its worker drains.
+            guard LocalOperation.current == nil else { return await read(at: hints.stream, yield) }
+            return await withGracefulShutdownHandler {
+                await read(at: hints.stream, yield)
+            } onGracefulShutdown: {
+                hints.continuation.finish()
             }
-            return .stopped
         }
+    }
+
+    private func read(at hints: AsyncStream<Void>, _ yield: @Sendable (OperationStatus) -> Void) async -> FollowEnd {
+        var last: OperationStatus?
+        for await _ in hints {
+            guard let found = try? await client.broker.details([id], queue: queue) else { continue }
+            guard let detail = found.first.flatMap({ $0 }) else {
+                // What is in the client's buffer comes to Redis later.
+                if case .buffered = storage { continue }
+                return .gone
+            }
+            let status = OperationStatus(detail)
+            if status != last { yield(status) }
+            if status.state.isTerminal { return .ended }
+            last = status
+        }
+        return .stopped
     }
 
     /// Tasks that say when to read: at the broker's hints, and each second. The last task ends the stream.

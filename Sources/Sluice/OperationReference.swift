@@ -52,16 +52,19 @@ public struct OperationReference: Sendable {
     ///   had waited, or given up when the client was closed. `CancellationError` when the waiting task is cancelled or, outside of
     ///   operations, its service is asked to shut down.
     public func stored(timeout: Duration? = nil) async throws {
-        guard receipt != nil else { return }
-        try await cancelledAtShutdown { try await stored(until: Deadline(timeout)) }
+        try await stored(until: Deadline(timeout))
     }
 
     private func stored(until deadline: Deadline?) async throws {
         guard let (receipt, index) = receipt else { return }
+        var isShutDown = false
         // Others of the same enqueue may take longer.
-        if receipt.outcome(index) == nil { await receipt.wait(atMost: deadline?.left) }
+        if receipt.outcome(index) == nil {
+            isShutDown = try await untilShutdown { await receipt.wait(atMost: deadline?.left) } == nil
+        }
         try Task.checkCancellation()
         guard let outcome = receipt.outcome(index) else {
+            if isShutDown { throw CancellationError() }
             throw OperationsError(
                 .timedOut,
                 "operation \(id) is still in the client's buffer after \(deadline?.text ?? ""): Redis is away",
@@ -109,17 +112,19 @@ public struct OperationReference: Sendable {
             throw OperationsError(.refused, "an untracked operation keeps no result: enqueue it tracked", id: id)
         }
         let deadline = Deadline(timeout)
-        return try await cancelledAtShutdown {
-            try await client.unserved.during(waitsIn: queue) { try await result(until: deadline) }
-        }
+        return try await client.unserved.during(waitsIn: queue) { try await result(until: deadline) }
     }
 
     private func result(until deadline: Deadline?) async throws -> [UInt8] {
         try await stored(until: deadline)
-        let ends = try await client.broker.awaitEnd(of: [id], queue: queue, timeout: deadline?.left)
+        let ends = try await untilShutdown {
+            try await client.broker.awaitEnd(of: [id], queue: queue, timeout: deadline?.left)
+        }
         try Task.checkCancellation()
-        guard let end = ends.first.flatMap({ $0 }) else { throw notFound }
-        if let deadline, !end.isTerminal { throw await timedOut(deadline) }
+        if let ends {
+            guard let end = ends.first.flatMap({ $0 }) else { throw notFound }
+            if let deadline, !end.isTerminal { throw await timedOut(deadline) }
+        }
         let detail = try await detail()
         switch detail.state {
         case .finished: return detail.result ?? []
@@ -127,6 +132,7 @@ public struct OperationReference: Sendable {
         case .cancelled: throw OperationsError(.cancelled, Self.sentence(detail.cancel), id: id)
         case .expired: throw OperationsError(.expired, "it expired before a worker could start it", id: id)
         case .scheduled, .blocked, .ready, .executing, .retrying:
+            if ends == nil { throw CancellationError() }
             // An operator retried it between the two reads.
             return try await result(until: deadline)
         }

@@ -4,9 +4,17 @@ import ServiceLifecycle
 /// Cancels a wait when the service that it is in is asked to shut down, since the shutdown would wait for it.
 ///
 /// In the body of an operation it goes on: the worker lets bodies end, within its drain time-out.
-func cancelledAtShutdown<Result: Sendable>(
-    _ wait: @escaping @Sendable () async throws -> Result
-) async throws -> Result {
+///
+/// - Returns: nil = the shutdown has ended the wait.
+/// - Throws: what the wait throws.
+func untilShutdown<Result: Sendable>(_ wait: @escaping @Sendable () async throws -> Result) async throws -> Result? {
     guard LocalOperation.current == nil else { return try await wait() }
-    return try await cancelWhenGracefulShutdown(wait)
+    do {
+        return try await cancelWhenGracefulShutdown {
+            let result = try await wait()
+            // Some waits return early.
+            try Task.checkCancellation()
+            return result
+        }
+    } catch is CancellationError where !Task.isCancelled { return nil }
 }

@@ -38,9 +38,10 @@ extension SluiceClient {
         guard let queue = handles.first?.queue else { return [] }
         for handle in handles { try await handle.reference.stored() }
         let ids = handles.map(\.id)
-        let failed = try await cancelledAtShutdown {
+        let outcome = try await untilShutdown {
             try await unserved.during(waitsIn: queue) { try await firstFailure(of: ids, queue) }
         }
+        guard let failed = outcome else { throw CancellationError() }
         if let failed {
             // Throws how it has ended, unless it was tried again meanwhile.
             _ = try await handles[failed].value

@@ -23,7 +23,8 @@ import Synchronization
 /// - A graceful shutdown ends claiming and waits for what runs, at most `WorkerConfiguration.drainTimeout`. Operations that have not ended
 ///   then are given back to their queue, and the attempt is not counted.
 /// - A cancel of the task gives everything back at once.
-/// - `sluice workers stop` ends the work and not the program: the worker drains, `health` says so, and `run()` returns only at a shutdown.
+/// - `sluice workers stop` ends the work and not the program: the worker drains, `health` says so, and `run()` returns at the shutdown. Where
+///   the program is the worker, `WorkerConfiguration.endsWhenStopped` makes it return at once.
 /// - If the process dies, nothing is lost: after the lease, other workers run the operations that it held.
 ///
 /// A worker has its own connections to the client's server. If Redis goes away, the worker waits for it.
@@ -42,6 +43,7 @@ public final class Worker: Service {
     /// Why the worker was stopped after its start.
     private let refusal = Mutex<WorkerError?>(nil)
     private let isStarted = Atomic(false)
+    private let staysUp: Bool
     /// Ends once the program has asked for the end.
     private let ended = AsyncStream<Never>.makeStream()
     private let close: @Sendable () -> Void
@@ -108,6 +110,7 @@ public final class Worker: Service {
         watchInterval: Duration = .seconds(60),
         logger: Logger
     ) {
+        staysUp = !configuration.endsWhenStopped && configuration.burst == .none
         let broker: any WorkerBroker & MonitorBroker
         var producer = client
         switch source {
@@ -146,20 +149,19 @@ public final class Worker: Service {
 
     /// Works until a graceful shutdown, a cancel of the task, `stop()`, or the end of a burst.
     ///
-    /// After `sluice workers stop` it has ended its work, and waits for one of these: a service that returns would end the others of its
-    /// group, for which the operator has not asked.
+    /// After `sluice workers stop` it has ended its work, and waits for one of these, since a service that returns ends the others of its
+    /// group. It returns if `WorkerConfiguration.endsWhenStopped` is set, or a burst was to end it.
     ///
     /// - Throws: `WorkerError` with `.invalidConfiguration`; with `.unsafeServer` if Redis may throw operations away (`maxmemory` is set and
     ///   `maxmemory-policy` is not `noeviction`); with `.unsupportedServer` if Redis is older than 6.2, or one node of a cluster that was
     ///   named alone; with `.incompatible` if the namespace has another protocol; with `.alreadyRun` the second time. An unreachable Redis is waited for.
     public func run() async throws {
-        try await runProcess()
-        guard isStoppedByOperator else { return }
+        try await work()
+        guard isStoppedByOperator, staysUp else { return }
         await cancelWhenGracefulShutdown { for await _ in self.ended.stream {} }
     }
 
-    /// The same for a process that is this worker and nothing else: also an operator's stop ends it.
-    package func runProcess() async throws {
+    private func work() async throws {
         guard !isStarted.exchange(true, ordering: .relaxed) else {
             throw WorkerError(.alreadyRun, "a worker can run only once: make another one")
         }

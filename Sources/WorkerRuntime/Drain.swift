@@ -47,7 +47,8 @@ final class StopRequest: Sendable {
 
     /// Drains this worker for good, as an operator has asked.
     func stopByOperator() {
-        state.withLock { $0.isByOperator = $0.kind == .none }
+        // Each queue of the worker says so.
+        state.withLock { if $0.kind == .none { $0.isByOperator = true } }
         request(.drain)
     }
 

@@ -61,50 +61,83 @@ struct WorkerTests {
         func run() async throws { try await body() }
     }
 
+    /// In every queue of the worker, as `sluice workers stop` does. It may have retired before the last.
+    private func stop(_ worker: Worker, _ sluice: SluiceClient, queues: [String]) async throws {
+        for queue in queues {
+            _ = try await sluice.broker.steer(.stop, worker: "\(worker.id)", by: "test", queue: queue)
+        }
+    }
+
     @Test("An operator's stop ends the work, and not the program: the group goes on until it is shut down")
     func operatorStop() async throws {
         let sluice = try await client()
-        let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
-        let group = ServiceGroup(services: [sluice, worker, Bystander {}], logger: logger)
+        let queues = ["a", "b", "c"]
+        let configuration = WorkerConfiguration(queues: .named(queues.map { QueueShare($0) }))
+        let worker = Worker(client: sluice, configuration: configuration, logger: logger) { $0.register(Sum.self) }
+        let hasReturned = Atomic(false)
+        let service = Follower {
+            try await worker.run()
+            hasReturned.store(true, ordering: .relaxed)
+        }
+        let group = ServiceGroup(services: [sluice, service, Bystander {}], logger: logger)
         let running = Task { try await group.run() }
-        #expect(try await sluice.enqueue(Sum(numbers: [1])).value == 1)
-        #expect(try await sluice.broker.steer(.stop, worker: "\(worker.id)", by: "test", queue: "default"))
-        try await eventually { worker.isStoppedByOperator && !worker.health.isReady }
-        // The bystander and the client still run.
-        let later = try await sluice.enqueue(Sum(numbers: [2]))
+        for queue in queues { #expect(try await sluice.enqueue(Sum(numbers: [1]), .queue(queue)).value == 1) }
+        try await stop(worker, sluice, queues: queues)
+        // It has retired: there is nothing left to do but to return.
+        for queue in queues {
+            try await eventually { try await sluice.broker.snapshot(queue: queue, executingRows: 0).workers.isEmpty }
+        }
+        #expect(worker.isStoppedByOperator && !worker.health.isReady)
+        // The client and the bystander still run.
+        let later = try await sluice.enqueue(Sum(numbers: [2]), .queue("a"))
         #expect(try await later.state() == .ready)
+        let early = hasReturned.load(ordering: .relaxed)
+        #expect(!early)
         await group.triggerGracefulShutdown()
         try await running.value
+        let late = hasReturned.load(ordering: .relaxed)
+        #expect(late)
     }
 
     @Test(
-        "After an operator's stop, a stop of the program itself ends run(), whichever is first",
-        arguments: [false, true]
+        "After an operator's stop run() returns if the program is only a worker, a burst was to end it, or the program stops it",
+        arguments: ["sole", "burst", "stop"]
     )
-    func stopAfterOperator(early: Bool) async throws {
+    func operatorEnds(_ kind: String) async throws {
         let sluice = try await client()
-        let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
+        var configuration = WorkerConfiguration()
+        configuration.endsWhenStopped = kind == "sole"
+        // What is scheduled keeps the burst from its end.
+        configuration.burst = kind == "burst" ? .all : .none
+        _ = try await sluice.enqueue(Sum(numbers: []), .delay(.seconds(3600)))
+        let worker = Worker(client: sluice, configuration: configuration, logger: logger) { $0.register(Sum.self) }
         let running = Task { try await worker.run() }
         #expect(try await sluice.enqueue(Sum(numbers: [1])).value == 1)
-        #expect(try await sluice.broker.steer(.stop, worker: "\(worker.id)", by: "test", queue: "default"))
-        if early { worker.stop() } else { try await eventually { worker.isStoppedByOperator } }
-        worker.stop()
+        try await stop(worker, sluice, queues: ["default"])
+        if kind == "stop" {
+            try await eventually { worker.isStoppedByOperator }
+            worker.stop()
+        }
         try await running.value
         await sluice.close()
     }
 
-    @Test("Waits of a service end when it is asked to shut down; those of an operation go on while its worker drains")
+    @Test("Waits of a service end when it is asked to shut down; what has ended is read all the same")
     func waitsAtShutdown() async throws {
         let sluice = try await client()
         let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
         // No worker serves this queue: only the shutdown ends these waits.
         let unserved = try await sluice.enqueue(Sum(numbers: [1]), .queue("unserved"))
-        let outcomes = Guarded<[String]>([])
-        let note: @Sendable (String) -> Void = { text in outcomes.withLock { $0.append(text) } }
+        let group = try await sluice.openGroup("waited-for", .queue("unserved"))
+        let outcomes = Guarded<Set<String>>([])
+        let note: @Sendable (String) -> Void = { text in outcomes.withLock { _ = $0.insert(text) } }
         let waits: [(String, @Sendable () async throws -> Void)] = [
             ("changes", { for await _ in unserved.changes { note("saw") } }),
-            ("limited", { for try await _ in unserved.changes(timeout: .seconds(3600)) {} }),
+            ("limited", { for try await _ in unserved.changes(timeout: .seconds(3600)) { note("saw, limited") } }),
             ("value", { _ = try await unserved.value }),
+            ("map", { _ = try await sluice.map([1], .queue("unserved")) { Sum(numbers: [$0]) } }),
+            ("group", { try await group.ended() }),
+            ("progress", { for try await _ in group.progressChanges { note("saw progress") } }),
         ]
         let services = waits.map { name, wait in
             Follower {
@@ -112,12 +145,53 @@ struct WorkerTests {
                 note("\(name) ended")
             }
         }
-        let group = ServiceGroup(services: [sluice, worker] + services, logger: logger)
-        let running = Task { try await group.run() }
-        try await eventually { outcomes.withLock { $0 } == ["saw"] }
-        await group.triggerGracefulShutdown()
+        let late = Follower {
+            try await gracefulShutdown()
+            // Looks are no waits.
+            let done = try await sluice.enqueue(Sum(numbers: [3]))
+            try await eventually { try await done.state() == .finished }
+            if try await done.value == 3 { note("value of what has ended") }
+            for await status in done.changes where status.state == .finished { note("changes of what has ended") }
+        }
+        let all = ServiceGroup(services: [sluice, worker] + services + [late], logger: logger)
+        let running = Task { try await all.run() }
+        try await eventually { outcomes.withLock { $0 } == ["saw", "saw, limited", "saw progress"] }
+        await all.triggerGracefulShutdown()
         try await running.value
-        #expect(outcomes.withLock { $0 } == ["saw", "value cancelled", "limited cancelled", "changes ended"])
+        let expected: Set = [
+            "saw", "saw, limited", "saw progress", "changes ended", "limited cancelled", "value cancelled",
+            "map cancelled",
+            "group cancelled", "progress ended", "value of what has ended", "changes of what has ended",
+        ]
+        #expect(outcomes.withLock { $0 } == expected)
+    }
+
+    @Test("A wait in the body of an operation goes on while its worker drains")
+    func waitInBody() async throws {
+        let sluice = try await client()
+        let child = try await sluice.enqueue(Sum(numbers: [4]), .queue("children"))
+        let isWaiting = Guarded(false)
+        let worker = Worker(client: sluice, logger: logger) {
+            $0.register(
+                OperationDefinition("parent") { (number: Int) in
+                    isWaiting.withLock { $0 = true }
+                    return try await child.value + number
+                }
+            )
+        }
+        let group = ServiceGroup(services: [worker], logger: logger)
+        let running = Task { try await group.run() }
+        let parent = try await sluice.enqueue(name: "parent", arguments: 1)
+        // Not "executing": a worker that stops gives back what it has claimed and not begun.
+        try await eventually { isWaiting.withLock { $0 } }
+        await group.triggerGracefulShutdown()
+        try await eventually { !worker.health.isReady }
+        var configuration = WorkerConfiguration(queues: .named([QueueShare("children")]))
+        configuration.burst = .ready
+        try await Worker(client: sluice, configuration: configuration, logger: logger) { $0.register(Sum.self) }.run()
+        try await running.value
+        #expect(try await parent.result() == Array("5".utf8))
+        await sluice.close()
     }
 
     @Test("A second run is refused")

@@ -12,6 +12,11 @@ package enum Seen {
         sightings?.add(text())
     }
 
+    /// What the body reads is no progress of a wait.
+    package static func ignoring<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        try await $sightings.withValue(nil, operation: body)
+    }
+
     /// The same for replies of Redis. Long ones, such as INFO and CLIENT LIST, have numbers that change by themselves, which is no progress.
     static func note(replies: [RedisValue]) {
         guard sightings != nil else { return }

@@ -35,7 +35,8 @@ struct App: AsyncParsableCommand {
             slots: concurrency,
             lease: .seconds(lease),
             // A sync that is given back goes on at its page.
-            drainTimeout: .seconds(5)
+            drainTimeout: .seconds(5),
+            endsWhenStopped: true
         )
         let worker = Worker(client: sluice, configuration: configuration) {
             $0.register(ContactsSync.self)
@@ -43,9 +44,15 @@ struct App: AsyncParsableCommand {
         }
         print("runs syncs and their accesses to the store, \(concurrency) at once")
         let group = ServiceGroup(
-            services: [sluice, worker],
-            gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: Logger(label: "paged-sync-worker")
+            configuration: ServiceGroupConfiguration(
+                services: [
+                    .init(service: sluice),
+                    // `sluice workers stop` ends this program.
+                    .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
+                ],
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: Logger(label: "paged-sync-worker")
+            )
         )
         try await group.run()
     }

@@ -72,11 +72,36 @@ extension BrokerConformance {
                 QueueChange(.cancelQueue, by: "ann@host", count: 3, detail: "wrong file"),
             ]
             try bench.expect(events.entries.compactMap(\.batch.change), expected, "the changes")
-            // What a transition does not name, the change does.
-            let named = events.entries.filter { $0.batch.change?.count == 1 }.compactMap(\.batch.subject)
-            try bench.expect(named, [running.id, waiting[0], untracked[0]], "what was changed without a transition")
+            let named = events.entries.compactMap(\.batch.subject)
+            try bench.expect(
+                named,
+                [running.id, waiting[0], waiting[0], untracked[0]],
+                "what the changes of one were of"
+            )
             let last = try await bench.snapshot().eventSequence
             try bench.expect(events.entries.last?.batch.to, last, "the number of the last one")
+        },
+        ConformanceCheck("A change of one operation names it, also where transitions are those of others") { bench in
+            let (queue, broker) = (bench.queue, bench.broker)
+            let first = try await bench.enqueue(2)
+            for id in first {
+                let links = OperationLinks(after: [Dependency(id)])
+                _ = try await broker.enqueue(
+                    [NewOperation(envelope: BrokerBench.envelope(), links: links)],
+                    queue: queue
+                )
+            }
+            _ = try await broker.remove([first[0]], by: "ann", queue: queue)
+            _ = try await broker.cancel([first[1]], request: CancelRequest(reason: "", by: "ann"), queue: queue)
+            let edited = try await bench.enqueue(1)
+            let record = try await bench.existing(edited[0]).record
+            _ = try await broker.edit([OperationEdit(record, priority: .high)], by: "ann", queue: queue)
+            _ = try await broker.hold(edited, by: "ann", reason: "", queue: queue)
+            _ = try await broker.release(edited, by: "ann", queue: queue)
+            let events = try await broker.storedEvents(queue: queue, after: nil, agoMilliseconds: .max / 2, limit: 100)
+            let changes = events.entries.map(\.batch).filter { $0.change != nil }
+            try bench.expect(changes.map(\.change?.verb), [.remove, .cancel, .edit, .hold, .release], "the changes")
+            try bench.expect(changes.map(\.subject), first + edited + edited + edited, "what they were of")
         },
         ConformanceCheck("A pause says who, when and why until it ends") { bench in
             let at = try await bench.snapshot().time

@@ -82,8 +82,7 @@ struct Listeners {
 
     private func publishEvents(of model: inout QueueModel) {
         var number = model.effects.counts.values.reduce(0, +)
-        let isOnlyChange = number == 0 && model.effects.change != nil
-        if isOnlyChange { number = 1 }
+        if number == 0, model.effects.change != nil { number = 1 }
         guard number > 0 else { return }
         model.eventSequence += Int64(number)
         let batch = EventBatch(
@@ -93,7 +92,7 @@ struct Listeners {
             counts: model.effects.counts,
             transitions: model.effects.transitions,
             change: model.effects.change,
-            subject: isOnlyChange && model.effects.change?.count == 1 ? model.effects.subject : nil
+            subject: model.effects.change?.count == 1 ? model.effects.subject : nil
         )
         if model.effects.isKept || batch.change != nil { model.store(batch) }
         for subscriber in events.values where subscriber.queues.contains(model.queue) {

@@ -142,7 +142,7 @@ extension QueueModel {
         [expiring.first?.score, limitKeys.parked.values.min()].compactMap { $0 }.min()
     }
 
-    /// The set has those of one instant by their ids; lanes have them as they were enqueued.
+    /// The set has those of one instant by their ids; lanes have these, which are at most `promoteLimit`, as they were enqueued.
     private mutating func makeDueReady(_ entries: [ScoredSet.Entry]) {
         let headers = entries.compactMap { makeReady($0) }
         for header in headers.sorted(by: { ($0.readyAt, $0.sequence) < ($1.readyAt, $1.sequence) }) {

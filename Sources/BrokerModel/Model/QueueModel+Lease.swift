@@ -155,6 +155,7 @@ extension QueueModel {
             let name = Recovery.text(workers[worker].flatMap { WorkerInfo($0.info) }?.name)
             let detail = (name.isEmpty ? "" : name + ": ") + cause.sentence
             effects.change = QueueChange(.recover, by: worker, count: fate.operations.count, detail: detail)
+            effects.subject = fate.operations.first
         }
         reply.recovered += fate.handedBack
         reply.dead += fate.dead

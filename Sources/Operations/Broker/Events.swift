@@ -9,7 +9,7 @@ package struct EventBatch: Sendable, Equatable {
     package var transitions: [(id: OperationID, state: OperationState)]
     /// The change that this step made for a client or an operator, or that it was a recovery; nil = a worker took another step.
     package var change: QueueChange?
-    /// The operation of a change of one that was no transition: an edit, a removal, a request to end.
+    /// The operation of a change of one, whether or not that was a transition.
     package var subject: OperationID?
 
     package init(
@@ -40,8 +40,9 @@ package struct EventBatch: Sendable, Equatable {
 extension EventBatch {
     /// It names the operation, or more happened than it names.
     package func mayConcern(_ id: OperationID) -> Bool {
-        if let subject { return subject == id }
-        return transitions.contains { $0.id == id } || Int64(transitions.count) < to - from + 1
+        if subject == id || transitions.contains(where: { $0.id == id }) { return true }
+        let isOnlyChange = transitions.isEmpty && subject != nil
+        return !isOnlyChange && Int64(transitions.count) < to - from + 1
     }
 }
 

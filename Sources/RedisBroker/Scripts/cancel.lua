@@ -53,7 +53,7 @@ local function cancel(id)
   end
   if state == 'r' or state == 's' or state == 't' or state == 'b' then
     cancel_waiting_one(id, head, by, reason)
-    changed = changed + 1
+    changed, last_changed = changed + 1, id
     return 'cancelled', ''
   end
   local ended_at = ended_at_of(head)

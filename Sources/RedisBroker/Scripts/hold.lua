@@ -11,7 +11,7 @@
 -- A removing command comes first: an operator's hold must work when Redis is full.
 call('HDEL', META, '')
 local by, reason = ARGV[1], ARGV[2]
-local outcomes, changed = {}, 0
+local outcomes, changed, last_changed = {}, 0, nil
 
 local function hold(id)
   local head = head_in_time(id)
@@ -20,11 +20,11 @@ local function hold(id)
   if state ~= 'r' and state ~= 's' and state ~= 't' then return state end
   leave_waiting(id, head)
   enter_blocked(id, head, state, by, reason)
-  changed = changed + 1
+  changed, last_changed = changed + 1, id
   return '1'
 end
 
 for i = 3, #ARGV do outcomes[i - 2] = hold(ARGV[i]) end
-if changed > 0 then note_change('hold', by, changed, reason) end
+if changed > 0 then note_change('hold', by, changed, reason, last_changed) end
 flush()
 return concat(outcomes)

@@ -13,7 +13,7 @@
 -- include: needs
 -- include: flush
 call('HDEL', META, '')
-local outcomes, largest, changed = {}, 0, 0
+local outcomes, largest, changed, last_changed = {}, 0, 0, nil
 
 local function leave_hold(id, head, from)
   leave_waiting(id, head)
@@ -40,13 +40,13 @@ local function release(id)
     call('HDEL', extras_key(id), 'unmet')
     leave_blocked(id)
   end
-  largest, changed = max(largest, bytes_of_record(id)), changed + 1
+  largest, changed, last_changed = max(largest, bytes_of_record(id)), changed + 1, id
   return '1'
 end
 
 -- The last one first, so that they stand in their order at the head of a lane.
 for i = #ARGV, 2, -1 do outcomes[i - 1] = release(ARGV[i]) end
 note_large(largest)
-if changed > 0 then note_change('release', ARGV[1], changed, '') end
+if changed > 0 then note_change('release', ARGV[1], changed, '', last_changed) end
 flush()
 return concat(outcomes)

@@ -17,7 +17,7 @@
 -- include: flush
 -- A removing command comes first: an operator's retry must work when Redis is full.
 call('HDEL', META, '')
-local outcomes, largest, changed = {}, 0, 0
+local outcomes, largest, changed, last_changed = {}, 0, 0, nil
 
 -- What it needs in other queues may have ended without a message that got here; where they are many, the first are asked for.
 local names_left = 200
@@ -49,7 +49,7 @@ local function make_ready(id, head, failures)
   else
     enter_tail(id, header)
   end
-  largest, changed = max(largest, bytes_of_record(id)), changed + 1
+  largest, changed, last_changed = max(largest, bytes_of_record(id)), changed + 1, id
 end
 
 local holders = ''
@@ -96,6 +96,6 @@ end
 
 for i = 2, #ARGV do outcomes[i - 1] = retry(ARGV[i]) end
 note_large(largest)
-if changed > 0 then note_change('retry', ARGV[1], changed, '') end
+if changed > 0 then note_change('retry', ARGV[1], changed, '', last_changed) end
 flush()
 return concat(outcomes) .. holders

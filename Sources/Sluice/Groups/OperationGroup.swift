@@ -38,7 +38,7 @@ public struct OperationGroup: Sendable, DependencyConvertible {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let task = Task {
                 do {
-                    try await cancelledAtShutdown { try await follow { continuation.yield($0) } }
+                    _ = try await untilShutdown { try await follow { continuation.yield($0) } }
                     continuation.finish()
                 } catch { continuation.finish(throwing: error) }
             }
@@ -67,12 +67,14 @@ public struct OperationGroup: Sendable, DependencyConvertible {
     @discardableResult
     public func ended(timeout: Duration? = nil) async throws -> GroupProgress {
         let deadline = Deadline(timeout)
-        _ = try await cancelledAtShutdown {
+        let ends = try await untilShutdown {
             try await client.broker.awaitEnd(of: [id], queue: queue, timeout: deadline?.left)
         }
         try Task.checkCancellation()
         let progress = try await progress()
-        if let deadline, !progress.state.isTerminal { throw await reference.timedOut(deadline) }
+        if progress.state.isTerminal { return progress }
+        if ends == nil { throw CancellationError() }
+        if let deadline { throw await reference.timedOut(deadline) }
         return progress
     }
 

@@ -82,7 +82,7 @@ extension WaitRule {
     static let keyTaken = WaitRule(code: "keyTaken") { situation in
         guard situation.detail.waitsForTurn, let key = situation.detail.uniqueKey else { return nil }
         let holder = situation.detail.keyHolder
-        // Of a forced cancel, the operation has ended and its body has not.
+        // A forced cancel ends the operation, and its body may go on.
         let isStopping = holder.flatMap { situation.needed[DependencyName($0)] }?.state.isTerminal ?? false
         let whose = holder.map { ", which \($0) has" + (isStopping ? " until its body has stopped" : "") } ?? ""
         return WaitReason(

@@ -1,6 +1,6 @@
 import Operations
 
-/// Checked operations in the order of their lines. 200,000 of them take some 20 MB, and are made one part at a time.
+/// Checked operations in the order of their lines, in little memory: a part of them is made at a time.
 package struct Batch: Sendable {
     private(set) var parts: [BatchPart] = []
 
@@ -21,7 +21,7 @@ package struct Batch: Sendable {
     /// What workers must serve, and of which names: 100 pairs at most.
     var namesAndQueues: [(queue: String, name: String)] {
         var pairs: Set<[String]> = []
-        for kind in kinds.prefix(10_000) where pairs.count < 100 { pairs.insert([kind.queue, kind.name]) }
+        for kind in kinds where pairs.count < 100 { pairs.insert([kind.queue, kind.name]) }
         return pairs.map { ($0[0], $0[1]) }
     }
 
@@ -35,14 +35,31 @@ package struct Batch: Sendable {
     /// Whether one of them waits for others, and so may have to be sent behind what stands after it.
     var hasDependencies: Bool { kinds.contains { $0.operation.links?.after.isEmpty == false } }
 
+    /// Parts that are sent together: few calls, and one wait for durability. Where some wait for others, each part is sent by itself.
+    var windows: [ArraySlice<BatchPart>] {
+        var windows: [ArraySlice<BatchPart>] = []
+        var (start, count) = (0, 0)
+        let areAlone = hasDependencies
+        for (index, part) in parts.enumerated() {
+            if index > start, areAlone || count + part.count > BatchPart.most {
+                windows.append(parts[start..<index])
+                (start, count) = (index, 0)
+            }
+            count += part.count
+        }
+        return start < parts.count ? windows + [parts[start...]] : windows
+    }
+
     func count(largerThan bytes: Int) -> Int { parts.reduce(0) { $0 + $1.count(largerThan: bytes) } }
 }
 
 /// Some operations of a batch. Of each, its envelope is kept; what it has in common with others is kept once.
 package struct BatchPart: Sendable {
+    /// Operations of the largest part.
+    static let most = 20 * Defaults.batch
     /// How many kinds back an operation is compared: lines of a few queues and names often alternate.
     private static let comparedKinds = 8
-    /// What a kind has instead of an id.
+    /// Stands in a kind for the id.
     private static let noID = OperationID(key: "")
 
     private struct Entry {
@@ -75,11 +92,8 @@ package struct BatchPart: Sendable {
     private mutating func kind(of request: EnqueueRequest) -> Int {
         var kind = request
         (kind.operation.id, kind.operation.envelope, kind.line) = (Self.noID, [], 0)
-        // Links are rarely the same.
-        if kind.operation.links == nil {
-            let near = kinds.indices.suffix(Self.comparedKinds)
-            if let known = near.last(where: { kinds[$0] == kind }) { return known }
-        }
+        let near = kinds.indices.suffix(Self.comparedKinds)
+        if let known = near.last(where: { kinds[$0] == kind }) { return known }
         kinds.append(kind)
         return kinds.count - 1
     }

@@ -46,7 +46,7 @@ package struct BatchFile: Sendable {
                 rest = try withoutMark(rest)
                 isFirst = false
             }
-            // What a pipe delivers at a time would be small parts.
+            // A pipe delivers little at a time.
             guard rest.count >= Self.part else { continue }
             guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else {
                 guard rest.count <= Self.lineBytes else {
@@ -105,7 +105,7 @@ package struct BatchFile: Sendable {
     }
 }
 
-/// What some lines say.
+/// The operations of some lines.
 private struct CheckedLines: Sendable {
     /// Its lines are numbered from the first of these lines, which is 1.
     var part = BatchPart()

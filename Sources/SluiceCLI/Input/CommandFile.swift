@@ -18,6 +18,7 @@ package struct CommandFile: Sendable {
     ///
     /// - Throws: `CLIError` with `.usage`, which names file and line.
     package func read(_ bytes: [UInt8]) throws(CLIError) -> Batch {
+        var batch = Batch()
         var part = BatchPart()
         var number = 0
         for line in bytes.withoutByteOrderMark.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
@@ -26,11 +27,15 @@ package struct CommandFile: Sendable {
                 guard var request = try request(line) else { continue }
                 request.line = number
                 part.append(request)
+                guard part.count == BatchPart.most else { continue }
+                batch.append(part)
+                part = BatchPart()
             } catch {
                 throw errors.error(number, "\(error)")
             }
         }
-        return Batch([part])
+        batch.append(part)
+        return batch
     }
 
     /// - Returns: nil for a line without a command.

@@ -16,6 +16,9 @@ struct EventFilter: Sendable {
         guard query.terms.allSatisfy({ Self.fields.contains($0.field) }) else {
             throw .usage("events are found by state, queue and id only", fix: "state:dead queue:mail id:01J…")
         }
+        guard !onlyChanges || !query.terms.contains(where: { $0.field == .state }) else {
+            throw .usage("a change has no state", fix: "drop state: or --changes")
+        }
     }
 
     func queues(of known: [String]) -> [String] { query.queues(of: known) }
@@ -27,9 +30,8 @@ struct EventFilter: Sendable {
     /// operations is.
     private func showsChange(of batch: EventBatch) -> Bool {
         guard query.filtersTransitions else { return true }
-        return batch.changedOperation.map { id in
-            query.terms.allSatisfy { $0.field != .state && $0.allows(id, queue: batch.queue) }
-        } ?? false
+        guard let id = batch.subject else { return false }
+        return query.terms.allSatisfy { $0.field != .state && $0.allows(id, queue: batch.queue) }
     }
 
     func matches(_ transition: (id: OperationID, state: OperationState), in queue: String) -> Bool {

@@ -34,7 +34,7 @@ struct EventRows: Sendable {
         of step: EventBatch? = nil,
         at time: Int64
     ) -> [String] {
-        let (subject, change) = ((step ?? batch).changedOperation, (step ?? batch).change)
+        let (subject, change) = ((step ?? batch).subject, (step ?? batch).change)
         let rows = batch.transitions.enumerated().map { index, transition in
             EventRow(transition, index < details.count ? details[index] : nil, of: change)
         }

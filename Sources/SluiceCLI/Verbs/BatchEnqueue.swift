@@ -5,9 +5,6 @@ import TerminalText
 
 /// Enqueues the operations of a file in bulk, in the order of its lines.
 struct BatchEnqueue: Sendable {
-    /// Operations between two updates of the progress. Each queue's part is sent in as few calls as possible.
-    private static let window = 20 * Defaults.batch
-
     let verb: EnqueueVerb
     let invocation: Invocation
 
@@ -114,10 +111,10 @@ struct BatchEnqueue: Sendable {
         // What waits for others is sent behind them, but printed in the order of the lines.
         let isInOrder = !batch.hasDependencies
         defer { printOutput(&done) }
-        for part in batch.parts {
+        for window in batch.windows {
             defer { if isInOrder { printOutput(&done) } }
-            do { try await send(part, client, &done) } catch {
-                throw interrupted(error, done, window: part.count, of: count)
+            do { try await send(window, client, &done) } catch {
+                throw interrupted(error, done, window: window.reduce(0) { $0 + $1.count }, of: count)
             }
             invocation.console.account("\(done.created) of \(count) operations are enqueued\(done.existedText)")
             showProgress(done.count, of: count)
@@ -140,11 +137,18 @@ struct BatchEnqueue: Sendable {
     }
 
     private static func parts(_ requests: [EnqueueRequest]) -> [ArraySlice<EnqueueRequest>] {
-        stride(from: 0, to: requests.count, by: window).map { requests[$0..<min($0 + window, requests.count)] }
+        stride(from: 0, to: requests.count, by: BatchPart.most).map { start in
+            requests[start..<min(start + BatchPart.most, requests.count)]
+        }
     }
 
-    private func send(_ part: BatchPart, _ client: SluiceClient, _ done: inout HandedOver) async throws {
-        let queues = Dictionary(grouping: part.requests(), by: \.queue).sorted { $0.key < $1.key }
+    private func send(
+        _ window: ArraySlice<BatchPart>,
+        _ client: SluiceClient,
+        _ done: inout HandedOver
+    ) async throws {
+        let requests = window.flatMap { $0.requests() }
+        let queues = Dictionary(grouping: requests, by: \.queue).sorted { $0.key < $1.key }
         for (queue, requests) in queues {
             let operations = requests.map(\.operation)
             let (outcomes, isConfirmed) = try await client.handOver(

@@ -23,7 +23,12 @@ struct DryEnqueue: Sendable {
 
     /// - Throws: `.usage` for an argument that a built-in operation does not have, does not take in this form, or needs.
     func check(_ request: EnqueueRequest) async throws {
-        if let mistake = mistake(in: request) { throw CLIError.usage(mistake, fix: "\(Program.name) help built-ins") }
+        if let mistake = mistake(in: request) {
+            throw CLIError.usage(
+                mistake,
+                fix: "NAME=TEXT passes a text, NAME:=JSON a number or a list; \(Program.name) help built-ins"
+            )
+        }
         await warn([(request.queue, request.name)])
     }
 
@@ -46,17 +51,12 @@ struct DryEnqueue: Sendable {
             let list = "; it takes \(names.joined(separator: ", "))"
             return "\(request.name) has no argument \(OperationsError.quoted(key))\(near ?? list)"
         }
-        if let missing = arguments.first(where: { $0.isRequired && given[$0.name] == nil }) {
+        if let missing = arguments.first(where: { $0.isRequired && given[$0.name]?.isNull ?? true }) {
             return "\(request.name) needs the argument \"\(missing.name)\""
         }
         for argument in arguments {
             guard let value = given[argument.name], !value.isNull, !argument.form.accepts(value) else { continue }
-            let sentence = "\(request.name) takes \(argument.form.expected) as \(argument.name), and not \(value.kind)"
-            // NAME=3 is the text "3".
-            let meant = value.stringValue.flatMap { try? JSONValue(parsing: $0) }.flatMap {
-                argument.form.accepts($0) ? $0 : nil
-            }
-            return meant.map { "\(sentence); write \(argument.name):=\($0.serialized())" } ?? sentence
+            return "\(request.name) takes \(argument.form.expected) as \(argument.name), and not \(value.kind)"
         }
         return nil
     }
@@ -80,12 +80,12 @@ struct DryEnqueue: Sendable {
 extension BuiltinReference.Argument.Form {
     fileprivate func accepts(_ value: JSONValue) -> Bool {
         switch self {
-        case .number: value.numberValue != nil
+        case .number: value.doubleValue?.isFinite ?? false
         case .string: value.stringValue != nil
         case .bool: value.boolValue != nil
-        case .object: value.objectValue != nil
+        case .texts: value.objectValue?.members.allSatisfy { $0.value.stringValue != nil } ?? false
         case .strings: value.arrayValue?.allSatisfy { $0.stringValue != nil } ?? false
-        case .numbers: value.arrayValue?.allSatisfy { $0.numberValue != nil } ?? false
+        case .numbers: value.arrayValue?.allSatisfy { $0.intValue != nil } ?? false
         case .json: true
         }
     }
@@ -95,9 +95,9 @@ extension BuiltinReference.Argument.Form {
         case .number: "a number"
         case .string: "a string"
         case .bool: "true or false"
-        case .object: "an object"
+        case .texts: "an object of strings"
         case .strings: "a list of strings"
-        case .numbers: "a list of numbers"
+        case .numbers: "a list of whole numbers"
         case .json: "JSON"
         }
     }

@@ -51,7 +51,7 @@ package struct EventsVerb: Verb {
         guard since != nil || !noFollow else {
             throw CLIError.usage("--no-follow needs --since", fix: "\(Program.name) events --since 5m --no-follow")
         }
-        _ = try EventFilter(query)
+        _ = try EventFilter(query, onlyChanges: changes)
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {

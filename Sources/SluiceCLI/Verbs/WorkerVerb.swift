@@ -231,7 +231,8 @@ package struct WorkerVerb: Verb {
             burst: try burstKind(),
             maxOperations: maxOperations,
             maxResidentBytes: maxRss,
-            allowsEviction: allowEviction
+            allowsEviction: allowEviction,
+            endsWhenStopped: true
         )
     }
 

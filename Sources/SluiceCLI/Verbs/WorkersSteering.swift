@@ -90,13 +90,14 @@ package struct WorkersStopVerb: SteeringVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "stop",
-            abstract: "Drain workers and end them with exit status 0.",
+            abstract: "Drain workers and end them; a worker's process ends with exit status 0.",
             discussion: """
                 EXAMPLES
                   \(Program.name) workers stop h3/w2
                   \(Program.name) workers stop --host gpu3 -y
 
                 The worker claims nothing more, lets what runs end within the drain timeout it was started with, and gives the rest back. \
+                A server that a worker is part of stays up without it. \
                 A worker that is started again under the same name runs as usual.
                 """
         )

@@ -152,7 +152,7 @@ struct WorkerRun: Sendable {
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
-                    .init(service: SoleWorker(worker: worker), successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: signals, successTerminationBehavior: .ignore),
                 ],
                 logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
@@ -161,13 +161,6 @@ struct WorkerRun: Sendable {
         try await group.run()
         return signals.status
     }
-}
-
-/// A process that ends with its worker, whoever has stopped that.
-private struct SoleWorker: Service {
-    let worker: Worker
-
-    func run() async throws { try await worker.runProcess() }
 }
 
 // MARK: - Output

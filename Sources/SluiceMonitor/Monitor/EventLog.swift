@@ -87,7 +87,7 @@ struct EventLog: Sendable {
 
     private mutating func append(_ batch: EventBatch, at: Int64) {
         func line(_ content: EventLine.Content) -> EventLine { EventLine(at: at, queue: batch.queue, content: content) }
-        if let change = batch.change { lines.append(line(.change(change, batch.changedOperation))) }
+        if let change = batch.change { lines.append(line(.change(change, batch.subject))) }
         lines += batch.transitions.map { line(.transition($0.id, $0.state)) }
         let transitions = batch.counts.values.reduce(0, +)
         count += transitions

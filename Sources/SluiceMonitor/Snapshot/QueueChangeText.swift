@@ -1,14 +1,6 @@
 import Operations
 import TerminalText
 
-extension EventBatch {
-    /// The operation of a change of one, if the message names it.
-    package var changedOperation: OperationID? {
-        guard let change, change.count == 1, from == to, change.verb != .cancelQueue else { return nil }
-        return transitions.first?.id ?? subject
-    }
-}
-
 extension QueueChange {
     /// The verb as the command line says it.
     package var word: String {

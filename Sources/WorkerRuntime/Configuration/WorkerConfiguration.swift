@@ -37,6 +37,9 @@ public struct WorkerConfiguration: Sendable {
     public var maxResidentBytes: Int64?
     /// Works also on a Redis that throws operations away when its memory is full.
     public var allowsEviction: Bool
+    /// Whether `Worker.run()` returns after `sluice workers stop`: for a program that is a worker and nothing else. A program that does other
+    /// things as well stays up.
+    public var endsWhenStopped: Bool
 
     /// Makes a configuration. Nothing is checked before the worker starts.
     ///
@@ -53,6 +56,7 @@ public struct WorkerConfiguration: Sendable {
     ///   - maxOperations: how many runs may end here before the worker drains and ends; nil = any number.
     ///   - maxResidentBytes: how much resident memory makes the worker drain and end, at least 16 MiB; nil = any.
     ///   - allowsEviction: works also on a Redis that throws operations away when its memory is full.
+    ///   - endsWhenStopped: whether `Worker.run()` returns after `sluice workers stop`.
     public init(
         name: String? = nil,
         queues: QueueSelection = [QueueShare(Defaults.queue)],
@@ -65,7 +69,8 @@ public struct WorkerConfiguration: Sendable {
         burst: Burst = .none,
         maxOperations: Int? = nil,
         maxResidentBytes: Int64? = nil,
-        allowsEviction: Bool = false
+        allowsEviction: Bool = false,
+        endsWhenStopped: Bool = false
     ) {
         self.name = name
         self.queues = queues
@@ -79,6 +84,7 @@ public struct WorkerConfiguration: Sendable {
         self.maxOperations = maxOperations
         self.maxResidentBytes = maxResidentBytes
         self.allowsEviction = allowsEviction
+        self.endsWhenStopped = endsWhenStopped
     }
 
     /// A lower limit is a slip: no worker would live for longer than one heartbeat.

@@ -85,6 +85,18 @@ final class Tmux: Sendable {
         try await waits("\(texts) on the screen", file, line) { text in texts.allSatisfy(text.contains) }
     }
 
+    /// The same, while it does not show another one.
+    func shows(
+        _ texts: String...,
+        without hidden: String,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws {
+        try await waits("\(texts) without \(hidden) on the screen", file, line) { text in
+            texts.allSatisfy(text.contains) && !text.contains(hidden)
+        }
+    }
+
     /// Waits until the screen does not show a text.
     func hides(_ text: String, file: StaticString = #fileID, line: UInt = #line) async throws {
         try await waits("no \(text) on the screen", file, line) { !$0.contains(text) }
@@ -99,7 +111,9 @@ final class Tmux: Sendable {
         var last = ""
         do {
             try await eventually(what, file: file, line: line) {
-                last = try await text
+                last = try await Seen.ignoring { try await text }
+                // Clocks and ages change by themselves.
+                Seen.note(last.filter { !$0.isNumber })
                 return condition(last)
             }
         } catch let error as NotInTime {

@@ -35,12 +35,15 @@ struct World {
     var known: [DependencyName] = []
     var groups: [DependencyName] = []
     /// The one that works now. Those before it are lost.
-    var worker = WorkerID()
+    var worker = WorkerID("worker-0")
+    private var workers = 0
     var held: [Held] = []
     /// Bodies whose cancel was forced, with queue and fence, until the worker has said that they have stopped.
     var stopping: [(queue: String, fence: Int64, id: OperationID)] = []
     var isQuiet = false
     var made: UInt64 = 0
+    /// How often something has come up: reasons of `explain`, enqueues that were refused, starts.
+    var tally: [String: Int] = [:]
     /// What was done.
     private(set) var log: [String] = []
 
@@ -48,6 +51,12 @@ struct World {
         broker = InMemoryBroker(time: .manual(clock))
         client = SluiceClient(broker: broker, logger: Logger(label: "world") { _ in SwiftLogNoOpLogHandler() })
         chance = SeededGenerator(seed: seed)
+    }
+
+    /// The one that works from now on.
+    mutating func replaceWorker() {
+        workers += 1
+        (worker, held, stopping, isQuiet) = (WorkerID("worker-\(workers)"), [], [], false)
     }
 
     mutating func note(_ text: String) {
@@ -98,7 +107,7 @@ struct World {
             )
             let reply = try broker.beat(beat, queue: queue)
             isQuiet = reply.settings.course?.value == .quiet
-            stopping += reply.cancels.compactMap { order in order.forced.map { (queue, order.fence, $0) } }
+            stopping += reply.cancels.compactMap { cancel in cancel.forced.map { (queue, cancel.fence, $0) } }
         }
     }
 
@@ -132,6 +141,7 @@ struct World {
         let claim = try await broker.claim(request, queue: queue)
         let claimed = claim.operations
         note("claim from \(queue): \(claim.status) \(claimed.map(\.id))")
+        tally["start", default: 0] += claimed.count
         held += claimed.map { Held(queue: queue, operation: $0) }
         return claimed
     }
@@ -154,11 +164,12 @@ struct World {
         // What ends while others are claimed, as an expiry does, may let these start.
         let hasEnded = before.contains { after[DependencyName($0.id, queue: $0.queue)]?.state.isTerminal ?? true }
         for explanation in explanations {
+            for (code, _) in explanation.reasons { tally[code, default: 0] += 1 }
             let (id, queue) = (explanation.situation.detail.id, explanation.situation.queue)
             let isClaimed = claimed[queue]?.contains(id) ?? false
             let now = after[DependencyName(id, queue: queue)]
-            // Of a worker that died just now, nobody knows that it will claim nothing. The only place of a limit may go to what has become due,
-            // or to a lower lane that has waited long.
+            // That a worker has died shows when its lease is over. The only place of a limit may go to what has become due, or to a lower lane
+            // that has waited long.
             let isKnown =
                 (!isQuiet || explanation.situation.liveWorkers.count == 1)
                 && (explanation.situation.isUnlimited || claimed[queue]?.isEmpty ?? true)

@@ -34,7 +34,7 @@ extension World {
             if open.isEmpty { break }
             clock.advance(by: .seconds(5 << round))
             // The lease of the one that was there may have ended. Those before it count as lost a lease after the silence.
-            worker = WorkerID()
+            replaceWorker()
             advance(by: 2 * Self.lease)
         }
         return open

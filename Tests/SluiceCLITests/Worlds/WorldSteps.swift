@@ -2,7 +2,7 @@ import BrokerModel
 import Operations
 import Sluice
 
-// What the inhabitants of a world do.
+// The steps of producers, workers and operators.
 extension World {
     mutating func step() async throws {
         switch number(1...100) {
@@ -59,8 +59,9 @@ extension World {
     private mutating func hand(over operations: [NewOperation], to queue: String) async {
         // Cycles, closed groups and what is gone are refused, of which other tests are.
         guard let outcomes = try? await client.handOver(operations, queue: queue, durability: .none).outcomes else {
-            return
+            return tally["refused", default: 0] += 1
         }
+        tally["taken", default: 0] += 1
         for (operation, outcome) in zip(operations, outcomes) where operation.tracked && outcome == .created {
             known.append(DependencyName(operation.id, queue: queue))
         }
@@ -198,7 +199,7 @@ extension World {
     /// It dies with all that it holds; another one comes.
     private mutating func lose() {
         note("the worker dies with \(held.map(\.operation.id))")
-        (worker, held, stopping, isQuiet) = (WorkerID(), [], [], false)
+        replaceWorker()
         try? beat()
     }
 

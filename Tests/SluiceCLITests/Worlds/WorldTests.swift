@@ -12,16 +12,34 @@ struct WorldTests {
     func worlds() async throws {
         let worlds = Self.number("SLUICE_WORLDS") ?? 50
         let first = Self.number("SLUICE_SEED") ?? 1
-        await withTaskGroup(of: Void.self) { group in
+        let tally = await withTaskGroup(of: [String: Int].self) { group in
             for seed in first..<first + worlds { group.addTask { await Self.live(seed: UInt64(seed)) } }
+            return await group.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) }
         }
+        print(
+            "worlds: \(worlds); \(tally.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))"
+        )
+        // Nothing would be wrong in worlds in which nothing happens.
+        guard worlds >= 50 else { return }
+        #expect(tally["start", default: 0] > 50 * worlds)
+        #expect(tally["taken", default: 0] > 4 * tally["refused", default: 0])
+        for code in Self.reasons { #expect(tally[code, default: 0] > 0, "no operation has had this reason: \(code)") }
     }
+
+    /// Each comes up in 50 worlds.
+    private static let reasons = [
+        "held", "needs", "keyTaken", "notDue", "snoozed", "retryDelay", "paused", "limited", "rateReached",
+        "keyLimited",
+        "keyRateReached", "keyTurn", "workersQuiet", "groupOpen", "members", "executing", "cancelling", "workerSilent",
+        "overdue",
+        "backlog", "standingCancel",
+    ]
 
     private static func number(_ variable: String) -> Int? {
         ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
     }
 
-    private static func live(seed: UInt64) async {
+    private static func live(seed: UInt64) async -> [String: Int] {
         var world = World(seed: seed)
         do {
             for number in 1...steps {
@@ -32,5 +50,6 @@ struct WorldTests {
         } catch {
             Issue.record("SLUICE_SEED=\(seed) SLUICE_WORLDS=1: \(error)\n\(world.log.joined(separator: "\n"))")
         }
+        return world.tally
     }
 }

@@ -38,10 +38,10 @@ local function events_of(elements, kind)
 end
 
 -- What a client or an operator has changed, and who: the last part of the message, behind " | ". It makes the message a durable one. A change
--- without a transition has a number of its own, of the kind o. `by` is one word, `detail` one line, `id` the operation that was changed, if it is
--- one: it is named where no transition names it.
+-- without a transition has a number of its own, of the kind o. `by` is one word, `detail` one line, `id` the operation that was changed, which is
+-- named if it is the only one: transitions may be those of others.
 local function note_change(verb, by, count, detail, id)
-  subject = count == 1 and id
+  subject = count == 1 and id and 'o' .. id .. ' ' or ''
   change = ' | ' .. verb .. ' ' .. by .. ' ' .. format('%d', count) .. ' ' .. detail
   event_durable = true
 end
@@ -50,12 +50,11 @@ local function flush_events()
   if event_count == 0 then
     if not change then return end
     event_count, event_kinds.o = 1, 1
-    if subject then event_text[1] = 'o' .. subject end
   end
   local last = call('HINCRBY', META, 'eventSequence', format('%d', event_count))
   local counts = {}
   for kind, n in pairs(event_kinds) do counts[#counts + 1] = kind .. '=' .. n end
-  local text = format('%d %d ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. concat(event_text, ' ') .. (change or '')
+  local text = format('%d %d ', last - event_count + 1, last) .. concat(counts, ',') .. ' ' .. (subject or '') .. concat(event_text, ' ') .. (change or '')
   pcall('PUBLISH', CHANNELS .. 'events', text)
   if event_durable then
     call('XADD', PREFIX .. 'stream', 'MAXLEN', '~', 10000, '*', 'e', text)

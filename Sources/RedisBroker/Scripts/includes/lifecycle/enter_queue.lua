@@ -105,8 +105,8 @@ local function enter_needing(id, header)
 end
 
 -- What was due and has left its set goes to the tails of the lanes. Its header says the instant for which it waited, so it becomes the
--- reference as it is: ready since then. What is in another state by now does not. The set has those of one instant by their ids; lanes have them
--- as they were enqueued.
+-- reference as it is: ready since then. What is in another state by now does not. The set has those of one instant by their ids; lanes have
+-- these, which are at most PROMOTE_LIMIT, as they were enqueued.
 local function enter_due(ids, state)
   local lanes, last, is_mixed = {}, '', false
   for i = 1, #ids do

@@ -71,7 +71,7 @@ local function recover_all(worker, cause)
   call('PEXPIRE', PREFIX .. 'worker:' .. worker, 3600000)
   local recovery = new_recovery(worker, cause)
   for i = count, 1, -1 do recover(worker, fences[i], recovery) end
-  if #ids > 0 then note_change('recover', worker, #ids, recovery_sentence(recovery)) end
+  if #ids > 0 then note_change('recover', worker, #ids, recovery_sentence(recovery), ids[1]) end
   keep_lost(worker, recovered, dead, cancelled, ids)
   if count == #fences then
     call('ZREM', PREFIX .. 'leases', worker)
