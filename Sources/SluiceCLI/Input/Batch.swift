@@ -98,6 +98,12 @@ package struct BatchPart: Sendable {
         return kinds.count - 1
     }
 
+    /// Gives back what its lists have in reserve.
+    mutating func shrink() {
+        envelopes = envelopes.withUnsafeBufferPointer { Array($0) }
+        entries = entries.withUnsafeBufferPointer { Array($0) }
+    }
+
     /// The requests, made anew each time: those without an id of their own get another one.
     package func requests() -> [EnqueueRequest] {
         var start = 0

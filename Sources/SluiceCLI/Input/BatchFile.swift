@@ -114,6 +114,7 @@ private struct CheckedLines: Sendable {
     var mistake: String?
 
     init(_ bytes: ArraySlice<UInt8>, _ reader: BatchLineReader) {
+        defer { part.shrink() }
         var rest = bytes
         while !rest.isEmpty {
             let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
