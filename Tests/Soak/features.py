@@ -317,7 +317,8 @@ def needs_changes(world, chance):
             at, order = moment(storm, chance, 2)
             first, second = sorted(chance.sample(world.lines_before(order)[-20:], 2), key=lambda line: line["at"])
             if may_be_needed(first):
-                add(world, storm, at, "depend", place(second), "--after", place(first))
+                # 64: the first may wait for the second, over a group.
+                world.add(storm, Command(at, ["depend", place(second), "--after", place(first)], allowed=(*REFUSALS, 64)))
                 if chance.random() < 0.5:
                     add(world, storm, at + 2, "depend", place(second), "--not-after", place(first))
 
