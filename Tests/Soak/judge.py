@@ -30,11 +30,11 @@ class Judge:
         return found
 
     def nothing_is_lost(self):
-        # Only what is removed has no record, and what is not tracked, once it has finished.
+        # Only what is removed has no record, what is not tracked, once it has finished, and the callback of a death that has not come.
         may_go = any(self.world.has(feature) for feature in ("removals", "group-changes", "queue-cancels"))
         for id, line in self.lines.items():
             record = self.records.get(id)
-            if record is None and not may_go and not (not line.get("track", True) and id in self.ends):
+            if record is None and not may_go and not (not line.get("track", True) and id in self.ends) and "onFirstDeath" not in line:
                 yield f"lost: {line['text']} {id} has no record" + ("" if id in self.starts else ", and never started")
 
     def runs_are_explained(self):
