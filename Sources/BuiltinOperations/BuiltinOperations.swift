@@ -26,6 +26,20 @@ public enum BuiltinOperations {
         .program(name, path: path, guardPath: guardPath, grace: cancelGrace, environment: environment)
     }
 
+    /// Reads arguments as the operation of this name does when it runs.
+    ///
+    /// - Throws: the error with which it would be dead. None for a name that is not built in.
+    package static func check(_ json: [UInt8], of name: String) throws {
+        switch name {
+        case "sleep": _ = try SleepArguments(json)
+        case "fail": _ = try FailArguments(json)
+        case "exec": _ = try ExecArguments(json)
+        case "http": _ = try HTTPArguments(json)
+        case "download": _ = try DownloadArguments(json)
+        default: break
+        }
+    }
+
     /// The handlers to register.
     ///
     /// - Parameters:

@@ -2,28 +2,10 @@
 package struct BuiltinReference: Sendable {
     /// One argument.
     package struct Argument: Sendable {
-        /// Which JSON it is.
-        package enum Form: String, Sendable {
-            case number, string, bool, strings, numbers
-            /// An object of strings.
-            case texts = "object"
-            case json = "any JSON"
-        }
-
         package let name: String
-        package let form: Form
-        package let isRequired: Bool
-        private let about: String
-
-        package var text: String { isRequired ? about + " Required." : about }
-
-        static func required(_ name: String, _ form: Form, _ about: String) -> Argument {
-            Argument(name: name, form: form, isRequired: true, about: about)
-        }
-
-        static func optional(_ name: String, _ form: Form, _ about: String) -> Argument {
-            Argument(name: name, form: form, isRequired: false, about: about)
-        }
+        /// Its type in JSON.
+        package let form: String
+        package let text: String
     }
 
     package let name: String
@@ -41,13 +23,13 @@ package struct BuiltinReference: Sendable {
     private init(
         _ name: String,
         _ summary: String,
-        _ arguments: [Argument]?,
+        _ arguments: [(name: String, form: String, text: String)]?,
         result: String = "",
         example: String
     ) {
         self.name = name
         self.summary = summary
-        self.arguments = arguments
+        self.arguments = arguments?.map { Argument(name: $0.name, form: $0.form, text: $0.text) }
         self.result = result
         self.example = example
     }
@@ -60,15 +42,15 @@ package struct BuiltinReference: Sendable {
         BuiltinReference(
             "sleep",
             "Do nothing for a time, and report progress.",
-            [.required("seconds", .number, "How long, up to a year.")],
+            [("seconds", "number", "How long, up to a year. Required.")],
             example: "sleep seconds:=3"
         ),
         BuiltinReference(
             "fail",
             "Fail.",
             [
-                .optional("message", .string, "The error's text."),
-                .optional("retryable", .bool, "Whether other attempts follow (true)."),
+                ("message", "string", "The error's text."),
+                ("retryable", "bool", "Whether other attempts follow (true)."),
             ],
             example: "fail message=no retryable:=false"
         ),
@@ -79,11 +61,11 @@ package struct BuiltinReference: Sendable {
         "exec",
         "Run a program without a shell; its output is the log.",
         [
-            .required("argv", .strings, "The program and its arguments. A name is searched for in PATH."),
-            .optional("cwd", .string, "Folder to run in, on the worker's machine (the worker's own)."),
-            .optional("env", .texts, "Variables, which replace those that the worker passes."),
-            .optional("stdin", .string, "Text that the program reads (none)."),
-            .optional("snooze", .number, "Seconds until it runs again after exit code 75 (30)."),
+            ("argv", "strings", "The program and its arguments. Required. A name is searched for in PATH."),
+            ("cwd", "string", "Folder to run in, on the worker's machine (the worker's own)."),
+            ("env", "object", "Variables, which replace those that the worker passes."),
+            ("stdin", "string", "Text that the program reads (none)."),
+            ("snooze", "number", "Seconds until it runs again after exit code 75 (30)."),
         ],
         result: #"{"exitCode":0}; 75 = run again later, no attempt used; another exit code is a failed attempt"#,
         example: "--cwd /srv --env COLOR=red --stdin list.txt -- sort -r"
@@ -93,13 +75,13 @@ package struct BuiltinReference: Sendable {
         "http",
         "Send an HTTP request.",
         [
-            .required("url", .string, "http or https. user:password@ becomes Basic authentication."),
-            .optional("method", .string, "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS (GET; POST with a body)."),
-            .optional("headers", .texts, "Header fields."),
-            .optional("json", .json, "The body, sent as application/json."),
-            .optional("body", .string, "The body as text, instead of json."),
-            .optional("timeout", .number, "Seconds for the whole exchange (30)."),
-            .optional("expect", .numbers, "Statuses that are a success ([200, …, 299])."),
+            ("url", "string", "http or https. Required. user:password@ becomes Basic authentication."),
+            ("method", "string", "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS (GET; POST with a body)."),
+            ("headers", "object", "Header fields."),
+            ("json", "any JSON", "The body, sent as application/json."),
+            ("body", "string", "The body as text, instead of json."),
+            ("timeout", "number", "Seconds for the whole exchange (30)."),
+            ("expect", "numbers", "Statuses that are a success ([200, …, 299])."),
         ],
         result: "status, headers, bytes, sha256, and json or body up to 128 KiB",
         example: #"http url=https://api.example.com/sync json:='{"page":1}'"#
@@ -109,8 +91,11 @@ package struct BuiltinReference: Sendable {
         "download",
         "Download a file atomically.",
         [
-            .required("url", .string, "http or https. user:password@ becomes Basic authentication."),
-            .required("path", .string, "The file, in an existing folder. Links are followed; mode and owner are kept."),
+            ("url", "string", "http or https. Required. user:password@ becomes Basic authentication."),
+            (
+                "path", "string",
+                "The file, in an existing folder. Required. Links are followed; mode and owner are kept."
+            ),
         ],
         result: "url, path, bytes, sha256, status",
         example: "download url=https://example.com/a.png path=/srv/a.png"

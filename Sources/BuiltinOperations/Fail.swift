@@ -2,10 +2,17 @@ import Operations
 
 extension OperationHandler {
     /// Fails with `message`. `retryable` (true by default) decides whether other attempts follow.
-    static let fail = OperationHandler(name: "fail") { json, _ in
+    static let fail = OperationHandler(name: "fail") { json, _ in throw try FailArguments(json).failure }
+}
+
+/// The arguments of `fail`.
+struct FailArguments {
+    fileprivate let failure: RequestedFailure
+
+    init(_ json: [UInt8]) throws {
         let arguments = try Arguments(json, of: "fail")
         try arguments.allowDocumented()
-        throw RequestedFailure(
+        failure = RequestedFailure(
             description: try arguments.optionalString("message") ?? "failed as asked",
             isRetryable: try arguments.optionalFlag("retryable") ?? true
         )

@@ -80,7 +80,7 @@ extension OperationReference {
         for await _ in hints {
             guard let found = try? await client.broker.details([id], queue: queue) else { continue }
             guard let detail = found.first.flatMap({ $0 }) else {
-                // What is in the client's buffer comes to Redis later.
+                // An operation in the client's buffer comes to Redis later.
                 if case .buffered = storage { continue }
                 return .gone
             }

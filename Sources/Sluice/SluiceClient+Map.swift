@@ -8,9 +8,9 @@ extension SluiceClient {
     /// let sizes = try await sluice.map(pages, .queue("sync")) { Sync(page: $0) }
     /// ```
     ///
-    /// The operations are enqueued in bulk. If one of them does not finish, the calling task is cancelled or, outside of operations, its
-    /// service is asked to shut down, those that this call has added and that have not ended are cancelled. There is no limit in time, even while no worker runs: after five seconds without one, the client's logger
-    /// gets a warning.
+    /// The operations are enqueued in bulk. The call cancels those that it has added and that have not ended if one of them does not finish, if
+    /// its task is cancelled, or if, outside of operations, its service is asked to shut down. There is no limit in time, even while no
+    /// worker runs: after five seconds without one, the client's logger gets a warning.
     ///
     /// - Parameters:
     ///   - elements: any number of them.

@@ -209,4 +209,47 @@ struct BatchFileTests {
         let error = await #expect(throws: CLIError.self) { try await read(text, try flags()) }
         #expect(error?.message.hasPrefix("batch.jsonl:30001: column 30: ") == true, "\(error?.message ?? "")")
     }
+
+    private func part(_ lines: ClosedRange<Int>, after: [Dependency] = []) -> BatchPart {
+        BatchPart(
+            lines.map { line in
+                var request = EnqueueRequest(
+                    queue: "q",
+                    name: "noop",
+                    operation: NewOperation(envelope: [0x7B, UInt8(line % 200)])
+                )
+                request.operation.links = OperationLinks(after: after)
+                request.line = line
+                return request
+            }
+        )
+    }
+
+    @Test("Parts are sent together up to 10,000 operations; alone where some wait for others")
+    func windows() {
+        let parts = [part(1...4000), part(4001...9000), part(9001...10_001), part(10_002...10_003)]
+        let windows = Batch(parts).windows
+        #expect(windows.map { $0.map(\.count) } == [[4000, 5000], [1001, 2]])
+        #expect(windows.flatMap { $0.flatMap { $0.requests().map(\.line) } } == Array(1...10_003))
+        let waiting = [part(1...2), part(3...3, after: [Dependency(OperationID(key: "a"))])]
+        #expect(Batch(waiting).windows.map(\.count) == [1, 1])
+        #expect(Batch().windows.isEmpty)
+    }
+
+    @Test("Lines that alternate between a few queues and names are kept as a few kinds, each with its own envelope")
+    func kinds() async throws {
+        let lines = (0..<300).map { #"{"name":"n\#($0 % 3)","queue":"q\#($0 % 2)","args":{"n":\#($0)}}"# }
+        var file = BatchFile(name: "batch.jsonl", defaults: try flags())
+        var text: Data? = Data(lines.joined(separator: "\n").utf8)
+        let batch = try await file.read { _ in
+            defer { text = nil }
+            return text
+        }
+        #expect(batch.parts.map(\.kinds.count) == [6])
+        for (index, request) in batch.requests.enumerated() {
+            #expect(request.name == "n\(index % 3)" && request.queue == "q\(index % 2)" && request.line == index + 1)
+            let envelope = try OperationEnvelope(request.operation.envelope)
+            #expect(envelope.arguments == Array(#"{"n":\#(index)}"#.utf8))
+        }
+    }
 }

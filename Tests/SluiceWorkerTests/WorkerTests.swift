@@ -83,7 +83,7 @@ struct WorkerTests {
         let running = Task { try await group.run() }
         for queue in queues { #expect(try await sluice.enqueue(Sum(numbers: [1]), .queue(queue)).value == 1) }
         try await stop(worker, sluice, queues: queues)
-        // It has retired: there is nothing left to do but to return.
+        // The worker has retired: there is nothing left to do but to return.
         for queue in queues {
             try await eventually { try await sluice.broker.snapshot(queue: queue, executingRows: 0).workers.isEmpty }
         }
@@ -107,7 +107,7 @@ struct WorkerTests {
         let sluice = try await client()
         var configuration = WorkerConfiguration()
         configuration.endsWhenStopped = kind == "sole"
-        // What is scheduled keeps the burst from its end.
+        // An operation that is scheduled keeps the burst from its end.
         configuration.burst = kind == "burst" ? .all : .none
         _ = try await sluice.enqueue(Sum(numbers: []), .delay(.seconds(3600)))
         let worker = Worker(client: sluice, configuration: configuration, logger: logger) { $0.register(Sum.self) }

@@ -12,7 +12,7 @@ package enum Seen {
         sightings?.add(text())
     }
 
-    /// What the body reads is no progress of a wait.
+    /// Runs a body whose readings are no progress of a wait.
     package static func ignoring<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         try await $sightings.withValue(nil, operation: body)
     }

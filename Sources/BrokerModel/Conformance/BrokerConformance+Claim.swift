@@ -199,7 +199,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ready + early + late, "the order")
         },
         ConformanceCheck("What is due at one instant is handed out as it was enqueued, whatever the ids") { bench in
-            // Of producers that choose ids: these sort the other way round.
+            // Producers may choose ids: these sort the other way round.
             let ids = (0..<20).map { OperationID(key: "line \($0)") }.sorted(by: >)
             let operations = ids.map { NewOperation(id: $0, delayMilliseconds: 1000, envelope: BrokerBench.envelope()) }
             _ = try await bench.broker.enqueue(operations, queue: bench.queue)

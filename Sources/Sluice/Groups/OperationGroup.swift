@@ -62,8 +62,8 @@ public struct OperationGroup: Sendable, DependencyConvertible {
     ///
     /// - Parameter timeout: longest time to wait; nil = without limit.
     /// - Returns: its progress then, also if members did not finish.
-    /// - Throws: as `progress()`; `.timedOut` if it has not ended by then. `CancellationError` when the waiting task is cancelled or, outside of operations,
-    ///   its service is asked to shut down; the group goes on.
+    /// - Throws: as `progress()`; `.timedOut` if it has not ended by then. `CancellationError` when the waiting task is cancelled or, outside
+    ///   of operations, its service is asked to shut down; the group goes on.
     @discardableResult
     public func ended(timeout: Duration? = nil) async throws -> GroupProgress {
         let deadline = Deadline(timeout)

@@ -36,7 +36,7 @@ enum BuiltinHelp {
         case let arguments?:
             lines += arguments.map {
                 "  \($0.name.padding(toLength: width, withPad: " ", startingAt: 0))"
-                    + "\($0.form.rawValue.padding(toLength: width, withPad: " ", startingAt: 0))\($0.text)"
+                    + "\($0.form.padding(toLength: width, withPad: " ", startingAt: 0))\($0.text)"
             }
         }
         if !operation.result.isEmpty { lines.append("  result: \(operation.result)") }

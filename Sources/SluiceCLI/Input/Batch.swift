@@ -18,7 +18,7 @@ package struct Batch: Sendable {
 
     var queues: [String] { Set(kinds.map(\.queue)).sorted() }
 
-    /// What workers must serve, and of which names: 100 pairs at most.
+    /// Queues with the names that their workers must handle: 100 pairs at most.
     var namesAndQueues: [(queue: String, name: String)] {
         var pairs: Set<[String]> = []
         for kind in kinds where pairs.count < 100 { pairs.insert([kind.queue, kind.name]) }
@@ -63,7 +63,7 @@ package struct BatchPart: Sendable {
     private static let noID = OperationID(key: "")
 
     private struct Entry {
-        /// Where its envelope ends, and that of the next begins.
+        /// The end of its envelope, and the beginning of the next one.
         var end: Int
         var kind: Int32
         var line: Int32

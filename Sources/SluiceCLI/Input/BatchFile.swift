@@ -107,7 +107,7 @@ package struct BatchFile: Sendable {
 
 /// The operations of some lines.
 private struct CheckedLines: Sendable {
-    /// Its lines are numbered from the first of these lines, which is 1.
+    /// The operations. Their lines are numbered from the first of these lines, which is 1.
     var part = BatchPart()
     /// The number of lines that were read. If there is an error, it is in the last one.
     var lines = 0

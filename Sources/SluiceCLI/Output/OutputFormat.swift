@@ -26,7 +26,7 @@ extension Set<OutputFormat> {
     package static let json: Self = [.json, .jsonl]
     package static let jsonAndIDs: Self = [.json, .jsonl, .id]
     package static let jsonAndCSV: Self = [.json, .jsonl, .csv]
-    /// Of output that comes line by line, without an end.
+    /// For output that comes line by line, without an end.
     package static let lines: Self = [.jsonl, .csv, .id]
     package static let all: Self = [.json, .jsonl, .csv, .id]
 }

@@ -39,7 +39,7 @@ struct BatchEnqueue: Sendable {
         try await GroupLookup(client: client).complete(&requests)
         try await resolve(&requests, errors, client)
         try await DependencyLookup(client: client).complete(&requests)
-        return Batch(try windows(requests).map { BatchPart($0) })
+        return Batch(try ordered(requests).map { BatchPart($0) })
     }
 
     private func read(_ path: String) async throws -> (Batch, LineErrors) {
@@ -123,7 +123,7 @@ struct BatchEnqueue: Sendable {
     }
 
     /// The requests in their order, or each behind those that it waits for. What waits for operations of another queue is in a later part than these.
-    private func windows(_ requests: [EnqueueRequest]) throws -> [ArraySlice<EnqueueRequest>] {
+    private func ordered(_ requests: [EnqueueRequest]) throws -> [ArraySlice<EnqueueRequest>] {
         let queue = { requests[$0].queue }
         let operations = requests.map(\.operation)
         guard let places = try DependencyOrder.places(operations, queue: queue) else { return Self.parts(requests) }

@@ -51,13 +51,7 @@ struct DryEnqueue: Sendable {
             let list = "; it takes \(names.joined(separator: ", "))"
             return "\(request.name) has no argument \(OperationsError.quoted(key))\(near ?? list)"
         }
-        if let missing = arguments.first(where: { $0.isRequired && given[$0.name]?.isNull ?? true }) {
-            return "\(request.name) needs the argument \"\(missing.name)\""
-        }
-        for argument in arguments {
-            guard let value = given[argument.name], !value.isNull, !argument.form.accepts(value) else { continue }
-            return "\(request.name) takes \(argument.form.expected) as \(argument.name), and not \(value.kind)"
-        }
+        do { try BuiltinOperations.check(bytes, of: request.name) } catch { return "\(error)" }
         return nil
     }
 
@@ -73,32 +67,6 @@ struct DryEnqueue: Sendable {
         } catch {
             let report = ErrorTranslation.report(error, settings: invocation.settings)
             invocation.console.note("no worker was asked what it handles: \(SafeText.line(report.message))")
-        }
-    }
-}
-
-extension BuiltinReference.Argument.Form {
-    fileprivate func accepts(_ value: JSONValue) -> Bool {
-        switch self {
-        case .number: value.doubleValue?.isFinite ?? false
-        case .string: value.stringValue != nil
-        case .bool: value.boolValue != nil
-        case .texts: value.objectValue?.members.allSatisfy { $0.value.stringValue != nil } ?? false
-        case .strings: value.arrayValue?.allSatisfy { $0.stringValue != nil } ?? false
-        case .numbers: value.arrayValue?.allSatisfy { $0.intValue != nil } ?? false
-        case .json: true
-        }
-    }
-
-    fileprivate var expected: String {
-        switch self {
-        case .number: "a number"
-        case .string: "a string"
-        case .bool: "true or false"
-        case .texts: "an object of strings"
-        case .strings: "a list of strings"
-        case .numbers: "a list of whole numbers"
-        case .json: "JSON"
         }
     }
 }

@@ -109,6 +109,23 @@ extension CommandLineTests {
             #expect(try await codes(behind) == ["queueCancelled"])
         }
 
+        @Test("A unique key whose holder was ended by force says that its body has not stopped")
+        func forcedHolder() async throws {
+            let worker = try await sluice.worker("--lease", "1h")
+            let holder = try await sluice.enqueue("sleep", "seconds:=600", "--unique", "k")
+            try await sluice.reaches("executing", holder)
+            worker.send(SIGSTOP)
+            #expect(try await sluice("cancel", holder, "--force").code == 0)
+            let waiting = try await sluice.enqueue("noop", "--unique", "k", "--if-exists", "enqueue")
+            let lines = try await sluice.lines("explain", waiting).joined(separator: "\n")
+            #expect(lines.contains("which \(holder) has until its body has stopped"), "\(lines)")
+            #expect(lines.contains("try:  sluice show \(holder)") && !lines.contains("sluice cancel"), "\(lines)")
+            worker.send(SIGCONT)
+            try await sluice.reaches("finished", waiting)
+            worker.send(SIGTERM)
+            #expect(await worker.outcome().code == 0)
+        }
+
         /// The command that a reason names, called as it stands there.
         private func remedy(_ code: String, _ id: String) async throws -> [String] {
             try await explained(code, id)

@@ -13,7 +13,7 @@ struct WorldFault: Error, CustomStringConvertible {
 /// Queues in memory, on which producers, operators and workers take random steps that meet: every feature beside every other. From time to
 /// time it is calm, and then what `explain` says must be so. Time is a clock that only steps move.
 ///
-/// `scripts/soak` plays the same with real processes on Redis; this one tries thousands of worlds a minute.
+/// `scripts/soak` plays the same with real processes on Redis; this one tries hundreds of worlds a minute.
 struct World {
     static let queues = ["a", "b", "c"]
     static let keys = ["acme", "bolt"]
@@ -21,7 +21,7 @@ struct World {
     static let lease: Int64 = 15_000
     static let name = "step"
 
-    /// What a worker runs.
+    /// A run of the worker.
     struct Held {
         var queue: String
         var operation: ClaimedOperation
@@ -44,7 +44,7 @@ struct World {
     var made: UInt64 = 0
     /// How often something has come up: reasons of `explain`, enqueues that were refused, starts.
     var tally: [String: Int] = [:]
-    /// What was done.
+    /// The steps that were taken.
     private(set) var log: [String] = []
 
     init(seed: UInt64) {
@@ -161,14 +161,14 @@ struct World {
         let after = Dictionary(
             uniqueKeysWithValues: try await details().map { (DependencyName($0.id, queue: $0.queue), $0) }
         )
-        // What ends while others are claimed, as an expiry does, may let these start.
+        // An end while others are claimed, as an expiry is, may let these start.
         let hasEnded = before.contains { after[DependencyName($0.id, queue: $0.queue)]?.state.isTerminal ?? true }
         for explanation in explanations {
             for (code, _) in explanation.reasons { tally[code, default: 0] += 1 }
             let (id, queue) = (explanation.situation.detail.id, explanation.situation.queue)
             let isClaimed = claimed[queue]?.contains(id) ?? false
             let now = after[DependencyName(id, queue: queue)]
-            // That a worker has died shows when its lease is over. The only place of a limit may go to what has become due, or to a lower lane
+            // The death of a worker shows when its lease is over. The only place of a limit may go to what has become due, or to a lower lane
             // that has waited long.
             let isKnown =
                 (!isQuiet || explanation.situation.liveWorkers.count == 1)

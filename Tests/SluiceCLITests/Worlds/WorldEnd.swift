@@ -57,8 +57,8 @@ extension World {
         for group in groups { _ = try await broker.closeGroup(group.id, by: "ann", queue: home(of: group)) }
     }
 
-    /// What then still waits, waits for a person, as `explain` says: what it needs has ended badly, and holds it. Its cancel ends it, and lets those go on
-    /// that wait for it.
+    /// Operations that still wait, wait for a person, as `explain` says: a need of theirs has ended badly. A cancel ends them, and lets those go on
+    /// that wait for them.
     private mutating func endForPersons(_ open: [OperationDetail]) async throws {
         let explanations = try await SituationReader(client: client).read(open, isMeasured: false).map {
             Explanation($0)

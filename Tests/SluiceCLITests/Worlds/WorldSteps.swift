@@ -196,7 +196,7 @@ extension World {
         _ = try await broker.giveBack([back], worker: worker, queue: held.queue)
     }
 
-    /// It dies with all that it holds; another one comes.
+    /// The worker dies with all that it holds; another one comes.
     private mutating func lose() {
         note("the worker dies with \(held.map(\.operation.id))")
         replaceWorker()
