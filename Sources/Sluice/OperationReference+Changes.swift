@@ -65,8 +65,6 @@ extension OperationReference {
             hints.continuation.yield()
             let tasks = sources(of: hints.continuation, until: deadline)
             defer { for task in tasks { task.cancel() } }
-            // The body of an operation goes on while its worker drains.
-            guard LocalOperation.current == nil else { return await read(at: hints.stream, yield) }
             return await withGracefulShutdownHandler {
                 await read(at: hints.stream, yield)
             } onGracefulShutdown: {

@@ -1,14 +1,12 @@
-import Operations
 import ServiceLifecycle
 
 /// Cancels a wait when the service that it is in is asked to shut down, since the shutdown would wait for it.
 ///
-/// In the body of an operation it goes on: the worker lets bodies end, within its drain time-out.
+/// A wait in the body of an operation goes on: bodies run in tasks of their own, which a worker lets end within its drain time-out.
 ///
 /// - Returns: nil = the shutdown has ended the wait.
 /// - Throws: what the wait throws.
 func untilShutdown<Result: Sendable>(_ wait: @escaping @Sendable () async throws -> Result) async throws -> Result? {
-    guard LocalOperation.current == nil else { return try await wait() }
     do {
         return try await cancelWhenGracefulShutdown {
             let result = try await wait()

@@ -190,7 +190,7 @@ struct WorkerTests {
         configuration.burst = .ready
         try await Worker(client: sluice, configuration: configuration, logger: logger) { $0.register(Sum.self) }.run()
         try await running.value
-        #expect(try await parent.result() == Array("5".utf8))
+        #expect(try await parent.result(timeout: patience) == Array("5".utf8))
         await sluice.close()
     }
 
